@@ -1,0 +1,1 @@
+"""Flambeau's generator: declarations in, C++, CUDA, bindings, stubs, docs and tests out."""

@@ -1,0 +1,1 @@
+"""Checks of the declarations that run before any compiler."""

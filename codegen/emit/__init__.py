@@ -1,0 +1,1 @@
+"""Emitters: typed model in, files out."""

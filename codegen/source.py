@@ -1,0 +1,198 @@
+"""Places in declaration files, and the errors that point at them.
+
+Every piece of text taken from a file is a `Text`: its value together with where each of its characters
+stands, through YAML's quotes, escapes and block indentation. Lines and columns count from 1.
+"""
+
+from __future__ import annotations
+
+import difflib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_lines_of: dict[str, list[str]] = {}
+
+
+def remember_source(file: str, text: str) -> list[str]:
+    """Keep the text of `file`, so that diagnostics can quote it; its lines are returned."""
+    _lines_of[file] = text.split("\n")
+    return _lines_of[file]
+
+
+def source_line(file: str, line: int) -> str | None:
+    """Line `line` of `file`, or None where the file cannot be read or is shorter."""
+    if file not in _lines_of:
+        try:
+            remember_source(file, Path(file).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return None
+    lines = _lines_of[file]
+    return lines[line - 1] if 1 <= line <= len(lines) else None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """`length` characters of one line."""
+
+    file: str
+    line: int
+    column: int
+    length: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string of a declaration and where it stands.
+
+    `segments` holds (offset, line, column) wherever the value stops being contiguous in the file, as after an
+    escape or a line break; empty: the value stands in one piece at `span`.
+    """
+
+    value: str
+    span: Span
+    segments: tuple[tuple[int, int, int], ...] = field(default=(), compare=False)
+    plain: bool = False  # written without quotes: only such a scalar can mean null
+
+    def __str__(self) -> str:
+        return self.value
+
+    def at(self, offset: int, length: int = 1) -> Span:
+        """The span of `length` characters from character `offset`, clipped to one line of the file."""
+        offset = min(max(offset, 0), len(self.value))
+        if not self.segments:
+            return Span(self.span.file, self.span.line, self.span.column + offset, max(length, 1))
+        index = bisect_right(self.segments, offset, key=lambda segment: segment[0]) - 1
+        start, line, column = self.segments[max(index, 0)]
+        end_offset, end_line, end_column = self._place(max(offset, offset + length - 1))
+        first = column + offset - start
+        same_line = end_line == line and end_offset >= offset
+        width = end_column - first + 1 if same_line else self._to_line_end(line, first)
+        return Span(self.span.file, line, first, max(width, 1))
+
+    def slice(self, start: int, end: int) -> Text:
+        """The part from `start` to `end`, located."""
+        inner = [(o - start, line, c) for o, line, c in self.segments if start < o < end]
+        if self.segments:
+            _, line, column = self._place(start)
+            inner.insert(0, (0, line, column))
+        value = self.value[start:end]
+        return Text(value, self.at(start, max(end - start, 1)), tuple(inner), self.plain)
+
+    def strip(self) -> Text:
+        """Without the white space around it."""
+        start = len(self.value) - len(self.value.lstrip())
+        return self.slice(start, max(start, len(self.value.rstrip())))
+
+    def _place(self, offset: int) -> tuple[int, int, int]:
+        """(offset, line, column) of the character at `offset`."""
+        index = bisect_right(self.segments, offset, key=lambda segment: segment[0]) - 1
+        start, line, column = self.segments[max(index, 0)]
+        return offset, line, column + offset - start
+
+    def _to_line_end(self, line: int, column: int) -> int:
+        text = source_line(self.span.file, line) or ""
+        return len(text.rstrip()) - column + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One mistake: where, what, and perhaps what to do about it."""
+
+    span: Span
+    message: str
+    hint: str | None = None
+
+    def render(self) -> str:
+        """`file:line:col: error: message`, the line, a caret line and the hint."""
+        parts = [f"{self.span}: error: {self.message}"]
+        line = source_line(self.span.file, self.span.line)
+        if line is not None:
+            parts.append(f"  {line}")
+            parts.append("  " + self._marker(line))
+        if self.hint:
+            parts.append(f"  hint: {self.hint}")
+        return "\n".join(parts)
+
+    def _marker(self, line: str) -> str:
+        start = self.span.column - 1
+        # Tabs are kept, so that the caret stays under its character whatever their width.
+        indent = "".join("\t" if c == "\t" else " " for c in line[:start].ljust(start))
+        length = max(1, min(self.span.length, len(line) - start))
+        return indent + "^" + "~" * (length - 1)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class DeclarationError(Exception):
+    """Mistakes in declarations. `diagnostics` says which, each with its place."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = sorted_diagnostics(diagnostics)
+        super().__init__("\n".join(d.render() for d in self.diagnostics))
+
+    @classmethod
+    def at(cls, span: Span, message: str, hint: str | None = None) -> DeclarationError:
+        """An error with a single diagnostic."""
+        return cls([Diagnostic(span, message, hint)])
+
+
+class Diagnostics:
+    """Collects mistakes, so that all of them are told at once."""
+
+    def __init__(self) -> None:
+        self._items: list[Diagnostic] = []
+
+    def error(self, span: Span, message: str, hint: str | None = None) -> None:
+        """Add a mistake."""
+        self._items.append(Diagnostic(span, message, hint))
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add several mistakes."""
+        self._items.extend(diagnostics)
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Run a block; a DeclarationError that leaves it is collected, and the block ends there."""
+        try:
+            yield
+        except DeclarationError as error:
+            self.extend(error.diagnostics)
+
+    def sorted(self) -> list[Diagnostic]:
+        """By place, each once."""
+        return sorted_diagnostics(self._items)
+
+    def raise_if_any(self) -> None:
+        """Raise what was collected as one DeclarationError."""
+        if self._items:
+            raise DeclarationError(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.sorted())
+
+
+def sorted_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """By place, without duplicates."""
+    return sorted(set(diagnostics), key=lambda d: (d.span, d.message))
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """A hint with the nearest of `candidates`, if one is near."""
+    found = difflib.get_close_matches(name, sorted(set(candidates)), n=1, cutoff=0.6)
+    return f"did you mean '{found[0]}'?" if found else None
+
+
+def one_of(candidates: Iterable[str]) -> str:
+    """`a, b or c`, for messages."""
+    names = list(candidates)
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
