@@ -1,0 +1,75 @@
+"""Builds Flambeau: generate, write the ninja file, compile, lay out the package.
+
+`python -m build_tools.build` builds for work in the tree and prints the folder to put on PYTHONPATH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from build_tools.ninja_file import write_ninja
+from build_tools.stage import stage_links
+from build_tools.toolchain import BuildError, Toolchain, find_toolchain
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Build:
+    """Where a finished build lies."""
+
+    folder: Path
+    generated: Path
+    toolchain: Toolchain
+
+
+def generate(generated: Path) -> None:
+    """Runs the generator from this tree (never an installed one)."""
+    bridge = ROOT / "build" / "generator" / "flambeau"
+    bridge.mkdir(parents=True, exist_ok=True)
+    link = bridge / "codegen"
+    if not link.exists():
+        link.symlink_to(ROOT / "codegen")
+    environment = {**os.environ, "PYTHONPATH": str(bridge.parent), "PYTHONDONTWRITEBYTECODE": ""}
+    command = [sys.executable, "-m", "flambeau.codegen", "emit", str(generated)]
+    if subprocess.run(command, env=environment, check=False).returncode != 0:
+        raise BuildError("The declarations have errors (above): nothing was compiled.")
+
+
+def build(sanitize: str | None = None, jobs: int | None = None) -> Build:
+    """Brings the build folder up to date."""
+    folder = ROOT / "build" / (f"sanitize-{sanitize}" if sanitize else "release")
+    generated = ROOT / "build" / "generated"
+    compiler = os.environ.get("CXX", "g++")
+    toolchain = find_toolchain(compiler, ROOT / "build" / "third_party")
+    generate(generated)
+    ninja_file = write_ninja(ROOT, folder, generated, toolchain, sanitize)
+    command = [toolchain.ninja, "-f", str(ninja_file), "-k", "20"]
+    if jobs:
+        command += ["-j", str(jobs)]
+    if subprocess.run(command, check=False).returncode != 0:
+        raise BuildError("The compiler reported errors (above).")
+    return Build(folder, generated, toolchain)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m build_tools.build", description=__doc__)
+    parser.add_argument("--sanitize", help="address,undefined or thread: an instrumented build")
+    parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
+    options = parser.parse_args()
+    try:
+        result = build(options.sanitize, options.jobs)
+    except BuildError as error:
+        print(f"flambeau: {error}", file=sys.stderr)
+        return 1
+    print(stage_links(ROOT, result.folder, result.generated, result.toolchain.onednn_library))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Lays out the importable package: Python sources, generator, declarations, headers, libraries."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Path, str]]:
+    """(source, path inside the wheel) of everything beside python/flambeau that the wheel carries."""
+    yield build / "lib" / "_C.so", "flambeau/_C.so"
+    yield build / "lib" / "libflambeau.so", "flambeau/lib/libflambeau.so"
+    for file in sorted((root / "codegen").rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            yield file, f"flambeau/codegen/{file.relative_to(root / 'codegen')}"
+    for file in sorted((root / "declarations").glob("*.yaml")):
+        yield file, f"flambeau/declarations/{file.name}"
+    for base in (root / "native", generated):
+        for suffix in ("*.h", "*.cuh"):
+            for file in sorted(base.rglob(suffix)):
+                yield file, f"flambeau/include/{file.relative_to(base)}"
+    for file in sorted((generated / "stubs").rglob("*")):
+        if file.is_file():
+            yield file, f"flambeau/{file.relative_to(generated / 'stubs')}"
+    for file in sorted((generated / "package").rglob("*")):
+        if file.is_file():
+            yield file, f"flambeau/{file.relative_to(generated / 'package')}"
+
+
+def stage_links(root: Path, build: Path, generated: Path, onednn: Path) -> Path:
+    """A folder of links for `import flambeau` from the working tree; returns what to put on sys.path."""
+    package = build / "package"
+    target = package / "flambeau"
+    if target.exists():
+        shutil.rmtree(target)
+    target.mkdir(parents=True)
+    for file in sorted((root / "python" / "flambeau").rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            _link(file, target / file.relative_to(root / "python" / "flambeau"))
+    for source, name in package_files(root, build, generated):
+        _link(source, package / name)
+    _link(onednn, target / "lib" / onednn.name)
+    return package
+
+
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.symlink_to(source)

@@ -1,0 +1,281 @@
+"""The typed model of a declaration: immutable, validated, the only thing that emitters read.
+
+Everything here is a frozen dataclass. The loader builds it from YAML (`loader.py`), the checks read it
+(`check/`), the plans derive from it (`plan/`), the emitters print it (`emit/`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flambeau.codegen.expression.nodes import Expression
+    from flambeau.codegen.source import Span
+
+
+class Kind(Enum):
+    """How an operator is computed, and so what can be derived for it."""
+
+    POINTWISE = "pointwise"
+    REDUCTION = "reduction"
+    VIEW = "view"
+    COMPOSITE = "composite"
+    STRUCTURED = "structured"
+
+
+class Base(Enum):
+    """The types that a signature can name."""
+
+    TENSOR = "Tensor"
+    SCALAR = "Scalar"
+    INT = "int"
+    FLOAT = "float"
+    BOOL = "bool"
+    STR = "str"
+    DTYPE = "dtype"
+    DEVICE = "device"
+    GENERATOR = "Generator"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """The type of an argument, as in `Tensor|Scalar`, `int[2]?`, `Tensor(mut)`, `Tensor[]`."""
+
+    base: Base
+    or_scalar: bool = False  # Tensor|Scalar
+    is_list: bool = False
+    list_length: int | None = None  # int[2] also accepts one int, which is repeated
+    optional: bool = False
+    mutable: bool = False
+
+    def __post_init__(self) -> None:
+        assert not (self.or_scalar and self.base is not Base.TENSOR)
+        assert not (self.mutable and self.base is not Base.TENSOR)
+        assert self.list_length is None or self.is_list
+
+    @property
+    def is_tensor(self) -> bool:
+        """A single tensor (or Tensor|Scalar), not a list."""
+        return self.base is Base.TENSOR and not self.is_list
+
+    @property
+    def is_tensor_list(self) -> bool:
+        return self.base is Base.TENSOR and self.is_list
+
+    def __str__(self) -> str:
+        text = self.base.value + ("|Scalar" if self.or_scalar else "") + ("(mut)" if self.mutable else "")
+        if self.is_list:
+            text += f"[{'' if self.list_length is None else self.list_length}]"
+        return text + ("?" if self.optional else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One parameter of an operator."""
+
+    name: str
+    type: Type
+    default: str | None  # source text of a Python literal; None: required
+    keyword_only: bool
+    doc: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result. `dtype` is set by the signature (`int64 indices`), otherwise by the dtype rule."""
+
+    name: str
+    is_list: bool = False
+    dtype: str | None = None
+    view_of: str | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`name.overload(arguments) -> results`."""
+
+    name: str
+    overload: str
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+    span: Span
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeRule:
+    """Which dtypes go in, what is computed in, what comes out."""
+
+    accepts: dict[str, frozenset[str]]  # argument -> dtype names it accepts (expanded from categories)
+    same_as: dict[str, str]  # argument -> argument whose dtype it must share
+    promote: tuple[str, ...]  # arguments that take part in promotion
+    integers_to_float: bool  # `int: promote`
+    results: dict[str, str]  # result -> "bool", "int64", "real", "complex", or an expression over dtypes
+    accumulate: str | None  # reductions and products: low-precision floats accumulate in this
+    kernels: frozenset[str] = frozenset()  # dtypes that kernels are compiled for (the common dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative:
+    """Gradient formulas, one per differentiable argument."""
+
+    formulas: dict[str, Expression]  # lets already substituted
+    auto: frozenset[str] = frozenset()  # arguments whose formula was derived symbolically
+    none: bool = False  # declared not differentiable
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """A fold over elements: acc = step(acc, x); partial results meet in combine; finish makes the result."""
+
+    init: Expression
+    step: Expression
+    combine: Expression
+    finish: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A declared requirement on the arguments."""
+
+    name: str
+    require: Expression
+    exception: str  # RuntimeError, ValueError, TypeError, IndexError
+    message: str  # with {expression} fields
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeRule:
+    """Result shapes (and, for views, strides and offset), over the arguments."""
+
+    lets: tuple[tuple[tuple[str, ...], Expression], ...]  # (names, value): `b, n, k = self.shape`
+    shapes: dict[str, Expression]  # result -> shape
+    strides: Expression | None = None
+    offset: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFile:
+    """A hand-written kernel: where it lives, which library it needs, what replaces it without."""
+
+    backend: str
+    file: str
+    requires: str | None = None
+    fallback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    summary: str
+    math: str | None
+    notes: str | None
+    arguments: dict[str, str]
+    returns: dict[str, str]
+    example: str | None
+    see_also: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """What the generated tests compare with and feed in. Values are source text in the sample language."""
+
+    reference: str | None
+    samples: tuple[dict[str, str], ...]
+    extremes: dict[str, tuple[float, ...]]
+    rejects: dict[str, dict[str, str]]  # constraint -> arguments that violate it
+    properties: tuple[str, ...]
+    tolerance: float | None
+    gradient: bool  # false: results are compared, derivatives are not (kinks everywhere)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One entry of declarations/*.yaml."""
+
+    signature: Signature
+    kind: Kind
+    family: str  # the file's stem: "arithmetic"
+    variants: frozenset[str]  # function, method, inplace, out, list
+    operator: str | None  # Python operator token: "+", "@", "-x", ...
+    namespace: str  # "" (flambeau), "nn.functional", "linalg", "special"
+    dtypes: DtypeRule
+    expressions: dict[str, Expression]  # pointwise: result (or mutable argument) -> formula
+    reduce: Reduce | None
+    shape: ShapeRule | None
+    body: Expression | None  # composite
+    body_lets: tuple[tuple[str, Expression], ...]
+    kernels: dict[str, KernelFile]
+    random: str | None  # "philox"
+    skip_when: tuple[tuple[Expression, str], ...]
+    linear_in: tuple[str, ...]
+    additive: tuple[str, ...]
+    derivative: Derivative | None
+    forward: dict[str, Expression]  # declared forward-mode formulas, result -> tangent
+    constraints: tuple[Constraint, ...]
+    doc: Doc
+    test: Test
+    internal: bool  # used by formulas only; no public name
+    span: Span
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    @property
+    def full_name(self) -> str:
+        return self.signature.full_name
+
+    @property
+    def identifier(self) -> str:
+        """C++ name of this overload: `max_dim` for `max.dim`."""
+        return self.full_name.replace(".", "_")
+
+    def argument(self, name: str) -> Argument:
+        return next(a for a in self.signature.arguments if a.name == name)
+
+    @property
+    def tensor_arguments(self) -> tuple[Argument, ...]:
+        return tuple(a for a in self.signature.arguments if a.type.base is Base.TENSOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """One entry of dtypes.yaml."""
+
+    name: str
+    aliases: tuple[str, ...]
+    cpp: str
+    size: int
+    category: str  # bool, unsigned, signed, float, complex
+    accumulate: str
+    real: str
+    numpy: str | None
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """One entry of backends.yaml."""
+
+    name: str
+    emit: str  # cpp, cuda, none
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Everything that was declared."""
+
+    operators: tuple[Operator, ...]
+    dtypes: tuple[Dtype, ...]
+    backends: tuple[Backend, ...]
+    by_name: dict[str, tuple[Operator, ...]] = field(default_factory=dict)  # base name -> overloads in order

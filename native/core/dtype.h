@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+
+#include "core/complex.h"
+#include "core/half.h"
+#include "core/macros.h"
+#include "dtypes.h"  // generated
+
+namespace flambeau {
+
+/// Element types, generated from declarations/dtypes.yaml.
+enum class DType : uint8_t {
+#define FLAMBEAU_ENUMERATOR(name, ...) name,
+  FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_ENUMERATOR)
+#undef FLAMBEAU_ENUMERATOR
+};
+
+enum class DTypeCategory : uint8_t { boolean, unsigned_integer, signed_integer, floating, complex };
+
+struct DTypeInfo {
+  const char* name;
+  uint8_t size;
+  DTypeCategory category;
+};
+
+inline constexpr DTypeInfo kDTypes[] = {
+#define FLAMBEAU_INFO(name, type, category, size, python) {python, size, DTypeCategory::category},
+    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_INFO)
+#undef FLAMBEAU_INFO
+};
+inline constexpr int kDTypeCount = sizeof kDTypes / sizeof kDTypes[0];
+
+constexpr const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }
+constexpr const char* name(DType dtype) { return info(dtype).name; }
+constexpr size_t size_of(DType dtype) { return info(dtype).size; }
+constexpr DTypeCategory category(DType dtype) { return info(dtype).category; }
+constexpr bool is_complex(DType dtype) { return category(dtype) == DTypeCategory::complex; }
+constexpr bool is_floating(DType dtype) { return category(dtype) == DTypeCategory::floating; }
+/// Integers, without bool.
+constexpr bool is_integral(DType dtype) {
+  return category(dtype) == DTypeCategory::unsigned_integer ||
+         category(dtype) == DTypeCategory::signed_integer;
+}
+/// float or complex: what can carry a gradient.
+constexpr bool is_differentiable(DType dtype) { return category(dtype) >= DTypeCategory::floating; }
+
+/// The dtype of a C++ type, and back.
+template <class T>
+struct DTypeOf;
+template <DType dtype>
+struct CppTypeOf;
+#define FLAMBEAU_MAP(name, type, ...)           \
+  template <>                                   \
+  struct DTypeOf<type> {                        \
+    static constexpr DType value = DType::name; \
+  };                                            \
+  template <>                                   \
+  struct CppTypeOf<DType::name> {               \
+    using type_ = type;                         \
+  };
+FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_MAP)
+#undef FLAMBEAU_MAP
+template <class T>
+inline constexpr DType dtype_of = DTypeOf<T>::value;
+template <DType dtype>
+using cpp_type = typename CppTypeOf<dtype>::type_;
+
+/// The smallest type that holds both, by PyTorch's lattice (uint8 with a signed type widens to
+/// int16).
+FLAMBEAU_API DType promote(DType a, DType b);
+/// float32 for complex64, float64 for complex128, itself otherwise.
+FLAMBEAU_API DType real_dtype(DType dtype);
+/// complex64 for float16/bfloat16/float32, complex128 for float64, itself when complex.
+FLAMBEAU_API DType complex_dtype(DType dtype);
+/// Whether PyTorch lets a result of `from` be written into an output of `to` (category must not
+/// shrink).
+FLAMBEAU_API bool can_cast(DType from, DType to);
+
+FLAMBEAU_API DType default_dtype();
+/// Accepts floating types only.
+FLAMBEAU_API void set_default_dtype(DType dtype);
+
+/// "flambeau.float32", as Python prints it.
+FLAMBEAU_API std::ostream& operator<<(std::ostream& stream, DType dtype);
+
+}  // namespace flambeau

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "core/macros.h"
+
+namespace flambeau {
+
+/// The Python exception that an Error becomes.
+enum class ErrorKind { runtime, value, type, index, not_implemented, out_of_memory, overflow };
+
+/// Every failure that a user can cause. The message names operator, argument, what was seen, what
+/// was expected.
+class FLAMBEAU_API Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  ErrorKind kind() const noexcept { return kind_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+};
+
+/// Joins its arguments with operator<<.
+template <class... Parts>
+std::string concatenate(const Parts&... parts) {
+  std::ostringstream stream;
+  (stream << ... << parts);
+  return stream.str();
+}
+
+/// Throws Error(kind, parts...). Out of line, so that a check costs a compare and a jump.
+template <class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail(ErrorKind kind, const Parts&... parts) {
+  throw Error(kind, concatenate(parts...));
+}
+
+/// check(condition, ErrorKind::value, "op: argument dim ...", dim)
+template <class... Parts>
+FLAMBEAU_INLINE void check(bool condition, ErrorKind kind, const Parts&... parts) {
+  if (FLAMBEAU_UNLIKELY(!condition)) fail(kind, parts...);
+}
+
+}  // namespace flambeau

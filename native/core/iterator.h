@@ -1,0 +1,118 @@
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "core/parallel.h"
+#include "core/tensor.h"
+
+namespace flambeau {
+
+/// How operand dtypes become the dtype that a kernel computes in. Emitted from an operator's
+/// `dtypes`.
+struct PromotionRule {
+  uint32_t promoted = ~0u;  ///< bit i: input i takes part and is converted to the common dtype
+  bool integers_to_float = false;  ///< a common dtype of bool or integers becomes the default float
+};
+
+/// Walks the elements of broadcast operands: broadcasts, promotes, allocates outputs, reorders and
+/// merges dimensions, then hands runs of elements to a loop. Outputs come first, inputs after them.
+///
+///   Iterator iter("add");
+///   iter.add_output(out);               // undefined: allocated by build()
+///   iter.add_input(self); iter.add_input(other);
+///   iter.build({.promoted = 0b11});
+///   table[iter.backend()](iter, parameters);
+///   return iter.output(0);
+class FLAMBEAU_API Iterator {
+ public:
+  static constexpr int kMaxOperands = 12;
+  using Loop = FunctionRef<void(char* const* data, const int64_t* strides, int64_t count)>;
+
+  explicit Iterator(const char* op) : op_(op) {}
+  Iterator(const Iterator&) = delete;
+
+  /// `dtype`: the declared result dtype; none: the common dtype. An undefined tensor is allocated.
+  void add_output(const Tensor& output, std::optional<DType> dtype = {});
+  /// An output that is also read (Tensor(mut)): in place, never resized, not converted.
+  void add_in_out(const Tensor& tensor);
+  void add_input(const Tensor& input) { add_input(Operand(input)); }
+  /// A number becomes a stride-0 operand in the common dtype, and is weak in promotion.
+  void add_input(const Operand& input);
+  /// Broadcasts, promotes, converts, allocates, checks overlap; errors name op_ and both shapes.
+  /// Out tensors given by the caller are resized when empty, must have the right shape otherwise,
+  /// and must be able to hold the common dtype. Inputs whose memory overlaps an output partially
+  /// are copied first.
+  void build(PromotionRule rule = {});
+  /// Like build(), with the common dtype and shape fixed by the caller.
+  void set_common_dtype(DType dtype) { fixed_dtype_ = dtype; }
+  void set_shape(IntList sizes) { fixed_shape_ = Shape(sizes); }
+
+  const char* op() const { return op_; }
+  DType common_dtype() const { return common_dtype_; }
+  DType dtype(int operand) const { return operands_[operand].dtype; }
+  Backend backend() const { return device_.backend; }
+  Device device() const { return device_; }
+  /// The broadcast shape, before merging.
+  const Shape& shape() const { return shape_; }
+  int64_t numel() const { return numel_; }
+  int operand_count() const { return count_; }
+  int output_count() const { return outputs_; }
+  /// The tensor of output i, after finish() if it needed a conversion.
+  const Tensor& output(int i) const;
+  /// Copies results that were computed in the common dtype into out tensors of another dtype.
+  /// Called by the operator.
+  void finish();
+
+  /// Merged geometry, innermost dimension first; byte strides per operand: what a kernel of another
+  /// backend reads.
+  int rank() const { return rank_; }
+  int64_t extent(int dim) const { return extents_[dim]; }
+  int64_t byte_stride(int operand, int dim) const { return operands_[operand].strides[dim]; }
+  char* data(int operand) const { return operands_[operand].data; }
+  /// Every operand is dense in the same order or a stride-0 scalar: one run of numel() elements.
+  bool is_one_run() const { return rank_ <= 1; }
+
+  /// CPU: calls loop on runs that cover all elements; several threads when numel * cost is large.
+  /// strides: bytes per operand. `cost`: relative to one addition.
+  void for_each(Loop loop, int64_t cost = 1) const;
+  /// The same over elements [begin, end) of the merged order, on this thread.
+  void for_range(Loop loop, int64_t begin, int64_t end) const;
+
+ private:
+  struct OperandState {
+    const Tensor* given = nullptr;  // borrowed from the caller
+    Tensor owned;                   // allocated output or converted input
+    Tensor destination;             // out tensor awaiting finish()
+    char* data = nullptr;
+    int64_t strides[kMaxDims > 16 ? 16 : kMaxDims] =
+        {};  // merged; ranks above 16 after merging are copied first
+    DType dtype = DType::float32;
+    bool is_output = false, is_in_out = false, has_dtype = false, is_number = false;
+    Scalar number;
+    alignas(16) char number_storage[16];
+  };
+  const char* op_;
+  int count_ = 0, outputs_ = 0, rank_ = 0;
+  int64_t numel_ = 0;
+  DType common_dtype_ = DType::float32;
+  std::optional<DType> fixed_dtype_;
+  std::optional<Shape> fixed_shape_;
+  Device device_;
+  Shape shape_;
+  int64_t extents_[16] = {};
+  std::array<OperandState, kMaxOperands> operands_;
+};
+
+/// The dtype that PyTorch's rules give for these operands (dimensioned tensors, then 0-d tensors,
+/// then numbers).
+FLAMBEAU_API DType result_dtype(std::span<const Operand> operands);
+/// Broadcast of two shapes; Error(runtime) naming `op` and both.
+FLAMBEAU_API Shape broadcast_shapes(IntList a, IntList b, const char* op);
+FLAMBEAU_API bool broadcastable(IntList a, IntList b);
+/// Whether writing to one tensor may change the other; and whether a tensor has two indices at one
+/// address.
+FLAMBEAU_API bool may_overlap(const Tensor& a, const Tensor& b);
+FLAMBEAU_API bool has_internal_overlap(const Tensor& tensor);
+
+}  // namespace flambeau

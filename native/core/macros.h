@@ -1,0 +1,15 @@
+#pragma once
+
+/// Marks what other libraries (the Python extension, a backend, an operator package) may call.
+#define FLAMBEAU_API __attribute__((visibility("default")))
+
+/// Scalar code shared by host and device.
+#ifdef __CUDACC__
+#define FLAMBEAU_HOST_DEVICE __host__ __device__
+#else
+#define FLAMBEAU_HOST_DEVICE
+#endif
+
+#define FLAMBEAU_INLINE inline __attribute__((always_inline))
+#define FLAMBEAU_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
+#define FLAMBEAU_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)

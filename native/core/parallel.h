@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/macros.h"
+
+namespace flambeau {
+
+/// A non-owning reference to a callable: two words, no allocation.
+template <class Signature>
+class FunctionRef;
+template <class Result, class... Arguments>
+class FunctionRef<Result(Arguments...)> {
+ public:
+  template <class Callable>
+  FunctionRef(Callable&& callable)  // NOLINT: implicit on purpose
+      : object_(const_cast<void*>(static_cast<const void*>(&callable))),
+        call_([](void* object, Arguments... arguments) -> Result {
+          return (*static_cast<std::remove_reference_t<Callable>*>(object))(arguments...);
+        }) {}
+  Result operator()(Arguments... arguments) const { return call_(object_, arguments...); }
+
+ private:
+  void* object_;
+  Result (*call_)(void*, Arguments...);
+};
+
+FLAMBEAU_API int num_threads();
+FLAMBEAU_API void set_num_threads(int count);
+FLAMBEAU_API bool in_parallel_region();
+
+/// Elements of cheap arithmetic below which a loop stays on one thread.
+inline constexpr int64_t kGrain = 32768;
+
+/// Calls body(begin, end) on disjoint ranges that cover [begin, end), on several threads when there
+/// are more than `grain` items. Serial inside another parallel region and in a forked child. The
+/// first exception is rethrown.
+FLAMBEAU_API void parallel_for(int64_t begin, int64_t end, int64_t grain,
+                               FunctionRef<void(int64_t, int64_t)> body);
+
+}  // namespace flambeau

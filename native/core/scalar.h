@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+
+#include "core/dtype.h"
+
+namespace flambeau {
+
+/// A Python number: bool, int, float or complex. Weak in type promotion.
+class Scalar {
+ public:
+  enum class Kind : uint8_t { boolean, integer, floating, complex };
+  Scalar() : Scalar(int64_t{0}) {}
+  Scalar(bool value) : kind_(Kind::boolean) { value_.integer = value; }
+  Scalar(int value) : Scalar(static_cast<int64_t>(value)) {}
+  Scalar(int64_t value) : kind_(Kind::integer) { value_.integer = value; }
+  Scalar(float value) : Scalar(static_cast<double>(value)) {}
+  Scalar(double value) : kind_(Kind::floating) { value_.floating = value; }
+  Scalar(complex<double> value) : kind_(Kind::complex) {
+    value_.floating = value.re;
+    imaginary_ = value.im;
+  }
+  Kind kind() const { return kind_; }
+  bool is_integral() const { return kind_ <= Kind::integer; }
+  bool is_boolean() const { return kind_ == Kind::boolean; }
+  bool is_floating() const { return kind_ == Kind::floating; }
+  bool is_complex() const { return kind_ == Kind::complex; }
+  /// Converts as C++ does; a complex value loses its imaginary part when T is real.
+  template <class T>
+  T to() const;
+  /// Whether the value equals `value` exactly (used to drop multiplications by one).
+  bool equals(double value) const {
+    return imaginary_ == 0 && (is_integral() ? static_cast<double>(value_.integer) == value
+                                             : value_.floating == value);
+  }
+  /// bool, int64, the default float, or the default complex.
+  FLAMBEAU_API DType dtype() const;
+  /// Error(runtime) naming `op` and `argument` if the value does not fit an integral `dtype`.
+  FLAMBEAU_API void check_fits(DType dtype, const char* op, const char* argument) const;
+
+ private:
+  Kind kind_;
+  union {
+    int64_t integer;
+    double floating;
+  } value_;
+  double imaginary_ = 0;
+};
+
+template <class T>
+inline T Scalar::to() const {
+  if constexpr (std::is_same_v<T, complex<float>> || std::is_same_v<T, complex<double>>) {
+    using Real = typename T::value_type;
+    if (is_integral()) return T(static_cast<Real>(value_.integer));
+    return T(static_cast<Real>(value_.floating), static_cast<Real>(imaginary_));
+  } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
+    return T(to<float>());
+  } else {
+    return is_integral() ? static_cast<T>(value_.integer) : static_cast<T>(value_.floating);
+  }
+}
+
+FLAMBEAU_API std::ostream& operator<<(std::ostream& stream, const Scalar& value);
+
+}  // namespace flambeau

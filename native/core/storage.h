@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/device.h"
+#include "core/intrusive.h"
+
+namespace flambeau {
+
+struct AllocatorStatistics {
+  int64_t allocated_bytes = 0;  ///< in use by tensors
+  int64_t peak_allocated_bytes = 0;
+  int64_t reserved_bytes = 0;  ///< taken from the system: in use plus cached
+  int64_t peak_reserved_bytes = 0;
+  int64_t allocations = 0;         ///< requests served since the start
+  int64_t system_allocations = 0;  ///< requests that reached the system
+};
+
+/// Where a backend's memory comes from. Thread-safe.
+class FLAMBEAU_API Allocator {
+ public:
+  virtual ~Allocator() = default;
+  /// At least 64-byte aligned. Error(out_of_memory) that states the request, the device and what is
+  /// in use.
+  virtual void* allocate(size_t bytes, Device device) = 0;
+  virtual void deallocate(void* data, size_t bytes, Device device) noexcept = 0;
+  /// Gives cached memory back to the system.
+  virtual void release_cached() = 0;
+  virtual AllocatorStatistics statistics() const = 0;
+  virtual void reset_peak() = 0;
+};
+
+FLAMBEAU_API void register_allocator(Backend backend, Allocator* allocator);
+FLAMBEAU_API Allocator& allocator(Backend backend);
+/// Bytes that the CPU allocator may keep cached (default: a quarter of physical memory).
+FLAMBEAU_API void set_cpu_cache_limit(size_t bytes);
+
+/// A block of memory, shared by a tensor and its views, and the version that in-place writes count
+/// up.
+class FLAMBEAU_API Storage final : public RefCounted {
+ public:
+  using Release = void (*)(void* context) noexcept;
+  /// Allocates. Meta storages hold no memory.
+  static Ref<Storage> allocate(size_t bytes, Device device);
+  /// Borrows memory of somebody else's; `release(context)` is called when the last tensor goes.
+  static Ref<Storage> borrow(void* data, size_t bytes, Device device, void* context,
+                             Release release);
+  /// The same memory with a version of its own (Tensor.data).
+  static Ref<Storage> alias(Ref<Storage> base);
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+  uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  /// Grows or shrinks, keeping the contents; Error(runtime) for borrowed memory.
+  void resize(size_t bytes);
+
+ protected:
+  void destroy() noexcept override;
+
+ private:
+  Storage() = default;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  Device device_;
+  std::atomic<uint32_t> version_{0};
+  void* context_ = nullptr;
+  Release release_ = nullptr;
+};
+
+}  // namespace flambeau
