@@ -1,0 +1,389 @@
+"""The signature language: `name.overload(Type a, Type b=default, *, Type c=default) -> Type result`.
+
+    types     Tensor · Tensor|Scalar · Tensor(mut) · Scalar · int · float · bool · str · dtype · device
+              · Generator, each with [] or [N] for a list and a final ? where None is allowed
+    results   Tensor r · int64 r · hidden bool r · Tensor[] r · view(argument) r · (several) · None
+
+Written by hand, so that each error points at the character and says what was expected there.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from flambeau.codegen.model import Argument, Base, Result, Signature, Type
+from flambeau.codegen.source import DeclarationError, Diagnostics, Span, Text, did_you_mean
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+      | (?P<name>[A-Za-z_]\w*)
+      | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+      | (?P<string>'[^']*'|"[^"]*")
+      | (?P<mark>->|[()\[\],.*=?|+-])""",
+    re.VERBOSE,
+)
+
+# Argument and operator names become C++ and Python identifiers.
+_CPP_KEYWORDS = frozenset(
+    """alignas alignof and_eq asm auto bitand bitor bool case catch char class compl concept const
+    constexpr default delete do double else enum explicit export extern float for friend goto if
+    inline int long mutable namespace new noexcept not_eq nullptr operator or_eq private protected
+    public register requires short signed sizeof static struct switch template this throw try
+    typedef typeid typename union unsigned using virtual void volatile while xor xor_eq""".split()
+)
+_RESULT_WORDS = ("Tensor", "view", "hidden", "None")
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str  # name, number, string, mark, end
+    text: str
+    offset: int
+
+
+def parse_signature(text: Text, dtypes: Collection[str], diagnostics: Diagnostics) -> Signature:
+    """Parse a signature. Syntax errors are raised, the rest is collected in `diagnostics`.
+
+    Args:
+        text: the located signature.
+        dtypes: names that a result may have for a type, and a dtype argument for a default.
+        diagnostics: receives duplicate names, unknown types, defaults of the wrong type, ...
+    """
+    return _Parser(text, dtypes, diagnostics).signature()
+
+
+def _tokenize(text: Text) -> list[_Token]:
+    tokens: list[_Token] = []
+    offset = 0
+    while offset < len(text.value):
+        match = _TOKEN.match(text.value, offset)
+        if match is None:
+            character = text.value[offset]
+            message = f"unexpected character {character!r} in a signature"
+            if character in "'\"":
+                message = "string without a closing quote"
+            raise DeclarationError.at(text.at(offset), message)
+        kind = next(k for k, found in match.groupdict().items() if found is not None)
+        if kind != "space":
+            tokens.append(_Token(kind, match[0], offset))
+        offset = match.end()
+    tokens.append(_Token("end", "", len(text.value)))
+    return tokens
+
+
+class _Parser:
+    def __init__(self, text: Text, dtypes: Collection[str], diagnostics: Diagnostics) -> None:
+        self._text = text
+        self._dtypes = dtypes
+        self._diagnostics = diagnostics
+        self._tokens = _tokenize(text)
+        self._index = 0
+
+    # Tokens
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._index]
+
+    def _span(self, token: _Token) -> Span:
+        return self._text.at(token.offset, max(len(token.text), 1))
+
+    def _next(self) -> _Token:
+        token = self._token
+        self._index += token.kind != "end"
+        return token
+
+    def _accept(self, mark: str) -> bool:
+        found = self._token.kind == "mark" and self._token.text == mark
+        if found:
+            self._index += 1
+        return found
+
+    def _fail(self, expected: str, hint: str | None = None) -> DeclarationError:
+        found = f"'{self._token.text}'" if self._token.text else "the end of the signature"
+        message = f"expected {expected}, found {found}"
+        return DeclarationError.at(self._span(self._token), message, hint)
+
+    def _expect(self, mark: str, where: str) -> None:
+        if not self._accept(mark):
+            raise self._fail(f"'{mark}' {where}")
+
+    def _close(self, mark: str, opened: _Token, where: str) -> None:
+        if not self._accept(mark):
+            raise self._fail(
+                f"'{mark}' {where}",
+                f"'{opened.text}' was opened at column {self._span(opened).column}",
+            )
+
+    def _name(self, what: str) -> _Token:
+        if self._token.kind != "name":
+            raise self._fail(what)
+        token = self._next()
+        if keyword.iskeyword(token.text) or token.text in _CPP_KEYWORDS:
+            self._error(token, f"'{token.text}' is a keyword of Python or C++, not {what}")
+        return token
+
+    def _error(self, token: _Token, message: str, hint: str | None = None) -> None:
+        self._diagnostics.error(self._span(token), message, hint)
+
+    # Grammar
+
+    def signature(self) -> Signature:
+        name = self._name("an operator name")
+        overload = self._name("an overload name").text if self._accept(".") else ""
+        opened = self._token
+        self._expect("(", "after the operator's name")
+        arguments = self._arguments(opened)
+        self._expect("->", "and the results after the arguments")
+        results = self._results(arguments)
+        if self._token.kind != "end":
+            raise self._fail("the end of the signature")
+        return Signature(name.text, overload, arguments, results, self._text.span)
+
+    def _arguments(self, opened: _Token) -> tuple[Argument, ...]:
+        arguments: list[Argument] = []
+        keyword_only = False
+        while not self._accept(")"):
+            if arguments or keyword_only:
+                if self._token.text != ",":
+                    self._close(")", opened, "or ',' after an argument")
+                self._next()
+            star = self._token
+            if self._accept("*"):
+                if keyword_only:
+                    self._error(star, "a second '*': keyword-only arguments have begun already")
+                if self._token.text != ",":
+                    raise self._fail("',' and keyword-only arguments after '*'")
+                keyword_only = True
+                continue
+            arguments.append(self._argument(keyword_only, arguments))
+        return tuple(arguments)
+
+    def _argument(self, keyword_only: bool, before: list[Argument]) -> Argument:
+        if self._token.kind != "name":
+            raise self._fail("an argument, as in `int dim=0`")
+        first = self._token
+        type_ = self._type()
+        name = self._name(f"the name of the {first.text} argument")
+        default = self._default(type_) if self._accept("=") else None
+        if any(a.name == name.text for a in before):
+            self._error(name, f"duplicate argument '{name.text}'")
+        elif default is None and not keyword_only and before and before[-1].default is not None:
+            message = f"required argument '{name.text}' follows '{before[-1].name}', which has a "
+            self._error(name, message + "default", "give it a default or move it forward")
+        # An unknown type has been reported; a tensor stands in for it, and nothing is built.
+        type_ = type_ or Type(Base.TENSOR)
+        return Argument(name.text, type_, default, keyword_only, "", self._span(name))
+
+    def _type(self) -> Type | None:
+        """A type; None when its name is unknown, which has been reported."""
+        token = self._next()
+        names = {base.value: base for base in Base}
+        base = names.get(token.text)
+        if base is None:
+            self._error(token, f"unknown type '{token.text}'", _type_hint(token.text, names))
+        or_scalar = mutable = False
+        while (qualifier := self._token).text in ("|", "("):
+            self._next()
+            if qualifier.text == "|":
+                self._word("Scalar", "after 'Tensor|'")
+                or_scalar = True
+            else:
+                self._word("mut", "in parentheses after a type")
+                self._close(")", qualifier, "after '(mut'")
+                mutable = True
+            if base is not Base.TENSOR:
+                self._error(qualifier, f"only a Tensor can be '{'|Scalar' if or_scalar else '(mut)'}'")
+                base = None
+        is_list, length = self._list_suffix()
+        optional = self._accept("?")
+        if optional and self._token.text == "[":
+            raise self._fail("an argument's name after '?'", "write `Tensor[]?`: the '?' stands last")
+        if base is None:
+            return None
+        return Type(base, or_scalar, is_list, length, optional, mutable)
+
+    def _word(self, word: str, where: str) -> None:
+        if self._token.text != word:
+            raise self._fail(f"'{word}' {where}")
+        self._next()
+
+    def _list_suffix(self) -> tuple[bool, int | None]:
+        opened = self._token
+        if not self._accept("["):
+            return False, None
+        length: int | None = None
+        if self._token.kind == "number":
+            number = self._next()
+            length = int(number.text) if number.text.isdigit() else 0
+            if length == 0:
+                self._error(number, f"a list's length is a positive integer, not {number.text}")
+                length = 1
+        self._close("]", opened, "after a list's length")
+        return True, length
+
+    # Defaults
+
+    def _default(self, type_: Type | None) -> str:
+        first = self._token
+        value = self._literal()
+        last = self._tokens[self._index - 1]
+        source = self._text.value[first.offset : last.offset + len(last.text)]
+        if type_ is not None and not _fits(value, type_, self._dtypes):
+            span = self._text.at(first.offset, len(source))
+            message = f"default {source} is not of type {type_}"
+            self._diagnostics.error(span, message, _default_hint(value, type_))
+        return source
+
+    def _literal(self) -> object:
+        token = self._next()
+        if token.kind == "number":
+            return ast.literal_eval(token.text) if _is_python(token.text) else float(token.text)
+        if token.text in ("-", "+") and self._token.kind in ("number", "name"):
+            value = self._literal()
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise self._fail("a number after the sign")
+            return -value if token.text == "-" else value
+        if token.kind == "string":
+            return token.text[1:-1]
+        if token.kind == "name":
+            return _WORDS.get(token.text, _Word(token.text))
+        if token.text == "[":
+            return self._literal_list(token)
+        self._index -= token.kind != "end"
+        raise self._fail("a default: a number, string, list, True, False, None or a dtype")
+
+    def _literal_list(self, opened: _Token) -> list[object]:
+        items: list[object] = []
+        while not self._accept("]"):
+            if items:
+                if self._token.text != ",":
+                    self._close("]", opened, "or ',' in a list")
+                self._next()
+            items.append(self._literal())
+        return items
+
+    # Results
+
+    def _results(self, arguments: tuple[Argument, ...]) -> tuple[Result, ...]:
+        if self._token.text == "None":
+            self._next()
+            return ()
+        opened = self._token
+        if not self._accept("("):
+            return (self._result(arguments, []),)
+        results: list[Result] = []
+        while not self._accept(")"):
+            if results:
+                if self._token.text != ",":
+                    self._close(")", opened, "or ',' after a result")
+                self._next()
+            results.append(self._result(arguments, results))
+        if not results:
+            self._error(opened, "no results between the parentheses", "write `-> None`")
+        return tuple(results)
+
+    def _result(self, arguments: tuple[Argument, ...], before: list[Result]) -> Result:
+        hidden = self._token.text == "hidden"
+        if hidden:
+            self._next()
+        if self._token.kind != "name":
+            raise self._fail("a result, as in `Tensor result`")
+        kind = self._next()
+        dtype, view_of = None, None
+        if kind.text == "view":
+            view_of = self._viewed(arguments)
+        elif kind.text in self._dtypes:
+            dtype = kind.text
+        elif kind.text != "Tensor":
+            hint = did_you_mean(kind.text, [*_RESULT_WORDS, *self._dtypes])
+            self._error(kind, f"unknown result type '{kind.text}'", hint)
+        is_list, length = self._list_suffix()
+        if length is not None:
+            self._error(kind, "a list of results has no fixed length", "write `Tensor[] results`")
+        name = self._name("the name of the result, as in `Tensor result`")
+        taken = [r.name for r in before] + [a.name for a in arguments]
+        if name.text in taken:
+            self._error(name, f"result '{name.text}' has the name of an argument or result before")
+        return Result(name.text, is_list, dtype, view_of, hidden)
+
+    def _viewed(self, arguments: tuple[Argument, ...]) -> str:
+        opened = self._token
+        self._expect("(", "and the viewed argument after 'view'")
+        name = self._name("the argument that the result is a view of")
+        self._close(")", opened, "after the viewed argument")
+        tensors = [a.name for a in arguments if a.type.is_tensor]
+        if name.text not in tensors:
+            hint = did_you_mean(name.text, tensors)
+            self._error(name, f"view of '{name.text}', which is not a tensor argument", hint)
+        return name.text
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A bare name as a default: a dtype."""
+
+    name: str
+
+
+_WORDS: dict[str, object] = {
+    "None": None,
+    "True": True,
+    "False": False,
+    "inf": float("inf"),
+    "nan": float("nan"),
+}
+_FITS: dict[Base, Callable[[object], bool]] = {
+    Base.TENSOR: lambda value: False,
+    Base.SCALAR: lambda value: isinstance(value, int | float),
+    Base.INT: lambda value: isinstance(value, int) and not isinstance(value, bool),
+    Base.FLOAT: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    Base.BOOL: lambda value: isinstance(value, bool),
+    Base.STR: lambda value: isinstance(value, str),
+    Base.DEVICE: lambda value: isinstance(value, str),
+    Base.GENERATOR: lambda value: False,
+}
+
+
+def _is_python(number: str) -> bool:
+    """False for `010`, which Python refuses."""
+    return not (len(number) > 1 and number.isdigit() and number[0] == "0")
+
+
+def _fits(value: object, type_: Type, dtypes: Collection[str]) -> bool:
+    if value is None:
+        return type_.optional
+    if type_.is_list:
+        if isinstance(value, list):
+            element = Type(type_.base, type_.or_scalar)
+            right_length = type_.list_length in (None, len(value))
+            return right_length and all(_fits(item, element, dtypes) for item in value)
+        return type_.list_length is not None and _FITS[type_.base](value)
+    if type_.base is Base.DTYPE:
+        return isinstance(value, _Word) and value.name in dtypes
+    if type_.or_scalar and _FITS[Base.SCALAR](value):
+        return True
+    return _FITS[type_.base](value)
+
+
+def _default_hint(value: object, type_: Type) -> str | None:
+    if value is None:
+        return f"write `{type_}?` to allow None"
+    if isinstance(value, _Word) and type_.base is Base.STR:
+        return f"quote it: '{value.name}'"
+    if isinstance(value, _Word):
+        return did_you_mean(value.name, _WORDS)
+    if type_.is_list and not isinstance(value, list):
+        return f"write a list, or `{type_.base.value}[N]` to let one value be repeated"
+    return None
+
+
+def _type_hint(name: str, names: Collection[str]) -> str | None:
+    known = {"string": "str", "double": "float", "integer": "int", "boolean": "bool"}
+    if name in known:
+        return f"did you mean '{known[name]}'?"
+    return did_you_mean(name, names)

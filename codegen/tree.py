@@ -1,0 +1,279 @@
+"""YAML text -> a tree of located strings. No value is interpreted here: `1e-5`, `on` and `010` stay text.
+
+Anchors, tags and several documents in one file are not part of the declaration language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from flambeau.codegen.source import Diagnostics, Span, Text, remember_source
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A YAML list."""
+
+    items: tuple[Node, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A YAML mapping, in order. Its keys are unique."""
+
+    entries: tuple[tuple[Text, Node], ...]
+    span: Span
+
+    def get(self, key: str) -> Node | None:
+        """The value of `key`."""
+        return next((value for name, value in self.entries if name.value == key), None)
+
+    def key(self, name: str) -> Text | None:
+        """The key called `name`, for its place."""
+        return next((key for key, _ in self.entries if key.value == name), None)
+
+
+Node = Text | Sequence | Mapping
+
+_UNUSUAL_LINE_BREAKS = ("\x85", "\u2028", "\u2029")
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def parse_yaml(file: str, text: str, diagnostics: Diagnostics) -> Node | None:
+    """The tree of a file; None when it is empty or is not YAML (which is then reported)."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    lines = remember_source(file, text)
+    if not _characters_are_usual(file, lines, diagnostics):
+        return None
+    try:
+        events = list(yaml.parse(text, Loader=_Loader))
+    except yaml.YAMLError:
+        # libyaml and PyYAML word their errors differently: the words are always PyYAML's.
+        return _report_syntax(file, text, diagnostics)
+    builder = _Builder(file, lines, iter(events), diagnostics)
+    return builder.document()
+
+
+def _characters_are_usual(file: str, lines: list[str], diagnostics: Diagnostics) -> bool:
+    """Control characters and exotic line breaks would shift every line number after them."""
+    before = len(diagnostics)
+    for number, line in enumerate(lines, 1):
+        if line.isascii() and (line.isprintable() or line.replace("\t", "").isprintable()):
+            continue
+        for column, character in enumerate(line, 1):
+            control = ord(character) < 32 and character != "\t" or ord(character) == 127
+            if control or character in _UNUSUAL_LINE_BREAKS or character == "\ufeff":
+                message = f"character U+{ord(character):04X} is not allowed in a declaration"
+                diagnostics.error(Span(file, number, column), message)
+    return len(diagnostics) == before
+
+
+def _report_syntax(file: str, text: str, diagnostics: Diagnostics) -> None:
+    try:
+        for _ in yaml.parse(text, Loader=yaml.SafeLoader):
+            pass
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        problem = error.problem or str(error)
+        diagnostics.error(Span(file, line, column), f"YAML syntax: {problem}", _syntax_hint(problem))
+    except yaml.YAMLError as error:
+        diagnostics.error(Span(file, 1, 1), f"YAML syntax: {error}")
+    else:
+        diagnostics.error(Span(file, 1, 1), "YAML syntax: libyaml rejects this file")
+
+
+def _syntax_hint(problem: str) -> str | None:
+    if "'\\t'" in problem:
+        return "indent with spaces, not tabs"
+    if "mapping values are not allowed" in problem:
+        return "quote text that holds ': '"
+    if "cannot start any token" in problem or "block mapping" in problem:
+        return "quote formulas and text: a plain scalar cannot start with * & [ { % @ ` or !"
+    return None
+
+
+class _Builder:
+    """Events -> tree, by recursive descent."""
+
+    def __init__(
+        self, file: str, lines: list[str], events: Iterator[Any], diagnostics: Diagnostics
+    ) -> None:
+        self._file = file
+        self._lines = lines
+        self._events = events
+        self._diagnostics = diagnostics
+
+    def document(self) -> Node | None:
+        """The only document of the stream."""
+        root: Node | None = None
+        documents = 0
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents == 2:
+                    self._diagnostics.error(self._span(event), "one YAML document per file, please")
+            elif not isinstance(event, yaml.StreamStartEvent | yaml.StreamEndEvent):
+                if not isinstance(event, yaml.DocumentEndEvent):
+                    node = self._node(event)
+                    root = node if documents == 1 else root
+        empty = isinstance(root, Text) and not root.value and root.plain
+        return None if empty else root
+
+    def _node(self, event: Any) -> Node:
+        self._reject_features(event)
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(event)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(event)
+        return Text("", self._span(event))  # an alias, which has been reported
+
+    def _reject_features(self, event: Any) -> None:
+        if isinstance(event, yaml.AliasEvent):
+            message = f"alias '*{event.anchor}': declarations have no anchors"
+            self._diagnostics.error(self._span(event), message, "quote text that starts with '*'")
+        elif event.anchor is not None:
+            message = f"anchor '&{event.anchor}': declarations have no anchors"
+            self._diagnostics.error(self._span(event), message, "quote text that starts with '&'")
+        elif event.tag is not None:
+            message = f"tag '{event.tag}': declarations have no tags"
+            self._diagnostics.error(self._span(event), message, "quote text that starts with '!'")
+
+    def _sequence(self, start: Any) -> Sequence:
+        items: list[Node] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            items.append(self._node(event))
+        return Sequence(tuple(items), self._span(start))
+
+    def _mapping(self, start: Any) -> Mapping:
+        entries: dict[str, tuple[Text, Node]] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._node(event)
+            value = self._node(next(self._events))
+            if not isinstance(key, Text):
+                self._diagnostics.error(key.span, "a key must be a name")
+            elif key.value in entries:
+                first = entries[key.value][0].span.line
+                message = f"duplicate key '{key.value}', first given on line {first}"
+                self._diagnostics.error(key.span, message)
+            else:
+                entries[key.value] = (key, value)
+        span = self._span(start)
+        if not start.flow_style and entries:
+            span = next(iter(entries.values()))[0].span
+        return Mapping(tuple(entries.values()), span)
+
+    def _scalar(self, event: Any) -> Text:
+        line, column = event.start_mark.line + 1, event.start_mark.column + 1
+        plain = event.style in (None, "")
+        if not plain and event.style in "'\"":
+            column += 1
+        value: str = event.value
+        width = max(len(value), 1)
+        raw = self._lines[line - 1] if line <= len(self._lines) else ""
+        if raw[column - 1 : column - 1 + len(value)] == value and event.style not in ("|", ">"):
+            return Text(value, Span(self._file, line, column, width), plain=plain)
+        segments = _align(self._lines, line, column, value, event.style or "")
+        _, line, column = segments[0]
+        span = Text(value, Span(self._file, line, column, width), segments).at(0, width)
+        return Text(value, span, segments, plain)
+
+    def _span(self, event: Any) -> Span:
+        start, end = event.start_mark, event.end_mark
+        length = end.column - start.column if end.line == start.line else 1
+        return Span(self._file, start.line + 1, start.column + 1, max(length, 1))
+
+
+def _align(
+    lines: list[str], line: int, column: int, value: str, style: str
+) -> tuple[tuple[int, int, int], ...]:
+    """Where each part of a scalar's value stands in the file: (offset, line, column) of each part."""
+    cursor = _Cursor(lines, line, column)
+    if style in ("|", ">"):
+        cursor.enter_block()
+    segments: list[tuple[int, int, int]] = []
+    expected = (-1, -1)
+    for offset, character in enumerate(value):
+        place = cursor.match(character, style)
+        if place != expected:
+            segments.append((offset, *place))
+        expected = (place[0], place[1] + 1)
+    return tuple(segments) or ((0, cursor.line, cursor.column),)
+
+
+_ESCAPE_DIGITS = {"x": 2, "u": 4, "U": 8}
+
+
+class _Cursor:
+    """Walks the raw text of a scalar in step with its value."""
+
+    def __init__(self, lines: list[str], line: int, column: int) -> None:
+        self._lines = lines
+        self.line = line
+        self.column = column
+        self._indentation: int | None = None  # of a block scalar, else any white space is skipped
+
+    def _raw(self) -> str:
+        return self._lines[self.line - 1] if self.line <= len(self._lines) else ""
+
+    def enter_block(self) -> None:
+        """Go from the block's header to its first character."""
+        header = self._raw()[self.column :].split("#")[0]
+        first = self.line + 1
+        while first <= len(self._lines) and not self._lines[first - 1].strip():
+            first += 1
+        content = self._lines[first - 1] if first <= len(self._lines) else ""
+        found = len(content) - len(content.lstrip(" "))
+        digits = [int(c) for c in header if c.isdigit()]
+        if digits:  # an explicit indicator counts from the parent's indentation
+            parent = len(self._raw()) - len(self._raw().lstrip(" -"))
+            found = min(found, parent + digits[0])
+        self._indentation = found
+        self._next_line()
+
+    def match(self, character: str, style: str) -> tuple[int, int]:
+        """The place of the next character of the value; the cursor moves behind it."""
+        self._skip_folded(character)
+        place = (self.line, self.column)
+        raw = self._raw()
+        rest = raw[self.column - 1 :]
+        if not rest.strip() and (not rest or style not in ("|", ">")) or not rest:
+            if character in "\n ":
+                self._next_line()
+            return place
+        self.column += _width(rest, style)
+        return place
+
+    def _skip_folded(self, character: str) -> None:
+        """Line breaks that folding removed from the value."""
+        while self.line < len(self._lines):
+            rest = self._raw()[self.column - 1 :]
+            escaped_break = rest == "\\"
+            if rest.strip() and not escaped_break or character in "\n ":
+                return
+            if rest and self._indentation is not None and rest[0] == character:
+                return
+            self._next_line()
+
+    def _next_line(self) -> None:
+        self.line += 1
+        raw = self._raw()
+        blank = len(raw) - len(raw.lstrip(" \t"))
+        skipped = blank if self._indentation is None else min(blank, self._indentation)
+        self.column = skipped + 1
+
+
+def _width(rest: str, style: str) -> int:
+    """How many raw characters stand for the next character of the value."""
+    if style == "'" and rest.startswith("''"):
+        return 2
+    if style == '"' and rest.startswith("\\") and len(rest) > 1:
+        return 2 + _ESCAPE_DIGITS.get(rest[1], 0)
+    return 1
