@@ -1,7 +1,8 @@
 """Places in declaration files, and the errors that point at them.
 
-Every piece of text taken from a file is a `Text`: its value together with where each of its characters
-stands, through YAML's quotes, escapes and block indentation. Lines and columns count from 1.
+Every piece of text taken from a file is a `Text`: its value together with where each of its
+characters stands, through YAML's quotes, escapes and block indentation. Lines and columns count
+from 1.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Span:
 class Text:
     """A string of a declaration and where it stands.
 
-    `segments` holds (offset, line, column) wherever the value stops being contiguous in the file, as after an
-    escape or a line break; empty: the value stands in one piece at `span`.
+    `segments` holds (offset, line, column) wherever the value stops being contiguous in the file,
+    as after an escape or a line break; empty: the value stands in one piece at `span`.
     """
 
     value: str
@@ -63,23 +64,20 @@ class Text:
         return self.value
 
     def at(self, offset: int, length: int = 1) -> Span:
-        """The span of `length` characters from character `offset`, clipped to one line of the file."""
+        """The span of `length` characters from character `offset`, clipped to one line."""
         offset = min(max(offset, 0), len(self.value))
         if not self.segments:
             return Span(self.span.file, self.span.line, self.span.column + offset, max(length, 1))
-        index = bisect_right(self.segments, offset, key=lambda segment: segment[0]) - 1
-        start, line, column = self.segments[max(index, 0)]
-        end_offset, end_line, end_column = self._place(max(offset, offset + length - 1))
-        first = column + offset - start
-        same_line = end_line == line and end_offset >= offset
-        width = end_column - first + 1 if same_line else self._to_line_end(line, first)
-        return Span(self.span.file, line, first, max(width, 1))
+        line, column = self._place(offset)
+        end_line, end_column = self._place(max(offset, offset + length - 1))
+        width = end_column - column + 1 if end_line == line else self._to_line_end(line, column)
+        return Span(self.span.file, line, column, max(width, 1))
 
     def slice(self, start: int, end: int) -> Text:
         """The part from `start` to `end`, located."""
         inner = [(o - start, line, c) for o, line, c in self.segments if start < o < end]
         if self.segments:
-            _, line, column = self._place(start)
+            line, column = self._place(start)
             inner.insert(0, (0, line, column))
         value = self.value[start:end]
         return Text(value, self.at(start, max(end - start, 1)), tuple(inner), self.plain)
@@ -89,11 +87,11 @@ class Text:
         start = len(self.value) - len(self.value.lstrip())
         return self.slice(start, max(start, len(self.value.rstrip())))
 
-    def _place(self, offset: int) -> tuple[int, int, int]:
-        """(offset, line, column) of the character at `offset`."""
+    def _place(self, offset: int) -> tuple[int, int]:
+        """Line and column of the character at `offset`."""
         index = bisect_right(self.segments, offset, key=lambda segment: segment[0]) - 1
         start, line, column = self.segments[max(index, 0)]
-        return offset, line, column + offset - start
+        return line, column + offset - start
 
     def _to_line_end(self, line: int, column: int) -> int:
         text = source_line(self.span.file, line) or ""
