@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/complex.h"
+#include "core/dispatch.h"
+
+namespace flambeau::cpu {
+
+/// A matrix in memory: element (i, j) at data[i * row + j * column]. Any strides.
+template <class T>
+struct MatrixView {
+  const T* data;
+  int64_t row, column;
+  MatrixView at(int64_t i, int64_t j) const { return {data + i * row + j * column, row, column}; }
+  MatrixView transposed() const { return {data, column, row}; }
+};
+
+/// c = alpha * a @ b + beta * c (+ bias, one value per column), on one thread. c has unit column
+/// stride; beta == 0 means that c is not read.
+template <class T>
+struct GemmCall {
+  int64_t m, n, k;
+  MatrixView<T> a, b;
+  T* c;
+  int64_t ldc;
+  T alpha, beta;
+  const T* bias;
+};
+
+/// y = alpha * a @ x + beta * y for a of rows x columns; unit stride of a along columns
+/// (`gemv_rows`: one dot product a row) or along rows (`gemv_columns`: a sum of columns). y and x
+/// have unit stride.
+template <class T>
+struct GemvCall {
+  int64_t rows, columns;
+  const T* a;
+  int64_t lda;
+  const T* x;
+  T* y;
+  T alpha, beta;
+};
+
+/// What is compiled once per instruction set (gemm_kernel.simd.cpp).
+template <class T>
+struct GemmKernels {
+  void (*gemm)(const GemmCall<T>& call);
+  void (*gemv_rows)(const GemvCall<T>& call);
+  void (*gemv_columns)(const GemvCall<T>& call);
+  int64_t tile_rows, tile_columns;  ///< splitting c between threads at multiples loses nothing
+};
+
+#define FLAMBEAU_DECLARE_GEMM(ISA) \
+  namespace ISA {                  \
+  template <class T>               \
+  const GemmKernels<T>& gemm_kernels(); \
+  }
+FLAMBEAU_DECLARE_GEMM(baseline)
+FLAMBEAU_DECLARE_GEMM(avx2)
+FLAMBEAU_DECLARE_GEMM(avx512)
+#undef FLAMBEAU_DECLARE_GEMM
+
+/// The kernels for the processor at hand.
+template <class T>
+const GemmKernels<T>& gemm_kernels() {
+  static const GemmKernels<T>& best =
+      instruction_set() == InstructionSet::avx512 ? avx512::gemm_kernels<T>()
+      : instruction_set() == InstructionSet::avx2 ? avx2::gemm_kernels<T>()
+                                                  : baseline::gemm_kernels<T>();
+  return best;
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,120 @@
+#pragma once
+
+// Vectors of the widest register of the instruction set that the including file is compiled for.
+// Include only from *.simd.cpp files.
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVectorBytes), may_alias));
+  typedef T unaligned __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+template <class T>
+[[gnu::always_inline]] inline Vector<T> load(const T* source) {
+  return *reinterpret_cast<const typename VectorOf<T>::unaligned*>(source);
+}
+template <class T>
+[[gnu::always_inline]] inline void store(T* destination, Vector<T> value) {
+  *reinterpret_cast<typename VectorOf<T>::unaligned*>(destination) = value;
+}
+template <class T>
+[[gnu::always_inline]] inline Vector<T> splat(T value) {
+  return value - Vector<T>{};  // minus keeps the sign of zero
+}
+
+/// The first `count` lanes, 1 <= count <= kLanes; elements of 4 or 8 bytes.
+template <class T>
+struct Mask {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if defined(__AVX512F__)
+  __mmask16 bits;
+  explicit Mask(int64_t count) : bits(static_cast<__mmask16>((1u << count) - 1)) {}
+  [[gnu::always_inline]] Vector<T> load(const T* source) const {
+    if constexpr (sizeof(T) == 4) return (Vector<T>)_mm512_maskz_loadu_epi32(bits, source);
+    if constexpr (sizeof(T) == 8)
+      return (Vector<T>)_mm512_maskz_loadu_epi64(static_cast<__mmask8>(bits), source);
+  }
+  [[gnu::always_inline]] void store(T* destination, Vector<T> value) const {
+    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(destination, bits, (__m512i)value);
+    if constexpr (sizeof(T) == 8)
+      _mm512_mask_storeu_epi64(destination, static_cast<__mmask8>(bits), (__m512i)value);
+  }
+#elif defined(__AVX2__)
+  __m256i lanes;
+  explicit Mask(int64_t count) {
+    alignas(32) T flags[kLanes<T>] = {};
+    memset(flags, 0xff, static_cast<size_t>(count) * sizeof(T));
+    memcpy(&lanes, flags, sizeof lanes);
+  }
+  [[gnu::always_inline]] Vector<T> load(const T* source) const {
+    if constexpr (sizeof(T) == 4)
+      return (Vector<T>)_mm256_maskload_epi32(reinterpret_cast<const int*>(source), lanes);
+    if constexpr (sizeof(T) == 8)
+      return (Vector<T>)_mm256_maskload_epi64(reinterpret_cast<const long long*>(source), lanes);
+  }
+  [[gnu::always_inline]] void store(T* destination, Vector<T> value) const {
+    if constexpr (sizeof(T) == 4)
+      _mm256_maskstore_epi32(reinterpret_cast<int*>(destination), lanes, (__m256i)value);
+    if constexpr (sizeof(T) == 8)
+      _mm256_maskstore_epi64(reinterpret_cast<long long*>(destination), lanes, (__m256i)value);
+  }
+#else
+  int64_t count;
+  explicit Mask(int64_t lanes) : count(lanes) {}
+  Vector<T> load(const T* source) const {
+    Vector<T> value = {};
+    for (int64_t i = 0; i < count; ++i) value[i] = source[i];
+    return value;
+  }
+  void store(T* destination, Vector<T> value) const {
+    for (int64_t i = 0; i < count; ++i) destination[i] = value[i];
+  }
+#endif
+};
+
+/// Rows become columns in a square of kLanes x kLanes: each round interleaves the lower half of the
+/// rows with the upper half, and log2(kLanes) rounds transpose.
+template <class T>
+[[gnu::always_inline]] inline void transpose_square(Vector<T> (&rows)[kLanes<T>]) {
+  constexpr int lanes = kLanes<T>;
+  typedef typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type Index;
+  Index low, high;
+  for (int i = 0; i < lanes; ++i) {
+    low[i] = i / 2 + (i % 2) * lanes;
+    high[i] = low[i] + lanes / 2;
+  }
+#pragma GCC unroll 4
+  for (int round = 1; round < lanes; round *= 2) {
+    Vector<T> next[lanes];
+#pragma GCC unroll 8
+    for (int i = 0; i < lanes / 2; ++i) {
+      next[2 * i] = __builtin_shuffle(rows[i], rows[i + lanes / 2], low);
+      next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + lanes / 2], high);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i) rows[i] = next[i];
+  }
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -1,0 +1,263 @@
+#pragma once
+
+/// The loops that pointwise kernels run in. A kernel gives a formula on elements; everything else
+/// (broadcasting, strides, conversion of half types, random numbers, threads) happens here.
+/// Included by units that are compiled once per instruction set (-DFLAMBEAU_ISA=baseline|avx2|
+/// avx512). A complete generated kernel:
+///
+///     #include "cpu/loops.h"
+///     #include "cpu/math.h"
+///     namespace flambeau::cpu::FLAMBEAU_ISA {
+///     namespace {
+///     // T is the type that is computed in: float for float16 and bfloat16, the element type
+///     // otherwise. One formula per T: half types then share the loop of float.
+///     template <class T>
+///     auto add_formula(const AddParameters& parameters) {
+///       const T alpha = parameters.alpha.to<T>();
+///       return [=](T self, T other) { return self + alpha * other; };
+///     }
+///     }  // namespace
+///     void add(Iterator& iter, const AddParameters& parameters) {
+///       switch (iter.common_dtype()) {
+///         case DType::float32:
+///           return map<Outs<float>, Ins<float, float>>(iter, add_formula<float>(parameters));
+///         case DType::float16:
+///           return map<Outs<float16>, Ins<float16, float16>>(iter, add_formula<float>(parameters));
+///         ...
+///         default: unsupported(iter);
+///       }
+///     }
+///     }  // namespace flambeau::cpu::FLAMBEAU_ISA
+///
+/// Operand types are those of the iterator, outputs first. The formula takes the inputs by value in
+/// compute types and returns the output, which is converted to its type with static_cast:
+///
+///     map<Outs<bool>, Ins<float, float>>(iter, [](float a, float b) { return a < b; });
+///
+/// Several outputs, or outputs that are also read (`Tensor(mut)`: InOut<T>, Iterator::add_in_out):
+/// the formula returns void and takes every output by reference, then the inputs. A reference to
+/// an InOut holds the old value on entry; other outputs hold nothing.
+///
+///     map<Outs<InOut<float>, float>, Ins<float>>(
+///         iter, [=](float& param, float& norm, float grad) { ... });
+///
+/// Random numbers: each `uniform()`, `normal()`... of the formula is a draw, declared in order and
+/// passed between outputs and inputs. `stream` comes from Generator::reserve(counters_for(numel)).
+///
+///     map_random<Outs<float, bool>, Draws<Uniform<float>>, Ins<float>>(
+///         iter, parameters.stream,
+///         [=](float& result, bool& mask, float uniform_0, float input) {
+///           mask = uniform_0 >= p;
+///           result = mask ? input * scale : 0;
+///         });
+///
+/// Draws: Uniform<float|double> in [0, 1), Normal<float|double>, Bits (uint64_t).
+/// Formulas that need the element's position in the iterator's order take it as the first argument:
+///
+///     map_indexed<Outs<float>, Ins<>>(iter, [=](int64_t index) { return start + step * index; });
+///
+/// `cost` is the price of one element relative to an addition (exp: 8, pow: 20); it decides how
+/// many elements are worth a thread.
+///
+/// How it works: a formula is compiled into one loop over dense operands. The driver (loops.simd.cpp,
+/// shared by all formulas) calls it once when all operands are dense; otherwise it cuts the elements
+/// into chunks that fit the first-level cache and gives the loop buffers for what is not dense:
+/// numbers repeated, strided or half elements gathered and converted, random numbers.
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "core/iterator.h"
+#include "core/random.h"
+
+#ifndef FLAMBEAU_ISA
+#error "cpu/loops.h belongs in units that are compiled per instruction set"
+#endif
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+template <class... T>
+struct Outs {};
+template <class... T>
+struct Ins {};
+template <class... T>
+struct Draws {};
+/// An output that is also read.
+template <class T>
+struct InOut {};
+
+template <class T>
+struct Uniform {
+  using Value = T;
+};
+template <class T>
+struct Normal {
+  using Value = T;
+};
+struct Bits {
+  using Value = uint64_t;
+};
+
+namespace detail {
+
+template <class T>
+struct ComputeOf {
+  using type = T;
+};
+template <>
+struct ComputeOf<float16> {
+  using type = float;
+};
+template <>
+struct ComputeOf<bfloat16> {
+  using type = float;
+};
+
+}  // namespace detail
+
+/// The type that formulas compute in for elements of type T.
+template <class T>
+using Compute = typename detail::ComputeOf<T>::type;
+
+namespace detail {
+
+enum class Conversion : uint8_t { none, from_float16, from_bfloat16 };
+enum class DrawKind : uint8_t { uniform_float, uniform_double, normal_float, normal_double, bits };
+
+/// What the driver has to know about an operand.
+struct OperandKind {
+  uint8_t bytes;          ///< of an element in memory
+  uint8_t compute_bytes;  ///< of an element as the formula sees it
+  Conversion conversion;
+  bool read, written;
+};
+
+/// data: one dense run per operand, then one per draw. `index`: of the first element.
+using DenseLoop = void (*)(const void* formula, char* const* data, int64_t index, int64_t count);
+
+struct MapPlan {
+  DenseLoop loop;
+  const OperandKind* operands;
+  const DrawKind* draws;
+  int operand_count, draw_count;
+};
+
+void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
+             const RandomStream& stream);
+
+template <class T>
+struct Traits {
+  using Value = Compute<T>;
+  static constexpr bool read = false;
+  using Storage = T;
+};
+template <class T>
+struct Traits<InOut<T>> {
+  using Value = Compute<T>;
+  static constexpr bool read = true;
+  using Storage = T;
+};
+
+template <class T>
+constexpr OperandKind kind_of(bool read, bool written) {
+  constexpr Conversion conversion = std::is_same_v<T, float16>    ? Conversion::from_float16
+                                    : std::is_same_v<T, bfloat16> ? Conversion::from_bfloat16
+                                                                  : Conversion::none;
+  return {sizeof(T), sizeof(Compute<T>), conversion, read, written};
+}
+
+template <class T>
+constexpr DrawKind draw_of(Uniform<T>) {
+  return std::is_same_v<T, float> ? DrawKind::uniform_float : DrawKind::uniform_double;
+}
+template <class T>
+constexpr DrawKind draw_of(Normal<T>) {
+  return std::is_same_v<T, float> ? DrawKind::normal_float : DrawKind::normal_double;
+}
+constexpr DrawKind draw_of(Bits) { return DrawKind::bits; }
+
+template <class Outputs, class Draws, class Inputs>
+struct Kinds;
+template <class... O, class... D, class... I>
+struct Kinds<Outs<O...>, Draws<D...>, Ins<I...>> {
+  // One entry more than needed, so that no array is empty.
+  static constexpr OperandKind operands[] = {
+      kind_of<typename Traits<O>::Storage>(Traits<O>::read, true)..., kind_of<I>(true, false)...,
+      OperandKind{}};
+  static constexpr DrawKind draws[] = {draw_of(D{})..., DrawKind{}};
+};
+
+/// The one loop that is compiled per formula and set of compute types. An input may share the
+/// memory of an output, at the same index; that is why nothing is declared restrict.
+template <bool indexed, class Formula, class Outputs, class Drawn, class Inputs>
+struct Loop;
+template <bool indexed, class Formula, class... O, class... D, class... I>
+struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
+  static void run(const void* object, char* const* data, int64_t index, int64_t count) {
+    run(*static_cast<const Formula*>(object), data, index, count, std::index_sequence_for<O...>{},
+        std::index_sequence_for<D...>{}, std::index_sequence_for<I...>{});
+  }
+  template <size_t... o, size_t... d, size_t... i>
+  static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t index,
+                                  int64_t count, std::index_sequence<o...>,
+                                  std::index_sequence<d...>, std::index_sequence<i...>) {
+    constexpr size_t kIns = sizeof...(O), kDraws = kIns + sizeof...(I);
+    loop(formula, index, count, reinterpret_cast<O*>(data[o])...,
+         reinterpret_cast<const D*>(data[kDraws + d])...,
+         reinterpret_cast<const I*>(data[kIns + i])...);
+  }
+  static FLAMBEAU_INLINE void loop(Formula formula, [[maybe_unused]] int64_t index, int64_t count,
+                                   O*... outs, const D*... drawn, const I*... ins) {
+    if constexpr (indexed && std::is_invocable_v<Formula, int64_t, O&..., D..., I...>) {
+#pragma omp simd
+      for (int64_t k = 0; k < count; ++k) formula(index + k, outs[k]..., drawn[k]..., ins[k]...);
+    } else if constexpr (indexed) {
+#pragma omp simd
+      for (int64_t k = 0; k < count; ++k)
+        ((outs[k] = static_cast<O>(formula(index + k, drawn[k]..., ins[k]...))), ...);
+    } else if constexpr (std::is_invocable_v<Formula, O&..., D..., I...>) {
+#pragma omp simd
+      for (int64_t k = 0; k < count; ++k) formula(outs[k]..., drawn[k]..., ins[k]...);
+    } else {
+      static_assert(sizeof...(O) == 1, "a formula of several outputs takes them by reference");
+#pragma omp simd
+      for (int64_t k = 0; k < count; ++k)
+        ((outs[k] = static_cast<O>(formula(drawn[k]..., ins[k]...))), ...);
+    }
+  }
+};
+
+template <bool indexed, class... O, class... D, class... I, class Formula>
+FLAMBEAU_INLINE void map(const Iterator& iter, Outs<O...>, Draws<D...>, Ins<I...>,
+                         const Formula& formula, int64_t cost, const RandomStream& stream) {
+  using K = Kinds<Outs<O...>, Draws<D...>, Ins<I...>>;
+  using L = Loop<indexed, Formula, Outs<typename Traits<O>::Value...>, Draws<typename D::Value...>,
+                 Ins<Compute<I>...>>;
+  const MapPlan plan{&L::run, K::operands, K::draws, static_cast<int>(sizeof...(O) + sizeof...(I)),
+                     static_cast<int>(sizeof...(D))};
+  run_map(iter, plan, &formula, cost, stream);
+}
+
+}  // namespace detail
+
+template <class Outputs, class Inputs, class Formula>
+void map(const Iterator& iter, const Formula& formula, int64_t cost = 1) {
+  detail::map<false>(iter, Outputs{}, Draws<>{}, Inputs{}, formula, cost, {});
+}
+
+template <class Outputs, class Inputs, class Formula>
+void map_indexed(const Iterator& iter, const Formula& formula, int64_t cost = 1) {
+  detail::map<true>(iter, Outputs{}, Draws<>{}, Inputs{}, formula, cost, {});
+}
+
+template <class Outputs, class Drawn, class Inputs, class Formula>
+void map_random(const Iterator& iter, const RandomStream& stream, const Formula& formula,
+                int64_t cost = 4) {
+  detail::map<false>(iter, Outputs{}, Drawn{}, Inputs{}, formula, cost, stream);
+}
+
+/// For the default of a switch over dtypes: Error(runtime) naming the operator and the dtype.
+[[noreturn]] void unsupported(const Iterator& iter);
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

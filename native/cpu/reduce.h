@@ -1,0 +1,225 @@
+#pragma once
+
+/// The loops that reduction kernels run in. A kernel gives a fold: how an accumulator starts, takes
+/// an element, meets another accumulator and becomes a result. A complete generated kernel:
+///
+///     #include "cpu/math.h"
+///     #include "cpu/reduce.h"
+///     namespace flambeau::cpu::FLAMBEAU_ISA {
+///     namespace {
+///     template <class T, class A>  // compute type of the elements, accumulator
+///     struct MeanFold {
+///       using Accumulator = A;
+///       // parameters of the operator, if any, are members
+///       A init() const { return A(0); }
+///       A step(A acc, T x) const { return acc + A(x); }
+///       A combine(A a, A b) const { return a + b; }
+///       A finish(A acc, int64_t n) const { return acc / A(n); }
+///     };
+///     }  // namespace
+///     void mean(Reduction& reduction, const MeanParameters& parameters) {
+///       switch (reduction.input_dtype()) {
+///         case DType::float32: return reduce<float, float>(reduction, MeanFold<float, float>{});
+///         case DType::float16: return reduce<float16, float16>(reduction, MeanFold<float, float>{});
+///         ...
+///         default: unsupported(reduction);
+///       }
+///     }
+///     }  // namespace flambeau::cpu::FLAMBEAU_ISA
+///
+/// Several results: reduce<Outs<float, float>, float>(...), and
+/// `void finish(A acc, int64_t n, float& variance, float& mean) const`.
+///
+/// reduce<Out, In>: element types of the result and of the input in memory; the fold sees compute
+/// types (float for half types) and finish() returns something that static_casts to Compute<Out>.
+/// step and combine must be commutative and associative up to rounding, combine(init(), a) == a, and
+/// written without branches (conditional expressions are fine), so that they vectorise. An
+/// Accumulator may be any trivially copyable struct. Order of evaluation depends on the geometry
+/// only, never on the number of threads; no partial sum takes more than about a hundred steps, so
+/// float32 sums are good to float32 precision at any length.
+///
+/// How it works: a fold is compiled into a few loops over dense memory (struct FoldLoops), which the
+/// driver (reduce.simd.cpp, shared by all folds) calls on pieces of the input, gathering and
+/// converting what is not dense into buffers first.
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "core/reduction.h"
+#include "cpu/loops.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace detail {
+
+/// A fold as the driver sees it. `fold` points to the functor; accumulators are opaque.
+struct FoldLoops {
+  int64_t accumulator_bytes;
+  OperandKind input;
+  const OperandKind* outputs;
+  int output_count;
+  /// accumulators[0, count) = init()
+  void (*init)(const void* fold, void* accumulators, int64_t count);
+  /// One accumulator takes `count` dense elements.
+  void (*rows)(const void* fold, void* accumulator, const char* data, int64_t count);
+  /// accumulators[c] takes element (r, c) for r in [0, rows), c in [0, columns); strides in elements.
+  void (*columns)(const void* fold, void* accumulators, const char* data, int64_t rows,
+                  int64_t row_stride, int64_t columns, int64_t column_stride);
+  /// a[i] = combine(a[i], b[i])
+  void (*combine)(const void* fold, void* a, const void* b, int64_t count);
+  /// Results, in the compute types of the outputs, dense.
+  void (*finish)(const void* fold, char* const* results, const void* accumulators, int64_t count,
+                 int64_t reduced);
+};
+
+void run_reduce(const Reduction& reduction, const FoldLoops& loops, const void* fold, int64_t cost);
+
+template <class Fold, class Outputs, class In>
+struct FoldImpl;
+template <class Fold, class... Out, class In>
+struct FoldImpl<Fold, Outs<Out...>, In> {
+  using A = typename Fold::Accumulator;
+  static_assert(std::is_trivially_copyable_v<A>);
+#if defined(__AVX2__)
+  static constexpr size_t kLaneBytes = 256;
+#else
+  static constexpr size_t kLaneBytes = 128;
+#endif
+  /// Independent accumulators of one row: enough vectors to hide the latency of an addition.
+  static constexpr int64_t kLanes =
+      std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(kLaneBytes / sizeof(A))), 4, 64);
+  /// Steps into a lane before it is emptied into the lane of the next level.
+  static constexpr int64_t kSteps = 64;
+
+  static const Fold& get(const void* fold) { return *static_cast<const Fold*>(fold); }
+
+  static void init(const void* object, void* accumulators, int64_t count) {
+    const Fold fold = get(object);
+    A* acc = static_cast<A*>(accumulators);
+    for (int64_t i = 0; i < count; ++i) acc[i] = fold.init();
+  }
+
+  static void rows(const void* object, void* accumulator, const char* data, int64_t count) {
+    const Fold fold = get(object);
+    const In* x = reinterpret_cast<const In*>(data);
+    A result = *static_cast<A*>(accumulator);
+    if (count >= kLanes) {
+      A total[kLanes];
+      bool first = true;
+      while (count >= kLanes) {
+        A lane[kLanes];
+        const int64_t steps = std::min(count / kLanes, kSteps);
+        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.init();
+        for (int64_t i = 0; i < steps; ++i, x += kLanes) {
+#pragma omp simd
+          for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], x[j]);
+        }
+        count -= steps * kLanes;
+        if (first) {
+          for (int64_t j = 0; j < kLanes; ++j) total[j] = lane[j];
+          first = false;
+        } else {
+#pragma omp simd
+          for (int64_t j = 0; j < kLanes; ++j) total[j] = fold.combine(total[j], lane[j]);
+        }
+      }
+      for (int64_t width = kLanes / 2; width > 0; width /= 2)
+        for (int64_t j = 0; j < width; ++j) total[j] = fold.combine(total[j], total[j + width]);
+      result = fold.combine(result, total[0]);
+    }
+    if (count > 0) {
+      A rest = fold.init();
+      for (int64_t i = 0; i < count; ++i) rest = fold.step(rest, x[i]);
+      result = fold.combine(result, rest);
+    }
+    *static_cast<A*>(accumulator) = result;
+  }
+
+  static void columns(const void* object, void* accumulators, const char* data, int64_t rows,
+                      int64_t row_stride, int64_t columns, int64_t column_stride) {
+    const Fold fold = get(object);
+    A* acc = static_cast<A*>(accumulators);
+    const In* x = reinterpret_cast<const In*>(data);
+    if (column_stride != 1) {
+      for (int64_t c = 0; c < columns; ++c, x += column_stride) {
+        A value = acc[c];
+        for (int64_t r = 0; r < rows; ++r) value = fold.step(value, x[r * row_stride]);
+        acc[c] = value;
+      }
+      return;
+    }
+    int64_t r = 0;
+    for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {
+      const In *x0 = x, *x1 = x + row_stride, *x2 = x1 + row_stride, *x3 = x2 + row_stride;
+#pragma omp simd
+      for (int64_t c = 0; c < columns; ++c)
+        acc[c] = fold.step(fold.step(fold.step(fold.step(acc[c], x0[c]), x1[c]), x2[c]), x3[c]);
+    }
+    for (; r < rows; ++r, x += row_stride) {
+#pragma omp simd
+      for (int64_t c = 0; c < columns; ++c) acc[c] = fold.step(acc[c], x[c]);
+    }
+  }
+
+  static void combine(const void* object, void* a, const void* b, int64_t count) {
+    const Fold fold = get(object);
+    A* to = static_cast<A*>(a);
+    const A* from = static_cast<const A*>(b);
+    for (int64_t i = 0; i < count; ++i) to[i] = fold.combine(to[i], from[i]);
+  }
+
+  static void finish(const void* object, char* const* results, const void* accumulators,
+                     int64_t count, int64_t reduced) {
+    const A* acc = static_cast<const A*>(accumulators);
+    finish_each(get(object), results, acc, count, reduced, std::index_sequence_for<Out...>{});
+  }
+  template <size_t... o>
+  static void finish_each(const Fold fold, char* const* results, const A* acc, int64_t count,
+                          int64_t reduced, std::index_sequence<o...>) {
+    for (int64_t i = 0; i < count; ++i) {
+      if constexpr (sizeof...(Out) == 1) {
+        ((reinterpret_cast<Out*>(results[o])[i] = static_cast<Out>(fold.finish(acc[i], reduced))),
+         ...);
+      } else {
+        fold.finish(acc[i], reduced, reinterpret_cast<Out*>(results[o])[i]...);
+      }
+    }
+  }
+};
+
+template <class In, class Fold, class... Out>
+void reduce(const Reduction& reduction, const Fold& fold, int64_t cost, Outs<Out...>) {
+  using Impl = FoldImpl<Fold, Outs<Compute<Out>...>, Compute<In>>;
+  static constexpr OperandKind outputs[] = {kind_of<Out>(false, true)...};
+  static constexpr FoldLoops loops{sizeof(typename Fold::Accumulator),
+                                   kind_of<In>(true, false),
+                                   outputs,
+                                   static_cast<int>(sizeof...(Out)),
+                                   &Impl::init,
+                                   &Impl::rows,
+                                   &Impl::columns,
+                                   &Impl::combine,
+                                   &Impl::finish};
+  run_reduce(reduction, loops, &fold, cost);
+}
+
+template <class T>
+struct AsOuts {
+  using type = Outs<T>;
+};
+template <class... T>
+struct AsOuts<Outs<T...>> {
+  using type = Outs<T...>;
+};
+
+}  // namespace detail
+
+template <class Out, class In, class Fold>
+void reduce(const Reduction& reduction, const Fold& fold, int64_t cost = 1) {
+  detail::reduce<In>(reduction, fold, cost, typename detail::AsOuts<Out>::type{});
+}
+
+/// For the default of a switch over dtypes: Error(runtime) naming the operator and the dtype.
+[[noreturn]] void unsupported(const Reduction& reduction);
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
