@@ -1,10 +1,12 @@
 #pragma once
 
+#include "autograd/pool.h"
 #include "core/macros.h"
 
 namespace flambeau {
 
-extern FLAMBEAU_API thread_local constinit bool grad_mode_enabled;
+/// Whether this thread records operators.
+extern FLAMBEAU_API FLAMBEAU_FAST_TLS thread_local constinit bool grad_mode_enabled;
 inline bool grad_enabled() { return grad_mode_enabled; }
 inline void set_grad_enabled(bool enabled) { grad_mode_enabled = enabled; }
 
