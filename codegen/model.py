@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flambeau.codegen.expression.nodes import Expression
     from flambeau.codegen.source import Span
+    from flambeau.codegen.tree import Mapping
 
 
 class Kind(Enum):
@@ -129,6 +130,7 @@ class Derivative:
     formulas: dict[str, Expression]  # lets already substituted
     auto: frozenset[str] = frozenset()  # arguments whose formula was derived symbolically
     none: bool = False  # declared not differentiable
+    excluded: frozenset[str] = frozenset()  # arguments that were declared `none`
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +152,23 @@ class Constraint:
     exception: str  # RuntimeError, ValueError, TypeError, IndexError
     message: str  # with {expression} fields
     span: Span
+    parts: tuple[str | Expression, ...] = ()  # the message: text and fields in turn
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeRule:
-    """Result shapes (and, for views, strides and offset), over the arguments."""
+    """Result shapes (and, for views, strides and offset), over the arguments.
+
+    `dynamic`: the shape depends on data, and the kernel allocates. `geometry`: the name of a hand-written
+    function in native/core/views.h that computes a view's sizes, strides and offset.
+    """
 
     lets: tuple[tuple[tuple[str, ...], Expression], ...]  # (names, value): `b, n, k = self.shape`
     shapes: dict[str, Expression]  # result -> shape
     strides: Expression | None = None
     offset: Expression | None = None
+    dynamic: bool = False
+    geometry: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +223,7 @@ class Operator:
     body_lets: tuple[tuple[str, Expression], ...]
     kernels: dict[str, KernelFile]
     random: str | None  # "philox"
-    skip_when: tuple[tuple[Expression, str], ...]
+    skip_when: tuple[tuple[Expression, Expression], ...]  # (condition, what to return instead)
     linear_in: tuple[str, ...]
     additive: tuple[str, ...]
     derivative: Derivative | None
@@ -225,6 +234,7 @@ class Operator:
     internal: bool  # used by formulas only; no public name
     span: Span
     aliases: tuple[str, ...] = ()
+    entry: Mapping | None = field(default=None, repr=False, compare=False)  # what it was loaded from
 
     @property
     def name(self) -> str:

@@ -9,7 +9,6 @@ Written by hand, so that each error points at the character and says what was ex
 
 from __future__ import annotations
 
-import ast
 import keyword
 import re
 from collections.abc import Callable, Collection
@@ -27,14 +26,6 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-# Argument and operator names become C++ and Python identifiers.
-_CPP_KEYWORDS = frozenset(
-    """alignas alignof and_eq asm auto bitand bitor bool case catch char class compl concept const
-    constexpr default delete do double else enum explicit export extern float for friend goto if
-    inline int long mutable namespace new noexcept not_eq nullptr operator or_eq private protected
-    public register requires short signed sizeof static struct switch template this throw try
-    typedef typeid typename union unsigned using virtual void volatile while xor xor_eq""".split()
-)
 _RESULT_WORDS = ("Tensor", "view", "hidden", "None")
 
 
@@ -123,8 +114,8 @@ class _Parser:
         if self._token.kind != "name":
             raise self._fail(what)
         token = self._next()
-        if keyword.iskeyword(token.text) or token.text in _CPP_KEYWORDS:
-            self._error(token, f"'{token.text}' is a keyword of Python or C++, not {what}")
+        if keyword.iskeyword(token.text):
+            self._error(token, f"'{token.text}' is a keyword of Python, it cannot be {what}")
         return token
 
     def _error(self, token: _Token, message: str, hint: str | None = None) -> None:
@@ -197,7 +188,8 @@ class _Parser:
                 self._close(")", qualifier, "after '(mut'")
                 mutable = True
             if base is not Base.TENSOR:
-                self._error(qualifier, f"only a Tensor can be '{'|Scalar' if or_scalar else '(mut)'}'")
+                written = "|Scalar" if qualifier.text == "|" else "(mut)"
+                self._error(qualifier, f"only a Tensor can be '{written}'")
                 base = None
         is_list, length = self._list_suffix()
         optional = self._accept("?")
@@ -242,7 +234,7 @@ class _Parser:
     def _literal(self) -> object:
         token = self._next()
         if token.kind == "number":
-            return ast.literal_eval(token.text) if _is_python(token.text) else float(token.text)
+            return self._number(token)
         if token.text in ("-", "+") and self._token.kind in ("number", "name"):
             value = self._literal()
             if not isinstance(value, int | float) or isinstance(value, bool):
@@ -256,6 +248,11 @@ class _Parser:
             return self._literal_list(token)
         self._index -= token.kind != "end"
         raise self._fail("a default: a number, string, list, True, False, None or a dtype")
+
+    def _number(self, token: _Token) -> int | float:
+        if token.text.isdigit() and token.text != str(int(token.text)):
+            self._error(token, f"{token.text} has leading zeros, which Python refuses")
+        return int(token.text) if token.text.isdigit() else float(token.text)
 
     def _literal_list(self, opened: _Token) -> list[object]:
         items: list[object] = []
@@ -347,11 +344,6 @@ _FITS: dict[Base, Callable[[object], bool]] = {
     Base.DEVICE: lambda value: isinstance(value, str),
     Base.GENERATOR: lambda value: False,
 }
-
-
-def _is_python(number: str) -> bool:
-    """False for `010`, which Python refuses."""
-    return not (len(number) > 1 and number.isdigit() and number[0] == "0")
 
 
 def _fits(value: object, type_: Type, dtypes: Collection[str]) -> bool:

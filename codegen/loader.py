@@ -1,0 +1,221 @@
+"""Folders of declarations -> model.Declarations.
+
+A file is a list of entries, and the first key of an entry says what it declares: `op`, `dtype`, `backend` or
+`argument`. The functions of formulas (functions.yaml) are read by expression/functions.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from flambeau.codegen import schema
+from flambeau.codegen.dtype_rules import DtypeTable
+from flambeau.codegen.model import Backend, Declarations, Dtype, Operator
+from flambeau.codegen.operator_reader import Surroundings, read_operator
+from flambeau.codegen.source import DeclarationError, Diagnostics, Span, Text, did_you_mean
+from flambeau.codegen.tree import Mapping, Node, parse_yaml
+from flambeau.codegen.tree import Sequence as NodeList
+
+T = TypeVar("T")
+
+FUNCTIONS_FILE = "functions.yaml"
+_SUBJECTS = ("op", "dtype", "backend", "argument")
+_CATEGORIES = ("bool", "unsigned", "signed", "float", "complex")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What could be loaded, and the names of the operators that could not."""
+
+    declarations: Declarations
+    incomplete: frozenset[str] = frozenset()
+
+
+def default_folder() -> Path:
+    """declarations/ beside the generator, in the tree or installed."""
+    root = Path(__file__).resolve().parents[1]
+    candidates = (root / "declarations", root.parent / "declarations")
+    return next((c for c in candidates if c.is_dir()), candidates[0])
+
+
+def load_declarations(folder: Path | None = None, files: Sequence[Path] = ()) -> Declarations:
+    """Everything declared in a folder (default: the library's own) and in further files.
+
+    Raises:
+        DeclarationError: with every mistake that was found.
+    """
+    diagnostics = Diagnostics()
+    loaded = load(declaration_files(folder or default_folder(), files), diagnostics)
+    diagnostics.raise_if_any()
+    return loaded.declarations
+
+
+def declaration_files(folder: Path, files: Sequence[Path] = ()) -> list[Path]:
+    """The files of a folder and further ones, each once, in a fixed order."""
+    found = {path.resolve(): path for path in files}
+    for path in sorted(folder.glob("*.yaml")):
+        found.setdefault(path.resolve(), path)
+    return sorted(
+        (p for p in found.values() if p.name != FUNCTIONS_FILE), key=lambda p: (p.name, str(p))
+    )
+
+
+def load(files: Iterable[Path], diagnostics: Diagnostics) -> Loaded:
+    """Read files, collecting mistakes; entries without mistakes are loaded all the same."""
+    texts: dict[str, str] = {}
+    for path in files:
+        try:
+            texts[str(path)] = path.read_text(encoding="utf-8")
+        except OSError as error:
+            diagnostics.error(Span(str(path), 1, 1), f"cannot be read: {error.strerror}")
+        except UnicodeDecodeError as error:
+            diagnostics.error(Span(str(path), 1, 1), f"is not UTF-8 at byte {error.start}")
+    return load_texts(texts, diagnostics)
+
+
+def load_texts(texts: dict[str, str], diagnostics: Diagnostics) -> Loaded:
+    """Like `load`, from the files' contents."""
+    entries = _Entries()
+    for file, text in texts.items():
+        _sort_entries(parse_yaml(file, text, diagnostics), entries, diagnostics)
+    dtypes = tuple(
+        d for e in entries.of["dtype"] if (d := _read(e, _dtype, diagnostics)) is not None
+    )
+    backends = tuple(
+        b for e in entries.of["backend"] if (b := _read(e, _backend, diagnostics)) is not None
+    )
+    around = Surroundings(
+        dtypes=DtypeTable(dtypes),
+        backends=tuple(b.name for b in backends if b.emit != "none"),
+        argument_docs=dict(
+            pair
+            for e in entries.of["argument"]
+            if (pair := _read(e, _argument, diagnostics)) is not None
+        ),
+    )
+    operators: list[Operator] = []
+    incomplete: set[str] = set()
+    for entry in entries.of["op"]:
+        family = Path(entry.span.file).stem
+        operator = read_operator(entry, family, around, diagnostics)
+        if operator is None:
+            incomplete.update(_claimed_names(entry))
+        else:
+            operators.append(operator)
+    declarations = Declarations(tuple(operators), dtypes, backends, _by_name(operators))
+    return Loaded(declarations, frozenset(incomplete))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    of: dict[str, list[Mapping]] = field(default_factory=lambda: {s: [] for s in _SUBJECTS})
+
+
+def _sort_entries(root: Node | None, entries: _Entries, diagnostics: Diagnostics) -> None:
+    if root is None:
+        return
+    if not isinstance(root, NodeList):
+        diagnostics.error(root.span, f"a file of declarations is a list, not {schema.describe(root)}")
+        return
+    for item in root.items:
+        if not isinstance(item, Mapping) or not item.entries:
+            message = f"an entry is a mapping, not {schema.describe(item)}"
+            diagnostics.error(item.span, message, 'an entry starts with `- op: "..."`')
+            continue
+        subject = item.entries[0][0]
+        if subject.value in entries.of:
+            entries.of[subject.value].append(item)
+        else:
+            hint = did_you_mean(subject.value, _SUBJECTS)
+            if item.key("op") is not None:
+                hint = "put 'op' first"
+            message = f"an entry starts with one of {', '.join(_SUBJECTS)}, not '{subject.value}'"
+            diagnostics.error(subject.span, message, hint)
+
+
+def _claimed_names(entry: Mapping) -> set[str]:
+    """The names that a broken entry would have declared, so that uses of them are no mistakes."""
+    subject = entry.entries[0][1]
+    aliases = entry.get("aliases")
+    found = {subject.value.split("(")[0].strip()} if isinstance(subject, Text) else set()
+    found |= {name.split(".")[0] for name in found}
+    if isinstance(aliases, NodeList):
+        found |= {item.value for item in aliases.items if isinstance(item, Text)}
+    return found
+
+
+def _by_name(operators: Iterable[Operator]) -> dict[str, tuple[Operator, ...]]:
+    found: dict[str, tuple[Operator, ...]] = {}
+    for operator in operators:
+        found[operator.name] = (*found.get(operator.name, ()), operator)
+    return found
+
+
+def _read(
+    entry: Mapping, convert: Callable[[Mapping, Diagnostics], T], diagnostics: Diagnostics
+) -> T | None:
+    """Convert an entry; None, with the mistakes collected, where it has any."""
+    own = Diagnostics()
+    found: T | None = None
+    with own.collecting():
+        found = convert(entry, own)
+    diagnostics.extend(own.sorted())
+    return None if len(own) else found
+
+
+def _dtype(entry: Mapping, diagnostics: Diagnostics) -> Dtype:
+    keys = "dtype aliases cpp size category accumulate real numpy doc".split()
+    required = ("cpp", "size", "category", "doc")
+    schema.check_keys(entry, "a dtype", keys, required, diagnostics)
+    values = _Values(entry, required)
+    name = schema.name(values.get("dtype"), "a dtype's name").value
+    aliases = entry.get("aliases")
+    return Dtype(
+        name=name,
+        aliases=tuple(n.value for n in schema.names(aliases, "'aliases'")) if aliases else (),
+        cpp=values.text("cpp"),
+        size=schema.integer(values.get("size"), "'size'"),
+        category=schema.choice(values.get("category"), "category", _CATEGORIES).value,
+        accumulate=values.text("accumulate", name),
+        real=values.text("real", name),
+        numpy=values.text("numpy", "") or None,
+        doc=values.text("doc"),
+    )
+
+
+def _backend(entry: Mapping, diagnostics: Diagnostics) -> Backend:
+    keys = ("backend", "emit", "doc")
+    schema.check_keys(entry, "a backend", keys, keys, diagnostics)
+    values = _Values(entry, keys)
+    emit = schema.choice(values.get("emit"), "emit", ("cpp", "cuda", "none")).value
+    return Backend(values.text("backend"), emit, values.text("doc"))
+
+
+def _argument(entry: Mapping, diagnostics: Diagnostics) -> tuple[str, str]:
+    keys = ("argument", "doc")
+    schema.check_keys(entry, "an argument", keys, keys, diagnostics)
+    values = _Values(entry, keys)
+    return values.text("argument"), values.text("doc")
+
+
+class _Values:
+    """The values of an entry whose keys were checked."""
+
+    def __init__(self, entry: Mapping, required: Iterable[str]) -> None:
+        if any(entry.key(key) is None for key in required):
+            raise DeclarationError([])  # which check_keys has reported
+        self._entry = entry
+
+    def get(self, key: str) -> Node:
+        value = self._entry.get(key)
+        assert value is not None
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self._entry.get(key)
+        if default is not None and (value is None or schema.is_null(value)):
+            return default
+        return schema.text(self.get(key), f"'{key}'").value
