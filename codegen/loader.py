@@ -118,7 +118,9 @@ def _sort_entries(root: Node | None, entries: _Entries, diagnostics: Diagnostics
     if root is None:
         return
     if not isinstance(root, NodeList):
-        diagnostics.error(root.span, f"a file of declarations is a list, not {schema.describe(root)}")
+        diagnostics.error(
+            root.span, f"a file of declarations is a list, not {schema.describe(root)}"
+        )
         return
     for item in root.items:
         if not isinstance(item, Mapping) or not item.entries:
@@ -167,7 +169,7 @@ def _read(
 
 
 def _dtype(entry: Mapping, diagnostics: Diagnostics) -> Dtype:
-    keys = "dtype aliases cpp size category accumulate real numpy doc".split()
+    keys = ["dtype", "aliases", "cpp", "size", "category", "accumulate", "real", "numpy", "doc"]
     required = ("cpp", "size", "category", "doc")
     schema.check_keys(entry, "a dtype", keys, required, diagnostics)
     values = _Values(entry, required)

@@ -66,7 +66,11 @@ class Type:
         return self.base is Base.TENSOR and self.is_list
 
     def __str__(self) -> str:
-        text = self.base.value + ("|Scalar" if self.or_scalar else "") + ("(mut)" if self.mutable else "")
+        text = (
+            self.base.value
+            + ("|Scalar" if self.or_scalar else "")
+            + ("(mut)" if self.mutable else "")
+        )
         if self.is_list:
             text += f"[{'' if self.list_length is None else self.list_length}]"
         return text + ("?" if self.optional else "")
@@ -86,7 +90,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One result. `dtype` is set by the signature (`int64 indices`), otherwise by the dtype rule."""
+    """One result. `dtype` is set by the signature (`int64 indices`), else by the dtype rule."""
 
     name: str
     is_list: bool = False
@@ -114,11 +118,11 @@ class Signature:
 class DtypeRule:
     """Which dtypes go in, what is computed in, what comes out."""
 
-    accepts: dict[str, frozenset[str]]  # argument -> dtype names it accepts (expanded from categories)
+    accepts: dict[str, frozenset[str]]  # argument -> dtype names it accepts
     same_as: dict[str, str]  # argument -> argument whose dtype it must share
     promote: tuple[str, ...]  # arguments that take part in promotion
     integers_to_float: bool  # `int: promote`
-    results: dict[str, str]  # result -> "bool", "int64", "real", "complex", or an expression over dtypes
+    results: dict[str, str]  # result -> dtype, common, real, complex or an expression over dtypes
     accumulate: str | None  # reductions and products: low-precision floats accumulate in this
     kernels: frozenset[str] = frozenset()  # dtypes that kernels are compiled for (the common dtype)
 
@@ -135,7 +139,7 @@ class Derivative:
 
 @dataclass(frozen=True, slots=True)
 class Reduce:
-    """A fold over elements: acc = step(acc, x); partial results meet in combine; finish makes the result."""
+    """A fold: acc = step(acc, x); partial results meet in combine; finish makes the result."""
 
     init: Expression
     step: Expression
@@ -159,8 +163,8 @@ class Constraint:
 class ShapeRule:
     """Result shapes (and, for views, strides and offset), over the arguments.
 
-    `dynamic`: the shape depends on data, and the kernel allocates. `geometry`: the name of a hand-written
-    function in native/core/views.h that computes a view's sizes, strides and offset.
+    `dynamic`: the shape depends on data, and the kernel allocates. `geometry`: the name of a
+    hand-written function in native/core/views.h that computes a view's sizes, strides and offset.
     """
 
     lets: tuple[tuple[tuple[str, ...], Expression], ...]  # (names, value): `b, n, k = self.shape`
@@ -194,7 +198,7 @@ class Doc:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """What the generated tests compare with and feed in. Values are source text in the sample language."""
+    """What the generated tests compare with and feed in. Values are text in the sample language."""
 
     reference: str | None
     samples: tuple[dict[str, str], ...]
@@ -234,7 +238,7 @@ class Operator:
     internal: bool  # used by formulas only; no public name
     span: Span
     aliases: tuple[str, ...] = ()
-    entry: Mapping | None = field(default=None, repr=False, compare=False)  # what it was loaded from
+    entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
 
     @property
     def name(self) -> str:
@@ -288,4 +292,4 @@ class Declarations:
     operators: tuple[Operator, ...]
     dtypes: tuple[Dtype, ...]
     backends: tuple[Backend, ...]
-    by_name: dict[str, tuple[Operator, ...]] = field(default_factory=dict)  # base name -> overloads in order
+    by_name: dict[str, tuple[Operator, ...]] = field(default_factory=dict)  # name -> its overloads

@@ -1,4 +1,4 @@
-"""One entry of declarations/*.yaml -> model.Operator. What other entries say is not looked at here."""
+"""One entry of declarations/*.yaml -> model.Operator. Other entries are not looked at here."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from flambeau.codegen.model import (
     Signature,
     Test,
 )
-from flambeau.codegen.source import DeclarationError, Diagnostics, Text, did_you_mean
 from flambeau.codegen.signature import parse_signature
+from flambeau.codegen.source import DeclarationError, Diagnostics, Text, did_you_mean
 from flambeau.codegen.tree import Mapping, Node
 
 T = TypeVar("T")
 
 KEYS = (
-    "op kind variants operator namespace aliases internal dtypes expr reduce shape body kernel random "
-    "skip_when linear_in additive derivative forward errors doc test"
-).split()
+    *("op", "kind", "variants", "operator", "namespace", "aliases", "internal", "dtypes", "expr"),
+    *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
+    *("derivative", "forward", "errors", "doc", "test"),
+)
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft")
 _BINARY = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>")
@@ -91,7 +92,8 @@ class _Reader:
             self._around.dtypes,
             diagnostics,
         )
-        body_lets, body = self._read("body", _body, ((), None))
+        no_body: _Body = ((), None)
+        body_lets, body = self._read("body", _body, no_body)
         return Operator(
             signature=signature,
             kind=kind,
@@ -130,8 +132,9 @@ class _Reader:
         return default
 
     def _names(self, key: str) -> tuple[str, ...]:
-        found = self._read(key, lambda n: schema.names(n, f"'{key}'"), ())
-        return tuple(n.value for n in found)
+        nothing: tuple[Text, ...] = ()
+        found = self._read(key, lambda n: schema.names(n, f"'{key}'"), nothing)
+        return tuple(name.value for name in found)
 
     def _shape(self, signature: Signature, kind: Kind) -> ShapeRule | None:
         node = self._entry.get("shape")
@@ -178,7 +181,7 @@ class _Reader:
         return Constraint(
             name=schema.name(name, "an error's name").value,
             require=_formula(require, "'require'"),
-            exception=schema.choice(raised, "'raise'", EXCEPTIONS).value if raised else EXCEPTIONS[0],
+            exception=_exception(raised),
             message=text.value,
             span=name.span,
             parts=tuple(p if isinstance(p, str) else parse_expression(p) for p in parts),
@@ -198,7 +201,7 @@ class _Reader:
         )
 
 
-_TEST_KEYS = "reference samples extremes rejects properties tolerance gradient".split()
+_TEST_KEYS = ["reference", "samples", "extremes", "rejects", "properties", "tolerance", "gradient"]
 _EMPTY_TEST = Test(None, (), {}, {}, (), None, True)
 _EMPTY_DOC = Doc("", None, None, {}, {}, None, ())
 
@@ -214,6 +217,10 @@ def _text_value(node: Node, what: str) -> str:
 
 def _formula(node: Node, what: str) -> Expression:
     return parse_expression(schema.text(node, what))
+
+
+def _exception(node: Node | None) -> str:
+    return EXCEPTIONS[0] if node is None else schema.choice(node, "'raise'", EXCEPTIONS).value
 
 
 def _kind(node: Node) -> Kind:
@@ -325,13 +332,16 @@ def _unpackings(text: Text) -> tuple[tuple[tuple[str, ...], Expression], ...]:
         for name in names:
             if not name.isidentifier():
                 at = located.at(0, len(left.rstrip()))
-                raise DeclarationError.at(at, f"'{name}' is not a name that a value can be given to")
+                raise DeclarationError.at(at, f"'{name}' is not a name to give a value to")
         value = located.slice(len(left) + 1, len(located.value)).strip()
         found.append((tuple(names), parse_expression(value)))
     return tuple(found)
 
 
-def _body(node: Node) -> tuple[tuple[tuple[str, Expression], ...], Expression | None]:
+_Body = tuple[tuple[tuple[str, Expression], ...], Expression | None]
+
+
+def _body(node: Node) -> _Body:
     if not isinstance(node, Mapping):
         return (), _formula(node, "'body'")
     mistakes = Diagnostics()
@@ -417,7 +427,7 @@ def _skip_when(node: Node) -> tuple[tuple[Expression, Expression], ...]:
 def _doc(node: Node) -> Doc:
     fields = schema.mapping(node, "'doc'")
     mistakes = Diagnostics()
-    keys = "summary math notes args returns example see".split()
+    keys = ["summary", "math", "notes", "args", "returns", "example", "see"]
     schema.check_keys(fields, "'doc'", keys, ("summary",), mistakes)
     mistakes.raise_if_any()
     see = fields.get("see")
@@ -469,5 +479,3 @@ def _extremes(node: Node, what: str) -> dict[str, tuple[float, ...]]:
 def _rejects(node: Node, what: str) -> dict[str, dict[str, str]]:
     entries = schema.mapping(node, what).entries
     return {k.value: _sample(v, f"what '{k.value}' rejects") for k, v in entries}
-
-

@@ -1,4 +1,4 @@
-"""Typed reading of located nodes: each helper converts one node, or says what it should have been."""
+"""Typed reading of located nodes: each helper converts one, or says what it should have been."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def mapping(node: Node, what: str) -> Mapping:
     """A mapping."""
     if not isinstance(node, Mapping):
         hint = "write {key: value}" if isinstance(node, Text) else None
-        raise DeclarationError.at(node.span, f"{what} must be a mapping, not {describe(node)}", hint)
+        message = f"{what} must be a mapping, not {describe(node)}"
+        raise DeclarationError.at(node.span, message, hint)
     return node
 
 

@@ -1,8 +1,8 @@
-"""The signature language: `name.overload(Type a, Type b=default, *, Type c=default) -> Type result`.
+"""The signature language: `name.overload(Type a, Type b=default, *, Type c=default) -> Type r`.
 
-    types     Tensor · Tensor|Scalar · Tensor(mut) · Scalar · int · float · bool · str · dtype · device
-              · Generator, each with [] or [N] for a list and a final ? where None is allowed
-    results   Tensor r · int64 r · hidden bool r · Tensor[] r · view(argument) r · (several) · None
+types     Tensor · Tensor|Scalar · Tensor(mut) · Scalar · int · float · bool · str · dtype ·
+          device · Generator, each with [] or [N] for a list and a final ? where None is allowed
+results   Tensor r · int64 r · hidden bool r · Tensor[] r · view(argument) r · (several) · None
 
 Written by hand, so that each error points at the character and says what was expected there.
 """
@@ -194,7 +194,8 @@ class _Parser:
         is_list, length = self._list_suffix()
         optional = self._accept("?")
         if optional and self._token.text == "[":
-            raise self._fail("an argument's name after '?'", "write `Tensor[]?`: the '?' stands last")
+            hint = "write `Tensor[]?`: the '?' stands last"
+            raise self._fail("an argument's name after '?'", hint)
         if base is None:
             return None
         return Type(base, or_scalar, is_list, length, optional, mutable)

@@ -1,4 +1,4 @@
-"""YAML text -> a tree of located strings. No value is interpreted here: `1e-5`, `on` and `010` stay text.
+"""YAML text -> a tree of located strings. No value is interpreted: `1e-5`, `on`, `010` stay text.
 
 Anchors, tags and several documents in one file are not part of the declaration language.
 """
@@ -41,6 +41,7 @@ class Mapping:
 Node = Text | Sequence | Mapping
 
 _UNUSUAL_LINE_BREAKS = ("\x85", "\u2028", "\u2029")
+_FRAMES = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -54,7 +55,8 @@ def parse_yaml(file: str, text: str, diagnostics: Diagnostics) -> Node | None:
         events = list(yaml.parse(text, Loader=_Loader))
     except yaml.YAMLError:
         # libyaml and PyYAML word their errors differently: the words are always PyYAML's.
-        return _report_syntax(file, text, diagnostics)
+        _report_syntax(file, text, diagnostics)
+        return None
     builder = _Builder(file, lines, iter(events), diagnostics)
     return builder.document()
 
@@ -66,7 +68,7 @@ def _characters_are_usual(file: str, lines: list[str], diagnostics: Diagnostics)
         if line.isascii() and (line.isprintable() or line.replace("\t", "").isprintable()):
             continue
         for column, character in enumerate(line, 1):
-            control = ord(character) < 32 and character != "\t" or ord(character) == 127
+            control = (ord(character) < 32 and character != "\t") or ord(character) == 127
             if control or character in _UNUSUAL_LINE_BREAKS or character == "\ufeff":
                 message = f"character U+{ord(character):04X} is not allowed in a declaration"
                 diagnostics.error(Span(file, number, column), message)
@@ -81,7 +83,8 @@ def _report_syntax(file: str, text: str, diagnostics: Diagnostics) -> None:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         problem = error.problem or str(error)
-        diagnostics.error(Span(file, line, column), f"YAML syntax: {problem}", _syntax_hint(problem))
+        span = Span(file, line, column)
+        diagnostics.error(span, f"YAML syntax: {problem}", _syntax_hint(problem))
     except yaml.YAMLError as error:
         diagnostics.error(Span(file, 1, 1), f"YAML syntax: {error}")
     else:
@@ -118,10 +121,9 @@ class _Builder:
                 documents += 1
                 if documents == 2:
                     self._diagnostics.error(self._span(event), "one YAML document per file, please")
-            elif not isinstance(event, yaml.StreamStartEvent | yaml.StreamEndEvent):
-                if not isinstance(event, yaml.DocumentEndEvent):
-                    node = self._node(event)
-                    root = node if documents == 1 else root
+            elif not isinstance(event, _FRAMES):
+                node = self._node(event)
+                root = node if documents == 1 else root
         empty = isinstance(root, Text) and not root.value and root.plain
         return None if empty else root
 
@@ -194,7 +196,7 @@ class _Builder:
 def _align(
     lines: list[str], line: int, column: int, value: str, style: str
 ) -> tuple[tuple[int, int, int], ...]:
-    """Where each part of a scalar's value stands in the file: (offset, line, column) of each part."""
+    """Where the parts of a scalar's value stand in the file: (offset, line, column) of each."""
     cursor = _Cursor(lines, line, column)
     if style in ("|", ">"):
         cursor.enter_block()
@@ -242,9 +244,8 @@ class _Cursor:
         """The place of the next character of the value; the cursor moves behind it."""
         self._skip_folded(character)
         place = (self.line, self.column)
-        raw = self._raw()
-        rest = raw[self.column - 1 :]
-        if not rest.strip() and (not rest or style not in ("|", ">")) or not rest:
+        rest = self._raw()[self.column - 1 :]
+        if not rest or (style not in ("|", ">") and not rest.strip()):
             if character in "\n ":
                 self._next_line()
             return place
@@ -256,7 +257,7 @@ class _Cursor:
         while self.line < len(self._lines):
             rest = self._raw()[self.column - 1 :]
             escaped_break = rest == "\\"
-            if rest.strip() and not escaped_break or character in "\n ":
+            if (rest.strip() and not escaped_break) or character in "\n ":
                 return
             if rest and self._indentation is not None and rest[0] == character:
                 return
