@@ -24,7 +24,14 @@ _KEYS = frozenset(
     "function doc level accepts result numpy cpp latex expands derivative gradient".split()
 )
 # Operators of the language that are functions under another spelling.
-OPERATOR_FUNCTIONS = {"**": "pow", "%": "remainder", "//": "floor_divide"}
+OPERATOR_FUNCTIONS = {
+    "**": "pow",
+    "%": "remainder",
+    "//": "floor_divide",
+    "<<": "left_shift",
+    ">>": "right_shift",
+    "~": "bitwise_not",
+}
 
 
 @dataclass(frozen=True, slots=True)
