@@ -1,0 +1,93 @@
+#include "python/errors.h"
+
+#include <new>
+
+#include "python/gil.h"
+
+namespace flambeau::python {
+
+PyObject* out_of_memory_error = nullptr;
+
+/// The exception, owned; the last copy may die on a thread without the GIL.
+struct PythonError::State {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  State() = default;
+  State(const State&) = delete;
+  ~State() {
+    if (!interpreter_alive()) return;
+    const AcquireGil gil;
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+  }
+};
+
+PythonError::PythonError() : state_(std::make_shared<State>()) {
+  PyErr_Fetch(&state_->type, &state_->value, &state_->traceback);
+  PyErr_NormalizeException(&state_->type, &state_->value, &state_->traceback);
+  if (state_->type != nullptr) message_ = reinterpret_cast<PyTypeObject*>(state_->type)->tp_name;
+  if (state_->value != nullptr) {
+    const PyRef text(PyObject_Str(state_->value));
+    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (utf8 != nullptr) message_ += std::string(": ") + utf8;
+    PyErr_Clear();
+  }
+}
+
+void PythonError::restore() const {
+  PyErr_Restore(Py_XNewRef(state_->type), Py_XNewRef(state_->value), Py_XNewRef(state_->traceback));
+}
+
+void throw_python_error() { throw PythonError(); }
+
+namespace {
+
+PyObject* exception_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::runtime:
+      return PyExc_RuntimeError;
+    case ErrorKind::value:
+      return PyExc_ValueError;
+    case ErrorKind::type:
+      return PyExc_TypeError;
+    case ErrorKind::index:
+      return PyExc_IndexError;
+    case ErrorKind::not_implemented:
+      return PyExc_NotImplementedError;
+    case ErrorKind::out_of_memory:
+      return out_of_memory_error;
+    case ErrorKind::overflow:
+      return PyExc_OverflowError;
+  }
+  return PyExc_RuntimeError;
+}
+
+}  // namespace
+
+PyObject* raise_current_exception() noexcept {
+  try {
+    throw;
+  } catch (const PythonError& error) {
+    error.restore();
+  } catch (const Error& error) {
+    PyErr_SetString(exception_of(error.kind()), error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_SystemError, "flambeau: a C++ exception of unknown type");
+  }
+  return nullptr;
+}
+
+void add_exceptions(PyObject* module) {
+  out_of_memory_error = checked(PyErr_NewExceptionWithDoc(
+                                    "flambeau.OutOfMemoryError",
+                                    "A device has no room for the memory that was asked for.",
+                                    PyExc_RuntimeError, nullptr))
+                            .release();
+  checked(PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error));
+}
+
+}  // namespace flambeau::python

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "core/tensor.h"
+
+namespace flambeau::python {
+
+/// Elements above which a call is worth the ~35 ns that releasing and taking the GIL costs.
+inline constexpr int64_t kReleaseGilAbove = 20'000;
+
+/// Lets other Python threads run for a scope, when `work` (elements touched) is large.
+class ReleaseGil {
+ public:
+  explicit ReleaseGil(int64_t work)
+      : state_(FLAMBEAU_UNLIKELY(work > kReleaseGilAbove) ? PyEval_SaveThread() : nullptr) {}
+  ~ReleaseGil() {
+    if (FLAMBEAU_UNLIKELY(state_ != nullptr)) PyEval_RestoreThread(state_);
+  }
+  ReleaseGil(const ReleaseGil&) = delete;
+  ReleaseGil& operator=(const ReleaseGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// Takes the GIL on any thread, also one that Python has never seen.
+class AcquireGil {
+ public:
+  AcquireGil() : state_(PyGILState_Ensure()) {}
+  ~AcquireGil() { PyGILState_Release(state_); }
+  AcquireGil(const AcquireGil&) = delete;
+  AcquireGil& operator=(const AcquireGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+/// Whether the interpreter still runs: at its end, objects are left to the operating system.
+inline bool interpreter_alive() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() && !Py_IsFinalizing();
+#else
+  return Py_IsInitialized() && !_Py_IsFinalizing();
+#endif
+}
+
+/// How many elements a call on these arguments touches, roughly.
+inline int64_t work_of(const Tensor& tensor) { return tensor.defined() ? tensor.numel() : 0; }
+inline int64_t work_of(const Operand& operand) {
+  return operand.is_tensor() ? work_of(operand.tensor()) : 0;
+}
+inline int64_t work_of(TensorList tensors) {
+  int64_t total = 0;
+  for (const Tensor& tensor : tensors) total += work_of(tensor);
+  return total;
+}
+template <class First, class Second, class... Rest>
+int64_t work_of(const First& first, const Second& second, const Rest&... rest) {
+  return work_of(first) + work_of(second, rest...);
+}
+
+/// Calls `body`, without the GIL when the work is large.
+template <class Body>
+FLAMBEAU_INLINE decltype(auto) released(int64_t work, Body&& body) {
+  const ReleaseGil release(work);
+  return body();
+}
+
+}  // namespace flambeau::python
