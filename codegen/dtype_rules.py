@@ -96,8 +96,6 @@ class _Reader:
                 self._entry(key, value)
         promote = self._default_promote() if self._promote is None else self._promote
         computed = self._complete(promote)
-        for name, result in self._results.items():
-            self._result_dtypes.setdefault(name, result.dtype or "common")
         return DtypeRule(
             accepts=self._accepts,
             same_as=self._same,

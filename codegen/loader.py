@@ -1,7 +1,7 @@
 """Folders of declarations -> model.Declarations.
 
-A file is a list of entries, and the first key of an entry says what it declares: `op`, `dtype`, `backend` or
-`argument`. The functions of formulas (functions.yaml) are read by expression/functions.py.
+A file is a list of entries. The first key of an entry says what it declares: `op`, `dtype`, `backend`
+or `argument`. The functions of formulas (functions.yaml) are read by expression/functions.py.
 """
 
 from __future__ import annotations

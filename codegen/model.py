@@ -1,7 +1,7 @@
 """The typed model of a declaration: immutable, validated, the only thing that emitters read.
 
-Everything here is a frozen dataclass. The loader builds it from YAML (`loader.py`), the checks read it
-(`check/`), the plans derive from it (`plan/`), the emitters print it (`emit/`).
+Everything here is a frozen dataclass. The loader builds it from YAML (`loader.py`), the checks read
+it (`check/`), the plans derive from it (`plan/`), the emitters print it (`emit/`).
 """
 
 from __future__ import annotations

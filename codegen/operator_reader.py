@@ -9,7 +9,13 @@ from typing import TypeVar
 from flambeau.codegen import schema
 from flambeau.codegen.dtype_rules import DtypeTable, read_dtype_rule
 from flambeau.codegen.expression.nodes import Expression, substitute
+from flambeau.codegen.expression.nodes import Sequence as NodeSequence
 from flambeau.codegen.expression.parse import parse_expression
+from flambeau.codegen.gradients import (
+    canonical,
+    differentiable_arguments,
+    with_automatic_formulas,
+)
 from flambeau.codegen.model import (
     Argument,
     Base,
@@ -64,6 +70,8 @@ def read_operator(
     operator: Operator | None = None
     with own.collecting():
         operator = _Reader(entry, family, around, own).operator()
+        if not len(own):
+            operator = with_automatic_formulas(operator)
     diagnostics.extend(own.sorted())
     return None if len(own) else operator
 
@@ -93,7 +101,7 @@ class _Reader:
             diagnostics,
         )
         no_body: _Body = ((), None)
-        body_lets, body = self._read("body", _body, no_body)
+        body_lets, body = self._read("body", lambda n: _body(n, signature), no_body)
         return Operator(
             signature=signature,
             kind=kind,
@@ -341,15 +349,21 @@ def _unpackings(text: Text) -> tuple[tuple[tuple[str, ...], Expression], ...]:
 _Body = tuple[tuple[tuple[str, Expression], ...], Expression | None]
 
 
-def _body(node: Node) -> _Body:
+def _body(node: Node, signature: Signature) -> _Body:
+    """One formula, or lets and a formula per result, which become one tuple."""
     if not isinstance(node, Mapping):
         return (), _formula(node, "'body'")
-    mistakes = Diagnostics()
-    schema.check_keys(node, "'body'", ("let", "result"), ("result",), mistakes)
-    mistakes.raise_if_any()
-    let, result = node.get("let"), node.get("result")
-    assert result is not None
-    return (_lets(let) if let is not None else ()), _formula(result, "'result'")
+    let = node.get("let")
+    lets = _lets(let) if let is not None else ()
+    names = [r.name for r in signature.results]
+    parts = Mapping(tuple((k, v) for k, v in node.entries if k.value != "let"), node.span)
+    formulas = _by_name(parts, names, "a result")
+    missing = [name for name in names if name not in formulas]
+    if missing:
+        raise DeclarationError.at(node.span, f"'body' has no formula for '{missing[0]}'")
+    ordered = tuple(formulas[name] for name in names)
+    whole = NodeSequence(ordered, is_tuple=True, span=node.span)
+    return lets, ordered[0] if len(ordered) == 1 else whole
 
 
 def _lets(node: Node) -> tuple[tuple[str, Expression], ...]:
@@ -389,24 +403,16 @@ def _derivative(node: Node, signature: Signature, dtypes: DtypeRule) -> Derivati
         found = _by_name(formulas, tensors, "a tensor argument")
     mistakes.raise_if_any()
     return Derivative(
-        formulas={name: substitute(formula, lets) for name, formula in found.items()},
+        formulas={
+            name: canonical(substitute(formula, lets), signature, dtypes)
+            for name, formula in found.items()
+        },
         auto=frozenset(name for name, word in words.items() if word == "auto"),
         excluded=frozenset(name for name, word in words.items() if word == "none"),
     )
 
 
 _WORDS = ("auto", "none")
-
-
-def differentiable_arguments(signature: Signature, dtypes: DtypeRule) -> tuple[str, ...]:
-    """Tensors that may hold floating or complex numbers and are not written in place."""
-    return tuple(
-        a.name
-        for a in signature.arguments
-        if a.type.base is Base.TENSOR
-        and not a.type.mutable
-        and any("float" in d or "complex" in d for d in dtypes.accepts[a.name])
-    )
 
 
 def _forward(node: Node) -> dict[str, Expression]:

@@ -1,0 +1,111 @@
+"""What gradient formulas are over, and the formulas that `derivative: auto` stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from flambeau.codegen.expression.differentiate import gradient
+from flambeau.codegen.expression.nodes import (
+    Expression,
+    Name,
+    free_names,
+    replace_subtrees,
+    substitute,
+)
+from flambeau.codegen.expression.simplify import add
+from flambeau.codegen.model import Base, DtypeRule, Kind, Operator, Signature
+from flambeau.codegen.source import DeclarationError
+
+_DISCRETE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
+
+
+def is_differentiable_dtype(name: str) -> bool:
+    """Whether a dtype, or a rule for one, may be floating or complex."""
+    return name not in _DISCRETE
+
+
+def differentiable_arguments(signature: Signature, dtypes: DtypeRule) -> tuple[str, ...]:
+    """Tensors that may hold floating or complex numbers and are not written in place."""
+    return tuple(
+        a.name
+        for a in signature.arguments
+        if a.type.base is Base.TENSOR
+        and not a.type.mutable
+        and any(is_differentiable_dtype(d) for d in dtypes.accepts[a.name])
+    )
+
+
+def differentiable_results(signature: Signature, dtypes: DtypeRule) -> tuple[str, ...]:
+    """Results that may be floating or complex; without results, the arguments written in place."""
+    if not signature.results:
+        return tuple(a.name for a in signature.arguments if a.type.mutable)
+    return tuple(
+        r.name
+        for r in signature.results
+        if not r.hidden
+        and is_differentiable_dtype(r.dtype or dtypes.results.get(r.name, "common"))
+        and any(is_differentiable_dtype(d) for d in dtypes.kernels)
+    )
+
+
+def gradient_names(signature: Signature, dtypes: DtypeRule) -> dict[str, str]:
+    """Result -> how formulas call its gradient: `grad`, or `grad_NAME` where several have one."""
+    results = differentiable_results(signature, dtypes)
+    return {r: "grad" if len(results) == 1 else f"grad_{r}" for r in results}
+
+
+def canonical(formula: Expression, signature: Signature, dtypes: DtypeRule) -> Expression:
+    """`grad_NAME` becomes `grad` where only NAME has a gradient."""
+    names = gradient_names(signature, dtypes)
+    return substitute(formula, {f"grad_{result}": Name(name) for result, name in names.items()})
+
+
+def with_automatic_formulas(operator: Operator) -> Operator:
+    """The operator with a formula for each argument whose derivative is `auto`."""
+    derivative = operator.derivative
+    if derivative is None or not derivative.auto:
+        return operator
+    if operator.kind is not Kind.POINTWISE:
+        hint = "give a formula per argument"
+        message = "only a pointwise operator has an automatic derivative"
+        raise DeclarationError.at(operator.span, message, hint)
+    automatic = {name: _automatic(operator, name) for name in sorted(derivative.auto)}
+    formulas = {**derivative.formulas, **automatic}
+    ordered = {a.name: formulas[a.name] for a in operator.tensor_arguments if a.name in formulas}
+    return replace(operator, derivative=replace(derivative, formulas=ordered))
+
+
+def _automatic(operator: Operator, argument: str) -> Expression:
+    """The sum of what each result contributes."""
+    is_complex = any("complex" in d for d in operator.dtypes.kernels)
+    total: Expression | None = None
+    for result, name in gradient_names(operator.signature, operator.dtypes).items():
+        expression = _in_arguments(operator, result)
+        part = gradient(expression, argument, grad=name, is_complex=is_complex)
+        part = replace_subtrees(part, _recognized(operator, result, expression))
+        total = part if total is None else add(total, part)
+    if total is None:
+        message = f"no result is differentiable with respect to '{argument}'"
+        raise DeclarationError.at(operator.span, message)
+    return total
+
+
+def _in_arguments(operator: Operator, result: str) -> Expression:
+    """The formula of a result, other differentiable results put in."""
+    others = {
+        name: operator.expressions[name]
+        for name in gradient_names(operator.signature, operator.dtypes)
+        if name != result and name in operator.expressions
+    }
+    return substitute(operator.expressions[result], others)
+
+
+def _recognized(
+    operator: Operator, result: str, expression: Expression
+) -> Mapping[Expression, Expression]:
+    """A result need not be computed again, unless it was stored with another type."""
+    is_stored_as_computed = operator.dtypes.results.get(result, "common") == "common"
+    if isinstance(expression, Name) or not free_names(expression) or not is_stored_as_computed:
+        return {}
+    return {expression: Name(result)}
