@@ -106,7 +106,7 @@ class FLAMBEAU_API Node : public RefCounted {
   /// Hooks and anomaly information: rare, so out of line (autograd/hooks.h).
   struct Extras;
   Extras& extras();
-  const Extras* extras_if_any() const { return extras_; }
+  const std::shared_ptr<Extras>& extras_if_any() const { return extras_; }
   bool has_extras() const { return extras_ != nullptr; }
   void* python_object = nullptr;  ///< the wrapper, while alive
 
@@ -114,7 +114,7 @@ class FLAMBEAU_API Node : public RefCounted {
   void destroy() noexcept override;
 
  private:
-  Extras* extras_ = nullptr;  // owned
+  std::shared_ptr<Extras> extras_;  // handles of hooks hold it weakly
 };
 
 /// Whether an operator on these inputs must be looked at by autograd at all: one load each.

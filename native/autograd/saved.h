@@ -15,8 +15,11 @@ class FLAMBEAU_API SavedTensor {
               uint32_t output_index = 0);
   /// Error(runtime) naming operator, tensor, version found and expected when it was written to
   /// since, or when it was already freed.
-  Tensor unpack(const Node& node) const;
-  bool defined() const { return tensor_.defined(); }
+  Tensor unpack(const Node& node) const { return unpack(node, grad_enabled()); }
+  /// `with_history` false: the values are enough (the result may lack its grad_fn).
+  Tensor unpack(const Node& node, bool with_history) const;
+  /// Whether it was given a tensor, freed since or not.
+  bool defined() const { return tensor_.defined() || freed_; }
   void reset();
   const char* name() const { return name_; }
 
@@ -55,29 +58,6 @@ class SavedOperand {
   SavedTensor saved_;
   Scalar scalar_;
   bool is_tensor_ = false;
-};
-
-/// A list argument kept for backward.
-class FLAMBEAU_API SavedTensorList {
- public:
-  SavedTensorList() = default;
-  SavedTensorList(TensorList tensors, const char* name) {
-    saved_.reserve(tensors.size());
-    for (const Tensor& tensor : tensors) saved_.emplace_back(tensor, name);
-  }
-  std::vector<Tensor> unpack(const Node& node) const {
-    std::vector<Tensor> tensors;
-    tensors.reserve(saved_.size());
-    for (const SavedTensor& saved : saved_) tensors.push_back(saved.unpack(node));
-    return tensors;
-  }
-  size_t size() const { return saved_.size(); }
-  void reset() {
-    for (SavedTensor& saved : saved_) saved.reset();
-  }
-
- private:
-  std::vector<SavedTensor> saved_;
 };
 
 }  // namespace flambeau::autograd

@@ -1,0 +1,115 @@
+#include <mutex>
+#include <unordered_set>
+
+#include "autograd/operations.h"
+#include "autograd/state.h"
+#include "core/iterator.h"
+
+namespace flambeau::autograd {
+
+std::atomic<uint32_t> forward_level{0};
+
+namespace {
+
+/// The tensors that have a tangent, so that leaving the level can drop them.
+struct Registry {
+  std::mutex mutex;
+  std::unordered_set<State*> states;
+};
+Registry& registry() {
+  static Registry* registry = new Registry;  // outlives tensors that die at exit
+  return *registry;
+}
+
+void check_tangent(const Tensor& tensor, const Tensor& tangent) {
+  check(is_differentiable(tensor.dtype()), ErrorKind::value,
+        "forward mode: only floating and complex tensors can have a tangent, got dtype ",
+        name(tensor.dtype()));
+  check(equal(tensor.sizes(), tangent.sizes()), ErrorKind::runtime,
+        "forward mode: the tangent has shape ", tangent.sizes(), ", expected the primal's ",
+        tensor.sizes());
+  check(tensor.dtype() == tangent.dtype(), ErrorKind::runtime,
+        "forward mode: the tangent has dtype ", name(tangent.dtype()), ", expected the primal's ",
+        name(tensor.dtype()));
+  check(tensor.device() == tangent.device(), ErrorKind::runtime, "forward mode: the tangent is on ",
+        tangent.device(), ", the primal on ", tensor.device());
+}
+
+}  // namespace
+
+uint32_t enter_forward_level() {
+  uint32_t none = 0;
+  check(forward_level.compare_exchange_strong(none, 1), ErrorKind::runtime,
+        "forward mode: a level is active already; levels do not nest");
+  return 1;
+}
+
+void exit_forward_level(uint32_t level) {
+  check(level != 0 && forward_level.load() == level, ErrorKind::runtime, "forward mode: level ",
+        level, " is not active");
+  std::vector<Tensor> dropped;  // their own states leave the registry as they die
+  {
+    const std::lock_guard guard(registry().mutex);
+    for (State* state : registry().states) dropped.push_back(std::move(state->tangent));
+    registry().states.clear();
+  }
+  forward_level.store(0);
+}
+
+void forget_tangent(State& state) noexcept {
+  const std::lock_guard guard(registry().mutex);
+  registry().states.erase(&state);
+}
+
+bool has_tangent_slow(const Tensor& tensor) { return state(tensor).tangent.defined(); }
+
+Tensor tangent(const Tensor& tensor) {
+  return has_tangent(tensor) ? state(tensor).tangent : Tensor();
+}
+
+void set_tangent(const Tensor& tensor, const Tensor& tangent) {
+  check(forward_level.load(std::memory_order_relaxed) != 0, ErrorKind::runtime,
+        "forward mode: no level is active; enter one with dual_level()");
+  if (!tangent.defined()) return;
+  check_tangent(tensor, tangent);
+  State& own = state(tensor);
+  Tensor previous = own.tangent;
+  const std::lock_guard guard(registry().mutex);
+  registry().states.insert(&own);
+  own.tangent = tangent;
+}
+
+void rebase_tangent(const Tensor& self, const Tensor& tangent) {
+  if (!tangent.defined()) return;
+  State& own = state(self);
+  if (!own.base.defined()) {
+    if (own.tangent.defined() && !requires_grad(tangent) && !requires_grad(own.tangent) &&
+        !has_internal_overlap(own.tangent)) {
+      // Tangents of views taken earlier share this memory and follow.
+      copy_data(own.tangent, tangent);
+      own.tangent.bump_version();
+    } else {
+      set_tangent(self, tangent);
+    }
+    return;
+  }
+  const Tensor& base = own.base;
+  if (!has_tangent(base)) {
+    const Tensor zeros = empty_strided(base.sizes(), base.strides(), base.dtype(), base.device());
+    fill_data(zeros, 0);
+    set_tangent(base, zeros);
+  }
+  const Tensor whole = state(base).tangent;
+  check(!requires_grad(tangent) && !requires_grad(whole), ErrorKind::not_implemented,
+        "forward mode: writing in place into a view whose tangent requires grad is not supported");
+  check(equal(whole.strides(), base.strides()) && self.dtype() == base.dtype(),
+        ErrorKind::not_implemented,
+        "forward mode: writing in place into a view needs a base tangent with the base's strides");
+  const Tensor part = make_view(whole, self.sizes(), self.strides(),
+                                whole.offset() + self.offset() - base.offset());
+  copy_data(part, tangent);
+  whole.bump_version();
+  set_tangent(self, part);
+}
+
+}  // namespace flambeau::autograd

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autograd/accumulate.h"
+#include "autograd/node.h"
+
+namespace flambeau::autograd {
+
+/// Called with a leaf whose .grad was added to.
+using AccumulatedHook = std::function<void(const Tensor&)>;
+
+/// What few nodes have. Lists are copied before they are run, so that a hook may change them.
+struct FLAMBEAU_API Node::Extras {
+  template <class Function>
+  struct Hook {
+    uint64_t id;
+    std::shared_ptr<Function> call;
+    uint32_t output = 0;  ///< of a tensor hook: whose gradient it sees
+  };
+  struct Retained {
+    uint32_t output;
+    Ref<AccumulateGrad> slot;
+  };
+  std::vector<Hook<GradientHook>> tensor_hooks;
+  std::vector<Hook<NodePreHook>> pre_hooks;
+  std::vector<Hook<NodePostHook>> post_hooks;
+  std::vector<Hook<AccumulatedHook>> accumulated_hooks;
+  std::vector<Retained> retained;  ///< outputs whose .grad is kept (retain_grad)
+  std::string forward_trace;       ///< anomaly mode: where the forward call was made
+};
+
+/// Each returns an id, unique in the process.
+FLAMBEAU_API uint64_t add_tensor_hook(Node& node, uint32_t output, GradientHook hook);
+FLAMBEAU_API uint64_t add_pre_hook(Node& node, NodePreHook hook);
+FLAMBEAU_API uint64_t add_post_hook(Node& node, NodePostHook hook);
+FLAMBEAU_API void remove_hook(Node::Extras& extras, uint64_t id);
+
+/// For the engine: tensor hooks in order of registration, then retained gradients.
+void run_tensor_hooks(Node& node, Gradients& gradients);
+void run_pre_hooks(Node& node, Gradients& gradients);
+void run_post_hooks(Node& node, Gradients& inputs, const Gradients& outputs);
+void run_accumulated_hooks(AccumulateGrad& node);
+/// Anomaly mode: notes where the forward call was made.
+void record_forward_location(Node& node);
+
+}  // namespace flambeau::autograd

@@ -1,0 +1,38 @@
+#include "autograd/pool.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace flambeau::autograd {
+
+FLAMBEAU_FAST_TLS thread_local constinit Pool::List Pool::lists_[Pool::kClasses];
+
+/// Opens this thread's lists when first touched, empties and shuts them when the thread ends.
+struct Pool::Cleaner {
+  Cleaner() {
+    for (List& list : lists_) list.limit = kLimit;
+  }
+  ~Cleaner() {
+    for (List& list : lists_) {
+      list.limit = 0;
+      while (Block* block = list.first) {
+        list.first = block->next;
+        std::free(block);
+      }
+      list.count = 0;
+    }
+  }
+};
+
+void* Pool::allocate_slow(size_t index) {
+  // Only a missing list means that the thread is new: releases after the clean-up stay outside.
+  thread_local Cleaner cleaner;
+  (void)cleaner;
+  void* data = std::malloc(index * kStep);
+  if (!data) throw std::bad_alloc();
+  return data;
+}
+
+void Pool::release_slow(void* data) noexcept { std::free(data); }
+
+}  // namespace flambeau::autograd
