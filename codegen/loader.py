@@ -1,13 +1,13 @@
 """Folders of declarations -> model.Declarations.
 
-A file is a list of entries. The first key of an entry says what it declares: `op`, `dtype`, `backend`
-or `argument`. The functions of formulas (functions.yaml) are read by expression/functions.py.
+A file is a list of entries. The first key of an entry says what it declares: `op`, `dtype`,
+`backend` or `argument`. Functions of formulas (functions.yaml) are read by expression/functions.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -105,8 +105,8 @@ def load_texts(texts: dict[str, str], diagnostics: Diagnostics) -> Loaded:
             incomplete.update(_claimed_names(entry))
         else:
             operators.append(operator)
-    declarations = Declarations(tuple(operators), dtypes, backends, _by_name(operators))
-    return Loaded(declarations, frozenset(incomplete))
+    declarations = Declarations(tuple(operators), dtypes, backends)
+    return Loaded(with_index(declarations), frozenset(incomplete))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +149,12 @@ def _claimed_names(entry: Mapping) -> set[str]:
     return found
 
 
-def _by_name(operators: Iterable[Operator]) -> dict[str, tuple[Operator, ...]]:
+def with_index(declarations: Declarations) -> Declarations:
+    """The declarations with `by_name` made anew."""
     found: dict[str, tuple[Operator, ...]] = {}
-    for operator in operators:
+    for operator in declarations.operators:
         found[operator.name] = (*found.get(operator.name, ()), operator)
-    return found
+    return replace(declarations, by_name=found)
 
 
 def _read(
@@ -185,6 +186,7 @@ def _dtype(entry: Mapping, diagnostics: Diagnostics) -> Dtype:
         real=values.text("real", name),
         numpy=values.text("numpy", "") or None,
         doc=values.text("doc"),
+        entry=entry,
     )
 
 
@@ -193,7 +195,7 @@ def _backend(entry: Mapping, diagnostics: Diagnostics) -> Backend:
     schema.check_keys(entry, "a backend", keys, keys, diagnostics)
     values = _Values(entry, keys)
     emit = schema.choice(values.get("emit"), "emit", ("cpp", "cuda", "none")).value
-    return Backend(values.text("backend"), emit, values.text("doc"))
+    return Backend(values.text("backend"), emit, values.text("doc"), entry)
 
 
 def _argument(entry: Mapping, diagnostics: Diagnostics) -> tuple[str, str]:

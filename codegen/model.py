@@ -274,6 +274,7 @@ class Dtype:
     real: str
     numpy: str | None
     doc: str
+    entry: Mapping | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +284,7 @@ class Backend:
     name: str
     emit: str  # cpp, cuda, none
     doc: str
+    entry: Mapping | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

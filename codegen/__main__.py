@@ -1,0 +1,7 @@
+"""Entry point of `python -m flambeau.codegen`."""
+
+import sys
+
+from flambeau.codegen.cli import main
+
+sys.exit(main())

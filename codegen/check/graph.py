@@ -1,0 +1,102 @@
+"""Operators among each other: names are unique, composites end somewhere, tokens have one owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flambeau.codegen.check.calls import Overloads
+from flambeau.codegen.check.report import Context, Report
+from flambeau.codegen.expression.nodes import Call, Expression, walk
+from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.source import Diagnostics
+
+
+def check_graph(context: Context, diagnostics: Diagnostics) -> None:
+    """Report clashes of names and composites that never end."""
+    _check_unique(context.declarations, diagnostics)
+    _check_aliases(context.declarations, diagnostics)
+    _check_tokens(context.declarations, diagnostics)
+    _check_cycles(context.declarations, diagnostics)
+
+
+def _check_unique(declarations: Declarations, diagnostics: Diagnostics) -> None:
+    """Identifiers become C++ functions of one namespace: `max.dim` and `max_dim` are the same."""
+    first: dict[str, Operator] = {}
+    for operator in declarations.operators:
+        earlier = first.setdefault(operator.identifier, operator)
+        if earlier is not operator:
+            hint = "give one of them another overload name: `name.overload(...)`"
+            message = f"'{operator.full_name}' is declared already, at {earlier.span}"
+            diagnostics.error(operator.span, message, hint)
+
+
+def _check_aliases(declarations: Declarations, diagnostics: Diagnostics) -> None:
+    owner = {(o.namespace, o.name): o.name for o in declarations.operators}
+    for operator in declarations.operators:
+        for index, alias in enumerate(operator.aliases):
+            key = (operator.namespace, alias)
+            if owner.setdefault(key, operator.name) != operator.name:
+                message = f"the alias '{alias}' is a name of '{owner[key]}'"
+                Report(operator, diagnostics).error(message, "aliases", str(index))
+            elif alias == operator.name:
+                message = f"the alias '{alias}' is the operator's own name"
+                Report(operator, diagnostics).error(message, "aliases", str(index))
+
+
+def _check_tokens(declarations: Declarations, diagnostics: Diagnostics) -> None:
+    owner: dict[str, str] = {}
+    for operator in declarations.operators:
+        token = operator.operator
+        if token is not None and owner.setdefault(token, operator.name) != operator.name:
+            message = f"the operator {token} belongs to '{owner[token]}'"
+            Report(operator, diagnostics).error(message, "operator")
+
+
+def _check_cycles(declarations: Declarations, diagnostics: Diagnostics) -> None:
+    """Composites call composites; a way back to the start would never end."""
+    overloads = Overloads(declarations)
+    composites = [o for o in declarations.operators if o.kind is Kind.COMPOSITE]
+    callees = {o.full_name: [c.full_name for c in _callees(o, overloads)] for o in composites}
+    done: set[str] = set()
+    for operator in composites:
+        cycle = _find_cycle(operator.full_name, callees, done)
+        if cycle:
+            message = f"the body never ends: {' -> '.join(cycle)}"
+            Report(operator, diagnostics).error(message, "body")
+
+
+def _callees(operator: Operator, overloads: Overloads) -> Iterator[Operator]:
+    for formula in _body_formulas(operator):
+        for node in walk(formula):
+            found = overloads.resolve(node) if isinstance(node, Call) else None
+            if found is not None:
+                yield found
+
+
+def _body_formulas(operator: Operator) -> Iterator[Expression]:
+    yield from (value for _, value in operator.body_lets)
+    if operator.body is not None:
+        yield operator.body
+
+
+def _find_cycle(start: str, callees: dict[str, list[str]], done: set[str]) -> list[str]:
+    """A cycle that is reached from `start`; what was searched is added to `done`."""
+    path: list[str] = []
+    pending = [(start, iter(callees.get(start, ())))]
+    if start in done:
+        return []
+    path.append(start)
+    while pending:
+        name, rest = pending[-1]
+        following = next(rest, None)
+        if following is None:
+            pending.pop()
+            path.pop()
+            done.add(name)
+        elif following in path:
+            done.update(path)
+            return [*path[path.index(following) :], following]
+        elif following not in done:
+            path.append(following)
+            pending.append((following, iter(callees.get(following, ()))))
+    return []

@@ -1,0 +1,193 @@
+"""Each kind of operator has the keys that it is made from, complete, and none that it ignores."""
+
+from __future__ import annotations
+
+from flambeau.codegen.check.report import Context, Report
+from flambeau.codegen.expression.nodes import Expression, calls, free_names
+from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.source import one_of
+
+_NEEDS: dict[Kind, tuple[str, ...]] = {
+    Kind.POINTWISE: ("expr",),
+    Kind.REDUCTION: ("reduce",),
+    Kind.VIEW: ("shape",),
+    Kind.COMPOSITE: ("body",),
+    Kind.STRUCTURED: ("kernel", "shape"),
+}
+_IGNORES: dict[Kind, tuple[str, ...]] = {
+    Kind.POINTWISE: ("reduce", "body", "shape"),
+    Kind.REDUCTION: ("expr", "body", "random"),
+    Kind.VIEW: ("expr", "reduce", "body", "kernel", "random"),
+    Kind.COMPOSITE: ("expr", "reduce", "shape", "kernel", "random"),
+    Kind.STRUCTURED: ("expr", "reduce", "body"),
+}
+
+
+def check_kind(report: Report, context: Context) -> None:
+    """Report keys that the kind lacks or ignores, and formulas that are missing."""
+    operator = report.operator
+    entry = operator.entry
+    for key in _NEEDS[operator.kind]:
+        if entry is not None and entry.key(key) is None and not _has_default(operator, key):
+            report.error(f"a {operator.kind.value} operator needs '{key}'", "kind")
+    for key in _IGNORES[operator.kind]:
+        if entry is not None and entry.key(key) is not None:
+            message = f"a {operator.kind.value} operator has no '{key}'"
+            report.error(message, key, key=True)
+    if operator.kind is Kind.POINTWISE:
+        _check_pointwise(report)
+    if operator.kind is Kind.COMPOSITE:
+        _check_body(report)
+    _check_reduction(report)
+    _check_shape(report)
+    _check_views(report)
+    _check_results_have_dtypes(report)
+    _check_variants(report)
+    _check_random(report)
+    _check_kernels(report, context)
+
+
+def _has_default(operator: Operator, key: str) -> bool:
+    """A shape is known for folds, and not needed where nothing is allocated."""
+    return key == "shape" and (operator.shape is not None or not operator.signature.results)
+
+
+def _check_pointwise(report: Report) -> None:
+    operator = report.operator
+    if not operator.expressions:
+        return
+    mutable = [a.name for a in operator.signature.arguments if a.type.mutable]
+    for target in [*(r.name for r in operator.signature.results), *mutable]:
+        if target not in operator.expressions:
+            report.error(f"'expr' has no formula for '{target}'", "expr", key=True)
+    skipped = [part for pair in operator.skip_when for part in pair]
+    _check_all_read(report, [*operator.expressions.values(), *skipped], "'expr'")
+
+
+def _check_body(report: Report) -> None:
+    operator = report.operator
+    if operator.body is not None:
+        values = [value for _, value in operator.body_lets]
+        _check_all_read(report, [operator.body, *values], "'body'")
+
+
+def _check_all_read(report: Report, formulas: list[Expression], where: str) -> None:
+    read = frozenset[str]().union(*(free_names(f) for f in formulas))
+    for argument in report.operator.tensor_arguments:
+        is_written = argument.type.mutable and argument.name in report.operator.expressions
+        if argument.name not in read and not is_written:
+            message = f"the tensor '{argument.name}' is not mentioned in {where}"
+            report.at(argument.span, message)
+
+
+def _check_reduction(report: Report) -> None:
+    operator = report.operator
+    if operator.kind is not Kind.REDUCTION:
+        return
+    if len(operator.tensor_arguments) != 1:
+        report.at(operator.span, "a reduction folds exactly one tensor")
+    if len(operator.signature.results) != 1:
+        report.at(operator.span, "a reduction has exactly one result", "declare it structured")
+
+
+def _check_shape(report: Report) -> None:
+    operator, rule = report.operator, report.operator.shape
+    if rule is None or rule.dynamic or rule.geometry is not None:
+        return
+    for result in operator.signature.results:
+        if result.name not in rule.shapes:
+            report.error(f"'shape' has no formula for '{result.name}'", "shape", key=True)
+    is_view = operator.kind is Kind.VIEW
+    for key, value in (("strides", rule.strides), ("offset", rule.offset)):
+        if value is not None and not is_view:
+            report.error(f"only a view has '{key}'", "shape", key, key=True)
+
+
+def _check_views(report: Report) -> None:
+    operator, rule = report.operator, report.operator.shape
+    is_view = operator.kind is Kind.VIEW
+    for result in operator.signature.results:
+        if is_view and result.view_of is None:
+            hint = f"write `view({_first(operator)}) {result.name}`"
+            report.at(operator.span, f"'{result.name}' of a view operator must be a view", hint)
+        elif not is_view and result.view_of is not None:
+            message = f"'{result.name}' is a view, but the operator is {operator.kind.value}"
+            report.error(message, "kind")
+    if rule is not None and rule.geometry is not None and not is_view:
+        report.error("only a view has a geometry", "shape", "geometry", key=True)
+    if rule is not None and rule.dynamic and operator.kind is not Kind.STRUCTURED:
+        report.error("only a structured operator has a dynamic shape", "shape")
+
+
+def _first(operator: Operator) -> str:
+    tensors = operator.tensor_arguments
+    return tensors[0].name if tensors else "self"
+
+
+def _check_results_have_dtypes(report: Report) -> None:
+    """Without a tensor to follow, the result's dtype is declared or is an argument."""
+    operator = report.operator
+    arguments = {a.name for a in operator.signature.arguments}
+    if operator.kind is Kind.COMPOSITE or operator.tensor_arguments or "dtype" in arguments:
+        return
+    for result in operator.signature.results:
+        if result.dtype is None and result.name not in operator.dtypes.results:
+            message = f"no tensor argument gives '{result.name}' its dtype"
+            report.at(operator.span, message, f"declare it: `dtypes: {{{result.name}: ...}}`")
+
+
+def _check_variants(report: Report) -> None:
+    operator = report.operator
+    first = operator.signature.arguments[0] if operator.signature.arguments else None
+    is_method = first is not None and first.type.is_tensor
+    visible = [r for r in operator.signature.results if not r.hidden]
+    problems = {
+        "method": None if is_method else "needs a tensor as first argument",
+        "inplace": _inplace_problem(operator, is_method, len(visible)),
+        "out": None if visible else "needs a result",
+        "list": None if any(a.type.mutable for a in operator.tensor_arguments) else _LIST,
+    }
+    for variant in sorted(operator.variants):
+        problem = problems.get(variant)
+        if problem is not None:
+            report.error(f"the variant '{variant}' {problem}", "variants")
+
+
+_LIST = "needs a Tensor(mut) argument"
+
+
+def _inplace_problem(operator: Operator, is_method: bool, results: int) -> str | None:
+    if not is_method:
+        return "needs a tensor as first argument"
+    if operator.name.endswith("_"):
+        return "is what an operator called NAME_ is already"
+    if operator.kind in (Kind.REDUCTION, Kind.VIEW):
+        return f"makes no sense for a {operator.kind.value}"
+    return None if results == 1 else "needs exactly one result"
+
+
+def _check_random(report: Report) -> None:
+    operator = report.operator
+    drawn = frozenset[str]().union(*(calls(e) for e in operator.expressions.values()))
+    draws = bool(drawn & {"uniform", "normal"}) or operator.kind is not Kind.POINTWISE
+    if operator.random is not None and not draws:
+        report.error("'random' is declared, but 'expr' draws no number", "random")
+    generators = [a for a in operator.signature.arguments if a.type.base.value == "Generator"]
+    if operator.random is not None and not generators:
+        hint = "add `*, Generator? generator=None`"
+        report.at(operator.span, "a random operator needs a Generator argument", hint)
+
+
+def _check_kernels(report: Report, context: Context) -> None:
+    operator = report.operator
+    if operator.kind is Kind.STRUCTURED and operator.kernels and "cpu" not in operator.kernels:
+        report.error("a structured operator needs a kernel for cpu", "kernel", key=True)
+    if context.native is None:
+        return
+    known = [b.name for b in context.declarations.backends]
+    for kernel in operator.kernels.values():
+        for key, file in (("file", kernel.file), ("fallback", kernel.fallback)):
+            if file is not None and not (context.native / kernel.backend / file).is_file():
+                message = f"native/{kernel.backend}/{file} does not exist"
+                hint = None if kernel.backend in known else f"backends are {one_of(known)}"
+                report.error(message, "kernel", kernel.backend, key, hint=hint)

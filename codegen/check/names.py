@@ -1,0 +1,197 @@
+"""Formulas mention only what exists: arguments, results, gradients, functions, operators, metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from flambeau.codegen.check.calls import Overloads, misfit
+from flambeau.codegen.check.report import Context, Report
+from flambeau.codegen.expression.functions import FunctionTable, load_functions
+from flambeau.codegen.expression.nodes import (
+    CONSTANTS,
+    Attribute,
+    Call,
+    Expression,
+    Name,
+    walk,
+)
+from flambeau.codegen.expression.parse import parse_expression
+from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.source import Text, did_you_mean
+from flambeau.codegen.tree import Mapping
+
+# Metadata of tensors, and of lists of tensors.
+ATTRIBUTES = ("shape", "strides", "offset", "numel", "dim", "dtype", "device")
+LIST_ATTRIBUTES = ("shapes", "dtypes", "count")
+_RANDOM = frozenset({"uniform", "normal"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a formula may mention. `what` names the kind of formula in messages."""
+
+    what: str
+    names: frozenset[str]
+    functions: frozenset[str]
+    operators: bool = False
+
+    def with_names(self, names: Iterable[str]) -> Scope:
+        """The scope with more names."""
+        return replace(self, names=self.names | set(names))
+
+
+class NameCheck:
+    """Checks the names of one operator after the other."""
+
+    def __init__(self, context: Context) -> None:
+        self._overloads = Overloads(context.declarations)
+        self._incomplete = context.incomplete
+        self._functions: FunctionTable = load_functions()
+        self._dtypes = frozenset(d.name for d in context.declarations.dtypes)
+
+    def check(self, operator: Operator, report: Report) -> None:
+        """Report unknown names in every formula of an operator."""
+        for formula, scope in self._formulas(operator, report):
+            self._formula(formula, scope, report)
+
+    def _formulas(self, operator: Operator, report: Report) -> Iterator[tuple[Expression, Scope]]:
+        arguments = frozenset(a.name for a in operator.signature.arguments)
+        everything = arguments | {r.name for r in operator.signature.results}
+        element = Scope("an element formula", everything, frozenset(self._functions))
+        shape = Scope(
+            "a shape formula", everything | self._dtypes, frozenset(self._functions.shape)
+        )
+        tensor = replace(shape, what="a tensor formula", names=arguments | self._dtypes)
+        tensor = replace(tensor, operators=True)
+        yield from ((e, element) for e in operator.expressions.values())
+        yield from self._reduce(operator, element)
+        yield from _with_lets(operator, shape)
+        yield from _body(operator, tensor)
+        yield from self._gradients(operator, element, tensor.with_names(everything))
+        for condition, value in operator.skip_when:
+            yield condition, replace(shape, what="a condition", functions=self._any_function)
+            yield value, tensor
+        yield from self._dtype_formulas(operator, shape, report)
+
+    @property
+    def _any_function(self) -> frozenset[str]:
+        return frozenset(self._functions) | frozenset(self._functions.shape)
+
+    def _reduce(self, operator: Operator, scope: Scope) -> Iterator[tuple[Expression, Scope]]:
+        """Each part of a fold sees its own variables instead of the tensors."""
+        if operator.reduce is None:
+            return
+        numbers = {a.name for a in operator.signature.arguments} - {
+            a.name for a in operator.tensor_arguments
+        }
+        fold = operator.reduce
+        parts = (
+            ("init", fold.init, set[str]()),
+            ("step", fold.step, {"acc", "x"}),
+            ("combine", fold.combine, {"a", "b"}),
+            ("finish", fold.finish, {"acc", "n"}),
+        )
+        for part, formula, names in parts:
+            yield formula, replace(scope, what=f"'{part}'", names=frozenset(numbers | names))
+
+    def _gradients(
+        self, operator: Operator, element: Scope, tensor: Scope
+    ) -> Iterator[tuple[Expression, Scope]]:
+        scope = element if operator.kind is Kind.POINTWISE else tensor
+        names = gradient_names(operator.signature, operator.dtypes).values()
+        derivative = operator.derivative
+        for name, formula in derivative.formulas.items() if derivative else ():
+            if derivative is not None and name not in derivative.auto:
+                what = f"{scope.what} of a derivative"
+                yield formula, replace(scope.with_names(names), what=what)
+        tangents = {f"{a.name}_tangent" for a in operator.tensor_arguments}
+        for formula in operator.forward.values():
+            yield formula, tensor.with_names(tangents)
+
+    def _dtype_formulas(
+        self, operator: Operator, scope: Scope, report: Report
+    ) -> Iterator[tuple[Expression, Scope]]:
+        rules = operator.entry.get("dtypes") if operator.entry is not None else None
+        results = {r.name for r in operator.signature.results}
+        for key, value in rules.entries if isinstance(rules, Mapping) else ():
+            is_result = key.value.removeprefix("result ").strip() in results
+            if is_result and isinstance(value, Text) and value.value not in _RESULT_WORDS:
+                yield parse_expression(value), replace(scope, what="a dtype formula")
+
+    def _formula(self, formula: Expression, scope: Scope, report: Report) -> None:
+        for node in walk(formula):
+            span = node.span or report.place()
+            if isinstance(node, Name) and node.identifier not in scope.names | CONSTANTS.keys():
+                known = [*scope.names, *CONSTANTS]
+                message = f"unknown name '{node.identifier}' in {scope.what}"
+                report.at(span, message, did_you_mean(node.identifier, known))
+            elif isinstance(node, Attribute):
+                self._attribute(node, report)
+            elif isinstance(node, Call):
+                self._call(node, scope, report)
+
+    def _attribute(self, node: Attribute, report: Report) -> None:
+        span = node.span or report.place()
+        lists = {a.name for a in report.operator.tensor_arguments if a.type.is_list}
+        lists |= {r.name for r in report.operator.signature.results if r.is_list}
+        is_list = isinstance(node.value, Name) and node.value.identifier in lists
+        known = LIST_ATTRIBUTES if is_list else ATTRIBUTES
+        if node.name not in known:
+            hint = did_you_mean(node.name, known) or f"there are {', '.join(known)}"
+            report.at(span, f"unknown metadata '.{node.name}'", hint)
+
+    def _call(self, call: Call, scope: Scope, report: Report) -> None:
+        span = call.span or report.place()
+        name = call.function
+        if name in scope.functions:
+            self._function(call, report)
+        elif scope.operators and name in self._overloads.names:
+            if name not in self._incomplete and self._overloads.resolve(call) is None:
+                reasons = [f"{o.full_name} {misfit(call, o)}" for o in self._overloads.of(name)]
+                report.at(span, f"no overload of '{name}' takes this call", "; ".join(reasons))
+        elif not (scope.operators and name in self._incomplete):
+            message, hint = self._unknown_call(name, scope)
+            report.at(replace(span, length=len(name)), message, hint)
+
+    def _function(self, call: Call, report: Report) -> None:
+        if call.function in _RANDOM and report.operator.random is None:
+            message = f"'{call.function}()' needs `random: philox`"
+            report.at(call.span or report.place(), message)
+
+    def _unknown_call(self, name: str, scope: Scope) -> tuple[str, str | None]:
+        known = set(scope.functions) | (self._overloads.names if scope.operators else set())
+        hint = did_you_mean(name, known)
+        if name in self._overloads.names:
+            return f"'{name}' is an operator, which {scope.what} cannot call", hint
+        if name in self._any_function:
+            return f"'{name}' cannot be called in {scope.what}", hint
+        kinds = "function or operator" if scope.operators else "function"
+        return f"unknown {kinds} '{name}' in {scope.what}", hint
+
+
+_RESULT_WORDS = ("common", "real", "complex")
+
+
+def _with_lets(operator: Operator, scope: Scope) -> Iterator[tuple[Expression, Scope]]:
+    """Shapes and constraints; both see the lets of the shape, each let those before it."""
+    rule = operator.shape
+    for names, value in rule.lets if rule is not None else ():
+        yield value, scope
+        scope = scope.with_names(names)
+    if rule is not None:
+        outputs = (*rule.shapes.values(), rule.strides, rule.offset)
+        yield from ((formula, scope) for formula in outputs if formula is not None)
+    scope = replace(scope, what="a constraint")
+    for constraint in operator.constraints:
+        yield constraint.require, scope
+        yield from ((p, scope) for p in constraint.parts if not isinstance(p, str))
+
+
+def _body(operator: Operator, scope: Scope) -> Iterator[tuple[Expression, Scope]]:
+    for name, value in operator.body_lets:
+        yield value, scope
+        scope = scope.with_names((name,))
+    if operator.body is not None:
+        yield operator.body, scope

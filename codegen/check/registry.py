@@ -1,0 +1,50 @@
+"""All checks, in the order in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from flambeau.codegen.check.report import Context
+from flambeau.codegen.check.structure import check_structure
+from flambeau.codegen.check.tables import check_tables
+from flambeau.codegen.loader import with_index
+from flambeau.codegen.model import Declarations
+from flambeau.codegen.source import Diagnostic, sorted_diagnostics
+
+Check = Callable[[Context], list[Diagnostic]]
+
+
+def _mathematics(context: Context) -> list[Diagnostic]:
+    from flambeau.codegen.check.mathematics import check_mathematics
+
+    return check_mathematics(context.declarations)
+
+
+# Structure first: what it finds fault with is kept from the checks that compute.
+STRUCTURAL: tuple[Check, ...] = (check_tables, check_structure)
+COMPUTING: tuple[Check, ...] = (_mathematics,)
+
+
+def run_checks(context: Context, computing: bool = True) -> list[Diagnostic]:
+    """Every mistake that the checks find. `computing` false: formulas are not evaluated."""
+    found = [diagnostic for check in STRUCTURAL for diagnostic in check(context)]
+    if computing:
+        sound = replace(context, declarations=_sound(context.declarations, found))
+        found += [diagnostic for check in COMPUTING for diagnostic in check(sound)]
+    return sorted_diagnostics(found)
+
+
+def _sound(declarations: Declarations, found: list[Diagnostic]) -> Declarations:
+    """The declarations without the operators that a diagnostic points into."""
+    starts = sorted((o.span.file, o.span.line) for o in declarations.operators)
+    faulty = {_owner(starts, d) for d in found}
+    operators = tuple(o for o in declarations.operators if (o.span.file, o.span.line) not in faulty)
+    return with_index(replace(declarations, operators=operators))
+
+
+def _owner(starts: list[tuple[str, int]], diagnostic: Diagnostic) -> tuple[str, int] | None:
+    """The entry that a diagnostic stands in: the last one of its file that begins before it."""
+    place = (diagnostic.span.file, diagnostic.span.line)
+    before = [s for s in starts if s <= place and s[0] == place[0]]
+    return before[-1] if before else None

@@ -1,0 +1,42 @@
+"""What every check is given, and how it says where in an entry a mistake is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from flambeau.codegen import schema
+from flambeau.codegen.model import Declarations, Operator
+from flambeau.codegen.source import Diagnostics, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The declarations to check, and what stands around them."""
+
+    declarations: Declarations
+    incomplete: frozenset[str] = frozenset()  # names declared by entries that did not load
+    native: Path | None = None  # where kernel files are looked for; None: they are not
+
+
+class Report:
+    """The mistakes of one operator."""
+
+    def __init__(self, operator: Operator, diagnostics: Diagnostics) -> None:
+        self.operator = operator
+        self._diagnostics = diagnostics
+
+    def error(self, message: str, *path: str, hint: str | None = None, key: bool = False) -> None:
+        """A mistake at the value (or the key) that stands at `path` of the entry."""
+        self.at(self.place(*path, key=key), message, hint)
+
+    def at(self, span: Span, message: str, hint: str | None = None) -> None:
+        """A mistake at a span."""
+        self._diagnostics.error(span, f"{self.operator.full_name}: {message}", hint)
+
+    def place(self, *path: str, key: bool = False) -> Span:
+        """Where the value (or the key) at `path` stands, or the nearest thing to it."""
+        entry = self.operator.entry
+        if entry is None or not path or entry.get(path[0]) is None:
+            return self.operator.span
+        return schema.place(entry, *path, key=key) or self.operator.span

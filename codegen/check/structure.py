@@ -1,0 +1,176 @@
+"""The parts of a declaration agree with each other and with the other declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flambeau.codegen.check.calls import Overloads
+from flambeau.codegen.check.examples import check_example
+from flambeau.codegen.check.graph import check_graph
+from flambeau.codegen.check.kinds import check_kind
+from flambeau.codegen.check.names import NameCheck
+from flambeau.codegen.check.report import Context, Report
+from flambeau.codegen.gradients import (
+    differentiable_arguments,
+    differentiable_results,
+    gradient_names,
+)
+from flambeau.codegen.model import Base, Kind
+from flambeau.codegen.source import Diagnostic, Diagnostics, did_you_mean
+from flambeau.codegen.tree import Mapping
+
+
+def check_structure(context: Context) -> list[Diagnostic]:
+    """Every structural mistake in all operators."""
+    diagnostics = Diagnostics()
+    names = NameCheck(context)
+    overloads = Overloads(context.declarations)
+    documented = overloads.names | context.incomplete
+    documented |= {o.full_name for o in context.declarations.operators}
+    for operator in context.declarations.operators:
+        report = Report(operator, diagnostics)
+        check_kind(report, context)
+        names.check(operator, report)
+        _check_derivative(report)
+        _check_lets(report)
+        _check_linearity(report)
+        _check_doc(report, documented)
+        check_example(report)
+        _check_test(report)
+    check_graph(context, diagnostics)
+    return diagnostics.sorted()
+
+
+def _check_derivative(report: Report) -> None:
+    """Every float tensor has a gradient formula, or is said to have none."""
+    operator, derivative = report.operator, report.operator.derivative
+    if operator.kind is Kind.COMPOSITE:
+        if derivative is not None and not derivative.none:
+            hint = "write `derivative: none` or leave it out"
+            message = "the derivative of a composite follows from its body"
+            report.error(message, "derivative", key=True, hint=hint)
+        return
+    if derivative is not None and derivative.none:
+        return
+    if not differentiable_results(operator.signature, operator.dtypes):
+        return
+    _check_gradient_names(report)
+    for name in differentiable_arguments(operator.signature, operator.dtypes):
+        argument = operator.argument(name)
+        given = derivative is not None and name in derivative.formulas.keys() | derivative.excluded
+        if not given:
+            hint = f"add `{name}: \"formula\"`, or `{name}: none`, to 'derivative'"
+            report.at(argument.span, f"the tensor '{name}' has no derivative", hint)
+
+
+def _check_gradient_names(report: Report) -> None:
+    """An argument called like a gradient would make every formula ambiguous."""
+    operator = report.operator
+    names = gradient_names(operator.signature, operator.dtypes).values()
+    for argument in operator.signature.arguments:
+        if argument.name in names and operator.derivative is not None:
+            message = f"the argument '{argument.name}' is called like the gradient"
+            report.at(argument.span, message, f"call it '{argument.name}_output'")
+
+
+def _check_lets(report: Report) -> None:
+    """A let that is called like an argument would change what the formulas read."""
+    operator = report.operator
+    taken = {a.name for a in operator.signature.arguments}
+    taken |= {r.name for r in operator.signature.results}
+    for key in ("derivative", "body", "forward"):
+        node = operator.entry.get(key) if operator.entry is not None else None
+        let = node.get("let") if isinstance(node, Mapping) else None
+        for name, _ in let.entries if isinstance(let, Mapping) else ():
+            if name.value in taken:
+                message = f"the let '{name.value}' hides an argument or a result"
+                report.at(name.span, message)
+    for names, value in operator.shape.lets if operator.shape is not None else ():
+        for hidden in sorted(taken & set(names)):
+            message = f"the let '{hidden}' hides an argument or a result"
+            report.at(value.span or report.place("shape", "let"), message)
+
+
+def _check_linearity(report: Report) -> None:
+    operator = report.operator
+    tensors = [a.name for a in operator.tensor_arguments]
+    for key, names in (("linear_in", operator.linear_in), ("additive", operator.additive)):
+        for index, name in enumerate(names):
+            if name not in tensors:
+                hint = did_you_mean(name, tensors)
+                message = f"'{name}' is not a tensor argument"
+                report.error(message, key, str(index), hint=hint)
+    for index, name in enumerate(operator.additive):
+        if name in operator.linear_in:
+            report.error(f"'{name}' is linear_in already", "additive", str(index))
+    results = [r.name for r in operator.signature.results]
+    for name in operator.forward:
+        if name not in results:
+            hint = did_you_mean(name, results)
+            report.error(f"'{name}' is not a result", "forward", name, key=True, hint=hint)
+
+
+def _check_doc(report: Report, documented: Iterable[str]) -> None:
+    operator, doc = report.operator, report.operator.doc
+    if not operator.internal:
+        if not doc.summary:
+            report.error("has no 'doc'")
+        for argument in operator.signature.arguments:
+            if not argument.doc and argument.type.base is not Base.GENERATOR:
+                hint = "describe it in 'doc: args', or in declarations/common.yaml"
+                report.at(argument.span, f"the argument '{argument.name}' is undocumented", hint)
+    _check_known(report, [a.name for a in operator.signature.arguments], "an argument", "args")
+    visible = [r.name for r in operator.signature.results if not r.hidden]
+    _check_known(report, visible, "a result", "returns")
+    for index, name in enumerate(doc.see_also):
+        if name not in documented:
+            hint = did_you_mean(name, documented)
+            report.error(f"see: there is no '{name}'", "doc", "see", str(index), hint=hint)
+
+
+def _check_known(report: Report, known: list[str], what: str, key: str) -> None:
+    """Every key of doc.KEY is one of `known`."""
+    doc = report.operator.entry.get("doc") if report.operator.entry is not None else None
+    node = doc.get(key) if isinstance(doc, Mapping) else None
+    for name, _ in node.entries if isinstance(node, Mapping) else ():
+        if name.value not in known:
+            message = f"'{name.value}' is documented, but is not {what}"
+            report.at(name.span, message, did_you_mean(name.value, known))
+
+
+def _check_test(report: Report) -> None:
+    operator, test = report.operator, report.operator.test
+    for index, sample in enumerate(test.samples):
+        _check_sample(report, sample, "samples", str(index))
+    tensors = [a.name for a in operator.tensor_arguments]
+    for name in test.extremes:
+        if name not in tensors:
+            hint = did_you_mean(name, tensors)
+            message = f"extremes: '{name}' is not a tensor argument"
+            report.error(message, "test", "extremes", name, key=True, hint=hint)
+    errors = [c.name for c in operator.constraints]
+    for name, sample in test.rejects.items():
+        if name not in errors:
+            hint = did_you_mean(name, errors)
+            message = f"rejects: there is no error '{name}'"
+            report.error(message, "test", "rejects", name, key=True, hint=hint)
+        _check_sample(report, sample, "rejects", name)
+    for constraint in operator.constraints:
+        if constraint.name not in test.rejects and not operator.internal:
+            hint = f"add `rejects: {{{constraint.name}: {{...}}}}` to 'test'"
+            message = f"no test violates the error '{constraint.name}'"
+            report.at(constraint.span, message, hint)
+
+
+def _check_sample(report: Report, sample: dict[str, str], *path: str) -> None:
+    """A sample gives what is required, and nothing else."""
+    arguments = report.operator.signature.arguments
+    names = [a.name for a in arguments]
+    for name in sample:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            report.error(f"there is no argument '{name}'", "test", *path, name, key=True, hint=hint)
+    for argument in arguments:
+        is_optional = argument.default is not None
+        if argument.name not in sample and not is_optional:
+            report.error(f"the sample lacks '{argument.name}'", "test", *path)
