@@ -12,7 +12,7 @@
 ///       {"self", Kind::tensor},
 ///       {"other", Kind::operand},
 ///       {"alpha", Kind::scalar, "1", kKeywordOnly},
-///       {"out", Kind::tensor, "None", kKeywordOnly | kNone}};   // function form only: see kOut
+///       {"out", Kind::tensor, "None", kKeywordOnly | kNone}};   // of the function form only: see kOut
 ///   static constexpr Signature add_signatures[] = {{add_0, 4, kFunction | kMethod | kOut}};
 ///   static Parser add_parser("add", add_signatures);
 ///
@@ -156,7 +156,7 @@ struct Parameter {
 enum SignatureFlags : uint8_t {
   kFunction = 1,
   kMethod = 2,
-  kOut = 4,  ///< the last parameter is out=, which methods do not have
+  kOut = 4,  ///< a function with a parameter called out, which its method form does not have
 };
 
 /// One overload.

@@ -1,0 +1,259 @@
+#include <algorithm>
+
+#include "python/arguments.h"
+#include "python/device_object.h"
+#include "python/dtype_object.h"
+#include "python/generator_object.h"
+#include "python/layout_object.h"
+#include "python/numpy_types.h"
+
+namespace flambeau::python {
+
+namespace detail {
+
+const Tensor undefined;
+
+namespace {
+[[noreturn]] void fail_type(PyObject* value, const char* expected) {
+  fail(ErrorKind::type, "expected ", expected, ", got ", describe_type(value));
+}
+}  // namespace
+
+int64_t int_slow(PyObject* value) {
+  if (PyBool_Check(value)) return value == Py_True;
+  const PyRef index = checked(PyNumber_Index(value));
+  int overflow = 0;
+  const long long result = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+  if (overflow != 0) {
+    fail(ErrorKind::overflow, "the int ", PyUnicode_AsUTF8(checked(PyObject_Str(value)).get()),
+         " does not fit 64 bits");
+  }
+  if (result == -1 && PyErr_Occurred()) throw_python_error();
+  return result;
+}
+
+double double_slow(PyObject* value) {
+  const double result = PyFloat_AsDouble(value);
+  if (result == -1.0 && PyErr_Occurred()) throw_python_error();
+  return result;
+}
+
+bool bool_slow(PyObject* value) { return checked(PyObject_IsTrue(value)) != 0; }
+
+Scalar scalar_slow(PyObject* value) {
+  if (PyFloat_Check(value)) return Scalar(PyFloat_AS_DOUBLE(value));
+  if (PyLong_Check(value)) return Scalar(int_slow(value));
+  if (PyComplex_Check(value)) {
+    const Py_complex number = PyComplex_AsCComplex(value);
+    return Scalar(complex<double>(number.real, number.imag));
+  }
+  if (is_tensor(value)) return item(unwrap(value));
+  if (is_numpy_bool(value)) return Scalar(checked(PyObject_IsTrue(value)) != 0);
+  if (is_numpy_scalar(value)) {
+    if (PyIndex_Check(value)) {
+      const PyRef index(PyNumber_Index(value));
+      if (index) return Scalar(int_slow(index.get()));
+      PyErr_Clear();
+    }
+    if (is_numpy_complex(value)) {
+      const Py_complex number = PyComplex_AsCComplex(value);
+      if (PyErr_Occurred()) throw_python_error();
+      return Scalar(complex<double>(number.real, number.imag));
+    }
+    return Scalar(double_slow(value));
+  }
+  if (PyIndex_Check(value)) return Scalar(int_slow(value));
+  fail_type(value, "a number");
+}
+
+}  // namespace detail
+
+bool is_number(PyObject* value) {
+  if (PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value)) return true;
+  if (is_tensor(value) || is_numpy_array(value)) return false;
+  return is_numpy_number(value) || PyIndex_Check(value);
+}
+
+namespace {
+
+bool is_single(PyObject* value, bool (*category)(DType)) {
+  if (!is_tensor(value)) return false;
+  const Tensor& tensor = unwrap(value);
+  return tensor.defined() && tensor.dim() == 0 && category(tensor.dtype()) &&
+         !autograd::requires_grad(tensor);
+}
+
+bool is_int(PyObject* value) {
+  if (PyLong_CheckExact(value)) return true;
+  if (PyBool_Check(value)) return false;
+  if (PyLong_Check(value)) return true;
+  if (is_tensor(value)) return is_single(value, is_integral);
+  if (!PyIndex_Check(value) || PyFloat_Check(value) || is_numpy_bool(value)) return false;
+  const PyRef index(PyNumber_Index(value));
+  if (!index) PyErr_Clear();
+  return static_cast<bool>(index);
+}
+
+bool is_real(PyObject* value) {
+  if (PyFloat_Check(value) || PyLong_Check(value)) return true;
+  if (is_tensor(value)) return is_single(value, [](DType dtype) { return !is_complex(dtype); });
+  return is_numpy_number(value) && !is_numpy_complex(value);
+}
+
+/// Calls `test` on every element of a tuple, a list or another sequence (not a str).
+template <class Test>
+bool all_elements(PyObject* value, Test test) {
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    PyObject** items = PySequence_Fast_ITEMS(value);
+    return std::all_of(items, items + PySequence_Fast_GET_SIZE(value), test);
+  }
+  if (PyUnicode_Check(value) || PyBytes_Check(value) || PyDict_Check(value) || is_tensor(value) ||
+      !PySequence_Check(value)) {
+    return false;
+  }
+  const PyRef items(PySequence_Fast(value, ""));
+  if (!items) {
+    PyErr_Clear();
+    return false;
+  }
+  return all_elements(items.get(), test);
+}
+
+/// The elements of a sequence that accepts() has seen, as an array.
+class Elements {
+ public:
+  explicit Elements(PyObject* value) : fast_(checked(PySequence_Fast(value, "not a sequence"))) {}
+  PyObject** begin() const { return PySequence_Fast_ITEMS(fast_.get()); }
+  PyObject** end() const { return begin() + size(); }
+  Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(fast_.get()); }
+
+ private:
+  PyRef fast_;
+};
+
+}  // namespace
+
+bool accepts(const Parameter& parameter, PyObject* value) {
+  switch (parameter.kind) {
+    case Kind::tensor:
+      return is_tensor(value);
+    case Kind::operand:
+      return is_tensor(value) || is_number(value);
+    case Kind::scalar:
+      return is_number(value) || is_single(value, [](DType) { return true; });
+    case Kind::integer:
+      return is_int(value);
+    case Kind::floating:
+      return is_real(value);
+    case Kind::boolean:
+      return PyBool_Check(value) || is_numpy_bool(value) ||
+             is_single(value, [](DType dtype) { return dtype == DType::bool_; });
+    case Kind::string:
+      return PyUnicode_Check(value);
+    case Kind::dtype:
+      return is_dtype_like(value);
+    case Kind::device:
+      return is_device_like(value);
+    case Kind::generator:
+      return is_generator(value);
+    case Kind::layout:
+      return is_layout(value);
+    case Kind::integers:
+      return is_int(value) || all_elements(value, is_int);
+    case Kind::floats:
+      return (parameter.length > 0 && is_real(value)) || all_elements(value, is_real);
+    case Kind::booleans:
+      return all_elements(value, [](PyObject* item) { return PyBool_Check(item) != 0; });
+    case Kind::tensors:
+      if (parameter.flags & kNoneElements) {
+        return all_elements(value, [](PyObject* item) { return item == Py_None || is_tensor(item); });
+      }
+      return all_elements(value, is_tensor);
+  }
+  return false;
+}
+
+std::string describe_type(PyObject* value) {
+  if (value == Py_None) return "None";
+  if (is_exact_tensor(value)) return "Tensor";
+  std::string name = Py_TYPE(value)->tp_name;
+  if (!PyList_Check(value) && !PyTuple_Check(value)) {
+    if (PyType_Check(value)) {
+      return std::string("the type ") + reinterpret_cast<PyTypeObject*>(value)->tp_name;
+    }
+    return name;
+  }
+  if (PySequence_Fast_GET_SIZE(value) == 0) return "empty " + name;
+  PyObject** items = PySequence_Fast_ITEMS(value);
+  std::string elements = describe_type(items[0]);
+  for (Py_ssize_t i = 1; i < PySequence_Fast_GET_SIZE(value); ++i) {
+    if (Py_TYPE(items[i]) != Py_TYPE(items[0])) {
+      elements += " and " + describe_type(items[i]);
+      break;
+    }
+  }
+  return name + " of " + elements;
+}
+
+TensorListArgument::TensorListArgument(PyObject* slot) {
+  if (!given(slot)) return;
+  const Elements elements(slot);
+  tensors_.reserve(static_cast<size_t>(elements.size()));
+  for (PyObject* element : elements) tensors_.push_back(to_tensor(element));
+}
+
+bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result) {
+  if (count == 1 && (PyTuple_Check(args[0]) || PyList_CheckExact(args[0]))) {
+    count = PySequence_Fast_GET_SIZE(args[0]);
+    args = PySequence_Fast_ITEMS(args[0]);
+  }
+  result.resize(static_cast<size_t>(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!small_int(args[i], result[static_cast<size_t>(i)])) return false;
+  }
+  return true;
+}
+
+IntListArgument::IntListArgument(PyObject* slot, int length, IntList otherwise) {
+  if (!given(slot)) {
+    values_.assign(otherwise);
+    return;
+  }
+  if (int64_t value; small_int(slot, value)) {
+    values_.resize(static_cast<size_t>(std::max(length, 1)), value);
+    return;
+  }
+  if (quick_ints(&slot, 1, values_) && !PyLong_Check(slot)) return;
+  if (is_int(slot)) {
+    values_ = Shape(static_cast<size_t>(std::max(length, 1)), to_int(slot));
+    return;
+  }
+  const Elements elements(slot);
+  values_.resize(static_cast<size_t>(elements.size()));
+  for (Py_ssize_t i = 0; i < elements.size(); ++i) {
+    values_[static_cast<size_t>(i)] = to_int(elements.begin()[i]);
+  }
+}
+
+FloatListArgument::FloatListArgument(PyObject* slot) {
+  if (!given(slot)) return;
+  if (!PySequence_Check(slot)) {
+    values_.push_back(to_double(slot));
+    return;
+  }
+  for (PyObject* element : Elements(slot)) values_.push_back(to_double(element));
+}
+
+BoolListArgument::BoolListArgument(PyObject* slot) {
+  if (!given(slot)) return;
+  for (PyObject* element : Elements(slot)) values_.push_back(to_bool(element));
+}
+
+std::string_view to_string(PyObject* slot) {
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(slot, &size);
+  if (!text) throw_python_error();
+  return {text, static_cast<size_t>(size)};
+}
+
+}  // namespace flambeau::python

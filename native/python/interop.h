@@ -1,0 +1,26 @@
+#pragma once
+
+#include <Python.h>
+
+#include <optional>
+
+#include "core/tensor.h"
+
+/// Memory shared with other libraries, without their headers: the buffer protocol (NumPy, array,
+/// bytes) and DLPack.
+namespace flambeau::python {
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags);
+void release_buffer(PyObject* self, Py_buffer* view);
+
+/// What a tensor is made of when another object's memory becomes one.
+enum class Sharing { share, copy };
+
+/// A tensor over (or a copy of) the memory of an object with the buffer protocol. `op` names the
+/// caller in errors; Error(type) for element types that have no dtype here.
+Tensor from_buffer(PyObject* object, Sharing sharing, const char* op);
+
+extern PyMethodDef interop_methods[];    ///< of the type: numpy, __array__, __dlpack__, ...
+extern PyMethodDef interop_functions[];  ///< of the module: from_numpy, frombuffer, from_dlpack
+
+}  // namespace flambeau::python

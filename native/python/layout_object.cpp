@@ -1,0 +1,58 @@
+#include "python/layout_object.h"
+
+#include "python/errors.h"
+
+namespace flambeau::python {
+
+namespace {
+
+/// A named constant: equal to itself only, pickled by name.
+struct NamedConstant {
+  PyObject_HEAD
+  const char* name;
+};
+
+PyTypeObject *layout_type = nullptr, *format_type = nullptr;
+PyObject* strided = nullptr;
+
+const char* name_of(PyObject* self) { return reinterpret_cast<NamedConstant*>(self)->name; }
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("flambeau.%s", name_of(self)); }
+PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(self)); }
+
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
+                       {Py_tp_methods, methods},
+                       {0, nullptr}};
+constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+PyType_Spec layout_spec = {"flambeau.layout", sizeof(NamedConstant), 0, kFlags, slots};
+PyType_Spec format_spec = {"flambeau.memory_format", sizeof(NamedConstant), 0, kFlags, slots};
+
+PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name) {
+  PyObject* type = checked(PyType_FromSpec(&spec)).release();
+  checked(PyModule_AddObjectRef(module, name, type));
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+PyObject* add_constant(PyObject* module, PyTypeObject* type, const char* name) {
+  PyObject* object = checked(type->tp_alloc(type, 0)).release();
+  reinterpret_cast<NamedConstant*>(object)->name = name;
+  checked(PyModule_AddObjectRef(module, name, object));
+  return object;
+}
+
+}  // namespace
+
+PyObject* strided_layout() { return strided; }
+bool is_layout(PyObject* value) { return Py_TYPE(value) == layout_type; }
+bool is_memory_format(PyObject* value) { return Py_TYPE(value) == format_type; }
+
+void add_layouts(PyObject* module) {
+  layout_type = add_type(module, layout_spec, "layout");
+  format_type = add_type(module, format_spec, "memory_format");
+  strided = add_constant(module, layout_type, "strided");
+  for (const char* name : {"contiguous_format", "preserve_format", "channels_last"}) {
+    add_constant(module, format_type, name);
+  }
+}
+
+}  // namespace flambeau::python

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <Python.h>
+
+namespace flambeau::python {
+
+/// flambeau.strided, the layout of every tensor, and the memory formats, which are names only.
+PyObject* strided_layout();  // borrowed
+bool is_layout(PyObject* value);
+bool is_memory_format(PyObject* value);
+void add_layouts(PyObject* module);
+
+}  // namespace flambeau::python

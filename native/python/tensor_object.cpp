@@ -1,0 +1,223 @@
+#include "python/tensor_object.h"
+
+#include <structmember.h>
+
+#include <vector>
+
+#include "autograd/node.h"
+#include "python/arguments.h"
+#include "python/construct.h"
+#include "python/errors.h"
+#include "python/generated.h"
+#include "python/gil.h"
+#include "python/indexing.h"
+#include "python/interop.h"
+#include "python/tensor_members.h"
+
+namespace flambeau::python {
+
+PyTypeObject* tensor_type = nullptr;
+
+namespace detail {
+
+FreeList free_tensors;
+
+PyObject* wrap_slow(Tensor&& tensor) {
+  TensorImpl* impl = tensor.impl();
+  if (!impl) Py_RETURN_NONE;
+  if (auto* existing = static_cast<PyObject*>(impl->python_object)) {
+    if (impl->owns_python_object) {
+      // The reference that the implementation held becomes the caller's; the wrapper owns again.
+      impl->owns_python_object = false;
+      new (&reinterpret_cast<TensorObject*>(existing)->tensor) Tensor(std::move(tensor));
+      return existing;
+    }
+    // A subclass instance that waits in the interpreter's trashcan is dead already.
+    if (Py_REFCNT(existing) > 0) return Py_NewRef(existing);
+    impl->python_object = nullptr;
+  }
+  return wrap_as(tensor_type, std::move(tensor));
+}
+
+}  // namespace detail
+
+PyObject* wrap_as(PyTypeObject* type, Tensor tensor) {
+  PyObject* object;
+  if (type == tensor_type) {
+    object = reinterpret_cast<PyObject*>(PyObject_GC_New(TensorObject, type));
+  } else {
+    object = type->tp_alloc(type, 0);
+  }
+  if (!object) throw std::bad_alloc();
+  auto* self = reinterpret_cast<TensorObject*>(object);
+  self->dict = self->weak_references = nullptr;
+  if (tensor.defined()) tensor.impl()->python_object = object;
+  new (&self->tensor) Tensor(std::move(tensor));
+  return object;
+}
+
+Tensor alias(const Tensor& tensor, bool keep_version) {
+  Ref<TensorImpl> impl = TensorImpl::make();
+  const TensorImpl& source = *tensor.impl();
+  impl->storage = keep_version ? source.storage : Storage::alias(source.storage);
+  impl->offset = source.offset;
+  impl->numel = source.numel;
+  impl->sizes = source.sizes;
+  impl->strides = source.strides;
+  impl->dtype = source.dtype;
+  impl->contiguous = source.contiguous;
+  return Tensor(std::move(impl));
+}
+
+namespace {
+
+TensorObject* cast(PyObject* object) { return reinterpret_cast<TensorObject*>(object); }
+
+/// The implementation dies and owns its wrapper: the wrapper goes too, unless Python has it.
+void release_wrapper(void* object) noexcept {
+  if (!interpreter_alive()) return;
+  const AcquireGil gil;
+  new (&cast(static_cast<PyObject*>(object))->tensor) Tensor();
+  Py_DECREF(static_cast<PyObject*>(object));
+}
+
+/// Keeps a wrapper with state alive for an implementation that C++ still holds. Returns whether it
+/// did: then the object has one reference again.
+bool hand_over_to_implementation(TensorObject* self) {
+  TensorImpl* impl = self->tensor.impl();
+  const bool has_state =
+      self->dict || self->weak_references || Py_TYPE(self) != tensor_type;
+  if (!has_state || !impl || impl->python_object != self || impl->use_count() <= 1 ||
+      !interpreter_alive()) {
+    return false;
+  }
+  Py_SET_REFCNT(reinterpret_cast<PyObject*>(self), 1);
+  impl->owns_python_object = true;
+  // From here on the `tensor` field borrows. Should another thread have dropped the other reference
+  // meanwhile, this destroys both, as it must.
+  impl->release();
+  return true;
+}
+
+void dealloc(PyObject* object) {
+  TensorObject* self = cast(object);
+  PyTypeObject* type = Py_TYPE(object);
+  if (hand_over_to_implementation(self)) return;
+  const bool tracked = PyObject_GC_IsTracked(object) != 0;
+  if (tracked) PyObject_GC_UnTrack(object);
+  if (self->weak_references) PyObject_ClearWeakRefs(object);
+  if (TensorImpl* impl = self->tensor.impl(); impl && impl->python_object == object) {
+    impl->python_object = nullptr;
+  }
+  self->tensor.~Tensor();
+  if (self->dict) Py_CLEAR(self->dict);
+  if (type == tensor_type && !tracked &&
+      detail::free_tensors.count < detail::FreeList::kCapacity) {
+    detail::free_tensors.objects[detail::free_tensors.count++] = object;
+  } else {
+    type->tp_free(object);
+  }
+  Py_DECREF(type);
+}
+
+/// Attributes of a tensor that C++ also holds are not garbage even when only it refers to them, so
+/// they are not reported.
+int traverse(PyObject* object, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(object));
+  TensorObject* self = cast(object);
+  const TensorImpl* impl = self->tensor.impl();
+  if (!impl || (!impl->owns_python_object && impl->use_count() == 1)) Py_VISIT(self->dict);
+  return 0;
+}
+
+int clear(PyObject* object) {
+  Py_CLEAR(cast(object)->dict);
+  return 0;
+}
+
+/// An object with a __dict__ can be part of a cycle.
+void track_if_needed(PyObject* object) {
+  if (cast(object)->dict && !PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+}
+
+int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
+  const int status = PyObject_GenericSetAttr(object, name, value);
+  track_if_needed(object);
+  return status;
+}
+PyObject* get_dict(PyObject* object, void* context) {
+  PyObject* dict = PyObject_GenericGetDict(object, context);
+  track_if_needed(object);
+  return dict;
+}
+int set_dict(PyObject* object, PyObject* value, void* context) {
+  const int status = PyObject_GenericSetDict(object, value, context);
+  track_if_needed(object);
+  return status;
+}
+
+Py_hash_t hash(PyObject* object) { return _Py_HashPointer(object); }
+
+PyObject* compare(PyObject* a, PyObject* b, int operation) {
+  if (const binaryfunc function = generated_comparisons[operation]) return function(a, b);
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+template <class Item>
+void append_table(std::vector<Item>& all, const Item* table) {
+  for (; table->name; ++table) all.push_back(*table);
+}
+void append_table(std::vector<PyMethodDef>& all, const PyMethodDef* table) {
+  for (; table->ml_name; ++table) all.push_back(*table);
+}
+
+}  // namespace
+
+void add_tensor_type(PyObject* module) {
+  // The type's descriptors point into these tables.
+  static std::vector<PyMethodDef> methods;
+  static std::vector<PyGetSetDef> properties;
+  // The first definition of a name wins: what is declared goes before what is written by hand.
+  for (const PyMethodDef* table : {generated_methods, tensor_methods, conversion_methods,
+                                   interop_methods, construction_methods}) {
+    append_table(methods, table);
+  }
+  methods.push_back({nullptr, nullptr, 0, nullptr});
+  append_table(properties, tensor_properties);
+  properties.push_back({"__dict__", get_dict, set_dict, nullptr, nullptr});
+  properties.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
+
+  std::vector<PyType_Slot> slots = {
+      {Py_tp_new, reinterpret_cast<void*>(construct_tensor)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear)},
+      {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
+      {Py_tp_hash, reinterpret_cast<void*>(hash)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+      {Py_tp_members, members},
+      {Py_tp_methods, methods.data()},
+      {Py_tp_getset, properties.data()},
+      {Py_mp_subscript, reinterpret_cast<void*>(get_item)},
+      {Py_mp_ass_subscript, reinterpret_cast<void*>(set_item)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+      {Py_tp_doc, const_cast<char*>("A multi-dimensional array of elements of one type.")},
+  };
+  for (const PyType_Slot* table : {generated_slots, conversion_slots}) {
+    for (; table->slot; ++table) slots.push_back(*table);
+  }
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"flambeau.Tensor", sizeof(TensorObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+  tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
+  checked(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)));
+  release_python_object = release_wrapper;
+}
+
+}  // namespace flambeau::python
