@@ -28,6 +28,7 @@ struct RandomWords {
 /// easy as 1, 2, 3", SC 2011. A bijection of the 128-bit counter under a 64-bit key.
 FLAMBEAU_HOST_DEVICE inline RandomWords philox(uint32_t key0, uint32_t key1, RandomWords counter) {
   uint32_t c0 = counter.word[0], c1 = counter.word[1], c2 = counter.word[2], c3 = counter.word[3];
+#pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
     const uint64_t product0 = uint64_t{0xD2511F53u} * c0, product1 = uint64_t{0xCD9E8D57u} * c2;
     const uint32_t next0 = static_cast<uint32_t>(product1 >> 32) ^ c1 ^ key0;

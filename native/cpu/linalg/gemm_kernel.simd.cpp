@@ -1,11 +1,9 @@
 #include "cpu/linalg/gemm_kernel.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
+#include "cpu/linalg/pack.h"
 #include "cpu/linalg/scratch.h"
-#include "cpu/linalg/vector.h"
 
 // Matrix multiplication after Goto and van de Geijn, "Anatomy of High-Performance Matrix
 // Multiplication" (2008): c is computed in tiles that stay in registers, from panels of a and b that
@@ -14,148 +12,9 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kTileRows = 12;  // 12 x 2 accumulators, 2 of b, of 32 registers
-#else
-constexpr int kTileRows = 6;  // of 16 registers
-#endif
-constexpr int kTileVectors = 2;
-template <class T>
-constexpr int64_t kTileColumns = kTileVectors * kLanes<T>;
 constexpr int64_t kDepth = 256;        // of a panel: a tile's panel of b (32 KiB) stays in L1
 constexpr int64_t kPanelRows = 240;    // of a: 240 KiB in L2; a multiple of 12
 constexpr int64_t kPanelBytes = 2 << 20;  // of b: in L3
-
-/// How a finished tile reaches c.
-template <class T>
-struct Epilogue {
-  T* c;
-  int64_t ldc;
-  T alpha, beta;
-  const T* bias;
-};
-
-/// One tile: `rows` x `vectors` vectors, over the whole depth. The last vector may be partial.
-template <class T, int rows, int vectors, bool partial>
-void tile(int64_t depth, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row,
-          const Epilogue<T>& out, int64_t last) {
-  constexpr int lanes = kLanes<T>;
-  const Mask<T> mask(partial ? last : lanes);
-  Vector<T> sum[rows][vectors];
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) sum[i][j] = Vector<T>{};
-  for (int64_t p = 0; p < depth; ++p) {
-    Vector<T> line[vectors];
-#pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j)
-      line[j] = partial && j == vectors - 1 ? mask.load(b + j * lanes) : load(b + j * lanes);
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      const Vector<T> factor = splat(a[i * a_row]);
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) sum[i][j] += factor * line[j];
-    }
-    a += a_column;
-    b += b_row;
-  }
-  const bool plain = out.alpha == T(1);
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) {
-    T* c = out.c + i * out.ldc;
-#pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) {
-      const bool masked = partial && j == vectors - 1;
-      Vector<T> value = plain ? sum[i][j] : sum[i][j] * splat(out.alpha);
-      if (out.beta != T(0)) {
-        const Vector<T> before = masked ? mask.load(c + j * lanes) : load(c + j * lanes);
-        value += before * splat(out.beta);
-      }
-      if (out.bias)
-        value += masked ? mask.load(out.bias + j * lanes) : load(out.bias + j * lanes);
-      if (masked)
-        mask.store(c + j * lanes, value);
-      else
-        store(c + j * lanes, value);
-    }
-  }
-}
-
-template <class T>
-using Tile = void (*)(int64_t, const T*, int64_t, int64_t, const T*, int64_t, const Epilogue<T>&,
-                      int64_t);
-
-/// The tile function for 1..kTileRows rows, 1 or 2 vectors, whole or partial.
-template <class T, int... index>
-constexpr std::array<Tile<T>, sizeof...(index)> tiles(std::integer_sequence<int, index...>) {
-  return {tile<T, index / 4 + 1, index / 2 % 2 + 1, index % 2 == 1>...};
-}
-template <class T>
-constexpr auto kTiles = tiles<T>(std::make_integer_sequence<int, kTileRows * 4>());
-
-template <class T>
-inline void run_tile(int64_t rows, int64_t columns, int64_t depth, const T* a, int64_t a_row,
-                     int64_t a_column, const T* b, int64_t b_row, const Epilogue<T>& out) {
-  const int64_t vectors = (columns + kLanes<T> - 1) / kLanes<T>;
-  const int64_t last = columns - (vectors - 1) * kLanes<T>;
-  const int64_t index = (rows - 1) * 4 + (vectors - 1) * 2 + (last != kLanes<T>);
-  kTiles<T>[static_cast<size_t>(index)](depth, a, a_row, a_column, b, b_row, out, last);
-}
-
-/// Copies `count` lines of `depth` elements so that packed[p * width + i] is line i's element p;
-/// missing lines are not written. Lines have any strides.
-template <class T>
-void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int64_t depth, T* packed,
-                int64_t width) {
-  constexpr int lanes = kLanes<T>;
-  if (line == 1) {
-    for (int64_t p = 0; p < depth; ++p) {
-      const T* from = source + p * step;
-      T* to = packed + p * width;
-      int64_t i = 0;
-      for (; i + lanes <= count; i += lanes) store(to + i, load(from + i));
-      for (; i < count; ++i) to[i] = from[i];
-    }
-    return;
-  }
-  int64_t i = 0;
-  if (step == 1) {
-    for (; i < count; i += lanes) {
-      const int64_t group = std::min<int64_t>(lanes, count - i);
-      // A whole vector is stored only where the packed line has room for it.
-      const Mask<T> room(std::min<int64_t>(lanes, width - i));
-      for (int64_t p = 0; p < depth; p += lanes) {
-        const int64_t columns = std::min<int64_t>(lanes, depth - p);
-        const Mask<T> mask(columns);
-        Vector<T> square[lanes];
-        for (int64_t r = 0; r < lanes; ++r) square[r] = Vector<T>{};
-        for (int64_t r = 0; r < group; ++r) square[r] = mask.load(source + (i + r) * line + p);
-        transpose_square<T>(square);
-        for (int64_t q = 0; q < columns; ++q) room.store(packed + (p + q) * width + i, square[q]);
-      }
-    }
-    return;
-  }
-  for (; i < count; ++i)
-    for (int64_t p = 0; p < depth; ++p) packed[p * width + i] = source[i * line + p * step];
-}
-
-/// All of b in tiles' panels: panel j holds columns [j * width, ...) of every depth step.
-template <class T>
-void pack_b(const MatrixView<T>& b, int64_t depth, int64_t columns, T* packed) {
-  constexpr int64_t width = kTileColumns<T>;
-  for (int64_t j = 0; j < columns; j += width, packed += width * depth)
-    pack_lines(b.data + j * b.column, b.column, b.row, std::min(width, columns - j), depth, packed,
-               width);
-}
-
-template <class T>
-void pack_a(const MatrixView<T>& a, int64_t rows, int64_t depth, T* packed) {
-  for (int64_t i = 0; i < rows; i += kTileRows, packed += kTileRows * depth)
-    pack_lines(a.data + i * a.row, a.row, a.column, std::min<int64_t>(kTileRows, rows - i), depth,
-               packed, kTileRows);
-}
 
 /// Reads a and b where they are: for matrices that fit the first cache levels.
 template <class T>
@@ -163,7 +22,8 @@ void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
   for (int64_t j = 0; j < call.n; j += kTileColumns<T>)
     for (int64_t i = 0; i < call.m; i += kTileRows)
       run_tile(std::min<int64_t>(kTileRows, call.m - i), std::min(kTileColumns<T>, call.n - j), call.k,
-               call.a.data + i * call.a.row, call.a.row, call.a.column, b.data + j, b.row,
+               StridedRows<T>{call.a.data + i * call.a.row, call.a.row, call.a.column},
+               SteppedLines<T>{b.data + j, b.row},
                Epilogue<T>{call.c + i * call.ldc + j, call.ldc, call.alpha, call.beta,
                            call.bias ? call.bias + j : nullptr});
 }
@@ -198,13 +58,12 @@ void gemm_packed(const GemmCall<T>& call) {
                                   call.bias && first ? call.bias + j0 + j : nullptr};
             const int64_t tile_rows = std::min<int64_t>(kTileRows, rows - i);
             const int64_t tile_columns = std::min(width, columns - j);
-            const T* b = packed_b + j * depth;
+            const SteppedLines<T> b{packed_b + j * depth, width};
             if (packs_a)
-              run_tile<T>(tile_rows, tile_columns, depth, packed_a + i * depth, 1, kTileRows, b,
-                          width, out);
+              run_tile(tile_rows, tile_columns, depth, PackedRows<T>{packed_a + i * depth}, b, out);
             else
-              run_tile<T>(tile_rows, tile_columns, depth, a.data + i * a.row, a.row, a.column, b,
-                          width, out);
+              run_tile(tile_rows, tile_columns, depth,
+                       StridedRows<T>{a.data + i * a.row, a.row, a.column}, b, out);
           }
       }
     }
@@ -252,8 +111,8 @@ void gemv_rows(const GemvCall<T>& call) {
       const Vector<T> x0 = load(call.x + j), x1 = load(call.x + j + lanes);
 #pragma GCC unroll 4
       for (int r = 0; r < 4; ++r) {
-        sum[r][0] += load(row + r * call.lda + j) * x0;
-        sum[r][1] += load(row + r * call.lda + j + lanes) * x1;
+        sum[r][0] = multiply_add<T>(load(row + r * call.lda + j), x0, sum[r][0]);
+        sum[r][1] = multiply_add<T>(load(row + r * call.lda + j + lanes), x1, sum[r][1]);
       }
     }
     for (; j < whole; j += lanes)
@@ -275,7 +134,7 @@ void gemv_rows(const GemvCall<T>& call) {
     for (; j + 4 * lanes <= whole; j += 4 * lanes)
 #pragma GCC unroll 4
       for (int r = 0; r < 4; ++r)
-        sum[r] += load(row + j + r * lanes) * load(call.x + j + r * lanes);
+        sum[r] = multiply_add<T>(load(row + j + r * lanes), load(call.x + j + r * lanes), sum[r]);
     for (; j < whole; j += lanes) sum[0] += load(row + j) * load(call.x + j);
     if (rest) {
       const Mask<T> mask(rest);
@@ -283,6 +142,30 @@ void gemv_rows(const GemvCall<T>& call) {
     }
     finish(i, total((sum[0] + sum[1]) + (sum[2] + sum[3])));
   }
+}
+
+/// y[0, rows) += sum of `count` columns, each times its factor.
+template <class T, int count>
+void add_columns(int64_t rows, const T* a, int64_t lda, const T* x, T alpha, T* y) {
+  constexpr int lanes = kLanes<T>;
+  Vector<T> factor[count];
+  for (int c = 0; c < count; ++c) factor[c] = splat(static_cast<T>(x[c] * alpha));
+  const int64_t whole = rows / lanes * lanes;
+  for (int64_t i = 0; i < whole; i += lanes) {
+    Vector<T> even = load(y + i), odd = {};
+#pragma GCC unroll 8
+    for (int c = 0; c < count; ++c) {
+      Vector<T>& sum = c % 2 ? odd : even;
+      sum = multiply_add<T>(load(a + c * lda + i), factor[c], sum);
+    }
+    store(y + i, even + odd);
+  }
+  if (whole == rows) return;
+  const Mask<T> mask(rows - whole);
+  Vector<T> sum = mask.load(y + whole);
+  for (int c = 0; c < count; ++c)
+    sum = multiply_add<T>(mask.load(a + c * lda + whole), factor[c], sum);
+  mask.store(y + whole, sum);
 }
 
 /// a holds column after column (unit stride along rows); y accumulates eight columns a pass.
@@ -296,26 +179,12 @@ void gemv_columns(const GemvCall<T>& call) {
       for (int64_t i = 0; i < rows; ++i) y[i] = T(0);
     else if (call.beta != T(1))
       for (int64_t i = 0; i < rows; ++i) y[i] *= call.beta;
+    const T* a = call.a + i0;
     int64_t j = 0;
-    for (; j + 8 <= call.columns; j += 8) {
-      const T* line = call.a + i0 + j * call.lda;
-      T x[8];
-      for (int c = 0; c < 8; ++c) x[c] = call.x[j + c] * call.alpha;
-#pragma omp simd
-      for (int64_t i = 0; i < rows; ++i) {
-        const T low = line[i] * x[0] + line[i + call.lda] * x[1] + line[i + 2 * call.lda] * x[2] +
-                      line[i + 3 * call.lda] * x[3];
-        const T high = line[i + 4 * call.lda] * x[4] + line[i + 5 * call.lda] * x[5] +
-                       line[i + 6 * call.lda] * x[6] + line[i + 7 * call.lda] * x[7];
-        y[i] += low + high;
-      }
-    }
-    for (; j < call.columns; ++j) {
-      const T* line = call.a + i0 + j * call.lda;
-      const T x = call.x[j] * call.alpha;
-#pragma omp simd
-      for (int64_t i = 0; i < rows; ++i) y[i] += line[i] * x;
-    }
+    for (; j + 8 <= call.columns; j += 8)
+      add_columns<T, 8>(rows, a + j * call.lda, call.lda, call.x + j, call.alpha, y);
+    for (; j < call.columns; ++j)
+      add_columns<T, 1>(rows, a + j * call.lda, call.lda, call.x + j, call.alpha, y);
   }
 }
 

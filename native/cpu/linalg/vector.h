@@ -43,6 +43,19 @@ template <class T>
   return value - Vector<T>{};  // minus keeps the sign of zero
 }
 
+/// a * b + c, rounded once where the instruction set can.
+template <class T>
+[[gnu::always_inline]] inline Vector<T> multiply_add(Vector<T> a, Vector<T> b, Vector<T> c) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm512_fmadd_ps(a, b, c);
+  if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm512_fmadd_pd(a, b, c);
+#elif defined(__FMA__)
+  if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm256_fmadd_ps(a, b, c);
+  if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm256_fmadd_pd(a, b, c);
+#endif
+  return a * b + c;
+}
+
 /// The first `count` lanes, 1 <= count <= kLanes; elements of 4 or 8 bytes.
 template <class T>
 struct Mask {

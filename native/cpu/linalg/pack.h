@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/linalg/gemm_kernel.h"
+#include "cpu/linalg/tile.h"
+
+// Copies of matrix blocks in the order in which tiles read them. Include only from *.simd.cpp files.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+/// Copies `count` lines of `depth` elements so that packed[p * width + i] is line i's element p;
+/// missing lines are not written. Lines have any strides.
+template <class T>
+void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int64_t depth, T* packed,
+                int64_t width) {
+  constexpr int lanes = kLanes<T>;
+  if (line == 1) {
+    for (int64_t p = 0; p < depth; ++p) {
+      const T* from = source + p * step;
+      T* to = packed + p * width;
+      int64_t i = 0;
+      for (; i + lanes <= count; i += lanes) store(to + i, load(from + i));
+      for (; i < count; ++i) to[i] = from[i];
+    }
+    return;
+  }
+  int64_t i = 0;
+  if (step == 1) {
+    for (; i < count; i += lanes) {
+      const int64_t group = std::min<int64_t>(lanes, count - i);
+      // A whole vector is stored only where the packed line has room for it.
+      const Mask<T> room(std::min<int64_t>(lanes, width - i));
+      for (int64_t p = 0; p < depth; p += lanes) {
+        const int64_t columns = std::min<int64_t>(lanes, depth - p);
+        const Mask<T> mask(columns);
+        Vector<T> square[lanes];
+        for (int64_t r = 0; r < lanes; ++r) square[r] = Vector<T>{};
+        for (int64_t r = 0; r < group; ++r) square[r] = mask.load(source + (i + r) * line + p);
+        transpose_square<T>(square);
+        for (int64_t q = 0; q < columns; ++q) room.store(packed + (p + q) * width + i, square[q]);
+      }
+    }
+    return;
+  }
+  for (; i < count; ++i)
+    for (int64_t p = 0; p < depth; ++p) packed[p * width + i] = source[i * line + p * step];
+}
+
+/// All of b in tiles' panels: panel j holds columns [j * width, ...) of every depth step.
+template <class T>
+void pack_b(const MatrixView<T>& b, int64_t depth, int64_t columns, T* packed) {
+  constexpr int64_t width = kTileColumns<T>;
+  for (int64_t j = 0; j < columns; j += width, packed += width * depth)
+    pack_lines(b.data + j * b.column, b.column, b.row, std::min(width, columns - j), depth, packed,
+               width);
+}
+
+template <class T>
+void pack_a(const MatrixView<T>& a, int64_t rows, int64_t depth, T* packed) {
+  for (int64_t i = 0; i < rows; i += kTileRows, packed += kTileRows * depth)
+    pack_lines(a.data + i * a.row, a.row, a.column, std::min<int64_t>(kTileRows, rows - i), depth,
+               packed, kTileRows);
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

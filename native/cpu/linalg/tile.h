@@ -1,0 +1,137 @@
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "cpu/linalg/vector.h"
+
+// The tile that all dense kernels are made of: a block of the result that stays in registers while
+// products of a column of a with a row of b are added to it. Include only from *.simd.cpp files.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int kTileRows = 12;  // 12 x 2 accumulators, 2 of b, of 32 registers
+#else
+inline constexpr int kTileRows = 6;  // of 16 registers
+#endif
+inline constexpr int kTileVectors = 2;
+template <class T>
+inline constexpr int64_t kTileColumns = kTileVectors * kLanes<T>;
+
+/// How a finished tile reaches c.
+template <class T>
+struct Epilogue {
+  T* c;
+  int64_t ldc;
+  T alpha, beta;
+  const T* bias;
+};
+
+/// Element (i, p) of a at data[i * row + p * column].
+template <class T>
+struct StridedRows {
+  const T* data;
+  int64_t row, column;
+  T at(int i) const { return data[i * row]; }
+  void advance() { data += column; }
+};
+
+/// Panels of packed a: kTileRows elements for each step of the depth.
+template <class T>
+struct PackedRows {
+  const T* data;
+  T at(int i) const { return data[i]; }
+  void advance() { data += kTileRows; }
+};
+
+/// Row p of b at data + p * step.
+template <class T>
+struct SteppedLines {
+  const T* data;
+  int64_t step;
+  const T* line() const { return data; }
+  void advance() { data += step; }
+};
+
+/// Row p of b at data + offsets[p].
+template <class T>
+struct ScatteredLines {
+  const T* data;
+  const int64_t* offsets;
+  const T* line() const { return data + *offsets; }
+  void advance() { ++offsets; }
+};
+
+/// One tile: `rows` x `vectors` vectors, over the whole depth. The last vector may be partial.
+template <class T, class Rows, class Lines, int rows, int vectors, bool partial>
+void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) {
+  constexpr int lanes = kLanes<T>;
+  const Mask<T> mask(partial ? last : lanes);
+  Vector<T> sum[rows][vectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) sum[i][j] = Vector<T>{};
+  for (int64_t p = 0; p < depth; ++p) {
+    Vector<T> line[vectors];
+    const T* source = b.line();
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j)
+      line[j] = partial && j == vectors - 1 ? mask.load(source + j * lanes)
+                                            : load(source + j * lanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      const Vector<T> factor = splat(a.at(i));
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) sum[i][j] = multiply_add<T>(factor, line[j], sum[i][j]);
+    }
+    a.advance();
+    b.advance();
+  }
+  const bool plain = out.alpha == T(1);
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+    T* c = out.c + i * out.ldc;
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; ++j) {
+      const bool masked = partial && j == vectors - 1;
+      Vector<T> value = plain ? sum[i][j] : sum[i][j] * splat(out.alpha);
+      if (out.beta != T(0)) {
+        const Vector<T> before = masked ? mask.load(c + j * lanes) : load(c + j * lanes);
+        value += before * splat(out.beta);
+      }
+      if (out.bias)
+        value += masked ? mask.load(out.bias + j * lanes) : load(out.bias + j * lanes);
+      if (masked)
+        mask.store(c + j * lanes, value);
+      else
+        store(c + j * lanes, value);
+    }
+  }
+}
+
+template <class T, class Rows, class Lines>
+using Tile = void (*)(int64_t, Rows, Lines, const Epilogue<T>&, int64_t);
+
+/// The tile function for 1..kTileRows rows, 1 or 2 vectors, whole or partial.
+template <class T, class Rows, class Lines, int... index>
+constexpr std::array<Tile<T, Rows, Lines>, sizeof...(index)> make_tiles(
+    std::integer_sequence<int, index...>) {
+  return {tile<T, Rows, Lines, index / 4 + 1, index / 2 % 2 + 1, index % 2 == 1>...};
+}
+template <class T, class Rows, class Lines>
+inline constexpr auto kTiles =
+    make_tiles<T, Rows, Lines>(std::make_integer_sequence<int, kTileRows * 4>());
+
+/// rows <= kTileRows, columns <= kTileColumns<T>.
+template <class T, class Rows, class Lines>
+inline void run_tile(int64_t rows, int64_t columns, int64_t depth, const Rows& a, const Lines& b,
+                     const Epilogue<T>& out) {
+  const int64_t vectors = (columns + kLanes<T> - 1) / kLanes<T>;
+  const int64_t last = columns - (vectors - 1) * kLanes<T>;
+  const int64_t index = (rows - 1) * 4 + (vectors - 1) * 2 + (last != kLanes<T>);
+  kTiles<T, Rows, Lines>[static_cast<size_t>(index)](depth, a, b, out, last);
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

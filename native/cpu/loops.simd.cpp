@@ -1,0 +1,186 @@
+#include "cpu/loops.h"
+
+#include <algorithm>
+
+#include "cpu/elements.h"
+#include "cpu/random_fill.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace detail {
+namespace {
+
+/// Elements of a chunk, and bytes of a buffer: a few operands fit the first-level cache.
+constexpr int64_t kChunk = 1024;
+constexpr int64_t kBufferBytes = 4096;
+/// Rows at least this long are walked one at a time, so that dense rows need no buffer.
+constexpr int64_t kLongRow = 256;
+constexpr int kMaxData = Iterator::kMaxOperands + 4;
+
+enum class Access : uint8_t {
+  dense,     // one dense run over all elements
+  repeated,  // one element, everywhere
+  rows,      // anything else: dense in a row (used in place) or gathered
+};
+
+/// Everything about one call that threads share.
+class Walk {
+ public:
+  Walk(const Iterator& iter, const MapPlan& plan, const void* formula, const RandomStream& stream)
+      : plan_(plan), formula_(formula), stream_(stream) {
+    start_.rank = iter.rank();
+    for (int d = 0; d < start_.rank; ++d) start_.extent[d] = iter.extent(d);
+    int64_t widest = 1;
+    for (int i = 0; i < plan.operand_count; ++i) {
+      base_[i] = iter.data(i);
+      for (int d = 0; d < start_.rank; ++d) strides_[i][d] = iter.byte_stride(i, d);
+      access_[i] = classify(i);
+      widest = std::max<int64_t>(widest, plan.operands[i].compute_bytes);
+    }
+    for (int d = 0; d < plan.draw_count; ++d)
+      widest = std::max<int64_t>(widest, draw_bytes(plan.draws[d]));
+    chunk_ = std::min(kChunk, kBufferBytes / widest);
+  }
+
+  bool is_dense() const {
+    for (int i = 0; i < plan_.operand_count; ++i)
+      if (access_[i] != Access::dense || plan_.operands[i].conversion != Conversion::none)
+        return false;
+    return plan_.draw_count == 0;
+  }
+
+  void run_dense(int64_t begin, int64_t end) const {
+    char* data[kMaxData];
+    for (int i = 0; i < plan_.operand_count; ++i)
+      data[i] = base_[i] + begin * plan_.operands[i].bytes;
+    plan_.loop(formula_, data, begin, end - begin);
+  }
+
+  void run_chunks(int64_t begin, int64_t end) const {
+    alignas(64) char buffers[kMaxData][kBufferBytes + 64];
+    const char* repeated[kMaxData] = {};  // what a buffer is filled with
+    int64_t repeats[kMaxData] = {};
+    char* data[kMaxData];
+    Position position = start_;
+    position.seek(begin);
+    while (begin < end) {
+      int64_t count = std::min(chunk_, end - begin);
+      const int64_t row = position.row_left();
+      if (row >= kLongRow) count = std::min(count, row);
+      const bool one_row = count <= row;
+      bool buffered[kMaxData];
+      for (int i = 0; i < plan_.operand_count; ++i) {
+        const OperandKind& kind = plan_.operands[i];
+        const bool plain = kind.conversion == Conversion::none;
+        buffered[i] = true;
+        data[i] = buffers[i];
+        if (access_[i] == Access::dense) {
+          char* place = base_[i] + begin * kind.bytes;
+          if (plain) {
+            data[i] = place;
+            buffered[i] = false;
+          } else if (kind.read) {
+            load_run(buffers[i], place, kind.bytes, count, kind);
+          }
+        } else if (one_row) {
+          const int64_t stride = start_.rank > 0 ? strides_[i][0] : 0;
+          char* place = base_[i] + position.offset(strides_[i]);
+          if (plain && stride == kind.bytes) {
+            data[i] = place;
+            buffered[i] = false;
+          } else if (kind.read && !(stride == 0 && repeated[i] == place && repeats[i] >= count)) {
+            load_run(buffers[i], place, stride, count, kind);
+            repeated[i] = stride == 0 && !kind.written ? place : nullptr;
+            repeats[i] = count;
+          }
+        } else if (access_[i] == Access::repeated) {
+          if (repeated[i] != base_[i] || repeats[i] < count) {
+            load_run(buffers[i], base_[i], 0, count, kind);
+            repeated[i] = base_[i];
+            repeats[i] = count;
+          }
+        } else if (kind.read) {
+          for_each_run(position, strides_[i], count,
+                       [&](int64_t offset, int64_t stride, int64_t done, int64_t length) {
+                         load_run(buffers[i] + done * kind.compute_bytes, base_[i] + offset, stride,
+                                  length, kind);
+                       });
+          repeated[i] = nullptr;
+        }
+      }
+      for (int d = 0; d < plan_.draw_count; ++d) {
+        const int slot = plan_.operand_count + d;
+        data[slot] = fill_draw(buffers[slot], plan_.draws[d], stream_, static_cast<uint32_t>(d),
+                               begin, count);
+      }
+      plan_.loop(formula_, data, begin, count);
+      for (int i = 0; i < plan_.operand_count; ++i) {
+        if (plan_.operands[i].written && buffered[i]) store(i, buffers[i], position, begin, count);
+      }
+      begin += count;
+      position.advance(count);
+    }
+  }
+
+ private:
+  Access classify(int operand) const {
+    int64_t dense = plan_.operands[operand].bytes;
+    bool is_dense = true, is_repeated = !plan_.operands[operand].written;
+    for (int d = 0; d < start_.rank; ++d) {
+      is_dense &= strides_[operand][d] == dense;
+      is_repeated &= strides_[operand][d] == 0;
+      dense *= start_.extent[d];
+    }
+    // A single element is dense, whatever its strides.
+    return is_dense ? Access::dense : is_repeated ? Access::repeated : Access::rows;
+  }
+
+  void store(int operand, const char* buffer, const Position& position, int64_t begin,
+             int64_t count) const {
+    const OperandKind& kind = plan_.operands[operand];
+    if (access_[operand] == Access::dense)
+      return store_run(base_[operand] + begin * kind.bytes, kind.bytes, buffer, count, kind);
+    for_each_run(position, strides_[operand], count,
+                 [&](int64_t offset, int64_t stride, int64_t done, int64_t length) {
+                   store_run(base_[operand] + offset, stride, buffer + done * kind.compute_bytes,
+                             length, kind);
+                 });
+  }
+
+  const MapPlan& plan_;
+  const void* formula_;
+  const RandomStream& stream_;
+  Position start_;
+  char* base_[kMaxData];
+  int64_t strides_[Iterator::kMaxOperands][Position::kMaxRank];
+  Access access_[kMaxData];
+  int64_t chunk_;
+};
+
+}  // namespace
+
+void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
+             const RandomStream& stream) {
+  const int64_t numel = iter.numel();
+  if (numel == 0) return;
+  check(iter.operand_count() == plan.operand_count && plan.draw_count <= 4, ErrorKind::runtime,
+        iter.op(), ": the kernel was compiled for ", plan.operand_count, " operands, got ",
+        iter.operand_count());
+  const Walk walk(iter, plan, formula, stream);
+  const bool dense = walk.is_dense();
+  if (numel * cost <= kGrain) return dense ? walk.run_dense(0, numel) : walk.run_chunks(0, numel);
+  // Threads take whole chunks.
+  parallel_for(0, (numel + kChunk - 1) / kChunk, std::max<int64_t>(1, kGrain / (cost * kChunk)),
+               [&](int64_t begin, int64_t end) {
+                 begin *= kChunk;
+                 end = std::min(end * kChunk, numel);
+                 dense ? walk.run_dense(begin, end) : walk.run_chunks(begin, end);
+               });
+}
+
+}  // namespace detail
+
+void unsupported(const Iterator& iter) {
+  fail(ErrorKind::runtime, iter.op(), ": no CPU kernel for dtype ", name(iter.common_dtype()));
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -1,0 +1,47 @@
+#include "cpu/nn/conv_geometry.h"
+
+#include <algorithm>
+
+namespace flambeau::cpu {
+
+ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, IntList stride,
+                           IntList padding, IntList dilation, int64_t groups) {
+  ConvGeometry geometry{input[0], groups, input[1] / groups, weight[0] / groups, {}};
+  const auto pick = [](IntList list, size_t i) { return list.size() == 1 ? list[0] : list[i]; };
+  for (size_t i = 0; i < 2; ++i)
+    geometry.axes[i] = {input[2 + i],     output[2 + i],    weight[2 + i],
+                        pick(stride, i), pick(padding, i), pick(dilation, i)};
+  return geometry;
+}
+
+template <class T>
+void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* padded) {
+  const int64_t step = planes.column_stride;
+  for (int64_t c = 0; c < planes.channels; ++c, image += planes.rows * planes.columns)
+    for (int64_t a = 0; a < planes.row_stride; ++a)
+      for (int64_t b = 0; b < step; ++b)
+        for (int64_t i = 0; i < planes.height; ++i, padded += planes.pitch) {
+          const int64_t y = (first + i) * planes.row_stride + a - planes.top;
+          if (y < 0 || y >= planes.rows) {
+            std::fill_n(padded, planes.pitch, T(0));
+            continue;
+          }
+          // Columns j with 0 <= j * step + shift < columns come from the image.
+          const int64_t shift = b - planes.left;
+          const int64_t begin =
+              std::min(shift < 0 ? (-shift + step - 1) / step : 0, planes.pitch);
+          const int64_t end = std::clamp<int64_t>(
+              (planes.columns - shift + step - 1) / step, begin, planes.pitch);
+          const T* row = image + y * planes.columns + shift;
+          for (int64_t j = 0; j < begin; ++j) padded[j] = T(0);
+          if (step == 1)
+            for (int64_t j = begin; j < end; ++j) padded[j] = row[j];
+          else
+            for (int64_t j = begin; j < end; ++j) padded[j] = row[j * step];
+          for (int64_t j = end; j < planes.pitch; ++j) padded[j] = T(0);
+        }
+}
+template void pad_planes(const PaddedPlanes&, int64_t, const float*, float*);
+template void pad_planes(const PaddedPlanes&, int64_t, const double*, double*);
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace flambeau::cpu {
+
+/// One spatial dimension of a convolution.
+struct ConvAxis {
+  int64_t input, output, kernel, stride, padding, dilation;
+};
+
+/// Sizes of a 2-d convolution; [0] is rows, [1] columns.
+struct ConvGeometry {
+  int64_t batch, groups, in_channels, out_channels;  ///< channels per group
+  ConvAxis axes[2];
+  int64_t kernel_size() const { return axes[0].kernel * axes[1].kernel; }
+  int64_t input_plane() const { return axes[0].input * axes[1].input; }
+  int64_t output_plane() const { return axes[0].output * axes[1].output; }
+};
+
+ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, IntList stride,
+                           IntList padding, IntList dilation, int64_t groups);
+
+/// Planes with a zero border, split by stride: plane (a, b) of a channel holds elements
+/// (i * stride + a, j * stride + b) of the padded image, so that every tap reads unit steps.
+struct PaddedPlanes {
+  int64_t channels, rows, columns;  ///< of the image
+  int64_t top, left;                ///< border, may be negative (cropped)
+  int64_t row_stride, column_stride;
+  int64_t height, pitch;  ///< of one split plane; pitch also counts the border
+  int64_t plane() const { return height * pitch; }
+  int64_t channel() const { return plane() * row_stride * column_stride; }
+  /// Where padded row y, column x of channel 0 lies.
+  int64_t offset(int64_t y, int64_t x) const {
+    return ((y % row_stride) * column_stride + x % column_stride) * plane() +
+           (y / row_stride) * pitch + x / column_stride;
+  }
+  /// Whether the image itself already looks like this.
+  bool is_identity() const {
+    return top == 0 && left == 0 && row_stride == 1 && column_stride == 1 && height == rows &&
+           pitch == columns;
+  }
+};
+
+/// Fills rows [first, first + planes.height) of the split planes from a dense image.
+template <class T>
+void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* padded);
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,47 @@
+#pragma once
+
+/// Tells the compiler that glibc has vector forms of these functions (libmvec, since glibc 2.35), so
+/// that `#pragma omp simd` loops through them vectorise. Elsewhere they are called one by one.
+
+#include <cmath>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 35)
+#define FLAMBEAU_VECTOR __attribute__((simd("notinbranch"), const))
+#define FLAMBEAU_VECTOR_1(name)                    \
+  FLAMBEAU_VECTOR float name##f(float) noexcept;   \
+  FLAMBEAU_VECTOR double name(double) noexcept;
+#define FLAMBEAU_VECTOR_2(name)                         \
+  FLAMBEAU_VECTOR float name##f(float, float) noexcept; \
+  FLAMBEAU_VECTOR double name(double, double) noexcept;
+extern "C" {
+FLAMBEAU_VECTOR_1(exp)
+FLAMBEAU_VECTOR_1(exp2)
+FLAMBEAU_VECTOR_1(expm1)
+FLAMBEAU_VECTOR_1(log)
+FLAMBEAU_VECTOR_1(log2)
+FLAMBEAU_VECTOR_1(log10)
+FLAMBEAU_VECTOR_1(log1p)
+FLAMBEAU_VECTOR_1(sin)
+FLAMBEAU_VECTOR_1(cos)
+FLAMBEAU_VECTOR_1(tan)
+FLAMBEAU_VECTOR_1(asin)
+FLAMBEAU_VECTOR_1(acos)
+FLAMBEAU_VECTOR_1(atan)
+FLAMBEAU_VECTOR_1(sinh)
+FLAMBEAU_VECTOR_1(cosh)
+FLAMBEAU_VECTOR_1(tanh)
+FLAMBEAU_VECTOR_1(asinh)
+FLAMBEAU_VECTOR_1(acosh)
+FLAMBEAU_VECTOR_1(atanh)
+FLAMBEAU_VECTOR_1(erf)
+FLAMBEAU_VECTOR_1(erfc)
+FLAMBEAU_VECTOR_2(atan2)
+FLAMBEAU_VECTOR_2(pow)
+FLAMBEAU_VECTOR_2(hypot)
+}
+#undef FLAMBEAU_VECTOR_1
+#undef FLAMBEAU_VECTOR_2
+#undef FLAMBEAU_VECTOR
+#endif
+#endif

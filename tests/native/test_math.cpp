@@ -1,0 +1,133 @@
+/// Accuracy of the functions of cpu/math.h over the whole range of floats, against the C library in
+/// a wider type, and their values at the edges. Compiled once per instruction set.
+
+#include <cinttypes>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "check.h"
+#include "core/half.h"
+#include "cpu/math.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+constexpr int kBlock = 4096;
+
+/// Distance in units of the last place of the correctly rounded float.
+double ulps(float value, double expected) {
+  const float rounded = static_cast<float>(expected);
+  if (rounded != rounded) return value != value ? 0 : 1e9;
+  if (value != value) return 1e9;
+  if (std::isinf(rounded) || std::isinf(value)) return value == rounded ? 0 : 1e9;
+  const float magnitude = std::fabs(rounded);
+  const double unit = static_cast<double>(std::nextafter(magnitude, INFINITY)) - magnitude;
+  return std::fabs(value - expected) / unit;
+}
+double ulps(double value, long double expected) {
+  const double rounded = static_cast<double>(expected);
+  if (rounded != rounded) return value != value ? 0 : 1e9;
+  if (value != value) return 1e9;
+  if (std::isinf(rounded) || std::isinf(value)) return value == rounded ? 0 : 1e9;
+  const double magnitude = std::fabs(rounded);
+  const double unit = std::nextafter(magnitude, static_cast<double>(INFINITY)) - magnitude;
+  return static_cast<double>(std::fabs(value - expected)) / unit;
+}
+
+/// Out of line, so that the loop is compiled as a hot one and vectorises.
+template <class T, class F>
+[[gnu::noinline]] void apply(F f, const T* x, T* y) {
+#pragma omp simd
+  for (int i = 0; i < kBlock; ++i) y[i] = f(x[i]);
+}
+
+template <class T>
+struct Worst {
+  double ulps = 0;
+  T at = 0, value = 0;
+  int64_t wrong = 0;  // infinite or NaN in one of both only
+};
+
+template <class T, class Wide, class F>
+Worst<T> sweep(F f, Wide (*reference)(Wide)) {
+  using U = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  Worst<T> worst;
+  T x[kBlock], y[kBlock];
+  const U step = sizeof(T) == 4 ? U{2053} : static_cast<U>(0x0008000000100001ull);
+  U bits = 0;
+  const int64_t samples = (sizeof(T) == 4 ? (1ull << 32) / 2053 : 8192ull * 16) / kBlock;
+  for (int64_t block = 0; block < samples; ++block) {
+    for (int i = 0; i < kBlock; ++i, bits += step) x[i] = std::bit_cast<T>(bits);
+    if (block == 0) {
+      const T special[] = {T(0), T(-0.0), INFINITY, -INFINITY, NAN, 1, -1, T(0.5), T(-0.5), 2, -2};
+      std::copy(std::begin(special), std::end(special), x);
+    } else if (block % 2 == 1) {
+      // Half of the samples where functions are not constant.
+      for (int i = 0; i < kBlock; ++i)
+        x[i] = static_cast<T>((block * kBlock + i) % 1000003) / T(1000003) * T(block % 3 ? 4 : 200) *
+               (i % 2 ? 1 : -1);
+    }
+    apply(f, x, y);
+    for (int i = 0; i < kBlock; ++i) {
+      const double error = ulps(y[i], reference(x[i]));
+      if (error >= 1e9) {
+        if (++worst.wrong <= 3)
+          std::printf("    f(%.9g) = %.9g, expected %.9g\n", double(x[i]), double(y[i]),
+                      double(reference(x[i])));
+      } else if (error > worst.ulps) {
+        worst = {error, x[i], y[i], worst.wrong};
+      }
+    }
+  }
+  return worst;
+}
+
+template <class T, class Wide, class F>
+void expect_ulps(const char* name, double limit, F f, Wide (*reference)(Wide)) {
+  const Worst<T> worst = sweep<T>(f, reference);
+  const bool good = worst.ulps <= limit && worst.wrong == 0;
+  std::printf("  %s %-8s %s %.2f ulp at %.9g (%.9g)\n", good ? " " : "!", name,
+              sizeof(T) == 4 ? "float " : "double", worst.ulps, double(worst.at),
+              double(worst.value));
+  CHECK(good);
+}
+
+#define ACCURATE(name, float_limit, double_limit)                                              \
+  expect_ulps<float, double>(#name, float_limit, [](float x) { return math::name(x); },         \
+                             +[](double x) { return std::name(x); });                           \
+  expect_ulps<double, long double>(#name, double_limit, [](double x) { return math::name(x); }, \
+                                   +[](long double x) { return std::name(x); });
+
+TEST(accuracy) {
+  ACCURATE(exp, 1.5, 4)
+  ACCURATE(exp2, 1.5, 4)
+  ACCURATE(expm1, 4, 4)
+  ACCURATE(log, 4, 4)
+  ACCURATE(log2, 4, 4)
+  ACCURATE(log10, 4, 4)
+  ACCURATE(log1p, 4, 4)
+  ACCURATE(sqrt, 0.51, 0.51)
+  ACCURATE(sin, 4, 4)
+  ACCURATE(cos, 4, 4)
+  ACCURATE(tan, 4, 4)
+  ACCURATE(asin, 4, 4)
+  ACCURATE(acos, 4, 4)
+  ACCURATE(atan, 4, 4)
+  ACCURATE(sinh, 4, 4)
+  ACCURATE(cosh, 4, 4)
+  ACCURATE(tanh, 4, 4)
+  ACCURATE(asinh, 4, 4)
+  ACCURATE(acosh, 4, 4)
+  ACCURATE(atanh, 4, 4)
+  ACCURATE(erf, 6.2, 4)
+  ACCURATE(erfc, 4, 4)
+  ACCURATE(floor, 0, 0)
+  ACCURATE(ceil, 0, 0)
+  ACCURATE(trunc, 0, 0)
+}
+
+}  // namespace
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
+
+int main() { return flambeau::testing::run_all(); }
