@@ -1,0 +1,711 @@
+"""Tensor-level formulas -> C++ over Tensors: derivatives, bodies of composites, shapes, constraints, conditions.
+
+Arithmetic on tensors becomes calls of the operators that were declared for its token, scalar functions become
+the operators of the same name, and what holds no tensor stays plain C++. The emitter is also the type checker:
+whatever it cannot emit is reported at the place in the declaration where it stands.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from flambeau.codegen.expression import nodes
+from flambeau.codegen.expression.functions import OPERATOR_FUNCTIONS, Function, FunctionTable, load_functions
+from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.operators import Given, OperatorIndex
+from flambeau.codegen.expression.parse import parse_source
+from flambeau.codegen.expression.tensor_numbers import NumberRules
+from flambeau.codegen.expression.tensor_values import (
+    ATOM,
+    Scope,
+    Symbol,
+    Value,
+    at_least,
+    fail,
+    literal_value,
+    none_value,
+    quote,
+)
+from flambeau.codegen.expression.types import (
+    BOOL,
+    DTYPE,
+    INT,
+    INTS,
+    NUMBERS,
+    SCALAR,
+    SHAPE_TYPES,
+    STR,
+    TENSOR,
+    TENSOR_LIKE,
+    ValueKind,
+    ValueType,
+    conversion_cost,
+    item_type,
+    value_type,
+)
+from flambeau.codegen.model import Argument, Operator
+from flambeau.codegen.source import did_you_mean
+
+K = ValueKind
+
+
+@dataclass(frozen=True, slots=True)
+class TensorCode:
+    """`statements` come before `code`, an expression of type `type`. `families`: whose headers it needs."""
+
+    statements: tuple[str, ...]
+    code: str
+    type: ValueType
+    families: frozenset[str]
+    includes: frozenset[str]
+
+
+def emit_tensor(
+    expression: Expression,
+    scope: Mapping[str, Symbol],
+    operators: OperatorIndex,
+    *,
+    wanted: ValueType | None = None,
+    lets: Sequence[tuple[Sequence[str], Expression]] = (),
+    dtypes: Mapping[str, str] | None = None,
+    spell: Callable[[Operator], str] = lambda operator: f"ops::{operator.identifier}",
+    functions: FunctionTable | None = None,
+    temporaries: str = "t",
+    zero: str | None = None,
+) -> TensorCode:
+    """C++ for one formula.
+
+    `scope` says how names are spelled, and may spell metadata ("self.shape") that was saved. `lets` are bound in
+    order, several names to the items of one list or of one call's results. `wanted` converts the value. `dtypes`
+    spells the dtypes that formulas may name. Where a formula computes with a `Tensor|Scalar`, both cases are
+    written out, so that numbers keep their precision and their weakness in promotion. `zero` spells a whole value
+    that is a literal 0, as gradients have it that do not flow: "Tensor()".
+    """
+    emitter = _Emitter(Scope(dict(scope)), operators, dtypes or {}, spell, functions, temporaries)
+    emitter.zero = zero
+    for names, value in lets:
+        emitter.bind_let(tuple(names), value)
+    value = emitter.split_operands(expression, wanted)
+    return TensorCode(
+        tuple(emitter.statements),
+        value.code,
+        value.type,
+        frozenset(emitter.families),
+        frozenset(emitter.includes),
+    )
+
+
+def emit_condition(
+    expression: Expression,
+    scope: Mapping[str, Symbol],
+    operators: OperatorIndex,
+    *,
+    dtypes: Mapping[str, str] | None = None,
+    functions: FunctionTable | None = None,
+) -> TensorCode:
+    """C++ of type bool, known before any element is read. A `Tensor|Scalar` equals a number where it is one."""
+    emitter = _Emitter(
+        Scope(dict(scope)), operators, dtypes or {}, lambda o: f"ops::{o.identifier}", functions, "t"
+    )
+    emitter.compares_operands = True
+    value = emitter.truth(emitter.emit(expression), expression)
+    return TensorCode((), value.code, BOOL, frozenset(emitter.families), frozenset(emitter.includes))
+
+
+# How metadata is read from a tensor that was not saved apart, and its type.
+METADATA: dict[str, tuple[str, ValueType]] = {
+    "shape": ("{}.sizes()", INTS),
+    "strides": ("{}.strides()", INTS),
+    "offset": ("{}.offset()", INT),
+    "numel": ("{}.numel()", INT),
+    "dim": ("{}.dim()", INT),
+    "dtype": ("{}.dtype()", DTYPE),
+    "device": ("{}.device()", ValueType(K.DEVICE)),
+}
+_OPERAND_METADATA = {
+    "shape": "{}.sizes()",
+    "dim": "static_cast<int64_t>({}.sizes().size())",
+    "numel": "shape_rules::numel({}.sizes())",
+    "dtype": "({0}.is_tensor() ? {0}.tensor().dtype() : {0}.scalar().dtype())",
+}
+LIST_METADATA: dict[str, tuple[str, ValueType]] = {
+    "shapes": ("shapes_of({})", ValueType(K.SHAPES)),
+    "dtypes": ("dtypes_of({})", ValueType(K.DTYPES)),
+    "count": ("static_cast<int64_t>({}.size())", INT),
+}
+# Arithmetic that gives the same when its operands change places.
+_SYMMETRIC = {"+": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class _Emitter(NumberRules):
+    def __init__(
+        self,
+        scope: Scope,
+        operators: OperatorIndex,
+        dtypes: Mapping[str, str],
+        spell: Callable[[Operator], str],
+        functions: FunctionTable | None,
+        temporaries: str,
+    ) -> None:
+        super().__init__()
+        self.scope = scope
+        self.operators = operators
+        self.dtypes = dtypes
+        self.spell = spell
+        self.functions = functions or load_functions()
+        self.temporaries = temporaries
+        self.statements: list[str] = []
+        self.families: set[str] = set()
+        self.compares_operands = False
+        self.zero: str | None = None
+        self._deciding: set[Expression] = set()
+        self._shared: dict[Expression, int] = {}
+        self._values: dict[Expression, Value] = {}
+        self._count = 0
+        self._lazy = 0  # depth of branches that may not run
+
+    # --- sharing ---
+
+    def count_shared(self, expression: Expression) -> None:
+        """How often each subtree occurs, not counting repeats inside a repeated tree."""
+        self._shared[expression] = self._shared.get(expression, 0) + 1
+        if self._shared[expression] == 1:
+            for child in expression.children:
+                self.count_shared(child)
+
+    def split_operands(self, expression: Expression, wanted: ValueType | None) -> Value:
+        """The formula, once for each case of the `Tensor|Scalar` arguments that it computes with."""
+        name = next((n for n in sorted(nodes.free_names(expression)) if self._computes_with(expression, n)), None)
+        if name is None:
+            self.count_shared(expression)
+            self._mark_whole(expression)
+            value = self._whole(self.emit(expression), expression)
+            if wanted is None or wanted.kind is K.NONE:
+                return value
+            return self.convert(value, wanted, expression)
+        symbol = self.scope.get(name)
+        assert symbol is not None
+        cases = []
+        for accessor, type_ in (("tensor", TENSOR), ("scalar", SCALAR)):
+            case = {name: Symbol(f"{symbol.code}.{accessor}()", type_)}
+            with self.scope.refined(case):
+                cases.append(self._in_block(lambda: self.split_operands(expression, wanted)))
+        then, otherwise = self.unify(cases[0], cases[1], expression)
+        code = f"{symbol.code}.is_tensor() ? {at_least(then, 1)} : {at_least(otherwise, 0)}"
+        return Value(code, then.type, 0)
+
+    def _mark_whole(self, node: Expression) -> None:
+        """Remember the conditionals that decide the whole value."""
+        self._deciding.add(node)
+        if isinstance(node, nodes.Conditional):
+            self._mark_whole(node.then)
+            self._mark_whole(node.otherwise)
+
+    def _whole(self, value: Value, node: Expression) -> Value:
+        is_zero = value.literal is not None and value.literal == 0
+        if self.zero is not None and is_zero and node in self._deciding:
+            return Value(self.zero, TENSOR, ATOM)
+        return value
+
+    def _computes_with(self, node: Expression, name: str) -> bool:
+        """Whether an operand takes part in arithmetic or in a scalar function, rather than being passed on."""
+        symbol = self.scope.get(name)
+        if symbol is None or symbol.type.kind is not K.OPERAND:
+            return False
+        for inner in nodes.walk(node):
+            children = inner.children
+            if not any(isinstance(c, nodes.Name) and c.identifier == name for c in children):
+                continue
+            if isinstance(inner, nodes.Call) and inner.function in self.functions:
+                if len(inner.children) == 1:
+                    return True
+            elif isinstance(inner, nodes.Binary | nodes.Compare):
+                # `tensor * operand` is one operator; an operand on the left, or next to no tensor, is not.
+                if inner.operator not in ("is", "is not") and not self._is_direct(inner, name):
+                    return True
+            elif isinstance(inner, nodes.Unary | nodes.Conditional):
+                return True
+        return isinstance(node, nodes.Name)
+
+    def _is_direct(self, node: nodes.Binary | nodes.Compare, name: str) -> bool:
+        is_operand = isinstance(node.right, nodes.Name) and node.right.identifier == name
+        left = nodes.free_names(node.left)
+        has_tensor = any((s := self.scope.get(n)) is not None and s.type.kind is K.TENSOR for n in left)
+        return is_operand and has_tensor and name not in left
+
+    def _in_block(self, emit: Callable[[], Value]) -> Value:
+        """A value whose temporaries belong to a branch that may not run: a lambda, where there are any."""
+        outer = (self.statements, self._values, self._shared)
+        self.statements, self._values, self._shared = [], dict(self._values), {}
+        try:
+            value = emit()
+            if not self.statements:
+                return value
+            value = self.settle(value, nodes.NoneLiteral()) if value.type.kind is K.LIST else value
+            code = f"[&] {{ {' '.join(self.statements)} return {value.code}; }}()"
+            return Value(code, value.type, ATOM)
+        finally:
+            self.statements, self._values, self._shared = outer
+
+    def _branch(self, node: Expression) -> Value:
+        """A branch of a conditional that is chosen before the call."""
+
+        def emit() -> Value:
+            self.count_shared(node)
+            return self.emit(node)
+
+        return self._in_block(emit)
+
+    def emit(self, node: Expression) -> Value:
+        if node in self._values:
+            return self._values[node]
+        value = self.compute(node)
+        is_call = value.type.kind in (K.TENSOR, K.RESULTS, K.TENSORS) and bool(node.children)
+        if is_call and self._shared.get(node, 0) > 1 and not self._lazy:
+            value = self._values[node] = self._named(value)
+        return value
+
+    def _named(self, value: Value) -> Value:
+        name = f"{self.temporaries}{self._count}"
+        self._count += 1
+        self.statements.append(f"const auto {name} = {value.code};")
+        return Value(name, value.type, ATOM)
+
+    def bind_let(self, names: tuple[str, ...], expression: Expression) -> None:
+        """`a, b = value`: later formulas read the names."""
+        self.count_shared(expression)
+        value = self.emit(expression)
+        if len(names) == 1:
+            value = self.settle(value, expression)
+            self.statements.append(f"[[maybe_unused]] const auto {names[0]}_let = {value.code};")
+            self.scope[names[0]] = Symbol(f"{names[0]}_let", value.type)
+            return
+        source = f"{'_'.join(names)}_let"
+        value = self.settle(value, expression)
+        self.statements.append(f"const auto {source} = {value.code};")
+        if value.type.kind is K.RESULTS:
+            if len(value.type.results) != len(names):
+                raise fail(expression, f"{len(value.type.results)} results for {len(names)} names")
+            for i, name in enumerate(names):
+                self.scope[name] = Symbol(f"std::get<{i}>({source})", value.type.results[i])
+            return
+        item = item_type(value.type.kind)
+        if item is None:
+            raise fail(expression, f"a {value.type} cannot be split into {len(names)} names")
+        self.statements.append(
+            f'check({source}.size() == {len(names)}, ErrorKind::runtime, "expected {len(names)} '
+            f'sizes ({", ".join(names)}), got ", {source}.size());'
+        )
+        for i, name in enumerate(names):
+            self.statements.append(f"[[maybe_unused]] const auto {name}_let = {source}[{i}];")
+            self.scope[name] = Symbol(f"{name}_let", item)
+
+    def settle(self, value: Value, node: Expression) -> Value:
+        """A value that may be stored: list literals and borrowed lists become lists that own their items."""
+        if value.type.kind is K.LIST:
+            item_kinds = {i.type.kind for i in value.items}
+            wanted = K.TENSORS if item_kinds & TENSOR_LIKE else K.FLOATS if K.FLOAT in item_kinds else K.INTS
+            return self.convert(value, ValueType(wanted), node)
+        if value.type.kind is K.INTS and not value.type.optional:
+            return Value(f"Shape({value.code})", value.type, ATOM)
+        if value.type.kind in NUMBERS and value.literal is not None:
+            spelled = {K.INT: "int64_t", K.FLOAT: "double", K.BOOL: "bool"}.get(value.type.kind, "Scalar")
+            return Value(f"{spelled}({value.code})", value.type, ATOM, value.literal)
+        return value
+
+    # --- nodes ---
+
+    def compute(self, node: Expression) -> Value:
+        match node:
+            case nodes.Name():
+                return self.name(node)
+            case nodes.Number(value=number):
+                return literal_value(number)
+            case nodes.String(value=text):
+                return Value(quote(text), STR, ATOM)
+            case nodes.NoneLiteral():
+                return none_value()
+            case nodes.Sequence():
+                return self.sequence(node)
+            case nodes.Attribute():
+                return self.attribute(node)
+            case nodes.Index():
+                return self.index(node)
+            case nodes.Unary(operator=operator, operand=operand):
+                return self.unary(node, operator, self.emit(operand))
+            case nodes.Binary():
+                return self.binary(node, node.operator, self.emit(node.left), self.emit(node.right))
+            case nodes.Compare():
+                return self.compare(node)
+            case nodes.Boolean():
+                return self.boolean(node)
+            case nodes.Conditional():
+                return self.conditional(node)
+            case nodes.Call():
+                return self.call(node)
+        raise fail(node, f"'{node}' cannot be used in a formula")
+
+    def name(self, node: nodes.Name) -> Value:
+        symbol = self.scope.get(node.identifier)
+        if symbol is not None:
+            return Value(symbol.code, symbol.type, ATOM)
+        if node.identifier in nodes.CONSTANTS:
+            return literal_value(nodes.CONSTANTS[node.identifier])
+        if node.identifier in self.dtypes:
+            return Value(self.dtypes[node.identifier], DTYPE, ATOM)
+        known = {*self.scope.names(), *nodes.CONSTANTS, *self.dtypes}
+        raise fail(node, f"unknown name '{node.identifier}'", did_you_mean(node.identifier, known))
+
+    def sequence(self, node: nodes.Sequence) -> Value:
+        items = tuple(self.emit(item) for item in node.items)
+        if node.is_tuple:
+            parts = [self.convert(v, TENSOR, n).code for v, n in zip(items, node.items, strict=True)]
+            types = tuple(TENSOR for _ in items)
+            return Value(f"std::make_tuple({', '.join(parts)})", ValueType(K.RESULTS, results=types), ATOM)
+        return Value("", ValueType(K.LIST), ATOM, items=items)
+
+    def attribute(self, node: nodes.Attribute) -> Value:
+        if isinstance(node.value, nodes.Name):
+            saved = self.scope.get(f"{node.value.identifier}.{node.name}")
+            if saved is not None:
+                return Value(saved.code, saved.type, ATOM)
+        owner = self.emit(node.value)
+        if owner.type.kind is K.TENSORS and node.name in LIST_METADATA:
+            template, type_ = LIST_METADATA[node.name]
+            return Value(template.format(owner.code), type_, ATOM)
+        if owner.type.kind in TENSOR_LIKE and node.name in METADATA:
+            template, type_ = METADATA[node.name]
+            if owner.type.kind is K.OPERAND:
+                template = _OPERAND_METADATA.get(node.name, "")
+                if not template:
+                    raise fail(node, f"a number has no {node.name}")
+            return Value(template.format(at_least(owner, ATOM)), type_, ATOM)
+        known = LIST_METADATA if owner.type.kind is K.TENSORS else METADATA
+        raise fail(node, f"a {owner.type} has no attribute '{node.name}'", did_you_mean(node.name, known))
+
+    def index(self, node: nodes.Index) -> Value:
+        owner = self.emit(node.value)
+        if isinstance(node.index, nodes.Slice):
+            if owner.type.kind is not K.INTS and owner.type.kind is not K.LIST or node.index.step is not None:
+                raise fail(node, f"a {owner.type} cannot be sliced here", "use narrow() or slice()")
+            bounds = [
+                "std::nullopt" if part is None else self.integer(self.emit(part), part)
+                for part in (node.index.lower, node.index.upper)
+            ]
+            items = self.convert(owner, INTS, node.value)
+            return Value(f"shape_rules::slice({items.code}, {', '.join(bounds)})", INTS, ATOM)
+        if owner.type.kind is K.RESULTS:
+            position = node.index.value if isinstance(node.index, nodes.Number) else None
+            if not isinstance(position, int) or not 0 <= position < len(owner.type.results):
+                raise fail(node.index, f"one of {len(owner.type.results)} results is chosen by a number")
+            return Value(f"std::get<{position}>({owner.code})", owner.type.results[position], ATOM)
+        position_code = self.integer(self.emit(node.index), node.index)
+        if owner.type.kind is K.INTS:
+            return Value(f"shape_rules::at({owner.code}, {position_code})", INT, ATOM)
+        item = INTS if owner.type.kind is K.SHAPES else DTYPE if owner.type.kind is K.DTYPES else None
+        item = item or item_type(owner.type.kind)
+        if item is None:
+            raise fail(node, f"a {owner.type} cannot be indexed here", "use select() or narrow()")
+        return Value(f"{at_least(owner, ATOM)}[{position_code}]", item, ATOM)
+
+    # --- arithmetic ---
+
+    def unary(self, node: Expression, operator: str, operand: Value) -> Value:
+        if operator == "not":
+            if operand.type.kind in TENSOR_LIKE:
+                return self.unary(node, "~", operand)
+            truth = self.truth(operand, node)
+            return Value(f"!{at_least(truth, ATOM)}", BOOL, ATOM - 1)
+        if operand.type.kind in TENSOR_LIKE:
+            token = {"-": "neg", "~": "invert", "+": "pos"}[operator]
+            return operand if operator == "+" else self.token_call(node, token, (operand,))
+        return self.number_unary(node, operator, operand)
+
+    def binary(self, node: Expression, operator: str, left: Value, right: Value) -> Value:
+        kinds = {left.type.kind, right.type.kind}
+        if not kinds & TENSOR_LIKE:
+            return self.number_binary(node, operator, left, right)
+        return self.tensor_binary(node, operator, left, right)
+
+    def tensor_binary(self, node: Expression, operator: str, left: Value, right: Value) -> Value:
+        """The operator of the token; with a number on the left its mirror image, where there is one."""
+        if left.type.kind is not K.TENSOR and right.type.kind is K.TENSOR:
+            mirror = _SYMMETRIC.get(operator) or _MIRRORED.get(operator)
+            if mirror is not None:
+                return self.token_call(node, mirror, (right, left))
+            if self.operators.named(f"reflected {operator}") is not None:
+                return self.token_call(node, f"reflected {operator}", (right, left))
+        return self.token_call(node, operator, (left, right))
+
+    def token_call(self, node: Expression, token: str, values: tuple[Value, ...]) -> Value:
+        name = self.operators.named(token)
+        if name is None:
+            raise fail(node, f"no operator is declared for '{token}' on tensors")
+        return self.operator_call(node, name, values, {})
+
+    def compare(self, node: nodes.Compare) -> Value:
+        if node.operator in ("is", "is not"):
+            return self.presence(node)
+        if node.operator in ("in", "not in"):
+            return self.membership(node)
+        left, right = self.emit(node.left), self.emit(node.right)
+        kinds = {left.type.kind, right.type.kind}
+        if self.compares_operands and K.OPERAND in kinds and node.operator in ("==", "!="):
+            return self.operand_equals(node, left, right)
+        if kinds & TENSOR_LIKE:
+            return self.tensor_binary(node, node.operator, left, right)
+        return self.number_compare(node, node.operator, left, right)
+
+    def operand_equals(self, node: nodes.Compare, left: Value, right: Value) -> Value:
+        """Whether a `Tensor|Scalar` is a number of that value."""
+        operand, number = (left, right) if left.type.kind is K.OPERAND else (right, left)
+        if number.type.kind not in (K.INT, K.FLOAT, K.BOOL):
+            raise fail(node, f"a {operand.type} is compared with a {number.type} before the call")
+        code = f"(!{operand.code}.is_tensor() && {operand.code}.scalar().equals({number.code}))"
+        return Value(code if node.operator == "==" else f"!{code}", BOOL, ATOM)
+
+    def presence(self, node: nodes.Compare) -> Value:
+        if not isinstance(node.right, nodes.NoneLiteral):
+            raise fail(node, "'is' compares with None")
+        value = self.emit(node.left)
+        if value.type.kind in (K.TENSOR,):
+            code = f"{at_least(value, ATOM)}.defined()"
+        elif not value.type.optional:
+            raise fail(node.left, f"this is a {value.type}, which is never None")
+        elif value.type.kind is K.GENERATOR:
+            code = f"({value.code} != nullptr)"
+        elif value.type.kind is K.TENSORS:
+            code = f"!{at_least(value, ATOM)}.empty()"
+        else:
+            code = f"{at_least(value, ATOM)}.has_value()"
+        if node.operator == "is not":
+            return Value(code, BOOL, ATOM)
+        return Value(code[1:] if code.startswith("!") else f"!{code}", BOOL, ATOM - 1)
+
+    def membership(self, node: nodes.Compare) -> Value:
+        if isinstance(node.right, nodes.Sequence) and node.right.items:
+            equal, word = ("==", "or") if node.operator == "in" else ("!=", "and")
+            pairs = tuple(nodes.Compare(node.left, equal, i, span=node.span) for i in node.right.items)
+            return self.compare(pairs[0]) if len(pairs) == 1 else self.emit(nodes.Boolean(word, pairs))
+        raise fail(node.right, f"'{node.operator}' needs a list of values")
+
+    def boolean(self, node: nodes.Boolean) -> Value:
+        first = self.emit(node.operands[0])
+        if first.type.optional and node.operator == "or" and first.type.kind not in (K.TENSOR, K.BOOL):
+            return self.value_or(node, first)
+        values = [first]
+        self._lazy += 1
+        values += [self.emit(o) for o in node.operands[1:]]
+        self._lazy -= 1
+        if any(v.type.kind in TENSOR_LIKE for v in values):
+            token = "&" if node.operator == "and" else "|"
+            result = values[0]
+            for value in values[1:]:
+                result = self.tensor_binary(node, token, result, value)
+            return result
+        symbol = " && " if node.operator == "and" else " || "
+        parts = [self.truth(v, o) for v, o in zip(values, node.operands, strict=True)]
+        return Value(symbol.join(at_least(p, ATOM - 1) for p in parts), BOOL, 1)
+
+    def value_or(self, node: nodes.Boolean, first: Value) -> Value:
+        """`optional or default`: None means the default."""
+        if len(node.operands) != 2:
+            raise fail(node, "'or' on an optional value takes one default")
+        self._lazy += 1
+        wanted = first.type.required
+        default = self.convert(self.emit(node.operands[1]), wanted, node.operands[1])
+        self._lazy -= 1
+        code = f"{first.code}.has_value() ? *{first.code} : {at_least(default, 1)}"
+        if wanted.kind is K.INTS:
+            code = f"{first.code}.has_value() ? Shape(*{first.code}) : Shape({default.code})"
+        return Value(code, wanted, 0)
+
+    def conditional(self, node: nodes.Conditional) -> Value:
+        condition = self.emit(node.condition)
+        if condition.type.kind in TENSOR_LIKE:
+            then, otherwise = self.emit(node.then), self.emit(node.otherwise)
+            function = self._selecting_function()
+            if function is None or function.name not in self.operators:
+                raise fail(node, "no operator is declared that chooses between tensors")
+            return self.operator_call(node, function.name, (condition, then, otherwise), {})
+        truth = self.truth(condition, node.condition)
+        known = self._known_presence(node.condition)
+        lazy, self._lazy = self._lazy, 0
+        with self.scope.refined(known[0]):
+            then = self._branch(node.then)
+        with self.scope.refined(known[1]):
+            otherwise = self._branch(node.otherwise)
+        self._lazy = lazy
+        if node in self._deciding:
+            then, otherwise = self._whole(then, node.then), self._whole(otherwise, node.otherwise)
+        then, otherwise = self.unify(then, otherwise, node)
+        code = f"{at_least(truth, 1)} ? {at_least(then, 1)} : {at_least(otherwise, 0)}"
+        return Value(code, then.type, 0)
+
+    def _known_presence(self, condition: Expression) -> tuple[dict[str, Symbol], dict[str, Symbol]]:
+        """Optional names that hold a value if the condition holds, and if it does not."""
+        match condition:
+            case nodes.Compare(left=nodes.Name(identifier=name), operator="is" | "is not" as operator):
+                symbol = self.scope.get(name)
+                if symbol is None or not symbol.type.optional or symbol.type.kind in (K.GENERATOR, K.TENSORS):
+                    return {}, {}
+                code = symbol.code if symbol.type.kind is K.TENSOR else f"(*{symbol.code})"
+                held = {name: Symbol(code, symbol.type.required)}
+                return (held, {}) if operator == "is not" else ({}, held)
+            case nodes.Boolean(operator=word, operands=operands):
+                known = [self._known_presence(o) for o in operands]
+                side = 0 if word == "and" else 1
+                merged: dict[str, Symbol] = {}
+                for pair in known:
+                    merged |= pair[side]
+                return (merged, {}) if side == 0 else ({}, merged)
+            case nodes.Unary(operator="not", operand=operand):
+                then, otherwise = self._known_presence(operand)
+                return otherwise, then
+        return {}, {}
+
+    def _selecting_function(self) -> Function | None:
+        """The function that stands for `a if c else b`."""
+        for function in self.functions.values():
+            expands = function.expands
+            if isinstance(expands, nodes.Conditional) and all(
+                isinstance(c, nodes.Name) for c in expands.children
+            ):
+                return function
+        return None
+
+    # --- calls ---
+
+    def call(self, node: nodes.Call) -> Value:
+        name = node.function
+        values = tuple(self.emit(a) for a in node.arguments)
+        keywords = {key: self.emit(value) for key, value in node.keywords}
+        shape = self.functions.shape.get(name)
+        has_tensor = any(v.type.kind in TENSOR_LIKE | {K.TENSORS} for v in (*values, *keywords.values()))
+        takes_tensor = shape is not None and any(p.type in ("value", "tensor") for p in shape.parameters)
+        if shape is not None and (not has_tensor or takes_tensor):
+            return self.shape_call(node, shape, values, keywords)
+        function = self.functions.get(name)
+        if function is not None and values and all(v.type.kind in NUMBERS for v in values) and not keywords:
+            return self.number_call(node, function, values)
+        if name in self.operators:
+            return self.operator_call(node, name, values, keywords)
+        if function is None or function.level == "random":
+            known = {*self.operators.names, *self.functions, *self.functions.shape}
+            raise fail(node, f"unknown function '{name}'", did_you_mean(name, known))
+        if keywords or len(values) != function.arity:
+            raise fail(node, f"'{name}' takes {function.arity} arguments by position")
+        if function.expands is not None:
+            return self.emit(function.expand(node.arguments))
+        token = next((t for t, f in OPERATOR_FUNCTIONS.items() if f == name), None)
+        if token is not None and len(values) == 2:
+            return self.tensor_binary(node, token, values[0], values[1])
+        raise fail(node, f"no operator '{name}' is declared for tensors")
+
+    def operator_call(
+        self, node: Expression, name: str, values: tuple[Value, ...], keywords: Mapping[str, Value]
+    ) -> Value:
+        match = self.operators.resolve(
+            name, tuple(_given(v) for v in values), {k: _given(v) for k, v in keywords.items()}
+        )
+        if match is None:
+            seen = [str(v.type) for v in values] + [f"{k}: {v.type}" for k, v in keywords.items()]
+            declared = "; ".join(_signature_text(o) for o in self.operators.overloads(name))
+            raise fail(node, f"'{name}' does not take ({', '.join(seen)})", f"declared: {declared}")
+        self.families.add(match.operator.family)
+        arguments: list[str] = []
+        last = max((i for i, (_, place) in enumerate(match.places) if place is not None), default=-1)
+        for argument, place in match.places[: last + 1]:
+            if place is None:
+                value = self.default(argument)
+            else:
+                value = values[place] if isinstance(place, int) else keywords[place]
+            length = argument.type.list_length
+            arguments.append(self.convert(value, value_type(argument.type), node, length).code)
+        return Value(f"{self.spell(match.operator)}({', '.join(arguments)})", match.result, ATOM)
+
+    def default(self, argument: Argument) -> Value:
+        """A declared default, as a value."""
+        if argument.default is None or argument.default == "None":
+            return none_value()
+        value = ast.literal_eval(argument.default) if argument.default not in self.dtypes else None
+        if value is None:
+            return Value(self.dtypes[argument.default], DTYPE, ATOM)
+        if isinstance(value, list | tuple):
+            return Value("", ValueType(K.LIST), ATOM, items=tuple(literal_value(v) for v in value))
+        return self.emit(parse_source(argument.default))
+
+    def shape_call(
+        self, node: nodes.Call, function: Function, values: tuple[Value, ...], keywords: Mapping[str, Value]
+    ) -> Value:
+        """A function of the shape language."""
+        if keywords or len(values) != function.arity:
+            raise fail(node, f"'{function.name}' takes {function.arity} arguments by position")
+        arguments = []
+        name = function.cpp if "::" in function.cpp else f"shape_rules::{function.cpp}"
+        for value, parameter, source in zip(values, function.parameters, node.arguments, strict=True):
+            if parameter.type == "value":
+                return self.kind_of_number(function, value, source)
+            if parameter.type == "list":
+                if value.type.kind is K.LIST:
+                    value = self.settle(value, source)
+                if item_type(value.type.kind) is None:
+                    raise fail(source, f"'{function.name}' takes a list, not a {value.type}")
+                if value.type.kind is not K.INTS:
+                    return Value(f"static_cast<int64_t>({value.code}.size())", INT, ATOM)
+                arguments.append(value.code)
+                continue
+            wanted = replace(SHAPE_TYPES[parameter.type], optional=parameter.optional)
+            if wanted.kind is K.INTS and value.type.kind is K.INT:
+                arguments.append(value.code)  # overloaded for one dim
+            elif wanted.kind is K.INTS and value.type.kind is K.NONE:
+                arguments.append("std::nullopt")
+            elif wanted.optional and value.type.optional and value.type.kind is K.INT:
+                arguments.append(value.code)
+            else:
+                arguments.append(self.convert(value, wanted, source).code)
+        if not name.startswith("shape_rules") and function.name not in ("max", "min"):
+            self.includes.add("core/dtype.h")
+        return Value(f"{name}({', '.join(arguments)})", SHAPE_TYPES[function.result], ATOM)
+
+    def kind_of_number(self, function: Function, value: Value, node: Expression) -> Value:
+        """`is_integral(x)` of a dtype, a number or a tensor."""
+        kind = value.type.kind
+        if kind is K.DTYPE:
+            return Value(f"{function.cpp}({value.code})", BOOL, ATOM)
+        if kind is K.TENSOR:
+            return Value(f"{function.cpp}({value.code}.dtype())", BOOL, ATOM)
+        if kind is K.OPERAND:
+            dtype = _OPERAND_METADATA["dtype"].format(value.code)
+            return Value(f"{function.cpp}({dtype})", BOOL, ATOM)
+        if kind is K.SCALAR:
+            owner = f"{at_least(value, ATOM)}{'->' if value.type.optional else '.'}"
+            return Value(f"{owner}{function.name}()", BOOL, ATOM)
+        if kind in NUMBERS:
+            return Value(f"Scalar({value.code}).{function.name}()", BOOL, ATOM)
+        raise fail(node, f"'{function.name}' takes a dtype, a number or a tensor, not a {value.type}")
+
+
+def _given(value: Value) -> Given:
+    return Given(value.type, tuple(i.type for i in value.items))
+
+
+def _signature_text(operator: Operator) -> str:
+    arguments = ", ".join(f"{a.type} {a.name}" for a in operator.signature.arguments)
+    return f"{operator.full_name}({arguments})"
+
+
+__all__ = [
+    "LIST_METADATA",
+    "METADATA",
+    "OperatorIndex",
+    "Scope",
+    "Symbol",
+    "TensorCode",
+    "conversion_cost",
+    "emit_condition",
+    "emit_tensor",
+]
