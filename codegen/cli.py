@@ -9,8 +9,9 @@ from pathlib import Path
 
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.loader import declaration_files, default_folder, load
-from flambeau.codegen.source import Diagnostic, Diagnostics
+from flambeau.codegen.emit.everything import emit_everything
+from flambeau.codegen.loader import declaration_files, default_folder, load, load_declarations
+from flambeau.codegen.source import DeclarationError, Diagnostic, Diagnostics
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,7 +60,36 @@ def _parser() -> argparse.ArgumentParser:
         "--structure", action="store_true", help="do not evaluate formulas, check structure only"
     )
     check.set_defaults(run=_check)
+    emit = commands.add_parser(
+        "emit",
+        help="write the generated files",
+        description="Write everything that is derived from the declarations; files that do not "
+        "change are left alone.",
+    )
+    emit.add_argument("folder", type=Path, metavar="DIR", help="where to write")
+    emit.add_argument(
+        "--declarations",
+        type=Path,
+        default=default_folder(),
+        metavar="DIR",
+        help="the folder to read (default: %(default)s)",
+    )
+    emit.set_defaults(run=_emit)
     return parser
+
+
+def _emit(options: argparse.Namespace) -> int:
+    started = time.perf_counter()
+    try:
+        declarations = load_declarations(_relative(options.declarations))
+        output = emit_everything(declarations, options.folder)
+    except DeclarationError as error:
+        print(error)
+        return 1
+    seconds = time.perf_counter() - started
+    count = len(declarations.operators)
+    print(f"{count} operators emitted in {seconds:.2f} s: {len(output.changed)} files changed")
+    return 0
 
 
 def _check(options: argparse.Namespace) -> int:

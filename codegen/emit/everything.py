@@ -1,0 +1,22 @@
+"""All that is generated from declarations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flambeau.codegen.emit.bindings import emit_bindings
+from flambeau.codegen.emit.dtypes import emit_dtypes
+from flambeau.codegen.emit.files import Output
+from flambeau.codegen.emit.native import emit_native
+from flambeau.codegen.model import Declarations
+
+
+def emit_everything(declarations: Declarations, folder: Path) -> Output:
+    """Brings the generated folder up to date; the result says which files changed."""
+    output = Output(folder)
+    for name, text in emit_dtypes(declarations).items():
+        output.write(name, text)
+    emit_native(declarations, output)
+    emit_bindings(declarations, output)
+    output.remove_stale()
+    return output

@@ -1,0 +1,48 @@
+"""Templates and files: what every emitter writes through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+
+
+class Output:
+    """A folder of generated files. Rewrites only what changed and removes what is no longer emitted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._written: set[Path] = set()
+        self.changed: list[Path] = []
+        self._environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            undefined=jinja2.StrictUndefined,
+        )
+
+    def render(self, template: str, name: str, **values: Any) -> None:
+        """Prints a template into the file `name`."""
+        self.write(name, self._environment.get_template(template).render(**values))
+
+    def write(self, name: str, text: str) -> None:
+        """Writes the file `name` unless it has this text already."""
+        path = self.folder / name
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise ValueError(f"generated file {name} would lie outside {self.folder}")
+        self._written.add(path)
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        self.changed.append(path)
+
+    def remove_stale(self) -> None:
+        """Deletes files of earlier runs that this run did not write."""
+        for path in sorted(self.folder.rglob("*")):
+            if path.is_file() and path not in self._written:
+                path.unlink()

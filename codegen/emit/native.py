@@ -1,0 +1,120 @@
+"""Operator functions, kernels and their registration, in C++."""
+
+from __future__ import annotations
+
+from flambeau.codegen.emit.files import Output
+from flambeau.codegen.expression.operators import OperatorIndex
+from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.plan.backward import plan_backward
+from flambeau.codegen.plan.compute import compute_type
+from flambeau.codegen.plan.cpp_types import cpp_name, cpp_type
+from flambeau.codegen.plan.kernel_text import FoldText, KernelText, fold_text, kernel_text
+from flambeau.codegen.plan.kernels import forward_kernel
+from flambeau.codegen.plan.operator import operator_text
+from flambeau.codegen.plan.translate import Translator
+
+INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
+# Kernels per compiled unit: small enough that an edit recompiles in seconds.
+KERNELS_PER_UNIT = 12
+
+
+def families(declarations: Declarations) -> dict[str, list[Operator]]:
+    """Operators by the file that declares them."""
+    result: dict[str, list[Operator]] = {}
+    for operator in declarations.operators:
+        result.setdefault(operator.family, []).append(operator)
+    return result
+
+
+def emit_native(declarations: Declarations, output: Output) -> None:
+    """ops/, kernels/ and cpu/ of the generated folder."""
+    index = OperatorIndex(declarations.operators)
+    for family, operators in families(declarations).items():
+        _emit_family(family, operators, declarations, Translator(declarations, index), output)
+
+
+def _emit_family(
+    family: str,
+    operators: list[Operator],
+    declarations: Declarations,
+    translator: Translator,
+    output: Output,
+) -> None:
+    texts = [operator_text(operator, declarations, translator) for operator in operators]
+    output.render("operators.h.jinja", f"ops/{family}.h", family=family, operators=texts)
+    output.render(
+        "operators.cpp.jinja",
+        f"ops/{family}.cpp",
+        family=family,
+        operators=texts,
+        includes=sorted(translator.families - {family}),
+    )
+    kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
+    folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
+    plain, simd = handwritten(operators)
+    output.render(
+        "kernels.h.jinja",
+        f"kernels/{family}.h",
+        family=family,
+        kernels=kernels,
+        folds=folds,
+        handwritten=[declaration for _, declaration in plain],
+        handwritten_simd=[declaration for _, declaration in simd],
+        instruction_sets=INSTRUCTION_SETS,
+    )
+    _emit_kernel_units(family, kernels, folds, output)
+    output.render(
+        "cpu_register.cpp.jinja",
+        f"cpu/{family}_register.cpp",
+        family=family,
+        picked=[k.name for k in kernels] + [f.name for f in folds] + [name for name, _ in simd],
+        plain=[name for name, _ in plain],
+    )
+
+
+def _emit_kernel_units(
+    family: str, kernels: list[KernelText], folds: list[FoldText], output: Output
+) -> None:
+    for start in range(0, len(kernels), KERNELS_PER_UNIT):
+        part = kernels[start : start + KERNELS_PER_UNIT]
+        name = f"cpu/{family}_{start // KERNELS_PER_UNIT}.simd.cpp"
+        output.render("cpu_kernels.simd.cpp.jinja", name, family=family, kernels=part, folds=[])
+    for start in range(0, len(folds), KERNELS_PER_UNIT):
+        part = folds[start : start + KERNELS_PER_UNIT]
+        name = f"cpu/{family}_folds_{start // KERNELS_PER_UNIT}.simd.cpp"
+        output.render("cpu_kernels.simd.cpp.jinja", name, family=family, kernels=[], folds=part)
+
+
+def pointwise_kernels(operator: Operator, declarations: Declarations) -> list[KernelText]:
+    """The forward kernel of a pointwise operator and its backward ones."""
+    if operator.kind is not Kind.POINTWISE:
+        return []
+    backward = plan_backward(operator, declarations)
+    kernels = [forward_kernel(operator, declarations)]
+    kernels += [fused.kernel for fused in backward.kernels] if backward else []
+    return [kernel_text(operator, kernel, declarations) for kernel in kernels]
+
+
+def handwritten(
+    operators: list[Operator],
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """(name, declaration) of CPU kernels written by hand: compiled once, and per instruction set."""
+    plain, simd = [], []
+    for operator in operators:
+        kernel = operator.kernels.get("cpu")
+        if operator.kind is not Kind.STRUCTURED or kernel is None:
+            continue
+        entry = (operator.identifier, kernel_declaration(operator))
+        (simd if kernel.file.endswith(".simd.cpp") else plain).append(entry)
+    return plain, simd
+
+
+def kernel_declaration(operator: Operator) -> str:
+    """`void bmm(const Tensor& result, const Tensor& self, const Tensor& mat2);`"""
+    arguments = [
+        f"{cpp_type(a.type).parameter} {cpp_name(a.name)}" for a in operator.signature.arguments
+    ]
+    if operator.shape is not None and operator.shape.dynamic:
+        return f"{compute_type(operator)} {operator.identifier}({', '.join(arguments)});"
+    results = [f"const Tensor& {cpp_name(r.name)}" for r in operator.signature.results]
+    return f"void {operator.identifier}({', '.join(results + arguments)});"

@@ -1,0 +1,246 @@
+"""What an operator's node saves, and how it turns gradients of results into gradients of arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flambeau.codegen.expression import nodes
+from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.model import Argument, Base, Declarations, Kind, Operator
+from flambeau.codegen.plan.cpp_types import class_name, cpp_name, cpp_type
+from flambeau.codegen.plan.kernels import (
+    PointwiseKernel,
+    backward_kernel,
+    differentiable_results,
+    forward_kernel,
+    gradient_name,
+)
+
+# Metadata of tensors: kept as numbers, never as the tensor. Attribute -> stored C++ type, how it is read.
+METADATA = {
+    "shape": ("Shape", "{0}.sizes()"),
+    "strides": ("Shape", "{0}.strides()"),
+    "offset": ("int64_t", "{0}.offset()"),
+    "numel": ("int64_t", "{0}.numel()"),
+    "dim": ("int64_t", "{0}.dim()"),
+    "dtype": ("DType", "{0}.dtype()"),
+    "device": ("Device", "{0}.device()"),
+}
+LIST_METADATA = {
+    "shapes": ("std::vector<Shape>", "shapes_of({0})"),
+    "dtypes": ("std::vector<DType>", "dtypes_of({0})"),
+    "count": ("int64_t", "static_cast<int64_t>({0}.size())"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedField:
+    """One member of a node."""
+
+    name: str  # as formulas spell it: "self", "result", "self.shape", "dim"
+    member: str  # "self_", "self_shape_"
+    cpp: str  # its C++ type
+    store: str  # how it is made from the operator's arguments
+    needed_by: tuple[int, ...]  # gradients that read it; plain values are kept whatever is wanted
+    is_tensor: bool
+    is_result: bool = False
+    is_operand: bool = False
+    is_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GradientPlan:
+    """The gradient of one argument."""
+
+    argument: Argument
+    index: int  # among the node's inputs
+    formula: Expression
+    passes_through: bool  # the formula is `grad` itself
+    scaled_by: str | None  # the number that multiplies `grad`: nothing is to be done when it is 1
+    reads: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FusedKernel:
+    """One backward kernel and the gradients that it computes."""
+
+    kernel: PointwiseKernel
+    gradients: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardPlan:
+    """Everything that the node of an operator is made from."""
+
+    node: str
+    inputs: tuple[Argument, ...]
+    gradients: tuple[GradientPlan, ...]
+    saved: tuple[SavedField, ...]
+    kernels: tuple[FusedKernel, ...]
+    results: tuple[str, ...]  # results that carry gradients, in order
+    gradient_names: tuple[str, ...]
+
+
+def reads_of(formula: Expression) -> frozenset[str]:
+    """Names and metadata that a formula reads: `self`, `self.shape`."""
+    found: set[str] = set()
+
+    def visit(node: Expression) -> None:
+        if isinstance(node, nodes.Attribute) and isinstance(node.value, nodes.Name):
+            found.add(f"{node.value.identifier}.{node.name}")
+            return
+        if isinstance(node, nodes.Name) and node.identifier not in nodes.CONSTANTS:
+            found.add(node.identifier)
+        for child in node.children:
+            visit(child)
+
+    visit(formula)
+    return frozenset(found)
+
+
+def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPlan | None:
+    """The plan, or None where nothing is differentiable or the derivative comes from a body."""
+    derivative = operator.derivative
+    if derivative is None or derivative.none or not derivative.formulas:
+        return None
+    results = differentiable_results(operator)
+    if not results:
+        return None
+    inputs = tuple(a for a in operator.tensor_arguments if a.name in derivative.formulas)
+    gradients = tuple(
+        GradientPlan(
+            argument=a,
+            index=i,
+            formula=derivative.formulas[a.name],
+            passes_through=derivative.formulas[a.name] == nodes.name(gradient_name(operator, results[0])),
+            scaled_by=_scale(operator, derivative.formulas[a.name], gradient_name(operator, results[0])),
+            reads=reads_of(derivative.formulas[a.name]),
+        )
+        for i, a in enumerate(inputs)
+    )
+    return BackwardPlan(
+        node=f"{class_name(operator)}Backward",
+        inputs=inputs,
+        gradients=gradients,
+        saved=_saved_fields(operator, gradients),
+        kernels=_fused_kernels(operator, gradients, declarations),
+        results=results,
+        gradient_names=tuple(gradient_name(operator, r) for r in results),
+    )
+
+
+def _scale(operator: Operator, formula: Expression, gradient: str) -> str | None:
+    """`alpha` for `alpha * grad` and `conj(alpha) * grad`, in either order."""
+    if not isinstance(formula, nodes.Binary) or formula.operator != "*":
+        return None
+    factors = [formula.left, formula.right]
+    if nodes.name(gradient) not in factors:
+        return None
+    factors.remove(nodes.name(gradient))
+    factor = factors[0]
+    if isinstance(factor, nodes.Call) and factor.function == "conj":
+        factor = factor.arguments[0]
+    numbers = {a.name for a in operator.signature.arguments if a.type.base is Base.SCALAR and not a.type.optional}
+    return factor.identifier if isinstance(factor, nodes.Name) and factor.identifier in numbers else None
+
+
+def _saved_fields(operator: Operator, gradients: tuple[GradientPlan, ...]) -> tuple[SavedField, ...]:
+    arguments = {a.name: a for a in operator.signature.arguments}
+    results = {r.name: r for r in operator.signature.results}
+    readers: dict[str, list[int]] = {}
+    for gradient in gradients:
+        for read in sorted(gradient.reads):
+            readers.setdefault(read, []).append(gradient.index)
+    fields = []
+    for read, needed_by in readers.items():
+        base, _, attribute = read.partition(".")
+        if attribute and (base in arguments or base in results):
+            fields.append(_metadata_field(base, attribute, arguments.get(base), tuple(needed_by)))
+        elif base in arguments:
+            fields.append(_argument_field(arguments[base], tuple(needed_by)))
+        elif base in results:
+            fields.append(
+                SavedField(
+                    name=base,
+                    member=f"{base}_",
+                    cpp="SavedTensor",
+                    store=f'SavedTensor({cpp_name(base)}, "{base}", true)',
+                    needed_by=tuple(needed_by),
+                    is_tensor=True,
+                    is_result=True,
+                )
+            )
+    return tuple(fields)
+
+
+def _metadata_field(
+    base: str, attribute: str, argument: Argument | None, needed_by: tuple[int, ...]
+) -> SavedField:
+    is_list = argument is not None and argument.type.is_tensor_list
+    cpp, read = (LIST_METADATA if is_list else METADATA)[attribute]
+    owner = cpp_name(base)
+    if argument is not None and argument.type.or_scalar and attribute == "shape":
+        read = "Shape({0}.sizes())"
+    elif argument is not None and argument.type.or_scalar and attribute == "dtype":
+        read = "dtype_of_operand({0})"
+    return SavedField(
+        name=f"{base}.{attribute}",
+        member=f"{base}_{attribute}_",
+        cpp=cpp,
+        store=read.format(owner),
+        needed_by=needed_by,
+        is_tensor=False,
+        is_result=argument is None,
+    )
+
+
+def _argument_field(argument: Argument, needed_by: tuple[int, ...]) -> SavedField:
+    spelled = cpp_type(argument.type)
+    owner = cpp_name(argument.name)
+    store = owner
+    if argument.type.is_tensor:
+        store = f'{spelled.stored}({owner}, "{argument.name}")'
+    elif argument.type.is_tensor_list:
+        store = f'save_list({owner}, "{argument.name}")'
+    elif argument.type.is_list and argument.type.optional:
+        store = f"{owner} ? {spelled.stored}({spelled.stored[14:-1]}(*{owner})) : std::nullopt"
+    elif argument.type.is_list and argument.type.base is not Base.INT:
+        store = f"{spelled.stored}({owner}.begin(), {owner}.end())"
+    return SavedField(
+        name=argument.name,
+        member=f"{argument.name}_",
+        cpp=spelled.stored,
+        store=store,
+        needed_by=needed_by,
+        is_tensor=argument.type.base is Base.TENSOR,
+        is_operand=argument.type.or_scalar,
+        is_list=argument.type.is_tensor_list,
+    )
+
+
+def _fused_kernels(
+    operator: Operator, gradients: tuple[GradientPlan, ...], declarations: Declarations
+) -> tuple[FusedKernel, ...]:
+    """One kernel per gradient, and one for all of them together where there are several."""
+    if operator.kind is not Kind.POINTWISE:
+        return ()
+    forward = forward_kernel(operator, declarations)
+    category = {d.name: d.category for d in declarations.dtypes}
+    dtypes = tuple(d for d in forward.dtypes if category[d] in ("float", "complex"))
+    computed = [g for g in gradients if not g.passes_through and nodes.free_names(g.formula)]
+    kernels = [_fuse(operator, forward, f"_{g.argument.name}", (g,), dtypes) for g in computed]
+    if len(computed) > 1:
+        kernels.append(_fuse(operator, forward, "", tuple(computed), dtypes))
+    return tuple(kernels)
+
+
+def _fuse(
+    operator: Operator,
+    forward: PointwiseKernel,
+    suffix: str,
+    gradients: tuple[GradientPlan, ...],
+    dtypes: tuple[str, ...],
+) -> FusedKernel:
+    formulas = {g.argument.name: g.formula for g in gradients}
+    kernel = backward_kernel(operator, forward, suffix, formulas, dtypes)
+    return FusedKernel(kernel, tuple(g.index for g in gradients))

@@ -1,0 +1,435 @@
+"""The body that computes an operator's results, without autograd: checks, allocation, the kernel call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flambeau.codegen.expression import nodes
+from flambeau.codegen.expression.types import INT, INTS, TENSOR
+from flambeau.codegen.model import (
+    Argument,
+    Base,
+    Constraint,
+    Declarations,
+    Kind,
+    Operator,
+    ShapeRule,
+)
+from flambeau.codegen.plan.cpp_types import cpp_literal, cpp_name, cpp_type
+from flambeau.codegen.plan.kernels import COMMON, REAL, PointwiseKernel, forward_kernel, result_dtype_kind
+from flambeau.codegen.plan.translate import (
+    METADATA_TYPES,
+    Names,
+    Symbol,
+    Translator,
+    argument_names,
+    cpp_dtype,
+)
+
+ERROR_KINDS = {
+    "RuntimeError": "runtime",
+    "ValueError": "value",
+    "TypeError": "type",
+    "IndexError": "index",
+    "NotImplementedError": "not_implemented",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A kernel table: its name and the function type that it holds."""
+
+    name: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """`compute_OP`: what it takes, what it returns, its lines, the tables that it calls."""
+
+    returns: str
+    parameters: str
+    lines: tuple[str, ...]
+    tables: tuple[Table, ...]
+    takes_out: bool  # begins with `const Tensor& out, bool inplace`
+
+
+def plan_compute(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
+    """The computation of any operator but a composite."""
+    match operator.kind:
+        case Kind.POINTWISE:
+            return _pointwise(operator, declarations, translator)
+        case Kind.REDUCTION:
+            return _reduction(operator, declarations, translator)
+        case Kind.VIEW:
+            return _view(operator, declarations, translator)
+        case _:
+            return _structured(operator, declarations, translator)
+
+
+def plain_parameters(operator: Operator) -> str:
+    """The operator's arguments as C++ parameters, without defaults."""
+    return ", ".join(
+        f"[[maybe_unused]] {cpp_type(a.type).parameter} {cpp_name(a.name)}"
+        for a in operator.signature.arguments
+    )
+
+
+def argument_list(operator: Operator) -> str:
+    """The arguments of a call that passes them on."""
+    return ", ".join(cpp_name(a.name) for a in operator.signature.arguments)
+
+
+def dtype_checks(operator: Operator, declarations: Declarations) -> list[str]:
+    """Checks that tensors are defined, of accepted and of equal dtypes."""
+    lines = []
+    everything = frozenset(d.name for d in declarations.dtypes)
+    for argument in operator.tensor_arguments:
+        accepted = operator.dtypes.accepts.get(argument.name, everything)
+        name = cpp_name(argument.name)
+        mask = dtype_mask(accepted, declarations)
+        if argument.type.is_tensor_list:
+            if argument.type.optional or accepted == everything:
+                continue
+            lines.append(f'check_tensors({name}, {mask}, "{operator.name}", "{argument.name}");')
+            continue
+        check = f'check_tensor({name}, {mask}, "{operator.name}", "{argument.name}");'
+        lines.append(f"if ({name}.defined()) {check}" if argument.type.optional else check)
+    for name, other in operator.dtypes.same_as.items():
+        if operator.argument(name).type.is_list or operator.argument(other).type.is_list:
+            continue
+        lines.append(
+            f'check_same_dtype({cpp_name(name)}, {cpp_name(other)}, "{operator.name}", "{name}", "{other}");'
+        )
+    return lines
+
+
+def dtype_mask(accepted: frozenset[str], declarations: Declarations) -> str:
+    mask = sum(1 << i for i, dtype in enumerate(declarations.dtypes) if dtype.name in accepted)
+    return f"0x{mask:x}u"
+
+
+def constraint_checks(
+    operator: Operator, translator: Translator, names: Names, reads_result: bool | None = None
+) -> list[str]:
+    """`if (!(require)) fail(...)`. `reads_result`: only those that do (or do not) look at the result."""
+    lines = []
+    results = {r.name for r in operator.signature.results}
+    for constraint in operator.constraints:
+        about_result = bool(nodes.free_names(constraint.require) & results)
+        if reads_result is not None and about_result is not reads_result:
+            continue
+        lines += _constraint(operator, constraint, translator, names)
+    return lines
+
+
+def _constraint(
+    operator: Operator, constraint: Constraint, translator: Translator, names: Names
+) -> list[str]:
+    condition = translator.condition(constraint.require, names)
+    kind = ERROR_KINDS[constraint.exception]
+    parts = [
+        cpp_literal(part) if isinstance(part, str) else translator.printed(part, names)
+        for part in constraint.parts
+    ]
+    text = ", ".join([f'"{operator.name}(): "', *parts])
+    return [
+        f"if (FLAMBEAU_UNLIKELY(!({condition}))) {{",
+        f"  fail(ErrorKind::{kind}, {text});",
+        "}",
+    ]
+
+
+def _let_lines(operator: Operator, translator: Translator, names: Names) -> list[str]:
+    """Lets of the shape rule as local variables; they extend `names`."""
+    lines = []
+    for index, (targets, value) in enumerate(operator.shape.lets if operator.shape else ()):
+        code = translator.code(value, names, prefix=f"let{index}_")
+        lines += code.statements
+        if len(targets) == 1:
+            spelled = "const Shape" if code.type.kind.value == "int[]" else "const auto"
+            lines.append(f"[[maybe_unused]] {spelled} {cpp_name(targets[0])} = {code.code};")
+            names[targets[0]] = Symbol(cpp_name(targets[0]), code.type)
+            continue
+        lines.append(f"const Shape let{index} = {code.code};")
+        lines.append(
+            f'check_rank(let{index}, {len(targets)}, "{operator.name}", "{value}");'
+        )
+        for position, target in enumerate(targets):
+            lines.append(f"[[maybe_unused]] const int64_t {cpp_name(target)} = let{index}[{position}];")
+            names[target] = Symbol(cpp_name(target), METADATA_TYPES["numel"])
+    return lines
+
+
+def table_for(kernel: PointwiseKernel) -> Table:
+    return Table(kernel.name, f"void(Iterator&, const {kernel.parameter_struct}&)")
+
+
+def parameter_values(kernel: PointwiseKernel, names: dict[str, str] | None = None) -> str:
+    """The parameter struct of a kernel call."""
+    values = [(names or {}).get(a.name, cpp_name(a.name)) for a in kernel.parameters]
+    if kernel.random:
+        values.append("stream")
+    return f"{kernel.parameter_struct}{{{', '.join(values)}}}"
+
+
+def promotion(operator: Operator, kernel: PointwiseKernel) -> str:
+    float_rule = "true" if operator.dtypes.integers_to_float else "false"
+    return f"{{.promoted = {kernel.promoted_mask:#x}u, .integers_to_float = {float_rule}}}"
+
+
+def _pointwise(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
+    kernel = forward_kernel(operator, declarations)
+    takes_out = len(kernel.outputs) == 1 and not kernel.in_out
+    lines = dtype_checks(operator, declarations)
+    names = argument_names(operator)
+    lines += constraint_checks(operator, translator, names, reads_result=False)
+    lines.append(f'Iterator iter("{operator.name}");')
+    for output in kernel.outputs:
+        if output.name in kernel.in_out:
+            lines.append(f"iter.add_in_out({cpp_name(output.name)});")
+            continue
+        target = "out" if takes_out else "Tensor()"
+        lines.append(f"iter.add_output({target}{_declared_dtype(operator, kernel, output.dtype)});")
+    lines += [f"iter.add_input({cpp_name(i.name)});" for i in kernel.inputs]
+    if takes_out and operator.tensor_arguments:
+        lines.append("if (inplace) iter.set_shape(out.sizes());")
+    if kernel.in_out:
+        lines.append(f"iter.set_shape({cpp_name(kernel.outputs[0].name)}.sizes());")
+    lines.append(f"iter.build({promotion(operator, kernel)});")
+    result_names = dict(names)
+    for index, output in enumerate(kernel.outputs):
+        result_names |= {
+            output.name: Symbol(f"iter.output({index})", TENSOR),
+            f"{output.name}.dtype": Symbol(f"iter.dtype({index})", METADATA_TYPES["dtype"]),
+            f"{output.name}.shape": Symbol("iter.shape()", METADATA_TYPES["shape"]),
+        }
+    lines += constraint_checks(operator, translator, result_names, reads_result=True)
+    if kernel.random:
+        lines.append(
+            f"const RandomStream stream = generator_or_default({_generator(operator)}, iter.device())"
+            ".reserve(counters_for(iter.numel()));"
+        )
+    lines.append("if (iter.numel() != 0 && iter.backend() != Backend::meta) {")
+    lines.append(f"  {kernel.name}_table[iter.backend()](iter, {parameter_values(kernel)});")
+    lines.append("}")
+    lines.append("iter.finish();")
+    if kernel.in_out:
+        returns = "void"
+        lines += [f"{cpp_name(o.name)}.bump_version();" for o in kernel.outputs]
+    elif takes_out:
+        returns = "Tensor"
+        lines.append("return iter.output(0);")
+    else:
+        returns = f"std::tuple<{', '.join('Tensor' for _ in kernel.outputs)}>"
+        values = ", ".join(f"iter.output({i})" for i in range(len(kernel.outputs)))
+        lines.append(f"return {{{values}}};")
+    parameters = plain_parameters(operator)
+    if takes_out:
+        parameters = f"const Tensor& out, [[maybe_unused]] bool inplace{', ' if parameters else ''}{parameters}"
+    return Compute(returns, parameters, tuple(lines), (table_for(kernel),), takes_out)
+
+
+def _generator(operator: Operator) -> str:
+    found = [a for a in operator.signature.arguments if a.type.base is Base.GENERATOR]
+    return cpp_name(found[0].name) if found else "nullptr"
+
+
+def _declared_dtype(operator: Operator, kernel: PointwiseKernel, dtype: str) -> str:
+    if dtype == COMMON:
+        return ""
+    if dtype == REAL:
+        operands = ", ".join(
+            f"Operand({cpp_name(i.name)})" for i in kernel.inputs if i.dtype == COMMON
+        )
+        flag = "true" if operator.dtypes.integers_to_float else "false"
+        return f", real_dtype(common_dtype({{{operands}}}, {flag}))"
+    return f", DType::{cpp_dtype(dtype)}"
+
+
+def _reduction(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
+    arguments = {a.name: a for a in operator.signature.arguments}
+    source = cpp_name(operator.tensor_arguments[0].name)
+    names = argument_names(operator)
+    result = operator.signature.results[0]
+    lines = dtype_checks(operator, declarations)
+    lines += constraint_checks(operator, translator, names)
+    kind = result_dtype_kind(operator, result.name)
+    lines.append(f"const DType result_dtype = {result_dtype(operator, result.name, translator, names)};")
+    fixed = kind in {d.name for d in declarations.dtypes}
+    converted = source if fixed or kind == REAL else f"cast_data({source}, result_dtype)"
+    lines.append(f'Reduction reduction("{operator.name}");')
+    lines.append("reduction.add_output(result_dtype, out);")
+    lines.append(f"reduction.build({converted}, {_reduced_dims(arguments)}, {_keepdim(arguments)});")
+    parameters = _reduction_parameters(operator)
+    struct = reduction_struct(operator)
+    lines.append("if (reduction.output_numel() != 0 && reduction.backend() != Backend::meta) {")
+    values = ", ".join(cpp_name(a.name) for a in parameters)
+    lines.append(f"  {operator.identifier}_table[reduction.backend()](reduction, {struct}{{{values}}});")
+    lines += ["}", "reduction.finish();", "return reduction.output(0);"]
+    table = Table(operator.identifier, f"void(const Reduction&, const {struct}&)")
+    text = f"const Tensor& out, [[maybe_unused]] bool inplace, {plain_parameters(operator)}"
+    return Compute("Tensor", text, tuple(lines), (table,), True)
+
+
+def reduction_struct(operator: Operator) -> str:
+    words = operator.identifier.strip("_").split("_")
+    return "".join(w[:1].upper() + w[1:] for w in words if w) + "Parameters"
+
+
+def _reduction_parameters(operator: Operator) -> tuple[Argument, ...]:
+    """Numbers that the fold itself reads."""
+    assert operator.reduce is not None
+    fold = operator.reduce
+    read = frozenset[str]().union(
+        *(nodes.free_names(e) for e in (fold.init, fold.step, fold.combine, fold.finish))
+    )
+    return tuple(
+        a for a in operator.signature.arguments if a.type.base is not Base.TENSOR and a.name in read
+    )
+
+
+reduction_parameters = _reduction_parameters
+
+
+def _reduced_dims(arguments: dict[str, Argument]) -> str:
+    dim = arguments.get("dim")
+    if dim is None:
+        return "std::nullopt"
+    if dim.type.is_list:
+        return "dim"
+    if dim.type.optional:
+        return "dim ? std::optional<IntList>(IntList(&*dim, 1)) : std::nullopt"
+    return "IntList(&dim, 1)"
+
+
+def _keepdim(arguments: dict[str, Argument]) -> str:
+    return "keepdim" if "keepdim" in arguments else "false"
+
+
+def result_dtype(
+    operator: Operator, result: str, translator: Translator, names: Names
+) -> str:
+    """The dtype of a result as a C++ expression."""
+    declared = next((r.dtype for r in operator.signature.results if r.name == result), None)
+    rule = declared or operator.dtypes.results.get(result)
+    tensors = [a for a in operator.tensor_arguments if not a.type.optional]
+    if rule is None or rule in ("common", COMMON):
+        if not tensors:
+            return "dtype.value_or(default_dtype())"
+        first = cpp_name(tensors[0].name)
+        if tensors[0].type.is_tensor_list:
+            return f'common_dtype_of({first}, "{operator.name}")'
+        return f"{first}.dtype()"
+    if rule == "real":
+        return f"real_dtype({cpp_name(tensors[0].name)}.dtype())"
+    if rule == "complex":
+        return f"complex_dtype({cpp_name(tensors[0].name)}.dtype())"
+    if rule.isidentifier() and rule in translator.dtype_names:
+        return f"DType::{cpp_dtype(rule)}"
+    return translator.dtype(rule, names)
+
+
+def _view(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
+    assert operator.shape is not None
+    base = cpp_name(operator.tensor_arguments[0].name)
+    names = argument_names(operator)
+    lines = dtype_checks(operator, declarations)
+    result = operator.signature.results[0]
+    has_dtype = bool(operator.dtypes.results.get(result.name))
+    dtype = f", {result_dtype(operator, result.name, translator, names)}" if has_dtype else ""
+    if operator.shape.geometry is not None:
+        lines += constraint_checks(operator, translator, names)
+        call = f"views::{operator.shape.geometry}({argument_list(operator)})"
+        if result.is_list:
+            lines.append("std::vector<Tensor> results;")
+            lines.append(f"for (const View& view : {call}) results.push_back(make_view({base}, view{dtype}));")
+            lines.append("return results;")
+            return Compute("std::vector<Tensor>", plain_parameters(operator), tuple(lines), (), False)
+        lines.append(f"return make_view({base}, {call}{dtype});")
+        return Compute("Tensor", plain_parameters(operator), tuple(lines), (), False)
+    lines += _let_lines(operator, translator, names)
+    lines += constraint_checks(operator, translator, names)
+    sizes = translator.value(operator.shape.shapes[result.name], names, INTS)
+    strides = f"{base}.strides()"
+    if operator.shape.strides is not None:
+        strides = translator.value(operator.shape.strides, names, INTS)
+    offset = f"{base}.offset()"
+    if operator.shape.offset is not None:
+        offset = translator.value(operator.shape.offset, names, INT)
+    lines.append(f"return make_view({base}, View{{{sizes}, {strides}, {offset}}}{dtype});")
+    return Compute("Tensor", plain_parameters(operator), tuple(lines), (), False)
+
+
+def _structured(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
+    rule = operator.shape or ShapeRule(lets=(), shapes={})  # operators that only write in place
+    names = argument_names(operator)
+    lines = dtype_checks(operator, declarations)
+    lines += _device_lines(operator)
+    lines += _let_lines(operator, translator, names)
+    lines += constraint_checks(operator, translator, names)
+    results = operator.signature.results
+    arguments = [cpp_name(a.name) for a in operator.signature.arguments]
+    types = [cpp_type(a.type).parameter for a in operator.signature.arguments]
+    table = f"{operator.identifier}_table"
+    if rule.dynamic:
+        returns = compute_type(operator)
+        lines.append(f"return {table}[device_.backend]({', '.join(arguments)});")
+        function = f"{returns}({', '.join(types)})"
+        return Compute(
+            returns, plain_parameters(operator), tuple(lines), (Table(operator.identifier, function),), False
+        )
+    for result in results:
+        shape = translator.value(rule.shapes[result.name], names, INTS)
+        dtype = result_dtype(operator, result.name, translator, names)
+        lines.append(f"Tensor {cpp_name(result.name)} = empty({shape}, {dtype}, device_);")
+        names[result.name] = Symbol(cpp_name(result.name), TENSOR)
+    outputs = [cpp_name(r.name) for r in results]
+    lines.append("if (device_.backend != Backend::meta) {")
+    lines.append(f"  {table}[device_.backend]({', '.join(outputs + arguments)});")
+    lines.append("}")
+    if len(outputs) == 1:
+        lines.append(f"return {outputs[0]};")
+    elif outputs:
+        lines.append(f"return {{{', '.join(outputs)}}};")
+    function = f"void({', '.join(['const Tensor&'] * len(outputs) + types)})"
+    return Compute(
+        compute_type(operator),
+        plain_parameters(operator),
+        tuple(lines),
+        (Table(operator.identifier, function),),
+        False,
+    )
+
+
+def compute_type(operator: Operator) -> str:
+    """What compute_OP returns: hidden results too."""
+    spelled = ["std::vector<Tensor>" if r.is_list else "Tensor" for r in operator.signature.results]
+    if not spelled:
+        return "void"
+    return spelled[0] if len(spelled) == 1 else f"std::tuple<{', '.join(spelled)}>"
+
+
+def _device_lines(operator: Operator) -> list[str]:
+    """Where the operator runs, and the check that every tensor is there."""
+    tensors = [a for a in operator.tensor_arguments if not a.type.or_scalar]
+    required = [a for a in tensors if not a.type.optional]
+    if not required:
+        device = next((a for a in operator.signature.arguments if a.type.base is Base.DEVICE), None)
+        if device is None:
+            return ["const Device device_{};"]
+        value = f"{cpp_name(device.name)}.value_or(Device{{}})" if device.type.optional else cpp_name(device.name)
+        return [f"const Device device_ = {value};"]
+    first = required[0]
+    name = cpp_name(first.name)
+    if first.type.is_tensor_list:
+        lines = [f'const Device device_ = device_of({name}, "{operator.name}", "{first.name}");']
+    else:
+        lines = [f"const Device device_ = {name}.device();"]
+    for other in tensors:
+        if other is first or other.type.is_tensor_list:
+            continue
+        lines.append(
+            f'check_same_device({cpp_name(other.name)}, device_, "{operator.name}", "{other.name}");'
+        )
+    return lines

@@ -1,0 +1,156 @@
+"""How declared types look in C++: parameters, stored copies, defaults."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+
+from flambeau.codegen.model import Argument, Base, Operator, Result, Type
+
+
+@dataclass(frozen=True, slots=True)
+class CppType:
+    """`parameter`: how a function takes it; `stored`: how a node or a parameter struct keeps it."""
+
+    parameter: str
+    stored: str
+
+
+_PLAIN = {
+    Base.SCALAR: CppType("const Scalar&", "Scalar"),
+    Base.INT: CppType("int64_t", "int64_t"),
+    Base.FLOAT: CppType("double", "double"),
+    Base.BOOL: CppType("bool", "bool"),
+    Base.STR: CppType("std::string_view", "std::string"),
+    Base.DTYPE: CppType("DType", "DType"),
+    Base.DEVICE: CppType("Device", "Device"),
+    Base.GENERATOR: CppType("Generator*", "Generator*"),
+}
+_LISTS = {
+    Base.INT: CppType("IntList", "Shape"),
+    Base.FLOAT: CppType("std::span<const double>", "std::vector<double>"),
+    Base.BOOL: CppType("std::span<const bool>", "std::vector<bool>"),
+    Base.TENSOR: CppType("TensorList", "std::vector<SavedTensor>"),
+}
+
+
+def cpp_type(declared: Type) -> CppType:
+    """The C++ spelling of a declared type (see the table in docs/design)."""
+    if declared.is_list:
+        spelled = _LISTS[declared.base]
+        if declared.base is Base.TENSOR or not declared.optional:
+            return spelled
+        return CppType(f"std::optional<{spelled.parameter}>", f"std::optional<{spelled.stored}>")
+    if declared.base is Base.TENSOR:
+        if declared.or_scalar:
+            return CppType("const Operand&", "SavedOperand")
+        return CppType("const Tensor&", "SavedTensor")
+    spelled = _PLAIN[declared.base]
+    if declared.optional and declared.base is not Base.GENERATOR:
+        return CppType(_optional(spelled.parameter), f"std::optional<{spelled.stored}>")
+    return spelled
+
+
+def _optional(parameter: str) -> str:
+    return f"std::optional<{parameter.removeprefix('const ').removesuffix('&')}>"
+
+
+def result_type(results: tuple[Result, ...]) -> str:
+    """What the function returns; hidden results are not part of it."""
+    visible = [r for r in results if not r.hidden]
+    if not visible:
+        return "void"
+    spelled = [_one_result(r) for r in visible]
+    return spelled[0] if len(spelled) == 1 else f"std::tuple<{', '.join(spelled)}>"
+
+
+def _one_result(result: Result) -> str:
+    return "std::vector<Tensor>" if result.is_list else "Tensor"
+
+
+def parameter_list(arguments: tuple[Argument, ...], defaults: bool, prefix: str = "") -> str:
+    """`const Tensor& self, int64_t dim = 0`. Defaults only in the header."""
+    parts = []
+    # C++ allows a default only when every later parameter has one.
+    optional_from = len(arguments)
+    while optional_from and arguments[optional_from - 1].default is not None:
+        optional_from -= 1
+    for index, argument in enumerate(arguments):
+        text = f"{cpp_type(argument.type).parameter} {cpp_name(argument.name)}"
+        if defaults and index >= optional_from:
+            text += f" = {cpp_default(argument, prefix)}"
+        parts.append(text)
+    return ", ".join(parts)
+
+
+def cpp_default(argument: Argument, prefix: str) -> str:
+    """The declared default as C++; lists refer to a constant called PREFIX_ARGUMENT."""
+    assert argument.default is not None
+    declared = argument.type
+    if argument.default == "None":
+        if declared.base is Base.TENSOR:
+            return "TensorList()" if declared.is_list else "Tensor()"
+        return "nullptr" if declared.base is Base.GENERATOR else "std::nullopt"
+    value = ast.literal_eval(argument.default)
+    if declared.is_list and declared.base is Base.INT:
+        return f"IntList({prefix}_{argument.name})" if value != [] and value != () else "IntList()"
+    return cpp_literal(value)
+
+
+def list_constant(argument: Argument, prefix: str) -> str | None:
+    """The constant behind a list default, or None."""
+    if argument.default in (None, "None") or not argument.type.is_list:
+        return None
+    value = ast.literal_eval(str(argument.default))
+    values = list(value) if isinstance(value, list | tuple) else [value] * (argument.type.list_length or 1)
+    if not values:
+        return None
+    return f"inline constexpr int64_t {prefix}_{argument.name}[] = {{{', '.join(map(str, values))}}};"
+
+
+def cpp_literal(value: object) -> str:
+    """A Python literal as C++."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return f"int64_t{{{value}}}"
+        case float():
+            if value != value:
+                return "std::numeric_limits<double>::quiet_NaN()"
+            if value in (float("inf"), -float("inf")):
+                return f"{'-' if value < 0 else ''}std::numeric_limits<double>::infinity()"
+            return repr(value)
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    raise ValueError(f"no C++ spelling of the default {value!r}")
+
+
+_KEYWORDS = frozenset(
+    "and auto bool break case char class const continue default delete do double else enum explicit "
+    "export extern false float for friend goto if inline int long mutable namespace new not operator or "
+    "private protected public register return short signed sizeof static struct switch template this "
+    "throw true try typedef union unsigned using virtual void volatile while xor".split()
+)
+
+
+def cpp_name(name: str) -> str:
+    """A declared name as a C++ identifier."""
+    return f"{name}_" if name in _KEYWORDS else name
+
+
+def class_name(operator: Operator) -> str:
+    """`MaxDim` for `max.dim`, `Add` for `add`, `Adam_` keeps nothing of its underscores."""
+    words = operator.identifier.strip("_").split("_")
+    return "".join(word[:1].upper() + word[1:] for word in words if word)
+
+
+def declared_in(operator: Operator) -> str:
+    """`declarations/arithmetic.yaml`: the same wherever the tree lies."""
+    return f"declarations/{Path(operator.span.file).name}"
+
+
+def location(operator: Operator) -> str:
+    """`declarations/arithmetic.yaml:3`."""
+    return f"{declared_in(operator)}:{operator.span.line}"

@@ -1,0 +1,286 @@
+"""Scalar C++ of kernels, for the CPU and the CUDA templates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flambeau.codegen.expression import nodes
+from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.to_cpp import ScalarType, Symbol, emit_constant, emit_scalar
+from flambeau.codegen.model import Argument, Base, Declarations, Dtype, Operator
+from flambeau.codegen.plan.compute import reduction_parameters, reduction_struct
+from flambeau.codegen.plan.cpp_types import cpp_name, declared_in, location
+from flambeau.codegen.plan.kernels import COMMON, REAL, KernelOperand, PointwiseKernel
+from flambeau.codegen.plan.translate import cpp_dtype
+
+_ELEMENTS = {COMMON: ScalarType.ELEMENT, REAL: ScalarType.REAL, "bool": ScalarType.BOOL}
+_PARAMETER_TYPES = {
+    Base.SCALAR: ("Scalar", ScalarType.NUMBER),
+    Base.INT: ("int64_t", ScalarType.INT),
+    Base.FLOAT: ("double", ScalarType.FLOAT),
+    Base.BOOL: ("bool", ScalarType.FLAG),
+    Base.STR: ("std::string_view", ScalarType.STRING),
+    Base.DTYPE: ("DType", ScalarType.INT),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaText:
+    """One branch: a function template that returns the element function."""
+
+    name: str
+    condition: str | None
+    preamble: tuple[str, ...]  # parameters as numbers, hoisted constants
+    parameters: str  # of the element function
+    statements: tuple[str, ...]
+    result: str | None  # None: outputs are references
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeCase:
+    """One case of the dtype switch."""
+
+    enumerator: str
+    outputs: str
+    inputs: str
+    draws: str
+    compute: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """A pointwise kernel, ready to print."""
+
+    name: str
+    struct: str
+    fields: tuple[str, ...]
+    location: str
+    line: int
+    file: str
+    condition_preamble: tuple[str, ...]
+    formulas: tuple[FormulaText, ...]
+    cases: tuple[DtypeCase, ...]
+    random: bool
+    cost: int
+    output_count: int
+    input_count: int
+
+
+def struct_fields(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
+    """Members of a parameter struct."""
+    fields = []
+    for argument in parameters:
+        spelled = _PARAMETER_TYPES[argument.type.base][0]
+        if argument.type.optional:
+            spelled = f"std::optional<{spelled}>"
+        fields.append(f"{spelled} {cpp_name(argument.name)};")
+    return tuple(fields)
+
+
+def kernel_text(operator: Operator, kernel: PointwiseKernel, declarations: Declarations) -> KernelText:
+    """Translates a kernel's formulas and spells its dtype switch."""
+    formulas = tuple(
+        _formula(kernel, index, branch.condition, branch.formulas)
+        for index, branch in enumerate(kernel.branches)
+    )
+    dtypes = {d.name: d for d in declarations.dtypes}
+    fields = struct_fields(kernel.parameters)
+    draws = _draws(kernel)
+    return KernelText(
+        name=kernel.name,
+        struct=kernel.parameter_struct,
+        fields=fields + (("RandomStream stream;",) if kernel.random else ()),
+        location=location(operator),
+        line=_formula_line(operator, kernel),
+        file=declared_in(operator),
+        condition_preamble=_number_lines(kernel.parameters) if len(kernel.branches) > 1 else (),
+        formulas=formulas,
+        cases=tuple(_case(kernel, dtypes[name], dtypes, draws) for name in kernel.dtypes),
+        random=kernel.random,
+        cost=kernel.cost,
+        output_count=len(kernel.outputs),
+        input_count=len(kernel.inputs),
+    )
+
+
+def _formula_line(operator: Operator, kernel: PointwiseKernel) -> int:
+    """Where the kernel's first formula stands: what #line points at."""
+    span = nodes.first_span(kernel.branches[0].formulas[0])
+    return operator.span.line if span is None else span.line
+
+
+def _symbols(kernel: PointwiseKernel) -> dict[str, Symbol]:
+    symbols = parameter_symbols(kernel.parameters)
+    for operand in (*kernel.outputs, *kernel.inputs):
+        symbols[operand.name] = Symbol(cpp_name(operand.name), _element_type(operand))
+    return symbols
+
+
+def _element_type(operand: KernelOperand) -> ScalarType:
+    return _ELEMENTS.get(operand.dtype, ScalarType.INDEX)
+
+
+def parameter_symbols(parameters: tuple[Argument, ...]) -> dict[str, Symbol]:
+    """Names of parameters inside formulas."""
+    symbols = {}
+    for argument in parameters:
+        name = cpp_name(argument.name)
+        presence = f"has_{argument.name}" if argument.type.optional else None
+        symbols[argument.name] = Symbol(name, _PARAMETER_TYPES[argument.type.base][1], presence)
+    return symbols
+
+
+def _number_lines(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
+    """Parameters as local constants."""
+    lines = []
+    for argument in parameters:
+        name = cpp_name(argument.name)
+        spelled, kind = _PARAMETER_TYPES[argument.type.base]
+        field = f"parameters.{name}"
+        target = "N" if kind is ScalarType.NUMBER else spelled
+        if argument.type.optional:
+            lines.append(f"[[maybe_unused]] const bool has_{argument.name} = {field}.has_value();")
+            inner = f"{field}->to<N>()" if kind is ScalarType.NUMBER else f"*{field}"
+            value = f"{field} ? {inner} : {target}{{}}"
+        else:
+            value = f"{field}.template to<N>()" if kind is ScalarType.NUMBER else field
+        lines.append(f"[[maybe_unused]] const {target} {name} = {value};".replace("->to<", "->template to<"))
+    return tuple(lines)
+
+
+def _formula(
+    kernel: PointwiseKernel, index: int, condition: Expression | None, formulas: tuple[Expression, ...]
+) -> FormulaText:
+    symbols = _symbols(kernel)
+    by_reference = bool(kernel.in_out) or len(kernel.outputs) > 1
+    if kernel.in_out:
+        names = [o.name for o in kernel.outputs]
+        code = emit_scalar(formulas, symbols, bind_results=names)
+    else:
+        code = emit_scalar(formulas, symbols)
+    inputs = [f"{_element_type(o).value} {cpp_name(o.name)}" for o in kernel.inputs]
+    draws = [f"R {name}_{i}" for i, name in enumerate(code.draws)]
+    outputs = []
+    statements = list(code.statements)
+    if by_reference:
+        outputs = [f"{_element_type(o).value}& {cpp_name(o.name)}" for o in kernel.outputs]
+        statements += [
+            f"{cpp_name(o.name)} = {value.code};"
+            for o, value in zip(kernel.outputs, code.results, strict=True)
+        ]
+    suffix = f"_{index}" if len(kernel.branches) > 1 else ""
+    parameters = ", ".join(f"[[maybe_unused]] {p}" for p in (*outputs, *draws, *inputs))
+    return FormulaText(
+        name=f"{kernel.name}_formula{suffix}",
+        condition=None if condition is None else emit_constant(condition, symbols),
+        preamble=(*_number_lines(kernel.parameters), *code.hoisted),
+        parameters=parameters,
+        statements=tuple(statements),
+        result=None if by_reference else code.results[0].code,
+    )
+
+
+def _draws(kernel: PointwiseKernel) -> tuple[str, ...]:
+    if not kernel.random:
+        return ()
+    return emit_scalar(kernel.branches[0].formulas, _symbols(kernel)).draws
+
+
+def _case(
+    kernel: PointwiseKernel, dtype: Dtype, dtypes: dict[str, Dtype], draws: tuple[str, ...]
+) -> DtypeCase:
+    def spelled(operand: KernelOperand) -> str:
+        if operand.dtype == COMMON:
+            return dtype.cpp
+        return dtypes[dtype.real if operand.dtype == REAL else operand.dtype].cpp
+
+    outputs = [
+        f"InOut<{spelled(o)}>" if o.name in kernel.in_out else spelled(o) for o in kernel.outputs
+    ]
+    compute = dtypes[dtype.accumulate].cpp if dtype.category == "float" else dtype.cpp
+    real = dtypes[dtypes[dtype.accumulate].real].cpp if dtype.category in ("float", "complex") else "float"
+    kinds = {"uniform": "Uniform", "normal": "Normal"}
+    return DtypeCase(
+        enumerator=cpp_dtype(dtype.name),
+        outputs=", ".join(outputs),
+        inputs=", ".join(spelled(i) for i in kernel.inputs),
+        draws=", ".join(f"{kinds[name]}<{real}>" for name in draws),
+        compute=compute,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FoldText:
+    """A reduction's fold, ready to print."""
+
+    name: str
+    class_name: str
+    struct: str
+    fields: tuple[str, ...]
+    location: str
+    members: tuple[str, ...]
+    numbers: tuple[str, ...]
+    init: tuple[str, ...]
+    step: tuple[str, ...]
+    combine: tuple[str, ...]
+    finish: tuple[str, ...]
+    cases: tuple[tuple[str, str, str, str, str], ...]  # enumerator, out, in, compute, accumulator
+    output_switch: bool
+
+
+def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
+    """Translates init, step, combine and finish."""
+    assert operator.reduce is not None
+    fold = operator.reduce
+    parameters = reduction_parameters(operator)
+    dtypes = {d.name: d for d in declarations.dtypes}
+    accumulator = Symbol("acc", ScalarType.ELEMENT)
+    symbols = {
+        **parameter_symbols(parameters),
+        "acc": accumulator,
+        "x": Symbol("x", ScalarType.ELEMENT),
+        "a": Symbol("a", ScalarType.ELEMENT),
+        "b": Symbol("b", ScalarType.ELEMENT),
+        "n": Symbol("n", ScalarType.INDEX),
+    }
+    struct = reduction_struct(operator)
+    result = operator.signature.results[0]
+    kind = result.dtype or operator.dtypes.results.get(result.name)
+    return FoldText(
+        name=operator.identifier,
+        class_name=f"{struct.removesuffix('Parameters')}Fold",
+        struct=struct,
+        fields=struct_fields(parameters),
+        location=location(operator),
+        members=(f"{struct} parameters;",) if parameters else (),
+        numbers=_number_lines(parameters),
+        init=_lines(fold.init, symbols),
+        step=_lines(fold.step, symbols),
+        combine=_lines(fold.combine, symbols),
+        finish=_lines(fold.finish, symbols),
+        cases=tuple(
+            _fold_case(dtypes[name], dtypes, kind)
+            for name in sorted(operator.dtypes.kernels, key=list(dtypes).index)
+        ),
+        output_switch=False,
+    )
+
+
+def _lines(expression: Expression, symbols: dict[str, Symbol]) -> tuple[str, ...]:
+    code = emit_scalar((expression,), symbols)
+    return (*code.hoisted, *code.statements, f"return {code.results[0].code};")
+
+
+def _fold_case(
+    dtype: Dtype, dtypes: dict[str, Dtype], kind: str | None
+) -> tuple[str, str, str, str, str]:
+    compute = dtypes[dtype.accumulate].cpp if dtype.category == "float" else dtype.cpp
+    output = dtype.cpp
+    accumulator = compute
+    if kind in dtypes:
+        output = dtypes[kind].cpp
+        accumulator = output
+    elif kind == "real":
+        output = dtypes[dtype.real].cpp
+        accumulator = dtypes[dtypes[dtype.real].accumulate].cpp if dtype.category != "complex" else output
+    return cpp_dtype(dtype.name), output, dtype.cpp, compute, accumulator

@@ -1,0 +1,133 @@
+"""Formulas of one file's operators as C++ over tensors: the expression emitter, bound to the declarations."""
+
+from __future__ import annotations
+
+from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.operators import OperatorIndex
+from flambeau.codegen.expression.parse import parse_source
+from flambeau.codegen.expression.tensor_values import Symbol
+from flambeau.codegen.expression.to_cpp_tensor import TensorCode, emit_condition, emit_tensor
+from flambeau.codegen.expression.types import (
+    BOOL,
+    DTYPE,
+    INT,
+    INTS,
+    TENSOR,
+    TENSORS,
+    ValueKind,
+    ValueType,
+    results_type,
+    value_type,
+)
+from flambeau.codegen.model import Declarations, Operator
+from flambeau.codegen.plan.cpp_types import cpp_name, result_type
+
+Names = dict[str, Symbol]
+
+METADATA_TYPES = {
+    "shape": INTS,
+    "strides": INTS,
+    "offset": INT,
+    "numel": INT,
+    "dim": INT,
+    "dtype": DTYPE,
+    "device": ValueType(ValueKind.DEVICE),
+    "shapes": ValueType(ValueKind.SHAPES),
+    "dtypes": ValueType(ValueKind.DTYPES),
+    "count": INT,
+}
+
+
+def cpp_dtype(name: str) -> str:
+    """The enumerator of a dtype."""
+    return "bool_" if name == "bool" else name
+
+
+def argument_names(operator: Operator) -> Names:
+    """The arguments as they are called inside the operator's own functions."""
+    return {
+        a.name: Symbol(cpp_name(a.name), value_type(a.type)) for a in operator.signature.arguments
+    }
+
+
+class Translator:
+    """Emits formulas and remembers which families' headers they need."""
+
+    def __init__(self, declarations: Declarations, index: OperatorIndex) -> None:
+        self.dtype_names = frozenset(d.name for d in declarations.dtypes)
+        self.families: set[str] = set()
+        self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}
+        self._index = index
+
+    def code(
+        self, expression: Expression, names: Names, wanted: ValueType | None = None, prefix: str = "t"
+    ) -> TensorCode:
+        """Statements and an expression."""
+        code = emit_tensor(
+            expression, names, self._index, wanted=wanted, dtypes=self._dtypes, temporaries=prefix
+        )
+        self.families |= code.families
+        return code
+
+    def value(self, expression: Expression, names: Names, wanted: ValueType | None = None) -> str:
+        """A value that needs no statements: sizes, numbers, dtypes."""
+        code = self.code(expression, names, wanted)
+        assert not code.statements, f"{expression} needs statements"
+        return code.code
+
+    def condition(self, expression: Expression, names: Names) -> str:
+        """A bool that is known before any element is read."""
+        code = emit_condition(expression, names, self._index, dtypes=self._dtypes)
+        self.families |= code.families
+        return code.code
+
+    def printed(self, expression: Expression, names: Names) -> str:
+        """A value inside a message."""
+        code = self.code(expression, names)
+        if code.type.kind is ValueKind.INTS:
+            return f"ShapeText{{{code.code}}}"
+        return f"printable({code.code})"
+
+    def dtype(self, rule: str, names: Names) -> str:
+        """A dtype rule that is an expression."""
+        return self.value(parse_source(rule), names, DTYPE)
+
+    def assignments(
+        self, expression: Expression, names: Names, target: str, is_list: bool
+    ) -> list[str]:
+        """`target = value;` with the statements that the value needs, in a scope of their own."""
+        code = self.code(expression, names, TENSORS if is_list else TENSOR)
+        if not code.statements:
+            return [f"{target} = {code.code};"]
+        return ["{", *(f"  {s}" for s in code.statements), f"  {target} = {code.code};", "}"]
+
+    def returned(
+        self,
+        operator: Operator,
+        lets: tuple[tuple[str, Expression], ...],
+        body: Expression,
+        names: Names,
+    ) -> list[str]:
+        """The statements of a composite's body."""
+        code = emit_tensor(
+            body,
+            names,
+            self._index,
+            wanted=results_type(operator.signature.results),
+            dtypes=self._dtypes,
+            lets=[(tuple(n.strip() for n in name.split(",")), value) for name, value in lets],
+        )
+        self.families |= code.families
+        return [*code.statements, f"return {code.code};"]
+
+
+__all__ = [
+    "BOOL",
+    "METADATA_TYPES",
+    "Names",
+    "Symbol",
+    "Translator",
+    "argument_names",
+    "cpp_dtype",
+    "result_type",
+]

@@ -1,0 +1,121 @@
+#include "autograd/operator.h"
+
+namespace flambeau::autograd {
+
+void fail_undefined(const char* op, const char* argument) {
+  fail(ErrorKind::type, op, "(): argument '", argument, "' must be a Tensor, not None");
+}
+
+void fail_dtype(const char* op, const char* argument, DType seen, uint32_t accepted) {
+  std::string names;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (accepted >> i & 1) names += (names.empty() ? "" : ", ") + std::string(kDTypes[i].name);
+  }
+  fail(ErrorKind::runtime, op, "(): argument '", argument, "' has dtype ", name(seen),
+       ", expected one of: ", names);
+}
+
+void fail_same_dtype(const char* op, const char* argument, DType seen, const char* other,
+                     DType expected) {
+  fail(ErrorKind::runtime, op, "(): argument '", argument, "' has dtype ", name(seen), " but '",
+       other, "' has dtype ", name(expected), "; they must be the same");
+}
+
+void fail_device(const char* op, const char* argument, Device seen, Device expected) {
+  fail(ErrorKind::runtime, op, "(): argument '", argument, "' is on ", seen,
+       " but the others are on ", expected, "; move them to one device first");
+}
+
+void fail_rank(const char* op, const char* what, IntList seen, int64_t expected) {
+  fail(ErrorKind::runtime, op, "(): expected ", what, " to have ", expected, " dimensions, got ",
+       ShapeText{seen});
+}
+
+Device device_of(TensorList tensors, const char* op, const char* argument) {
+  const Tensor* first = nullptr;
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.defined()) continue;
+    if (!first) {
+      first = &tensor;
+    } else if (tensor.device() != first->device()) {
+      fail_device(op, argument, tensor.device(), first->device());
+    }
+  }
+  check(first != nullptr, ErrorKind::runtime, op, "(): argument '", argument, "' holds no tensor");
+  return first->device();
+}
+
+DType common_dtype_of(TensorList tensors, const char* op) {
+  check(!tensors.empty(), ErrorKind::runtime, op,
+        "(): expected at least one tensor, got an empty list");
+  std::vector<Operand> operands(tensors.begin(), tensors.end());
+  return result_dtype(operands);
+}
+
+DType common_dtype(std::initializer_list<Operand> operands, bool integers_to_float) {
+  const DType common = result_dtype(std::span<const Operand>(operands.begin(), operands.size()));
+  return integers_to_float && !is_differentiable(common) ? default_dtype() : common;
+}
+
+void check_list_lengths(const char* op, size_t expected, std::initializer_list<size_t> lengths) {
+  for (const size_t length : lengths) {
+    check(length == expected, ErrorKind::runtime, op,
+          "(): lists of tensors have different lengths: ", expected, " and ", length);
+  }
+}
+
+void check_tensors(TensorList tensors, uint32_t accepted, const char* op, const char* argument) {
+  for (const Tensor& tensor : tensors) check_tensor(tensor, accepted, op, argument);
+}
+
+void check_out(const Tensor& out, bool any_requires_grad, const char* op) {
+  check(out.defined(), ErrorKind::type, op, "(): argument 'out' must be a Tensor, not None");
+  check(
+      !grad_enabled() || !(any_requires_grad || requires_grad(out)), ErrorKind::runtime, op,
+      "(): functions with out=... do not record gradients, but one of the arguments requires grad; "
+      "use the form without out=, or no_grad()");
+}
+
+void write_out(const Tensor& out, const Tensor& result, const char* op) {
+  check(out.device() == result.device(), ErrorKind::runtime, op, "(): out is on ", out.device(),
+        " but the result is on ", result.device());
+  check(can_cast(result.dtype(), out.dtype()), ErrorKind::runtime, op, "(): a result of dtype ",
+        name(result.dtype()), " cannot be written into out of dtype ", name(out.dtype()));
+  if (!equal(out.sizes(), result.sizes())) {
+    check(out.numel() == 0, ErrorKind::runtime, op, "(): out has shape ", out.sizes(),
+          ", expected ", result.sizes(), " (or an empty tensor, which is resized)");
+    TensorImpl* impl = out.impl();
+    impl->storage->resize(static_cast<size_t>(result.numel()) * out.itemsize());
+    impl->sizes = result.sizes();
+    impl->strides = contiguous_strides(result.sizes());
+    impl->offset = 0;
+    impl->refresh_geometry();
+  }
+  copy_data(out, result);
+  out.bump_version();
+}
+
+void write_inplace(const Tensor& self, const Tensor& result, const char* op) {
+  check(equal(self.sizes(), result.sizes()), ErrorKind::runtime, op, "(): the result has shape ",
+        result.sizes(), " and cannot be written into self of shape ", self.sizes());
+  check(can_cast(result.dtype(), self.dtype()), ErrorKind::runtime, op, "(): a result of dtype ",
+        name(result.dtype()), " cannot be written into self of dtype ", name(self.dtype()));
+  copy_data(self, result);
+  self.bump_version();
+}
+
+Tensor clone_data(const Tensor& tensor) {
+  Tensor copy = empty(tensor.sizes(), tensor.dtype(), tensor.device());
+  copy_data(copy, tensor);
+  return copy;
+}
+
+Tensor gradient_or_zeros(const Gradients& gradients, size_t index, const Node& node) {
+  if (gradients[index].defined()) return gradients[index];
+  const Node::OutputInfo& output = node.outputs[index];
+  Tensor zeros = empty(output.sizes, output.dtype, output.device);
+  fill_data(zeros, 0);
+  return zeros;
+}
+
+}  // namespace flambeau::autograd

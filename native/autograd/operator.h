@@ -1,0 +1,96 @@
+#pragma once
+
+#include "autograd/node.h"
+#include "core/dispatch.h"
+#include "core/iterator.h"
+#include "core/tensor.h"
+
+/// What generated operator functions share: argument checks and the writing of results.
+namespace flambeau::autograd {
+
+constexpr uint32_t dtype_bit(DType dtype) { return 1u << static_cast<int>(dtype); }
+
+/// Errors of the checks below, out of line.
+[[noreturn]] FLAMBEAU_API void fail_undefined(const char* op, const char* argument);
+[[noreturn]] FLAMBEAU_API void fail_dtype(const char* op, const char* argument, DType seen,
+                                          uint32_t accepted);
+[[noreturn]] FLAMBEAU_API void fail_same_dtype(const char* op, const char* argument, DType seen,
+                                               const char* other, DType expected);
+[[noreturn]] FLAMBEAU_API void fail_device(const char* op, const char* argument, Device seen,
+                                           Device expected);
+
+inline void check_tensor(const Tensor& tensor, uint32_t accepted, const char* op,
+                         const char* argument) {
+  if (FLAMBEAU_UNLIKELY(!tensor.defined())) fail_undefined(op, argument);
+  if (FLAMBEAU_UNLIKELY(!(dtype_bit(tensor.dtype()) & accepted))) {
+    fail_dtype(op, argument, tensor.dtype(), accepted);
+  }
+}
+inline void check_tensor(const Operand& operand, uint32_t accepted, const char* op,
+                         const char* argument) {
+  if (operand.is_tensor()) check_tensor(operand.tensor(), accepted, op, argument);
+}
+FLAMBEAU_API void check_tensors(TensorList tensors, uint32_t accepted, const char* op,
+                                const char* argument);
+
+inline void check_same_dtype(const Tensor& tensor, const Tensor& other, const char* op,
+                             const char* argument, const char* other_argument) {
+  if (tensor.defined() && other.defined() && FLAMBEAU_UNLIKELY(tensor.dtype() != other.dtype())) {
+    fail_same_dtype(op, argument, tensor.dtype(), other_argument, other.dtype());
+  }
+}
+[[noreturn]] FLAMBEAU_API void fail_rank(const char* op, const char* what, IntList seen,
+                                         int64_t expected);
+/// `what` ("self.shape") must have `expected` entries.
+inline void check_rank(IntList shape, int64_t expected, const char* op, const char* what) {
+  if (FLAMBEAU_UNLIKELY(static_cast<int64_t>(shape.size()) != expected)) {
+    fail_rank(op, what, shape, expected);
+  }
+}
+/// A 0-d CPU tensor may stand beside tensors of any device only where the iterator handles it: not
+/// here.
+inline void check_same_device(const Tensor& tensor, Device expected, const char* op,
+                              const char* argument) {
+  if (tensor.defined() && FLAMBEAU_UNLIKELY(tensor.device() != expected)) {
+    fail_device(op, argument, tensor.device(), expected);
+  }
+}
+
+/// The device of the first tensor of a list; Error(runtime) when the list is empty or they differ.
+FLAMBEAU_API Device device_of(TensorList tensors, const char* op, const char* argument);
+/// The dtype that the tensors of a list promote to.
+FLAMBEAU_API DType common_dtype_of(TensorList tensors, const char* op);
+/// The common dtype of operands, as an iterator would find it.
+FLAMBEAU_API DType common_dtype(std::initializer_list<Operand> operands, bool integers_to_float);
+/// Lists that are walked in step have one length.
+FLAMBEAU_API void check_list_lengths(const char* op, size_t expected,
+                                     std::initializer_list<size_t> lengths);
+
+/// What a message prints of a value.
+template <class T>
+const T& printable(const T& value) {
+  return value;
+}
+template <class T>
+std::string printable(const std::optional<T>& value) {
+  return value ? concatenate(printable(*value)) : "None";
+}
+inline const char* printable(bool value) { return value ? "True" : "False"; }
+
+/// Writes a computed result into the tensor that the caller gave with out=: resizes it when it is
+/// empty, checks shape, dtype and device otherwise. Error(runtime) naming `op` when gradients would
+/// be lost.
+FLAMBEAU_API void write_out(const Tensor& out, const Tensor& result, const char* op);
+/// Writes a computed result over `self` and counts its version up; the shapes must agree.
+FLAMBEAU_API void write_inplace(const Tensor& self, const Tensor& result, const char* op);
+/// out= does not record: Error(runtime) when an argument or `out` requires grad while grad mode is
+/// on.
+FLAMBEAU_API void check_out(const Tensor& out, bool any_requires_grad, const char* op);
+
+/// A copy that later in-place writes do not reach; keeps the layout's order, no autograd.
+FLAMBEAU_API Tensor clone_data(const Tensor& tensor);
+
+/// The gradient of output `index`, or zeros of its shape when nothing flowed there.
+FLAMBEAU_API Tensor gradient_or_zeros(const Gradients& gradients, size_t index, const Node& node);
+
+}  // namespace flambeau::autograd
