@@ -1,0 +1,44 @@
+#include "cpu/nn/conv_types.h"
+#include "cpu/nn/correlation.h"
+
+namespace flambeau::cpu {
+
+void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, const Tensor& bias,
+            IntList stride, IntList padding, IntList dilation, int64_t groups) {
+  const ConvGeometry geometry = conv_geometry(input.sizes(), weight.sizes(), result.sizes(), stride,
+                                              padding, dilation, groups);
+  const auto run = [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w,
+                       const Tensor& b) {
+    using T = decltype(zero);
+    const auto& [rows, columns] = geometry.axes;
+    Correlation<T> task;
+    task.batch = geometry.batch;
+    task.groups = groups;
+    task.planes = {geometry.in_channels, rows.input,     columns.input, rows.padding,
+                   columns.padding,      rows.stride,    columns.stride, 0, 0};
+    std::vector<int64_t> taps;
+    for (int64_t r = 0; r < rows.kernel; ++r)
+      for (int64_t s = 0; s < columns.kernel; ++s) {
+        task.tap_rows.push_back(r * rows.dilation);
+        task.tap_columns.push_back(s * columns.dilation);
+        taps.push_back(r * columns.kernel + s);
+      }
+    const int64_t depth = geometry.in_channels * geometry.kernel_size();
+    task.weights = {w.data<T>(), geometry.out_channels, depth, geometry.in_channels,
+                    geometry.kernel_size(), geometry.kernel_size(), taps.data()};
+    task.weight_group_step = geometry.out_channels * depth;
+    task.rows = rows.output;
+    task.columns = columns.output;
+    task.source = x.data<T>();
+    task.result = out.data<T>();
+    task.channel_step = geometry.output_plane();
+    task.row_step = columns.output;
+    task.image_step = groups * geometry.out_channels * geometry.output_plane();
+    task.bias = b.defined() ? b.data<T>() : nullptr;
+    correlate(std::move(task));
+  };
+  if (input.sizes()[1] == 0) return fill_data(result, 0);
+  with_float_compute("conv2d", result, run, input, weight, bias);
+}
+
+}  // namespace flambeau::cpu

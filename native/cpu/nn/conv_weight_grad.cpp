@@ -1,0 +1,115 @@
+#include <algorithm>
+
+#include "core/parallel.h"
+#include "cpu/linalg/scratch.h"
+#include "cpu/nn/conv_kernel.h"
+#include "cpu/nn/conv_geometry.h"
+#include "cpu/nn/conv_types.h"
+
+namespace flambeau::cpu {
+namespace {
+
+constexpr int64_t kSourceBytes = 384 << 10;  // of padded planes: half of L2
+constexpr int64_t kThreadWork = 400'000;     // multiplications that pay for a thread and its sums
+
+template <class T>
+void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, const Tensor& input) {
+  const auto& [rows, columns] = geometry.axes;
+  const ConvKernels<T>& kernels = conv_kernels<T>();
+  const int64_t groups = geometry.groups, outputs = geometry.out_channels;
+  const int64_t taps = geometry.in_channels * geometry.kernel_size();
+  const int64_t halo_rows = (rows.kernel - 1) * rows.dilation / rows.stride;
+  const int64_t halo_columns = (columns.kernel - 1) * columns.dilation / columns.stride;
+  PaddedPlanes planes{geometry.in_channels,
+                      rows.input,
+                      columns.input,
+                      rows.padding,
+                      columns.padding,
+                      rows.stride,
+                      columns.stride,
+                      rows.output + halo_rows,
+                      columns.output + halo_columns};
+  const bool in_place = planes.is_identity();
+  const int64_t row_bytes = planes.channels * rows.stride * columns.stride * planes.pitch *
+                            static_cast<int64_t>(sizeof(T));
+  int64_t item_rows = std::clamp<int64_t>(kSourceBytes / row_bytes - halo_rows, 1, rows.output);
+  const int64_t spare = num_threads() / std::max<int64_t>(geometry.batch, 1);
+  if (spare > 1) item_rows = std::min(item_rows, (rows.output + spare - 1) / spare);
+  const int64_t items_per_image = (rows.output + item_rows - 1) / item_rows;
+  if (!in_place) planes.height = item_rows + halo_rows;
+
+  std::vector<int64_t> offsets, places;
+  for (int64_t c = 0; c < geometry.in_channels; ++c)
+    for (int64_t r = 0; r < rows.kernel; ++r)
+      for (int64_t s = 0; s < columns.kernel; ++s)
+        offsets.push_back(c * planes.channel() +
+                          planes.offset(r * rows.dilation, s * columns.dilation));
+  for (int64_t i = 0; i < item_rows; ++i)
+    for (int64_t j = 0; j < columns.output; ++j) places.push_back(i * planes.pitch + j);
+
+  // Each part of the items has sums of its own, which are added up at the end.
+  const int64_t items = geometry.batch * items_per_image;
+  const int64_t work = items * item_rows * columns.output * taps * outputs * groups;
+  const int64_t parts = std::clamp<int64_t>(std::min<int64_t>(num_threads(), work / kThreadWork), 1,
+                                            std::max<int64_t>(items, 1));
+  const int64_t group_size = taps * outputs;
+  const Tensor sums = empty(Shape{parts, groups * group_size}, dtype_of<T>);
+  parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      T* mine = sums.data<T>() + part * groups * group_size;
+      std::fill_n(mine, groups * group_size, T(0));
+      for (int64_t item = items * part / parts; item < items * (part + 1) / parts; ++item)
+        for (int64_t group = 0; group < groups; ++group) {
+          const int64_t image = item / items_per_image * groups + group;
+          const int64_t first = item % items_per_image * item_rows;
+          const int64_t last = std::min(first + item_rows, rows.output);
+          const T* source =
+              input.data<T>() + image * geometry.in_channels * geometry.input_plane();
+          if (in_place) {
+            source += first * planes.pitch;
+          } else {
+            T* padded = scratch<T>(0, static_cast<size_t>(planes.channels * planes.channel()));
+            pad_planes(planes, first, source, padded);
+            source = padded;
+          }
+          const T* g = grad.data<T>() + image * outputs * geometry.output_plane() +
+                       first * columns.output;
+          kernels.weight({taps, outputs, (last - first) * columns.output, offsets.data(),
+                          places.data(), source, g, geometry.output_plane(),
+                          mine + group * group_size});
+        }
+    }
+  });
+  T* result = out.data<T>();
+  parallel_for(0, groups * outputs, std::max<int64_t>(1, kGrain / (taps * parts)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t k = begin; k < end; ++k) {
+                   const T* from = sums.data<T>() + k / outputs * group_size + k % outputs;
+                   for (int64_t t = 0; t < taps; ++t) {
+                     T sum = from[t * outputs];
+                     for (int64_t part = 1; part < parts; ++part)
+                       sum += from[part * groups * group_size + t * outputs];
+                     result[k * taps + t] = sum;
+                   }
+                 }
+               });
+}
+
+}  // namespace
+
+void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& input,
+                        IntList weight_size, IntList stride, IntList padding, IntList dilation,
+                        int64_t groups) {
+  if (result.numel() == 0) return;
+  if (grad.numel() == 0) return fill_data(result, 0);
+  const ConvGeometry geometry = conv_geometry(input.sizes(), weight_size, grad.sizes(), stride,
+                                              padding, dilation, groups);
+  with_float_compute(
+      "conv2d_weight_grad", result,
+      [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& x) {
+        run<decltype(zero)>(geometry, out, g, x);
+      },
+      grad, input);
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "cpu/nn/conv_geometry.h"
+#include "cpu/nn/conv_kernel.h"
+
+namespace flambeau::cpu {
+
+/// What the forward pass and each phase of the input gradient have in common:
+/// result[n, k, i, j] = bias[k] + sum over c, t of weights[k, c, t] * planes[n, c, i + y(t), j + x(t)].
+template <class T>
+struct Correlation {
+  int64_t batch = 0, groups = 1;
+  PaddedPlanes planes;  ///< of one group of one image of the source; height and pitch are set here
+  std::vector<int64_t> tap_rows, tap_columns;  ///< in elements of the padded image
+  ConvWeights<T> weights;                      ///< of the first group; taps point to their offsets
+  int64_t weight_group_step = 0;
+  int64_t rows = 0, columns = 0;  ///< of the result
+  const T* source = nullptr;      ///< dense; a group after the other, an image after the other
+  T* result = nullptr;
+  int64_t channel_step = 0, row_step = 0, column_step = 1;  ///< of the result
+  int64_t image_step = 0;                                   ///< of the result, all its groups
+  const T* bias = nullptr;                                  ///< of all groups
+};
+
+/// Several threads share images, groups and blocks of rows.
+template <class T>
+void correlate(Correlation<T> task);
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,115 @@
+// Convolution and its two gradients against plain loops, over strides, paddings, dilations, groups.
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "check.h"
+#include "core/tensor.h"
+
+namespace flambeau::cpu {
+void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, const Tensor& bias,
+            IntList stride, IntList padding, IntList dilation, int64_t groups);
+void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& weight,
+                       IntList input_size, IntList stride, IntList padding, IntList dilation,
+                       int64_t groups);
+void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& input,
+                        IntList weight_size, IntList stride, IntList padding, IntList dilation,
+                        int64_t groups);
+}  // namespace flambeau::cpu
+
+using namespace flambeau;
+
+namespace {
+
+struct Case {
+  int64_t n, c, h, w, k, r, s, stride_y, stride_x, pad_y, pad_x, dilation_y, dilation_x, groups;
+};
+
+std::mt19937 engine(7);
+
+template <class T>
+Tensor random_tensor(Shape sizes) {
+  const Tensor result = empty(sizes, dtype_of<T>);
+  std::normal_distribution<double> normal;
+  for (int64_t i = 0; i < result.numel(); ++i) result.data<T>()[i] = static_cast<T>(normal(engine));
+  return result;
+}
+
+template <class T>
+bool close(const Tensor& seen, const std::vector<double>& expected) {
+  double worst = 0, size = 1;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::abs(static_cast<double>(seen.data<T>()[i]) - expected[i]);
+    worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+    size = std::max(size, std::abs(expected[i]));
+  }
+  return worst <= (sizeof(T) == 4 ? 2e-6 : 1e-14) * 8 * size;
+}
+
+template <class T>
+void run(const Case& t) {
+  const int64_t oh = (t.h + 2 * t.pad_y - t.dilation_y * (t.r - 1) - 1) / t.stride_y + 1;
+  const int64_t ow = (t.w + 2 * t.pad_x - t.dilation_x * (t.s - 1) - 1) / t.stride_x + 1;
+  const int64_t cg = t.c / t.groups, kg = t.k / t.groups;
+  const Tensor x = random_tensor<T>({t.n, t.c, t.h, t.w}), w = random_tensor<T>({t.k, cg, t.r, t.s});
+  const Tensor b = random_tensor<T>({t.k}), g = random_tensor<T>({t.n, t.k, oh, ow});
+  std::vector<double> y(static_cast<size_t>(g.numel())), dx(static_cast<size_t>(x.numel())),
+      dw(static_cast<size_t>(w.numel()));
+  for (int64_t n = 0; n < t.n; ++n)
+    for (int64_t k = 0; k < t.k; ++k)
+      for (int64_t i = 0; i < oh; ++i)
+        for (int64_t j = 0; j < ow; ++j) {
+          const int64_t out = ((n * t.k + k) * oh + i) * ow + j;
+          double sum = b.data<T>()[k];
+          for (int64_t c = 0; c < cg; ++c)
+            for (int64_t r = 0; r < t.r; ++r)
+              for (int64_t s = 0; s < t.s; ++s) {
+                const int64_t yy = i * t.stride_y - t.pad_y + r * t.dilation_y;
+                const int64_t xx = j * t.stride_x - t.pad_x + s * t.dilation_x;
+                if (yy < 0 || yy >= t.h || xx < 0 || xx >= t.w) continue;
+                const int64_t in = ((n * t.c + k / kg * cg + c) * t.h + yy) * t.w + xx;
+                const int64_t tap = ((k * cg + c) * t.r + r) * t.s + s;
+                sum += static_cast<double>(x.data<T>()[in]) * w.data<T>()[tap];
+                dx[static_cast<size_t>(in)] += static_cast<double>(g.data<T>()[out]) * w.data<T>()[tap];
+                dw[static_cast<size_t>(tap)] += static_cast<double>(g.data<T>()[out]) * x.data<T>()[in];
+              }
+          y[static_cast<size_t>(out)] = sum;
+        }
+  const int64_t stride[] = {t.stride_y, t.stride_x}, padding[] = {t.pad_y, t.pad_x};
+  const int64_t dilation[] = {t.dilation_y, t.dilation_x};
+  const Tensor out = empty(g.sizes(), dtype_of<T>), x_grad = empty(x.sizes(), dtype_of<T>);
+  const Tensor w_grad = empty(w.sizes(), dtype_of<T>);
+  fill_data(out, NAN);
+  fill_data(x_grad, NAN);
+  fill_data(w_grad, NAN);
+  cpu::conv2d(out, x, w, b, stride, padding, dilation, t.groups);
+  CHECK(close<T>(out, y));
+  cpu::conv2d_input_grad(x_grad, g, w, x.sizes(), stride, padding, dilation, t.groups);
+  CHECK(close<T>(x_grad, dx));
+  cpu::conv2d_weight_grad(w_grad, g, x, w.sizes(), stride, padding, dilation, t.groups);
+  CHECK(close<T>(w_grad, dw));
+  if (flambeau::testing::failures)
+    std::printf("n%ld c%ld %ldx%ld k%ld %ldx%ld stride %ld,%ld pad %ld,%ld dil %ld,%ld g%ld\n", t.n, t.c,
+                t.h, t.w, t.k, t.r, t.s, t.stride_y, t.stride_x, t.pad_y, t.pad_x, t.dilation_y,
+                t.dilation_x, t.groups);
+}
+
+}  // namespace
+
+int main() {
+  const Case cases[] = {
+      {2, 3, 8, 9, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1},   {1, 1, 5, 5, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1},
+      {3, 16, 7, 7, 40, 1, 1, 1, 1, 0, 0, 1, 1, 1}, {2, 8, 12, 11, 14, 3, 3, 2, 2, 1, 1, 1, 1, 1},
+      {1, 4, 20, 20, 8, 7, 7, 2, 2, 3, 3, 1, 1, 1}, {2, 6, 10, 13, 9, 3, 2, 1, 3, 2, 0, 2, 1, 3},
+      {1, 5, 9, 9, 5, 3, 3, 1, 1, 1, 1, 1, 1, 5},   {2, 64, 14, 14, 33, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+      {1, 4, 9, 9, 6, 2, 2, 3, 3, 0, 0, 1, 1, 1},   {1, 4, 9, 9, 6, 1, 1, 2, 2, 0, 0, 1, 1, 2},
+      {1, 2, 6, 6, 3, 3, 3, 1, 1, 4, 4, 1, 1, 1},   {1, 2, 30, 40, 70, 5, 3, 1, 1, 2, 1, 1, 1, 1},
+      {4, 100, 6, 6, 30, 3, 3, 1, 1, 1, 1, 1, 1, 1}, {1, 3, 11, 7, 2, 3, 3, 4, 5, 2, 3, 2, 3, 1},
+      {2, 3, 60, 60, 13, 3, 3, 1, 1, 1, 1, 1, 1, 1}};
+  for (const Case& t : cases) {
+    run<float>(t);
+    run<double>(t);
+  }
+  return flambeau::testing::report();
+}
