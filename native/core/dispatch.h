@@ -30,8 +30,12 @@ class KernelTable : public KernelSlot {
   }
 };
 
-/// Puts a kernel into the operator's table; Error(runtime) when no operator has that name.
+/// Puts a kernel into the operator's table; Error(runtime) when no operator has that name. While
+/// libflambeau itself loads, a kernel may come before its table and waits for it.
 FLAMBEAU_API void register_kernel(std::string_view op, Backend backend, void* kernel);
+/// Called once, after libflambeau has loaded: from then on an unknown operator is an error at once.
+/// Error(runtime) when kernels of unknown operators have been waiting.
+FLAMBEAU_API void seal_registration();
 /// Hands out a backend index for a name of the caller's ("opencl").
 FLAMBEAU_API Backend register_backend(std::string_view name);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <optional>
 
 #include "core/parallel.h"
@@ -31,12 +31,16 @@ class FLAMBEAU_API Iterator {
 
   explicit Iterator(const char* op) : op_(op) {}
   Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
+  ~Iterator() {
+    for (int i = 0; i < count_; ++i) operand(i).~OperandState();
+  }
 
   /// `dtype`: the declared result dtype; none: the common dtype. An undefined tensor is allocated.
   void add_output(const Tensor& output, std::optional<DType> dtype = {});
   /// An output that is also read (Tensor(mut)): in place, never resized, not converted.
   void add_in_out(const Tensor& tensor);
-  void add_input(const Tensor& input) { add_input(Operand(input)); }
+  void add_input(const Tensor& input);
   /// A number becomes a stride-0 operand in the common dtype, and is weak in promotion.
   void add_input(const Operand& input);
   /// Broadcasts, promotes, converts, allocates, checks overlap; errors name op_ and both shapes.
@@ -50,11 +54,11 @@ class FLAMBEAU_API Iterator {
 
   const char* op() const { return op_; }
   DType common_dtype() const { return common_dtype_; }
-  DType dtype(int operand) const { return operands_[operand].dtype; }
+  DType dtype(int operand) const { return this->operand(operand).dtype; }
   Backend backend() const { return device_.backend; }
   Device device() const { return device_; }
   /// The broadcast shape, before merging.
-  const Shape& shape() const { return shape_; }
+  const Shape& shape() const { return *shape_; }
   int64_t numel() const { return numel_; }
   int operand_count() const { return count_; }
   int output_count() const { return outputs_; }
@@ -68,8 +72,8 @@ class FLAMBEAU_API Iterator {
   /// backend reads.
   int rank() const { return rank_; }
   int64_t extent(int dim) const { return extents_[dim]; }
-  int64_t byte_stride(int operand, int dim) const { return operands_[operand].strides[dim]; }
-  char* data(int operand) const { return operands_[operand].data; }
+  int64_t byte_stride(int operand, int dim) const { return this->operand(operand).strides[dim]; }
+  char* data(int operand) const { return this->operand(operand).data; }
   /// Every operand is dense in the same order or a stride-0 scalar: one run of numel() elements.
   bool is_one_run() const { return rank_ <= 1; }
 
@@ -80,28 +84,59 @@ class FLAMBEAU_API Iterator {
   void for_range(Loop loop, int64_t begin, int64_t end) const;
 
  private:
+  static constexpr int kMaxRank = 16;  // after merging; operands above it are made dense first
+  enum class Role : uint8_t { output, in_out, input, number };
   struct OperandState {
-    const Tensor* given = nullptr;  // borrowed from the caller
-    Tensor owned;                   // allocated output or converted input
-    Tensor destination;             // out tensor awaiting finish()
-    char* data = nullptr;
-    int64_t strides[kMaxDims > 16 ? 16 : kMaxDims] =
-        {};  // merged; ranks above 16 after merging are copied first
-    DType dtype = DType::float32;
-    bool is_output = false, is_in_out = false, has_dtype = false, is_number = false;
+    const Tensor* given;  // borrowed from the caller; null for a number
+    char* data;
+    Role role;
+    DType dtype;
+    bool has_dtype;      // an output whose dtype is declared
+    Tensor owned;        // allocated output, converted input
+    Tensor destination;  // out tensor awaiting finish()
     Scalar number;
     alignas(16) char number_storage[16];
+    int64_t strides[kMaxRank];  // in bytes, merged; set by build()
+
+    OperandState(const Tensor* tensor, Role r, DType d, bool fixed, const Scalar& scalar)
+        : given(tensor), data(nullptr), role(r), dtype(d), has_dtype(fixed), number(scalar) {}
+    bool defined() const { return owned.defined() || (given && given->defined()); }
+    const Tensor& tensor() const { return owned.defined() ? owned : *given; }
+    bool is_number() const { return role == Role::number; }
   };
+  struct Geometry;  // strides before merging
+
+  OperandState& operand(int i) { return reinterpret_cast<OperandState*>(operands_)[i]; }
+  const OperandState& operand(int i) const {
+    return reinterpret_cast<const OperandState*>(operands_)[i];
+  }
+  OperandState& add_operand(const Tensor* tensor, Role role, DType dtype, bool has_dtype,
+                            const Scalar& number = {});
+  bool build_fast(PromotionRule rule);
+  void build_general(PromotionRule rule);
+  void find_device();
+  void find_common_dtype(PromotionRule rule);
+  void find_shape();
+  void convert_inputs(PromotionRule rule);
+  void prepare_output(int i);
+  void separate_inputs(int output);
+  void lay_out();
+  void make_dense();
+  void set_data();
+  void set_number(OperandState& state, DType dtype);
+
   const char* op_;
   int count_ = 0, outputs_ = 0, rank_ = 0;
   int64_t numel_ = 0;
   DType common_dtype_ = DType::float32;
+  Device device_;
   std::optional<DType> fixed_dtype_;
   std::optional<Shape> fixed_shape_;
-  Device device_;
-  Shape shape_;
-  int64_t extents_[16] = {};
-  std::array<OperandState, kMaxOperands> operands_;
+  const Shape* shape_ = &own_shape_;
+  Shape own_shape_;
+  int64_t extents_[kMaxRank];
+  // Raw memory: only the operands that were added are ever constructed or touched.
+  alignas(OperandState) std::byte operands_[kMaxOperands * sizeof(OperandState)];
 };
 
 /// The dtype that PyTorch's rules give for these operands (dimensioned tensors, then 0-d tensors,
@@ -114,5 +149,7 @@ FLAMBEAU_API bool broadcastable(IntList a, IntList b);
 /// address.
 FLAMBEAU_API bool may_overlap(const Tensor& a, const Tensor& b);
 FLAMBEAU_API bool has_internal_overlap(const Tensor& tensor);
+/// Whether the elements fill one block without gaps, in some order of the dims.
+FLAMBEAU_API bool is_non_overlapping_dense(IntList sizes, IntList strides);
 
 }  // namespace flambeau

@@ -47,9 +47,8 @@ FLAMBEAU_HOST_DEVICE inline RandomWords philox(uint32_t key0, uint32_t key1, Ran
 FLAMBEAU_HOST_DEVICE inline RandomWords random_words(const RandomStream& stream, uint64_t counter,
                                                      uint32_t draw) {
   counter += stream.offset;
-  return philox(
-      static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32),
-      {{static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), draw, 0}});
+  return philox(static_cast<uint32_t>(stream.seed), static_cast<uint32_t>(stream.seed >> 32),
+                {{static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), draw, 0}});
 }
 
 /// Uniform in [0, 1): 24 bits.

@@ -46,7 +46,8 @@ inline Scalar imag(const Scalar& a) {
 /// Python's a ** b for real numbers; Error(not_implemented) for complex ones.
 inline Scalar pow(const Scalar& a, const Scalar& b) {
   if (a.is_complex() || b.is_complex()) {
-    fail(ErrorKind::not_implemented, "the power of complex numbers outside a tensor: ", a, " ** ", b);
+    fail(ErrorKind::not_implemented, "the power of complex numbers outside a tensor: ", a, " ** ",
+         b);
   }
   const double value = std::pow(a.to<double>(), b.to<double>());
   const bool integral = a.is_integral() && b.is_integral() && b.to<int64_t>() >= 0;

@@ -30,6 +30,8 @@ class FLAMBEAU_API Allocator {
 
 FLAMBEAU_API void register_allocator(Backend backend, Allocator* allocator);
 FLAMBEAU_API Allocator& allocator(Backend backend);
+/// How a backend says which of its devices an index of -1 means.
+FLAMBEAU_API void register_current_device(Backend backend, int (*current)());
 /// Bytes that the CPU allocator may keep cached (default: a quarter of physical memory).
 FLAMBEAU_API void set_cpu_cache_limit(size_t bytes);
 

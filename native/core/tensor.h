@@ -113,8 +113,13 @@ class Operand {
 /// sizes.
 FLAMBEAU_API Tensor empty(IntList sizes, DType dtype = default_dtype(), Device device = {});
 FLAMBEAU_API Tensor empty_strided(IntList sizes, IntList strides, DType dtype, Device device);
-/// A tensor over existing storage; checks that it lies inside.
-FLAMBEAU_API Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t offset);
+/// A tensor over existing storage; checks that it lies inside. `dtype`: the base's unless given;
+/// strides and offset are in its elements.
+FLAMBEAU_API Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t offset,
+                              std::optional<DType> dtype = {});
+/// Gives a tensor new sizes in row-major order, growing its storage when that is too small.
+/// Error(runtime) when the storage is borrowed and too small.
+FLAMBEAU_API void resize_data(const Tensor& tensor, IntList sizes);
 /// A 0-d CPU tensor that is weak in promotion.
 FLAMBEAU_API Tensor wrap_number(const Scalar& value);
 /// Copies elements with broadcasting and dtype conversion, any layout, any pair of backends; no

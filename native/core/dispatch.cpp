@@ -1,0 +1,77 @@
+#include "core/dispatch.h"
+
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace flambeau {
+
+thread_local constinit uint8_t active_modes = 0;
+
+namespace {
+/// Tables and kernels register while libraries load, in an order that nobody controls: kernels
+/// that come before their table wait for it.
+struct KernelRegistry {
+  struct Pending {
+    Backend backend;
+    void* kernel;
+  };
+  std::mutex mutex;
+  std::unordered_map<std::string, KernelSlot*> slots;
+  std::unordered_map<std::string, std::vector<Pending>> pending;
+  bool sealed = false;
+
+  static KernelRegistry& instance() {
+    static KernelRegistry registry;
+    return registry;
+  }
+};
+}  // namespace
+
+KernelSlot::KernelSlot(const char* op_name) : op(op_name) {
+  KernelRegistry& registry = KernelRegistry::instance();
+  const std::lock_guard lock(registry.mutex);
+  check(registry.slots.emplace(op, this).second, ErrorKind::runtime, "operator ", op,
+        " has a kernel table already");
+  const auto waiting = registry.pending.find(op);
+  if (waiting == registry.pending.end()) return;
+  for (const auto& [backend, kernel] : waiting->second) kernels[static_cast<int>(backend)] = kernel;
+  registry.pending.erase(waiting);
+}
+
+void KernelSlot::missing(Backend backend) const {
+  std::string available;
+  for (int i = 0; i < kMaxBackends; ++i) {
+    if (!kernels[i]) continue;
+    if (!available.empty()) available += ", ";
+    available += to_string(Device{static_cast<Backend>(i), -1});
+  }
+  fail(ErrorKind::not_implemented, op, ": no kernel for device ", Device{backend, -1},
+       available.empty() ? "" : "; it has kernels for ", available);
+}
+
+void register_kernel(std::string_view op, Backend backend, void* kernel) {
+  KernelRegistry& registry = KernelRegistry::instance();
+  const std::lock_guard lock(registry.mutex);
+  const std::string key(op);
+  const auto slot = registry.slots.find(key);
+  if (slot != registry.slots.end()) {
+    slot->second->kernels[static_cast<int>(backend)] = kernel;
+    return;
+  }
+  check(!registry.sealed, ErrorKind::runtime, "register_kernel: no operator is named '", op, "'");
+  registry.pending[key].push_back({backend, kernel});
+}
+
+void seal_registration() {
+  KernelRegistry& registry = KernelRegistry::instance();
+  const std::lock_guard lock(registry.mutex);
+  registry.sealed = true;
+  if (registry.pending.empty()) return;
+  std::string names;
+  for (const auto& [op, waiting] : registry.pending) names += (names.empty() ? "" : ", ") + op;
+  fail(ErrorKind::runtime, "register_kernel: no operators are named ", names);
+}
+
+}  // namespace flambeau

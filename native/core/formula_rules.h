@@ -1,0 +1,204 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/shape_rules.h"
+#include "core/tensor.h"
+
+/// What generated formulas call besides operators and core/shape_rules.h: rules about dtypes, rarer
+/// rules about shapes, and conversions. Declared in declarations/functions.yaml.
+namespace flambeau {
+
+/// The tensor, or the number as a 0-d tensor that is weak in promotion.
+inline Tensor as_tensor(const Scalar& value) { return wrap_number(value); }
+inline Tensor as_tensor(const Operand& operand) {
+  return operand.is_tensor() ? operand.tensor() : wrap_number(operand.scalar());
+}
+
+inline std::vector<Tensor> to_vector(TensorList tensors) {
+  return {tensors.begin(), tensors.end()};
+}
+
+inline std::vector<DType> dtypes_of(TensorList tensors) {
+  std::vector<DType> dtypes;
+  dtypes.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) dtypes.push_back(tensor.dtype());
+  return dtypes;
+}
+
+namespace shape_rules {
+
+/// What sums and products of bool and integers are collected in.
+inline DType sum_dtype(DType dtype) {
+  return is_integral(dtype) || dtype == DTypeOf<bool>::value ? DTypeOf<int64_t>::value : dtype;
+}
+
+namespace detail {
+template <bool kLargest>
+inline Scalar bound(DType dtype) {
+  switch (category(dtype)) {
+    case DTypeCategory::boolean:
+      return Scalar(kLargest);
+    case DTypeCategory::unsigned_integer: {
+      const int bits = 8 * static_cast<int>(size_of(dtype));
+      return Scalar(kLargest ? (int64_t{1} << std::min(bits, 62)) - 1 : int64_t{0});
+    }
+    case DTypeCategory::signed_integer: {
+      const int64_t half = int64_t{1} << (8 * static_cast<int>(size_of(dtype)) - 2);
+      return Scalar(kLargest ? (half - 1) + half : -half - half);
+    }
+    default:
+      break;
+  }
+  double largest = std::numeric_limits<double>::max();
+  const DType real = real_dtype(dtype);
+  if (real == DTypeOf<float>::value) largest = std::numeric_limits<float>::max();
+  if (real == DTypeOf<float16>::value) largest = 65504.0;
+  if (real == DTypeOf<bfloat16>::value) largest = std::ldexp(255.0, 120);
+  return Scalar(kLargest ? largest : -largest);
+}
+}  // namespace detail
+
+/// The largest and the lowest finite number of a dtype.
+inline Scalar largest(DType dtype) { return detail::bound<true>(dtype); }
+inline Scalar lowest(DType dtype) { return detail::bound<false>(dtype); }
+
+/// How many numbers arange gives: ceil((end - start) / step), exact for integers.
+inline int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step) {
+  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+    const int64_t span = end.to<int64_t>() - start.to<int64_t>();
+    const int64_t count = -floor_div(-span, step.to<int64_t>());
+    return std::max<int64_t>(count, 0);
+  }
+  const double count = std::ceil((end.to<double>() - start.to<double>()) / step.to<double>());
+  if (!(std::abs(count) < 9.0e18)) {
+    fail(ErrorKind::runtime, "arange: a range from ", start, " to ", end, " in steps of ", step,
+         " has no usable length");
+  }
+  return std::max<int64_t>(static_cast<int64_t>(count), 0);
+}
+
+/// How many elements of storage a tensor of this geometry reaches over.
+inline int64_t strided_extent(IntList sizes, IntList strides) {
+  if (sizes.size() != strides.size()) {
+    fail(ErrorKind::runtime, "sizes ", ShapeText{sizes}, " and strides ", ShapeText{strides},
+         " differ in length");
+  }
+  int64_t extent = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    extent += (sizes[i] - 1) * strides[i];
+  }
+  return extent;
+}
+
+/// Row-major without gaps.
+inline bool is_dense(IntList sizes, IntList strides) {
+  int64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] != 1 && strides[i] != expected) return false;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+/// The shape of tensors joined along `dim`; empty 1-d tensors do not count.
+inline Shape concatenated_shape(const std::vector<Shape>& shapes, int64_t dim) {
+  const Shape* first = nullptr;
+  for (const Shape& shape : shapes) {
+    if (shape.size() != 1 || shape[0] != 0) {
+      first = &shape;
+      break;
+    }
+  }
+  if (first == nullptr) return Shape{0};
+  if (first->empty()) fail(ErrorKind::runtime, "cat: zero-dimensional tensors cannot be joined");
+  Shape result = *first;
+  const int64_t rank = static_cast<int64_t>(first->size());
+  const size_t axis = static_cast<size_t>(wrap_dim(dim, rank, "cat"));
+  result[axis] = 0;
+  for (const Shape& shape : shapes) {
+    if (shape.size() == 1 && shape[0] == 0) continue;
+    bool fits = shape.size() == first->size();
+    for (size_t i = 0; fits && i < shape.size(); ++i) fits = i == axis || shape[i] == result[i];
+    if (!fits) {
+      fail(ErrorKind::runtime, "cat: sizes must agree except in dimension ", axis, ", got ", *first,
+           " and ", shape);
+    }
+    result[axis] += shape[axis];
+  }
+  return result;
+}
+
+/// The permutation that undoes `dims`.
+inline Shape inverted(IntList dims) {
+  const int64_t rank = static_cast<int64_t>(dims.size());
+  Shape result(dims.size(), 0);
+  for (int64_t i = 0; i < rank; ++i) {
+    result[static_cast<size_t>(wrap_dim(dims[static_cast<size_t>(i)], rank, "permute"))] = i;
+  }
+  return result;
+}
+
+/// The dims of `shape` that broadcasting `size` to it made or stretched.
+inline Shape expanded_dims(IntList shape, IntList size) {
+  Shape dims;
+  const size_t lead = shape.size() - std::min(size.size(), shape.size());
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (i < lead || (size[i - lead] == 1 && shape[i] != 1)) dims.push_back(static_cast<int64_t>(i));
+  }
+  return dims;
+}
+
+/// Whether a tensor of this geometry can be seen as `size` (one -1 allowed) without a copy: every
+/// run of dims that merges into or splits from one dim must be evenly spaced.
+inline bool viewable(IntList shape, IntList strides, IntList size) {
+  const int64_t count = numel(shape);
+  if (count == 0) return true;
+  int64_t known = 1;
+  for (const int64_t s : size) known *= s == -1 ? 1 : s;
+  if (known == 0) return true;  // view() itself reports the mismatch
+  // Dims of size 1 have no spacing of their own.
+  Shape lengths, spacings;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    lengths.push_back(shape[i]);
+    spacings.push_back(strides[i]);
+  }
+  size_t next = size.size();
+  int64_t run = 1;
+  for (size_t i = lengths.size(); i-- > 0;) {
+    run *= lengths[i];
+    if (i > 0 && spacings[i - 1] == lengths[i] * spacings[i]) continue;
+    for (int64_t seen = 1; seen != run;) {
+      if (next == 0 || seen > run) return false;
+      --next;
+      seen *= size[next] == -1 ? count / known : size[next];
+    }
+    run = 1;
+  }
+  return true;
+}
+
+/// a[0], b[0], a[1], b[1], ...
+inline Shape interleaved(IntList a, IntList b) {
+  Shape result;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    result.push_back(a[i]);
+    result.push_back(b[i]);
+  }
+  return result;
+}
+
+/// 0, 1, ... count - 1.
+inline Shape range(int64_t count) {
+  Shape result;
+  for (int64_t i = 0; i < count; ++i) result.push_back(i);
+  return result;
+}
+
+}  // namespace shape_rules
+}  // namespace flambeau

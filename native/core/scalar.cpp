@@ -1,0 +1,71 @@
+#include "core/scalar.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+
+namespace flambeau {
+
+DType Scalar::dtype() const {
+  switch (kind_) {
+    case Kind::boolean:
+      return DType::bool_;
+    case Kind::integer:
+      return DType::int64;
+    case Kind::floating:
+      return default_dtype();
+    case Kind::complex:
+      return complex_dtype(default_dtype());
+  }
+  __builtin_unreachable();
+}
+
+namespace {
+struct IntegerRange {
+  int64_t lowest, highest;
+};
+IntegerRange range_of(DType dtype) {
+  if (dtype == DType::bool_) return {0, 1};
+  const int bits = static_cast<int>(size_of(dtype)) * 8;
+  if (category(dtype) == DTypeCategory::unsigned_integer) return {0, (int64_t{1} << bits) - 1};
+  if (bits == 64) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  return {-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
+}
+}  // namespace
+
+void Scalar::check_fits(DType dtype, const char* op, const char* argument) const {
+  // Any number is a truth value, as it is to Python.
+  if (is_differentiable(dtype) || dtype == DType::bool_) return;
+  const auto [lowest, highest] = range_of(dtype);
+  bool fits;
+  if (is_integral()) {
+    fits = value_.integer >= lowest && value_.integer <= highest;
+  } else {
+    const double truncated = std::trunc(value_.floating);
+    // 2^63 as a double is one above the highest int64: hence the strict comparison.
+    fits = imaginary_ == 0 && truncated >= static_cast<double>(lowest) &&
+           truncated < static_cast<double>(highest) + 1;
+  }
+  check(fits, ErrorKind::runtime, op, ": argument ", argument, " = ", *this, " does not fit ",
+        dtype, ", which holds ", lowest, " to ", highest);
+}
+
+std::ostream& operator<<(std::ostream& stream, const Scalar& value) {
+  switch (value.kind()) {
+    case Scalar::Kind::boolean:
+      return stream << (value.to<int64_t>() ? "True" : "False");
+    case Scalar::Kind::integer:
+      return stream << value.to<int64_t>();
+    case Scalar::Kind::floating:
+      return stream << value.to<double>();
+    case Scalar::Kind::complex: {
+      const auto number = value.to<complex<double>>();
+      return stream << '(' << number.re << (std::signbit(number.im) ? "" : "+") << number.im
+                    << "j)";
+    }
+  }
+  return stream;
+}
+
+}  // namespace flambeau

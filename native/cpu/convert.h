@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/dispatch.h"
+#include "core/dtype.h"
+
+namespace flambeau::cpu {
+
+/// to[i] = from[i] for i in [0, count), both dense and not overlapping, dtypes that differ.
+/// A complex value loses its imaginary part; anything but zero is true; floats are truncated
+/// towards zero.
+using ConvertFunction = void(char* to, const char* from, int64_t count);
+
+/// Compiled once per instruction set.
+namespace baseline {
+ConvertFunction* find_convert(DType to, DType from);
+}
+namespace avx2 {
+ConvertFunction* find_convert(DType to, DType from);
+}
+namespace avx512 {
+ConvertFunction* find_convert(DType to, DType from);
+}
+
+inline ConvertFunction* find_convert(DType to, DType from) {
+  switch (instruction_set()) {
+    case InstructionSet::avx512:
+      return avx512::find_convert(to, from);
+    case InstructionSet::avx2:
+      return avx2::find_convert(to, from);
+    default:
+      return baseline::find_convert(to, from);
+  }
+}
+
+}  // namespace flambeau::cpu
