@@ -9,8 +9,21 @@ declare their gradient in functions.yaml, and the chain rule runs backwards thro
 from __future__ import annotations
 
 from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.functions import OPERATOR_FUNCTIONS, Function, FunctionTable, load_functions
-from flambeau.codegen.expression.nodes import Binary, Call, Conditional, Expression, Name, Number, Unary
+from flambeau.codegen.expression.functions import (
+    OPERATOR_FUNCTIONS,
+    Function,
+    FunctionTable,
+    load_functions,
+)
+from flambeau.codegen.expression.nodes import (
+    Binary,
+    Call,
+    Conditional,
+    Expression,
+    Name,
+    Number,
+    Unary,
+)
 from flambeau.codegen.expression.simplify import (
     ONE,
     ZERO,
@@ -27,7 +40,7 @@ from flambeau.codegen.expression.simplify import (
 )
 from flambeau.codegen.source import DeclarationError, Span
 
-_CONSTANT_OPERATORS = frozenset("& | ^".split())
+_CONSTANT_OPERATORS = frozenset(["&", "|", "^"])
 
 
 def gradient(
@@ -67,9 +80,14 @@ class _Differentiator:
         """Replace functions that stand for a formula, and operators that stand for a function."""
 
         def visit(node: Expression) -> Expression:
-            if isinstance(node, Call) and (function := self.functions.get(node.function)) is not None:
+            if (
+                isinstance(node, Call)
+                and (function := self.functions.get(node.function)) is not None
+            ):
                 if len(node.arguments) != function.arity or node.keywords:
-                    raise _error(node, f"'{node.function}' takes {function.arity} arguments by position")
+                    raise _error(
+                        node, f"'{node.function}' takes {function.arity} arguments by position"
+                    )
                 if function.expands is not None:
                     return function.expand(node.arguments)
             return node
@@ -81,11 +99,15 @@ class _Differentiator:
 
     def conjugate(self, node: Expression) -> Expression:
         value = literal(node)
-        if not self.is_complex or value is not None and not isinstance(value, complex):
+        if not self.is_complex or (value is not None and not isinstance(value, complex)):
             return node
         if isinstance(node, Unary) and node.operator == "-":
             return negate(self.conjugate(node.operand))
-        if isinstance(node, Binary) and node.operator in ("*", "/") and literal(node.left) is not None:
+        if (
+            isinstance(node, Binary)
+            and node.operator in ("*", "/")
+            and literal(node.left) is not None
+        ):
             return Binary(self.conjugate(node.left), node.operator, self.conjugate(node.right))
         return Call("conj", (node,))
 
@@ -166,7 +188,9 @@ class _Differentiator:
             case Binary(left=left, operator="-", right=right):
                 return subtract(self.derive(left), self.derive(right))
             case Binary(left=left, operator="*", right=right):
-                return add(self._chain(self.derive(left), right), self._chain(self.derive(right), left))
+                return add(
+                    self._chain(self.derive(left), right), self._chain(self.derive(right), left)
+                )
             case Binary(left=left, operator="/", right=right) if not self.depends(right):
                 return self._divide(self.derive(left), right)
             case Binary() | Call():
@@ -229,7 +253,11 @@ class _Differentiator:
         parameter = function.parameters[index]
         if parameter.type == "condition" or function.result == "bool":
             return ZERO
-        if function.name == OPERATOR_FUNCTIONS["**"] and index == 0 and literal(arguments[1]) is not None:
+        if (
+            function.name == OPERATOR_FUNCTIONS["**"]
+            and index == 0
+            and literal(arguments[1]) is not None
+        ):
             return _power_rule(*arguments)
         formula = function.derivatives.get(parameter.name)
         if formula is None:

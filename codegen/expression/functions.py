@@ -21,7 +21,7 @@ _LEVELS = ("element", "random", "shape")
 _RESULTS = ("same", "real", "bool")
 _ROLES = ("element", "integer", "condition")
 _KEYS = frozenset(
-    "function doc level accepts result numpy cpp latex expands derivative gradient".split()
+    ["function", "doc", "level", "accepts", "result", "numpy", "cpp", "latex", "expands", "derivative", "gradient"]
 )
 # Operators of the language that are functions under another spelling.
 OPERATOR_FUNCTIONS = {
@@ -95,7 +95,10 @@ class FunctionTable(Mapping[str, Function]):
 def default_functions_file() -> Path:
     """declarations/functions.yaml beside the code generator, in the tree or installed."""
     here = Path(__file__).resolve().parents[2]
-    candidates = [here / "declarations" / "functions.yaml", here.parent / "declarations" / "functions.yaml"]
+    candidates = [
+        here / "declarations" / "functions.yaml",
+        here.parent / "declarations" / "functions.yaml",
+    ]
     return next((c for c in candidates if c.exists()), candidates[0])
 
 
@@ -130,12 +133,18 @@ def _entry(node: Node) -> Function:
         raise DeclarationError.at(node.span, "an entry is a mapping that starts with 'function:'")
     for key, _ in node.entries:
         if key.value not in _KEYS:
-            raise DeclarationError.at(key.span, f"unknown key '{key.value}'", did_you_mean(key.value, _KEYS))
+            raise DeclarationError.at(
+                key.span, f"unknown key '{key.value}'", did_you_mean(key.value, _KEYS)
+            )
     level = _text(node, "level", "element").value
     if level not in _LEVELS:
-        raise DeclarationError.at(_text(node, "level").span, f"level is {one_of(_LEVELS)}, not '{level}'")
+        raise DeclarationError.at(
+            _text(node, "level").span, f"level is {one_of(_LEVELS)}, not '{level}'"
+        )
     signature = _text(node, "function")
-    name, parameters, result = _shape_signature(signature) if level == "shape" else _signature(signature)
+    name, parameters, result = (
+        _shape_signature(signature) if level == "shape" else _signature(signature)
+    )
     accepts = _text(node, "accepts", "float")
     categories = frozenset(accepts.value.split("|"))
     if not categories <= set(CATEGORIES):
@@ -167,7 +176,9 @@ def _text(node: Tree, key: str, default: str | None = None) -> Text:
     if value is None and default is not None:
         return Text(default, node.span)
     if not isinstance(value, Text):
-        raise DeclarationError.at(value.span if value else node.span, f"'{key}' is needed, a string")
+        raise DeclarationError.at(
+            value.span if value else node.span, f"'{key}' is needed, a string"
+        )
     return value
 
 
@@ -177,7 +188,9 @@ def _formulas(node: Tree, key: str) -> dict[str, Expression]:
         return {}
     if not isinstance(value, Tree):
         raise DeclarationError.at(value.span, f"'{key}' maps parameters to formulas")
-    return {name.value: parse_expression(text) for name, text in value.entries if isinstance(text, Text)}
+    return {
+        name.value: parse_expression(text) for name, text in value.entries if isinstance(text, Text)
+    }
 
 
 def _signature(text: Text) -> tuple[str, tuple[Parameter, ...], str]:
@@ -188,7 +201,9 @@ def _signature(text: Text) -> tuple[str, tuple[Parameter, ...], str]:
     for part in filter(None, (p.strip() for p in match[2].split(","))):
         name, _, role = (p.strip() for p in part.partition(":"))
         if not name.isidentifier() or (role or "element") not in _ROLES:
-            raise DeclarationError.at(text.span, f"a parameter is 'name' or 'name: role', not '{part}'")
+            raise DeclarationError.at(
+                text.span, f"a parameter is 'name' or 'name: role', not '{part}'"
+            )
         parameters.append(Parameter(name, role or "element"))
     return match[1], tuple(parameters), "same"
 
@@ -196,7 +211,9 @@ def _signature(text: Text) -> tuple[str, tuple[Parameter, ...], str]:
 def _shape_signature(text: Text) -> tuple[str, tuple[Parameter, ...], str]:
     match = re.fullmatch(r"(\w+)\((.*)\) -> ([\w\[\]]+)", text.value)
     if match is None:
-        raise DeclarationError.at(text.span, "a shape function is written name(type name, ...) -> type")
+        raise DeclarationError.at(
+            text.span, "a shape function is written name(type name, ...) -> type"
+        )
     parameters = []
     for part in filter(None, (p.strip() for p in match[2].split(","))):
         type_, _, name = part.partition(" ")
@@ -227,7 +244,11 @@ def _check_names(
         if isinstance(node, nodes.Call):
             function = table.get(node.function)
             if function is None:
-                diagnostics.error(span, f"unknown function '{node.function}'", did_you_mean(node.function, table))
+                diagnostics.error(
+                    span, f"unknown function '{node.function}'", did_you_mean(node.function, table)
+                )
             elif function.arity != len(node.arguments):
-                message = f"'{node.function}' takes {function.arity} arguments, not {len(node.arguments)}"
+                message = (
+                    f"'{node.function}' takes {function.arity} arguments, not {len(node.arguments)}"
+                )
                 diagnostics.error(span, message)

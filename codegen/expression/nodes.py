@@ -29,7 +29,9 @@ class Expression:
         size = 1 + sum(child.size for child in self.children)
         if size > MAXIMUM_SIZE:
             message = f"the formula grows to more than {MAXIMUM_SIZE} terms"
-            raise DeclarationError.at(self.span or first_span(self) or Span("<formula>", 1, 1), message)
+            raise DeclarationError.at(
+                self.span or first_span(self) or Span("<formula>", 1, 1), message
+            )
         object.__setattr__(self, "size", size)
 
     @property
@@ -269,7 +271,7 @@ class Sequence(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Expression):
-    """`[element for names in iterable if condition]`: only in references."""
+    """`[element for names in iterable if condition]`."""
 
     element: Expression
     names: tuple[str, ...]
@@ -327,13 +329,21 @@ def free_names(expression: Expression, *, constants: bool = False) -> frozenset[
     """The names that are read; `inf`, `nan` and `pi` only with `constants`."""
     if isinstance(expression, Comprehension):
         inner = frozenset[str]().union(
-            *(free_names(c, constants=constants) for c in expression.children if c is not expression.iterable)
+            *(
+                free_names(c, constants=constants)
+                for c in expression.children
+                if c is not expression.iterable
+            )
         )
-        return (inner - set(expression.names)) | free_names(expression.iterable, constants=constants)
+        return (inner - set(expression.names)) | free_names(
+            expression.iterable, constants=constants
+        )
     if isinstance(expression, Name):
         hidden = expression.identifier in CONSTANTS and not constants
         return frozenset() if hidden else frozenset({expression.identifier})
-    return frozenset[str]().union(*(free_names(c, constants=constants) for c in expression.children))
+    return frozenset[str]().union(
+        *(free_names(c, constants=constants) for c in expression.children)
+    )
 
 
 def calls(expression: Expression) -> frozenset[str]:

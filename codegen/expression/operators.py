@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from flambeau.codegen.expression.types import TENSOR, ValueType, conversion_cost, results_type, value_type
+from flambeau.codegen.expression.types import (
+    TENSOR,
+    ValueType,
+    conversion_cost,
+    results_type,
+    value_type,
+)
 from flambeau.codegen.model import Argument, Operator
 
 

@@ -33,7 +33,12 @@ _BINARY: dict[type[ast.operator], str] = {
     ast.LShift: "<<",
     ast.RShift: ">>",
 }
-_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
+_UNARY: dict[type[ast.unaryop], str] = {
+    ast.USub: "-",
+    ast.UAdd: "+",
+    ast.Invert: "~",
+    ast.Not: "not",
+}
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -54,7 +59,7 @@ class Language(Enum):
     """What may be written where."""
 
     FORMULA = "formula"
-    REFERENCE = "reference"  # also methods, dotted calls and comprehensions
+    REFERENCE = "reference"  # also methods and dotted calls
 
 
 def parse_expression(text: Text, language: Language = Language.FORMULA) -> Expression:
@@ -78,11 +83,15 @@ def parse_expression(text: Text, language: Language = Language.FORMULA) -> Expre
         message = f"the formula does not parse: {error.msg}"
         raise DeclarationError.at(text.at(min(offset, len(value) - 1)), message) from None
     except (ValueError, MemoryError, RecursionError, OverflowError):
-        raise DeclarationError.at(text.span, "the formula does not parse: it is nested too deeply") from None
+        raise DeclarationError.at(
+            text.span, "the formula does not parse: it is nested too deeply"
+        ) from None
     return _Converter(text, lead, flat[lead:], language).convert(tree, 0)
 
 
-def parse_source(source: str, language: Language = Language.FORMULA, file: str = "<formula>") -> Expression:
+def parse_source(
+    source: str, language: Language = Language.FORMULA, file: str = "<formula>"
+) -> Expression:
     """Parse a plain string, for formulas that stand in no file."""
     return parse_expression(Text(source, Span(file, 1, 1, max(len(source), 1))), language)
 
@@ -118,7 +127,9 @@ class _Converter:
                 return self.constant(node, value, span)
             case ast.BinOp(left=left, op=operator, right=right):
                 symbol = _BINARY[type(operator)]
-                return nodes.Binary(self.convert(left, deeper), symbol, self.convert(right, deeper), span=span)
+                return nodes.Binary(
+                    self.convert(left, deeper), symbol, self.convert(right, deeper), span=span
+                )
             case ast.UnaryOp(op=unary, operand=operand):
                 return nodes.Unary(_UNARY[type(unary)], self.convert(operand, deeper), span=span)
             case ast.BoolOp(op=boolean, values=values):
@@ -133,14 +144,16 @@ class _Converter:
                 self.check_attribute(node, attribute)
                 return nodes.Attribute(self.convert(value, deeper), attribute, span=span)
             case ast.Subscript(value=value, slice=index):
-                return nodes.Index(self.convert(value, deeper), self.index(index, deeper), span=span)
+                return nodes.Index(
+                    self.convert(value, deeper), self.index(index, deeper), span=span
+                )
             case ast.List(elts=items):
                 return nodes.Sequence(self.convert_all(items, deeper), span=span)
             case ast.Tuple(elts=items):
                 return nodes.Sequence(self.convert_all(items, deeper), is_tuple=True, span=span)
             case ast.Call():
                 return self.call(node, deeper, span)
-            case ast.ListComp() if self.language is Language.REFERENCE:
+            case ast.ListComp():
                 return self.comprehension(node, deeper, span)
         kind = _KINDS.get(type(node), type(node).__name__)
         raise self.fail(node, f"{kind} cannot be used in a {self.language.value}")
@@ -157,7 +170,9 @@ class _Converter:
             return nodes.Number(value, span=span)
         if isinstance(value, str):
             return nodes.String(value, span=span)
-        raise self.fail(node, f"a literal of type {type(value).__name__} cannot be used in a formula")
+        raise self.fail(
+            node, f"a literal of type {type(value).__name__} cannot be used in a formula"
+        )
 
     def compare(self, node: ast.Compare, depth: int, span: Span) -> Expression:
         operands = self.convert_all([node.left, *node.comparators], depth)
@@ -169,7 +184,9 @@ class _Converter:
 
     def check_attribute(self, node: ast.AST, attribute: str) -> None:
         if attribute.startswith("_"):
-            raise self.fail(node, f"names that start with an underscore cannot be read: {attribute!r}")
+            raise self.fail(
+                node, f"names that start with an underscore cannot be read: {attribute!r}"
+            )
 
     def index(self, node: ast.expr, depth: int) -> Expression:
         if isinstance(node, ast.Slice):
@@ -200,7 +217,9 @@ class _Converter:
             dotted = _dotted(node.func)
             if dotted is not None:
                 if any(part.startswith("_") for part in dotted.split(".")):
-                    raise self.fail(node.func, f"names that start with an underscore cannot be read: {dotted!r}")
+                    raise self.fail(
+                        node.func, f"names that start with an underscore cannot be read: {dotted!r}"
+                    )
                 return nodes.Call(dotted, arguments, named, span=span)
             value = self.convert(node.func.value, depth)
             return nodes.Method(value, node.func.attr, arguments, named, span=span)

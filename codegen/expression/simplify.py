@@ -57,7 +57,9 @@ def _simplify_node(node: Expression) -> Expression:
     return node
 
 
-def _drop_neutral(node: Expression, left: Expression, operator: str, right: Expression) -> Expression:
+def _drop_neutral(
+    node: Expression, left: Expression, operator: str, right: Expression
+) -> Expression:
     match operator:
         case "+":
             if is_number(left, 0):
@@ -95,7 +97,7 @@ def fold(operator: str, left: Expression, right: Expression) -> Number | None:
         value = _fold(operator, a, b)
     except (ArithmeticError, ValueError, TypeError):
         return None
-    if value is None or isinstance(value, int) and abs(value) >= 2**63:
+    if value is None or (isinstance(value, int) and abs(value) >= 2**63):
         return None
     return Number(value)
 
@@ -112,7 +114,9 @@ def _fold(
             return a * b
         case "/":
             return a / b
-        case "**" if isinstance(a, int | float) and isinstance(b, int) and abs(b) <= _LARGEST_EXPONENT:
+        case "**" if (
+            isinstance(a, int | float) and isinstance(b, int) and abs(b) <= _LARGEST_EXPONENT
+        ):
             power: float = a**b
             return power if math.isfinite(power) else None
     return None

@@ -18,14 +18,13 @@ from flambeau.codegen.expression.tensor_values import (
 from flambeau.codegen.expression.types import (
     BOOL,
     FLOAT,
-    FLOATS,
     INT,
     INTS,
     NUMBERS,
     SCALAR,
     TENSOR,
-    TENSORS,
     TENSOR_LIKE,
+    TENSORS,
     ValueKind,
     ValueType,
     conversion_cost,
@@ -34,7 +33,7 @@ from flambeau.codegen.expression.types import (
 
 K = ValueKind
 _RANK = {K.BOOL: 0, K.INT: 1, K.FLOAT: 2, K.SCALAR: 3}
-_OWNING = {K.INTS: "Shape", K.FLOATS: "std::vector<double>", K.TENSORS: "std::vector<Tensor>"}
+OWNING = {K.INTS: "Shape", K.FLOATS: "std::vector<double>", K.TENSORS: "std::vector<Tensor>"}
 
 
 class NumberRules:
@@ -45,18 +44,26 @@ class NumberRules:
 
     # --- conversions ---
 
-    def convert(self, value: Value, wanted: ValueType, node: Expression, length: int | None = None) -> Value:
+    def convert(
+        self, value: Value, wanted: ValueType, node: Expression, length: int | None = None
+    ) -> Value:
         """The value as an argument of type `wanted`; `length`: of a fixed-length list."""
         cost = conversion_cost(value.type, wanted, tuple(i.type for i in value.items))
         if cost is None:
             raise fail(node, f"a {value.type} where a {wanted} is needed")
         kind = value.type.kind
         if kind is K.NONE:
-            code = {K.TENSOR: "Tensor()", K.TENSORS: "TensorList()", K.GENERATOR: "nullptr"}.get(wanted.kind)
+            code = {K.TENSOR: "Tensor()", K.TENSORS: "TensorList()", K.GENERATOR: "nullptr"}.get(
+                wanted.kind
+            )
             return Value(code or "std::nullopt", wanted, ATOM)
         if kind is K.LIST:
             code = self._list(value, wanted, node)
-            return Value(f"IntList({code})" if wanted.optional and wanted.kind is K.INTS else code, wanted, ATOM)
+            return Value(
+                f"IntList({code})" if wanted.optional and wanted.kind is K.INTS else code,
+                wanted,
+                ATOM,
+            )
         if wanted.kind is K.INTS and kind is K.INT:
             repeated = ", ".join([value.code] * (length or 1))
             code = f"Shape{{{repeated}}}"
@@ -73,7 +80,7 @@ class NumberRules:
 
     def _list(self, value: Value, wanted: ValueType, node: Expression) -> str:
         item = item_type(wanted.kind)
-        owning = _OWNING.get(wanted.kind)
+        owning = OWNING.get(wanted.kind)
         if item is None or owning is None:
             raise fail(node, f"a list where a {wanted} is needed")
         return f"{owning}{{{', '.join(self.convert(i, item, node).code for i in value.items)}}}"
@@ -118,7 +125,9 @@ class NumberRules:
                 return then, otherwise
         raise fail(node, f"the branches are a {then.type} and a {otherwise.type}")
 
-    def _unify_with_none(self, then: Value, otherwise: Value, node: Expression) -> tuple[Value, Value]:
+    def _unify_with_none(
+        self, then: Value, otherwise: Value, node: Expression
+    ) -> tuple[Value, Value]:
         kind = otherwise.type.kind if then.type.kind is K.NONE else then.type.kind
         if kind is K.NONE:
             raise fail(node, "both branches are None")
@@ -144,7 +153,7 @@ class NumberRules:
     def owned(self, value: Value, wanted: ValueType, node: Expression) -> Value:
         """A list that owns its items, so that both branches have one type."""
         value = self.convert(value, wanted, node)
-        owning = _OWNING[wanted.kind]
+        owning = OWNING[wanted.kind]
         if value.code.startswith(owning):
             return value
         if wanted.kind is K.TENSORS:
@@ -155,12 +164,16 @@ class NumberRules:
         """A number in exactly this C++ type."""
         if value.type.kind is wanted.kind and value.literal is None:
             return value
-        spelled = {K.BOOL: "bool", K.INT: "int64_t", K.FLOAT: "double", K.SCALAR: "Scalar"}[wanted.kind]
+        spelled = {K.BOOL: "bool", K.INT: "int64_t", K.FLOAT: "double", K.SCALAR: "Scalar"}[
+            wanted.kind
+        ]
         return Value(f"{spelled}({value.code})", wanted, ATOM, value.literal)
 
     def _double(self, value: Value) -> Value:
         if value.literal is not None and not isinstance(value.literal, complex):
-            return Value(literal_value(float(value.literal)).code, FLOAT, ATOM, float(value.literal))
+            return Value(
+                literal_value(float(value.literal)).code, FLOAT, ATOM, float(value.literal)
+            )
         return Value(f"static_cast<double>({value.code})", FLOAT, ATOM)
 
     # --- arithmetic ---
@@ -204,7 +217,9 @@ class NumberRules:
                 name = "floor_div" if operator == "//" else "floor_mod"
                 return Value(f"shape_rules::{name}({left.code}, {right.code})", INT, ATOM)
             case "//":
-                return Value(f"std::floor({at_least(left, PRODUCT)} / {at_least(right, SIGN)})", FLOAT, ATOM)
+                return Value(
+                    f"std::floor({at_least(left, PRODUCT)} / {at_least(right, SIGN)})", FLOAT, ATOM
+                )
             case "**":
                 left, right = self._double(left), self._double(right)
                 return Value(f"std::pow({left.code}, {right.code})", FLOAT, ATOM)
@@ -222,7 +237,9 @@ class NumberRules:
         left, right = self.as_number(left, SCALAR), self.as_number(right, SCALAR)
         if operator in ("+", "-", "*", "/"):
             own = PRODUCT if operator in "*/" else SUM
-            return Value(f"{at_least(left, own)} {operator} {at_least(right, own + 1)}", SCALAR, own)
+            return Value(
+                f"{at_least(left, own)} {operator} {at_least(right, own + 1)}", SCALAR, own
+            )
         if operator == "**":
             return Value(f"scalar_math::pow({left.code}, {right.code})", SCALAR, ATOM)
         raise fail(node, f"'{operator}' does not apply to numbers of unknown kind")
@@ -236,7 +253,8 @@ class NumberRules:
             return Value(f"{'!' if operator == '!=' else ''}equal({a.code}, {b.code})", BOOL, SIGN)
         if kinds == {K.STR}:
             a, b = (
-                v if v.type.optional or not v.code.startswith('"') else self._view(v) for v in (left, right)
+                v if v.type.optional or not v.code.startswith('"') else self._view(v)
+                for v in (left, right)
             )
             return Value(f"{a.code} {operator} {b.code}", BOOL, COMPARE)
         if K.SCALAR in kinds and kinds <= NUMBERS:
@@ -253,7 +271,9 @@ class NumberRules:
 
     def _scalar_compare(self, node: Expression, operator: str, left: Value, right: Value) -> Value:
         if left.type.optional or right.type.optional:
-            raise fail(node, f"a {left.type} is compared with a {right.type}", "compare it with None first")
+            raise fail(
+                node, f"a {left.type} is compared with a {right.type}", "compare it with None first"
+            )
         if operator in ("==", "!="):
             scalar, number = (left, right) if left.type.kind is K.SCALAR else (right, left)
             if number.type.kind is not K.SCALAR:
@@ -263,14 +283,17 @@ class NumberRules:
             self.includes.add("core/scalar_math.h")
             return Value(f"{at_least(left, SUM)} {operator} {at_least(right, SUM)}", BOOL, COMPARE)
         a, b = (
-            f"{at_least(v, ATOM)}.to<double>()" if v.type.kind is K.SCALAR else v.code for v in (left, right)
+            f"{at_least(v, ATOM)}.to<double>()" if v.type.kind is K.SCALAR else v.code
+            for v in (left, right)
         )
         return Value(f"{a} {operator} {b}", BOOL, COMPARE)
 
     def number_call(self, node: Expression, function: Function, values: tuple[Value, ...]) -> Value:
         """A scalar function of numbers."""
         if any(v.type.optional for v in values):
-            raise fail(node, f"'{function.name}' of a value that may be None", "compare it with None first")
+            raise fail(
+                node, f"'{function.name}' of a value that may be None", "compare it with None first"
+            )
         if any(v.type.kind is K.SCALAR for v in values):
             self.includes.add("core/scalar_math.h")
             if function.name in ("conj", "real", "imag"):
@@ -285,16 +308,16 @@ class NumberRules:
             if len(values) != 1:
                 raise fail(node, f"'{function.name}' of a number of unknown kind is not supported")
             lambda_ = f"[](double x) {{ return std::{function.cpp}(x); }}"
-            return Value(f'scalar_math::apply("{function.name}", {values[0].code}, {lambda_})', SCALAR, ATOM)
+            return Value(
+                f'scalar_math::apply("{function.name}", {values[0].code}, {lambda_})', SCALAR, ATOM
+            )
         arguments = ", ".join(self.convert(v, FLOAT, node).code for v in values)
         return Value(f"std::{function.cpp}({arguments})", result, ATOM)
 
 
 # Functions of flambeau::math that <cmath> has under the same name.
 _STANDARD = frozenset(
-    """exp exp2 expm1 log log2 log10 log1p sqrt hypot pow sin cos tan asin acos atan atan2 sinh cosh tanh asinh
-    acosh atanh erf erfc lgamma floor ceil trunc fmod fmax fmin abs copysign nextafter isnan isinf isfinite
-    signbit""".split()
+    ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "hypot", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "floor", "ceil", "trunc", "fmod", "fmax", "fmin", "abs", "copysign", "nextafter", "isnan", "isinf", "isfinite", "signbit"]
 )
 
-__all__ = ["FLOATS", "NumberRules"]
+__all__ = ["OWNING", "NumberRules"]

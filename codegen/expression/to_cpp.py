@@ -83,7 +83,9 @@ class ScalarCode:
     draws: tuple[str, ...] = ()
 
 
-(_TERNARY, _OR, _AND, _BIT_OR, _BIT_XOR, _BIT_AND, _EQUAL, _LESS, _SUM, _PRODUCT, _SIGN, _ATOM) = range(12)
+(_TERNARY, _OR, _AND, _BIT_OR, _BIT_XOR, _BIT_AND, _EQUAL, _LESS, _SUM, _PRODUCT, _SIGN, _ATOM) = (
+    range(12)
+)
 _PRECEDENCE = {
     "+": _SUM,
     "-": _SUM,
@@ -147,7 +149,9 @@ def _error(node: Expression, message: str, hint: str | None = None) -> Declarati
 
 
 class _Emitter:
-    def __init__(self, symbols: Mapping[str, Symbol], namespace: str, functions: FunctionTable) -> None:
+    def __init__(
+        self, symbols: Mapping[str, Symbol], namespace: str, functions: FunctionTable
+    ) -> None:
         self.symbols = dict(symbols)
         self.namespace = namespace
         self.functions = functions
@@ -184,7 +188,8 @@ class _Emitter:
 
     def _draws_numbers(self, node: Expression) -> bool:
         return any(
-            (f := self.functions.get(name)) is not None and f.level == "random" for name in nodes.calls(node)
+            (f := self.functions.get(name)) is not None and f.level == "random"
+            for name in nodes.calls(node)
         )
 
     def bind(self, value: Value) -> Value:
@@ -217,7 +222,9 @@ class _Emitter:
         if target is ScalarType.BOOL:
             return self.truth(value)
         if value.type is ScalarType.STRING:
-            raise DeclarationError.at(Span("<formula>", 1, 1), f"text ({value.code}) used as a number")
+            raise DeclarationError.at(
+                Span("<formula>", 1, 1), f"text ({value.code}) used as a number"
+            )
         if target is ScalarType.INDEX:
             return replace(value, type=target)
         if value.literal is not None:
@@ -241,7 +248,11 @@ class _Emitter:
         result = ScalarType.FLAG if value.type.is_constant else ScalarType.BOOL
         if value.type is ScalarType.STRING:
             return Value(f"!{_at_least(value, _ATOM)}.empty()", result, _SIGN)
-        zero = "0" if value.type not in (ScalarType.ELEMENT, ScalarType.REAL) else f"{value.type.value}(0)"
+        zero = (
+            "0"
+            if value.type not in (ScalarType.ELEMENT, ScalarType.REAL)
+            else f"{value.type.value}(0)"
+        )
         return Value(f"{_at_least(self.narrow(value), _LESS)} != {zero}", result, _EQUAL)
 
     def narrow(self, value: Value) -> Value:
@@ -250,7 +261,9 @@ class _Emitter:
             return Value(f"T({value.code})", value.type, _ATOM)
         return value
 
-    def unify(self, values: Sequence[Value], *, floating: bool = False) -> tuple[list[Value], ScalarType]:
+    def unify(
+        self, values: Sequence[Value], *, floating: bool = False
+    ) -> tuple[list[Value], ScalarType]:
         """The values in their common type. Constants stay in C++ arithmetic among themselves."""
         types = [v.type for v in values]
         if ScalarType.STRING in types:
@@ -261,7 +274,12 @@ class _Emitter:
         rank = max(_RANK[t] for t in types)
         has_complex = any(isinstance(v.literal, complex) for v in values)
         if all(t.is_constant for t in types):
-            target = {0: ScalarType.FLAG, 1: ScalarType.INT, 2: ScalarType.FLOAT, 3: ScalarType.NUMBER}[rank]
+            target = {
+                0: ScalarType.FLAG,
+                1: ScalarType.INT,
+                2: ScalarType.FLOAT,
+                3: ScalarType.NUMBER,
+            }[rank]
             if has_complex:
                 target = ScalarType.NUMBER
             if floating and rank < 2:
@@ -278,7 +296,9 @@ class _Emitter:
 
     def constant_double(self, value: Value) -> Value:
         if value.literal is not None:
-            return Value(_literal(float(value.literal.real), ""), ScalarType.FLOAT, _ATOM, value.literal)
+            return Value(
+                _literal(float(value.literal.real), ""), ScalarType.FLOAT, _ATOM, value.literal
+            )
         return Value(f"static_cast<double>({value.code})", ScalarType.FLOAT, _ATOM)
 
     # --- nodes ---
@@ -334,7 +354,9 @@ class _Emitter:
         if value.literal is not None:
             return _number(-value.literal)
         if value.type in (ScalarType.BOOL, ScalarType.FLAG):
-            value = replace(value, type=ScalarType.INDEX if value.type is ScalarType.BOOL else ScalarType.INT)
+            value = replace(
+                value, type=ScalarType.INDEX if value.type is ScalarType.BOOL else ScalarType.INT
+            )
         return Value(f"-{_at_least(value, _ATOM)}", value.type, _SIGN, wide=True)
 
     def binary(self, node: nodes.Binary) -> Value:
@@ -366,7 +388,11 @@ class _Emitter:
             factor = _at_least(base, _ATOM)
             product = " * ".join([factor] * abs(exponent)) if exponent else "1"
             result = Value(product, base.type, _PRODUCT if abs(exponent) > 1 else _ATOM)
-            return result if exponent >= 0 else Value(f"1.0 / ({product})", _floating(base.type), _PRODUCT)
+            return (
+                result
+                if exponent >= 0
+                else Value(f"1.0 / ({product})", _floating(base.type), _PRODUCT)
+            )
         one = f"{base.type.value}(1)"
         if exponent == 0:
             return Value(one, base.type, _ATOM)
@@ -436,9 +462,7 @@ class _Emitter:
             then, otherwise = (
                 Value(f"static_cast<{spelled}>({v.code})", target, _ATOM) for v in (then, otherwise)
             )
-        code = (
-            f"{_at_least(condition, _OR)} ? {_at_least(then, _OR)} : {_at_least(otherwise, _TERNARY)}"
-        )
+        code = f"{_at_least(condition, _OR)} ? {_at_least(then, _OR)} : {_at_least(otherwise, _TERNARY)}"
         return Value(code, target, _TERNARY, wide=then.wide or otherwise.wide)
 
     def call(self, node: nodes.Call) -> Value:
@@ -497,7 +521,12 @@ def _floating(type_: ScalarType) -> ScalarType:
 
 def _exactly(target: ScalarType, value: Value) -> Value:
     """An argument whose C++ type is exactly that of `target`, so that overloads and templates agree."""
-    if value.type is target and value.literal is None and not value.wide or target is ScalarType.STRING:
+    if (
+        (value.type is target
+        and value.literal is None
+        and not value.wide)
+        or target is ScalarType.STRING
+    ):
         return value
     spelled = target.value.removeprefix("const ")
     return Value(f"static_cast<{spelled}>({value.code})", target, _ATOM, value.literal)
@@ -512,7 +541,9 @@ def _integer_literal(node: Expression) -> int | None:
         inner = _integer_literal(node.operand)
         return None if inner is None else -inner
     if isinstance(node, nodes.Number) and not isinstance(node.value, bool | complex):
-        return int(node.value) if math.isfinite(node.value) and node.value == int(node.value) else None
+        return (
+            int(node.value) if math.isfinite(node.value) and node.value == int(node.value) else None
+        )
     return None
 
 

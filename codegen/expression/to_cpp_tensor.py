@@ -12,11 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.functions import OPERATOR_FUNCTIONS, Function, FunctionTable, load_functions
+from flambeau.codegen.expression.functions import (
+    OPERATOR_FUNCTIONS,
+    Function,
+    FunctionTable,
+    load_functions,
+)
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.operators import Given, OperatorIndex
 from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.tensor_numbers import NumberRules
+from flambeau.codegen.expression.tensor_numbers import OWNING, NumberRules
 from flambeau.codegen.expression.tensor_values import (
     ATOM,
     Scope,
@@ -107,11 +112,18 @@ def emit_condition(
 ) -> TensorCode:
     """C++ of type bool, known before any element is read. A `Tensor|Scalar` equals a number where it is one."""
     emitter = _Emitter(
-        Scope(dict(scope)), operators, dtypes or {}, lambda o: f"ops::{o.identifier}", functions, "t"
+        Scope(dict(scope)),
+        operators,
+        dtypes or {},
+        lambda o: f"ops::{o.identifier}",
+        functions,
+        "t",
     )
     emitter.compares_operands = True
     value = emitter.truth(emitter.emit(expression), expression)
-    return TensorCode((), value.code, BOOL, frozenset(emitter.families), frozenset(emitter.includes))
+    return TensorCode(
+        (), value.code, BOOL, frozenset(emitter.families), frozenset(emitter.includes)
+    )
 
 
 # How metadata is read from a tensor that was not saved apart, and its type.
@@ -178,7 +190,10 @@ class _Emitter(NumberRules):
 
     def split_operands(self, expression: Expression, wanted: ValueType | None) -> Value:
         """The formula, once for each case of the `Tensor|Scalar` arguments that it computes with."""
-        name = next((n for n in sorted(nodes.free_names(expression)) if self._computes_with(expression, n)), None)
+        name = next(
+            (n for n in sorted(nodes.free_names(expression)) if self._computes_with(expression, n)),
+            None,
+        )
         if name is None:
             self.count_shared(expression)
             self._mark_whole(expression)
@@ -233,7 +248,9 @@ class _Emitter(NumberRules):
     def _is_direct(self, node: nodes.Binary | nodes.Compare, name: str) -> bool:
         is_operand = isinstance(node.right, nodes.Name) and node.right.identifier == name
         left = nodes.free_names(node.left)
-        has_tensor = any((s := self.scope.get(n)) is not None and s.type.kind is K.TENSOR for n in left)
+        has_tensor = any(
+            (s := self.scope.get(n)) is not None and s.type.kind is K.TENSOR for n in left
+        )
         return is_operand and has_tensor and name not in left
 
     def _in_block(self, emit: Callable[[], Value]) -> Value:
@@ -307,12 +324,20 @@ class _Emitter(NumberRules):
         """A value that may be stored: list literals and borrowed lists become lists that own their items."""
         if value.type.kind is K.LIST:
             item_kinds = {i.type.kind for i in value.items}
-            wanted = K.TENSORS if item_kinds & TENSOR_LIKE else K.FLOATS if K.FLOAT in item_kinds else K.INTS
+            wanted = (
+                K.TENSORS
+                if item_kinds & TENSOR_LIKE
+                else K.FLOATS
+                if K.FLOAT in item_kinds
+                else K.INTS
+            )
             return self.convert(value, ValueType(wanted), node)
         if value.type.kind is K.INTS and not value.type.optional:
             return Value(f"Shape({value.code})", value.type, ATOM)
         if value.type.kind in NUMBERS and value.literal is not None:
-            spelled = {K.INT: "int64_t", K.FLOAT: "double", K.BOOL: "bool"}.get(value.type.kind, "Scalar")
+            spelled = {K.INT: "int64_t", K.FLOAT: "double", K.BOOL: "bool"}.get(
+                value.type.kind, "Scalar"
+            )
             return Value(f"{spelled}({value.code})", value.type, ATOM, value.literal)
         return value
 
@@ -346,6 +371,8 @@ class _Emitter(NumberRules):
                 return self.conditional(node)
             case nodes.Call():
                 return self.call(node)
+            case nodes.Comprehension():
+                return self.comprehension(node)
         raise fail(node, f"'{node}' cannot be used in a formula")
 
     def name(self, node: nodes.Name) -> Value:
@@ -362,9 +389,13 @@ class _Emitter(NumberRules):
     def sequence(self, node: nodes.Sequence) -> Value:
         items = tuple(self.emit(item) for item in node.items)
         if node.is_tuple:
-            parts = [self.convert(v, TENSOR, n).code for v, n in zip(items, node.items, strict=True)]
+            parts = [
+                self.convert(v, TENSOR, n).code for v, n in zip(items, node.items, strict=True)
+            ]
             types = tuple(TENSOR for _ in items)
-            return Value(f"std::make_tuple({', '.join(parts)})", ValueType(K.RESULTS, results=types), ATOM)
+            return Value(
+                f"std::make_tuple({', '.join(parts)})", ValueType(K.RESULTS, results=types), ATOM
+            )
         return Value("", ValueType(K.LIST), ATOM, items=items)
 
     def attribute(self, node: nodes.Attribute) -> Value:
@@ -384,12 +415,18 @@ class _Emitter(NumberRules):
                     raise fail(node, f"a number has no {node.name}")
             return Value(template.format(at_least(owner, ATOM)), type_, ATOM)
         known = LIST_METADATA if owner.type.kind is K.TENSORS else METADATA
-        raise fail(node, f"a {owner.type} has no attribute '{node.name}'", did_you_mean(node.name, known))
+        raise fail(
+            node, f"a {owner.type} has no attribute '{node.name}'", did_you_mean(node.name, known)
+        )
 
     def index(self, node: nodes.Index) -> Value:
         owner = self.emit(node.value)
         if isinstance(node.index, nodes.Slice):
-            if owner.type.kind is not K.INTS and owner.type.kind is not K.LIST or node.index.step is not None:
+            if (
+                (owner.type.kind is not K.INTS
+                and owner.type.kind is not K.LIST)
+                or node.index.step is not None
+            ):
                 raise fail(node, f"a {owner.type} cannot be sliced here", "use narrow() or slice()")
             bounds = [
                 "std::nullopt" if part is None else self.integer(self.emit(part), part)
@@ -400,13 +437,14 @@ class _Emitter(NumberRules):
         if owner.type.kind is K.RESULTS:
             position = node.index.value if isinstance(node.index, nodes.Number) else None
             if not isinstance(position, int) or not 0 <= position < len(owner.type.results):
-                raise fail(node.index, f"one of {len(owner.type.results)} results is chosen by a number")
+                raise fail(
+                    node.index, f"one of {len(owner.type.results)} results is chosen by a number"
+                )
             return Value(f"std::get<{position}>({owner.code})", owner.type.results[position], ATOM)
         position_code = self.integer(self.emit(node.index), node.index)
         if owner.type.kind is K.INTS:
             return Value(f"shape_rules::at({owner.code}, {position_code})", INT, ATOM)
-        item = INTS if owner.type.kind is K.SHAPES else DTYPE if owner.type.kind is K.DTYPES else None
-        item = item or item_type(owner.type.kind)
+        item = item_type(owner.type.kind)
         if item is None:
             raise fail(node, f"a {owner.type} cannot be indexed here", "use select() or narrow()")
         return Value(f"{at_least(owner, ATOM)}[{position_code}]", item, ATOM)
@@ -488,13 +526,21 @@ class _Emitter(NumberRules):
     def membership(self, node: nodes.Compare) -> Value:
         if isinstance(node.right, nodes.Sequence) and node.right.items:
             equal, word = ("==", "or") if node.operator == "in" else ("!=", "and")
-            pairs = tuple(nodes.Compare(node.left, equal, i, span=node.span) for i in node.right.items)
-            return self.compare(pairs[0]) if len(pairs) == 1 else self.emit(nodes.Boolean(word, pairs))
+            pairs = tuple(
+                nodes.Compare(node.left, equal, i, span=node.span) for i in node.right.items
+            )
+            return (
+                self.compare(pairs[0]) if len(pairs) == 1 else self.emit(nodes.Boolean(word, pairs))
+            )
         raise fail(node.right, f"'{node.operator}' needs a list of values")
 
     def boolean(self, node: nodes.Boolean) -> Value:
         first = self.emit(node.operands[0])
-        if first.type.optional and node.operator == "or" and first.type.kind not in (K.TENSOR, K.BOOL):
+        if (
+            first.type.optional
+            and node.operator == "or"
+            and first.type.kind not in (K.TENSOR, K.BOOL)
+        ):
             return self.value_or(node, first)
         values = [first]
         self._lazy += 1
@@ -548,9 +594,15 @@ class _Emitter(NumberRules):
     def _known_presence(self, condition: Expression) -> tuple[dict[str, Symbol], dict[str, Symbol]]:
         """Optional names that hold a value if the condition holds, and if it does not."""
         match condition:
-            case nodes.Compare(left=nodes.Name(identifier=name), operator="is" | "is not" as operator):
+            case nodes.Compare(
+                left=nodes.Name(identifier=name), operator="is" | "is not" as operator
+            ):
                 symbol = self.scope.get(name)
-                if symbol is None or not symbol.type.optional or symbol.type.kind in (K.GENERATOR, K.TENSORS):
+                if (
+                    symbol is None
+                    or not symbol.type.optional
+                    or symbol.type.kind in (K.GENERATOR, K.TENSORS)
+                ):
                     return {}, {}
                 code = symbol.code if symbol.type.kind is K.TENSOR else f"(*{symbol.code})"
                 held = {name: Symbol(code, symbol.type.required)}
@@ -577,6 +629,38 @@ class _Emitter(NumberRules):
                 return function
         return None
 
+    def comprehension(self, node: nodes.Comprehension) -> Value:
+        """A list made in a loop."""
+        items = self.settle(self.emit(node.iterable), node.iterable)
+        item = item_type(items.type.kind)
+        if item is None or len(node.names) != 1:
+            raise fail(
+                node.iterable,
+                f"a loop takes one item after the other of a list, not of a {items.type}",
+            )
+        name = f"{node.names[0]}_item"
+
+        def emit() -> Value:
+            if node.condition is not None:
+                raise fail(node.condition, "a loop in a formula takes every item")
+            self.count_shared(node.element)
+            element = self.emit(node.element)
+            made = {K.INT: K.INTS, K.FLOAT: K.FLOATS, K.TENSOR: K.TENSORS}.get(element.type.kind)
+            if made is None:
+                raise fail(node.element, f"a list of {element.type} cannot be made here")
+            push = f"items.push_back({element.code});"
+            self.statements.append(push)
+            return Value(OWNING[made], ValueType(made), ATOM)
+
+        outer = (self.statements, self._values, self._shared)
+        self.statements, self._values, self._shared = [], dict(self._values), {}
+        with self.scope.refined({node.names[0]: Symbol(name, item)}):
+            made = emit()
+        body = " ".join(self.statements)
+        self.statements, self._values, self._shared = outer
+        loop = f"for (const auto& {name} : {items.code}) {{ {body} }}"
+        return Value(f"[&] {{ {made.code} items; {loop} return items; }}()", made.type, ATOM)
+
     # --- calls ---
 
     def call(self, node: nodes.Call) -> Value:
@@ -584,12 +668,21 @@ class _Emitter(NumberRules):
         values = tuple(self.emit(a) for a in node.arguments)
         keywords = {key: self.emit(value) for key, value in node.keywords}
         shape = self.functions.shape.get(name)
-        has_tensor = any(v.type.kind in TENSOR_LIKE | {K.TENSORS} for v in (*values, *keywords.values()))
-        takes_tensor = shape is not None and any(p.type in ("value", "tensor") for p in shape.parameters)
+        has_tensor = any(
+            v.type.kind in TENSOR_LIKE | {K.TENSORS} for v in (*values, *keywords.values())
+        )
+        takes_tensor = shape is not None and any(
+            p.type in ("value", "tensor", "list") for p in shape.parameters
+        )
         if shape is not None and (not has_tensor or takes_tensor):
             return self.shape_call(node, shape, values, keywords)
         function = self.functions.get(name)
-        if function is not None and values and all(v.type.kind in NUMBERS for v in values) and not keywords:
+        if (
+            function is not None
+            and values
+            and all(v.type.kind in NUMBERS for v in values)
+            and not keywords
+        ):
             return self.number_call(node, function, values)
         if name in self.operators:
             return self.operator_call(node, name, values, keywords)
@@ -617,7 +710,9 @@ class _Emitter(NumberRules):
             raise fail(node, f"'{name}' does not take ({', '.join(seen)})", f"declared: {declared}")
         self.families.add(match.operator.family)
         arguments: list[str] = []
-        last = max((i for i, (_, place) in enumerate(match.places) if place is not None), default=-1)
+        last = max(
+            (i for i, (_, place) in enumerate(match.places) if place is not None), default=-1
+        )
         for argument, place in match.places[: last + 1]:
             if place is None:
                 value = self.default(argument)
@@ -639,14 +734,20 @@ class _Emitter(NumberRules):
         return self.emit(parse_source(argument.default))
 
     def shape_call(
-        self, node: nodes.Call, function: Function, values: tuple[Value, ...], keywords: Mapping[str, Value]
+        self,
+        node: nodes.Call,
+        function: Function,
+        values: tuple[Value, ...],
+        keywords: Mapping[str, Value],
     ) -> Value:
         """A function of the shape language."""
         if keywords or len(values) != function.arity:
             raise fail(node, f"'{function.name}' takes {function.arity} arguments by position")
         arguments = []
         name = function.cpp if "::" in function.cpp else f"shape_rules::{function.cpp}"
-        for value, parameter, source in zip(values, function.parameters, node.arguments, strict=True):
+        for value, parameter, source in zip(
+            values, function.parameters, node.arguments, strict=True
+        ):
             if parameter.type == "value":
                 return self.kind_of_number(function, value, source)
             if parameter.type == "list":
@@ -686,7 +787,9 @@ class _Emitter(NumberRules):
             return Value(f"{owner}{function.name}()", BOOL, ATOM)
         if kind in NUMBERS:
             return Value(f"Scalar({value.code}).{function.name}()", BOOL, ATOM)
-        raise fail(node, f"'{function.name}' takes a dtype, a number or a tensor, not a {value.type}")
+        raise fail(
+            node, f"'{function.name}' takes a dtype, a number or a tensor, not a {value.type}"
+        )
 
 
 def _given(value: Value) -> Given:

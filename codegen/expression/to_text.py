@@ -38,7 +38,9 @@ def _at_least(expression: Expression, precedence: int) -> str:
 def _arguments(
     arguments: tuple[Expression, ...], keywords: tuple[tuple[str, Expression], ...] = ()
 ) -> str:
-    parts = [to_text(a) for a in arguments] + [f"{name}={to_text(value)}" for name, value in keywords]
+    parts = [to_text(a) for a in arguments] + [
+        f"{name}={to_text(value)}" for name, value in keywords
+    ]
     return ", ".join(parts)
 
 
@@ -72,7 +74,9 @@ def _print(node: Expression) -> tuple[str, int]:
             own = _AND if operator == "and" else _OR
             return f" {operator} ".join(_at_least(o, own + 1) for o in operands), own
         case nodes.Conditional(condition=condition, then=then, otherwise=otherwise):
-            text = f"{_at_least(then, _OR)} if {_at_least(condition, _OR)} else {to_text(otherwise)}"
+            text = (
+                f"{_at_least(then, _OR)} if {_at_least(condition, _OR)} else {to_text(otherwise)}"
+            )
             return text, _CONDITIONAL
         case nodes.Attribute(value=value, name=name):
             return f"{_at_least(value, _ATOM)}.{name}", _ATOM
@@ -85,7 +89,9 @@ def _print(node: Expression) -> tuple[str, int]:
             return ":".join(parts + ([] if step is None else [to_text(step)])), _CONDITIONAL
         case nodes.Sequence(items=items, is_tuple=is_tuple):
             return f"({_tuple(items)})" if is_tuple else f"[{_arguments(items)}]", _ATOM
-        case nodes.Comprehension(element=element, names=names, iterable=iterable, condition=condition):
+        case nodes.Comprehension(
+            element=element, names=names, iterable=iterable, condition=condition
+        ):
             tail = "" if condition is None else f" if {_at_least(condition, _OR)}"
             loop = f"for {', '.join(names)} in {_at_least(iterable, _OR)}"
             return f"[{to_text(element)} {loop}{tail}]", _ATOM

@@ -94,6 +94,8 @@ SHAPE_TYPES = {
     "dtype": DTYPE,
     "number": SCALAR,
     "tensor": TENSOR,
+    "shape[]": ValueType(K.SHAPES),
+    "dtype[]": ValueType(K.DTYPES),
 }
 
 
@@ -136,7 +138,9 @@ _CONVERSIONS: dict[tuple[ValueKind, ValueKind], int] = {
 }
 
 
-def conversion_cost(given: ValueType, wanted: ValueType, items: tuple[ValueType, ...] = ()) -> int | None:
+def conversion_cost(
+    given: ValueType, wanted: ValueType, items: tuple[ValueType, ...] = ()
+) -> int | None:
     """0 for the same type, None where the types do not fit. `items`: the types of a list literal's items."""
     if given.kind is K.NONE:
         return 0 if wanted.optional else None
@@ -150,7 +154,15 @@ def conversion_cost(given: ValueType, wanted: ValueType, items: tuple[ValueType,
     return _CONVERSIONS.get((given.kind, wanted.kind))
 
 
-_ITEMS = {K.INTS: INT, K.FLOATS: FLOAT, K.TENSORS: TENSOR, K.BOOLS: BOOL, K.SCALARS: SCALAR}
+_ITEMS = {
+    K.SHAPES: INTS,
+    K.DTYPES: DTYPE,
+    K.INTS: INT,
+    K.FLOATS: FLOAT,
+    K.TENSORS: TENSOR,
+    K.BOOLS: BOOL,
+    K.SCALARS: SCALAR,
+}
 
 
 def item_type(list_kind: ValueKind) -> ValueType | None:

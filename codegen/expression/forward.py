@@ -1,0 +1,140 @@
+"""Forward-mode formulas, derived from what is declared for reverse mode.
+
+A gradient formula is linear in `grad`: g -> conj(f') g. The tangent is t -> f' t, which is
+conj(formula(conj t)). For real elements both are the same formula. Tangents of several arguments add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flambeau.codegen.expression import nodes
+from flambeau.codegen.expression.nodes import Call, Expression, Name
+from flambeau.codegen.expression.simplify import ZERO, add, drop_conjugates, is_number, simplify
+from flambeau.codegen.model import Kind, Operator
+
+
+def tangent_name(argument: str) -> str:
+    """How forward formulas call the tangent of an argument."""
+    return f"{argument}_t"
+
+
+def pointwise_tangent(
+    gradients: Mapping[str, Expression],
+    *,
+    grad: str = "grad",
+    is_complex: bool = False,
+    real_result: bool = False,
+) -> dict[str, Expression]:
+    """argument -> its part of the result's tangent. `real_result`: the result is real for complex arguments."""
+    terms = {}
+    for argument, formula in gradients.items():
+        tangent: Expression = Name(tangent_name(argument))
+        if not is_complex:
+            term = drop_conjugates(nodes.substitute(formula, {grad: tangent}))
+        elif formula == Name(grad):
+            term = tangent
+        else:
+            # `real(grad)` of a gradient formula says that the result is real; the tangent is complex.
+            inner = _without_real(formula, grad) if real_result else formula
+            term = conjugated(nodes.substitute(inner, {grad: Call("conj", (tangent,))}))
+            if real_result:
+                term = Call("real", (term,))
+        term = simplify(term)
+        if not is_number(term, 0):
+            terms[argument] = term
+    return terms
+
+
+def _without_real(formula: Expression, grad: str) -> Expression:
+    wrapped = Call("real", (Name(grad),))
+    return nodes.replace_subtrees(formula, {wrapped: Name(grad)})
+
+
+def conjugated(node: Expression) -> Expression:
+    """conj(node), pushed inwards through arithmetic and cancelled against other conjugates."""
+    match node:
+        case Call(function="conj", arguments=(inner,)):
+            return inner
+        case Call(function="real" | "imag" | "abs" | "angle"):
+            return node
+        case nodes.Number(value=value):
+            return nodes.Number(value.conjugate()) if isinstance(value, complex) else node
+        case nodes.Unary(operator="-", operand=operand):
+            return nodes.Unary("-", conjugated(operand))
+        case nodes.Binary(left=left, operator="+" | "-" | "*" | "/" as operator, right=right):
+            return nodes.Binary(conjugated(left), operator, conjugated(right))
+        case nodes.Conditional(condition=condition, then=then, otherwise=otherwise):
+            return nodes.Conditional(condition, conjugated(then), conjugated(otherwise))
+    return Call("conj", (node,))
+
+
+# Stands for an argument that must be given but must not count; any library that declares `additive` has it.
+_ZEROS = "zeros_like"
+
+
+def linear_tangent(operator: Operator) -> dict[str, Expression]:
+    """For `linear_in` arguments: the operator applied to the tangent, without the `additive` arguments."""
+    return {
+        name: _applied(operator, {name: Name(tangent_name(name))}, frozenset(operator.additive))
+        for name in operator.linear_in
+    }
+
+
+def additive_tangent(operator: Operator) -> dict[str, Expression]:
+    """For `additive` arguments: the operator applied to the tangent, with one factor of the rest made zero."""
+    factor = operator.linear_in[0]
+    return {
+        name: _applied(
+            operator,
+            {name: Name(tangent_name(name)), factor: Call(_ZEROS, (Name(factor),))},
+            frozenset(operator.additive) - {name},
+        )
+        for name in operator.additive
+    }
+
+
+def _applied(
+    operator: Operator, values: Mapping[str, Expression], absent: frozenset[str]
+) -> Expression:
+    """The operator on its own arguments but for `values`; absent ones are left out, or zero if they cannot be."""
+    positional: list[Expression] = []
+    keywords: list[tuple[str, Expression]] = []
+    skipped = False
+    for argument in operator.signature.arguments:
+        value = values.get(argument.name, Name(argument.name))
+        if argument.name in absent:
+            if argument.default is not None:
+                skipped = True
+                continue
+            value = Call(_ZEROS, (value,))
+        if skipped or argument.keyword_only:
+            keywords.append((argument.name, value))
+        else:
+            positional.append(value)
+    return Call(operator.name, tuple(positional), tuple(keywords), span=operator.span)
+
+
+def tangent_terms(operator: Operator, *, is_complex: bool = False) -> dict[str, Expression] | None:
+    """argument -> its part of the tangent of the only result; None where forward mode is not derivable."""
+    derivative = operator.derivative
+    if operator.kind is Kind.POINTWISE and derivative is not None and not derivative.none:
+        results = operator.signature.results
+        if len(results) != 1:
+            return None
+        real_result = operator.dtypes.results.get(results[0].name) == "real"
+        return pointwise_tangent(
+            derivative.formulas, is_complex=is_complex, real_result=real_result
+        )
+    if operator.linear_in:
+        return {**linear_tangent(operator), **additive_tangent(operator)}
+    return None
+
+
+def total_tangent(terms: Mapping[str, Expression], present: Sequence[str]) -> Expression:
+    """The sum over the arguments that have a tangent."""
+    total: Expression = ZERO
+    for name in present:
+        if name in terms:
+            total = add(total, terms[name])
+    return total
