@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from flambeau.codegen.check.registry import run_checks
+from flambeau.codegen.check.registry import computing_checks, run_checks
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.emit.everything import emit_everything
 from flambeau.codegen.loader import declaration_files, default_folder, load, load_declarations
@@ -97,12 +97,13 @@ def _check(options: argparse.Namespace) -> int:
     diagnostics = Diagnostics()
     loaded = load(declaration_files(_relative(options.declarations), options.files), diagnostics)
     context = Context(loaded.declarations, loaded.incomplete, _native(options))
-    diagnostics.extend(run_checks(context, computing=not options.structure))
+    computing = not options.structure and bool(computing_checks())
+    diagnostics.extend(run_checks(context, computing=computing))
     found = _of_files(diagnostics.sorted(), options.files)
     for diagnostic in found:
         print(diagnostic.render(), end="\n\n")
     seconds = time.perf_counter() - started
-    print(_summary(len(loaded.declarations.operators), len(found), seconds))
+    print(_summary(len(loaded.declarations.operators), len(found), seconds, computing))
     return 1 if found else 0
 
 
@@ -127,6 +128,7 @@ def _of_files(found: Sequence[Diagnostic], files: Sequence[Path]) -> list[Diagno
     return [d for d in found if not wanted or Path(d.span.file).resolve() in wanted]
 
 
-def _summary(operators: int, mistakes: int, seconds: float) -> str:
+def _summary(operators: int, mistakes: int, seconds: float, computing: bool) -> str:
     verdict = "no mistakes" if mistakes == 0 else f"{mistakes} mistake{'s' * (mistakes != 1)}"
-    return f"{operators} operators checked in {seconds:.2f} s: {verdict}"
+    extent = "checked" if computing else "checked (formulas not evaluated)"
+    return f"{operators} operators {extent} in {seconds:.2f} s: {verdict}"

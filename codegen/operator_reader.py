@@ -350,20 +350,21 @@ _Body = tuple[tuple[tuple[str, Expression], ...], Expression | None]
 
 
 def _body(node: Node, signature: Signature) -> _Body:
-    """One formula, or lets and a formula per result, which become one tuple."""
+    """One formula, or lets and the `result`, or lets and a formula per result: one tuple."""
     if not isinstance(node, Mapping):
         return (), _formula(node, "'body'")
-    let = node.get("let")
+    let, whole = node.get("let"), node.get("result")
     lets = _lets(let) if let is not None else ()
     names = [r.name for r in signature.results]
     parts = Mapping(tuple((k, v) for k, v in node.entries if k.value != "let"), node.span)
+    if whole is not None and len(parts.entries) == 1:
+        return lets, _formula(whole, "'result'")
     formulas = _by_name(parts, names, "a result")
     missing = [name for name in names if name not in formulas]
     if missing:
         raise DeclarationError.at(node.span, f"'body' has no formula for '{missing[0]}'")
     ordered = tuple(formulas[name] for name in names)
-    whole = NodeSequence(ordered, is_tuple=True, span=node.span)
-    return lets, ordered[0] if len(ordered) == 1 else whole
+    return lets, NodeSequence(ordered, is_tuple=True, span=node.span)
 
 
 def _lets(node: Node) -> tuple[tuple[str, Expression], ...]:

@@ -1,8 +1,8 @@
 """The signature language: `name.overload(Type a, Type b=default, *, Type c=default) -> Type r`.
 
-types     Tensor · Tensor|Scalar · Tensor(mut) · Scalar · int · float · bool · str · dtype ·
-          device · Generator, each with [] or [N] for a list and a final ? where None is allowed
-results   Tensor r · int64 r · hidden bool r · Tensor[] r · view(argument) r · (several) · None
+types     Tensor, Tensor|Scalar, Tensor(mut), Scalar, int, float, bool, str, dtype, device,
+          Generator, each with [] or [N] for a list and a final ? where None is allowed
+results   Tensor r, int64 r, hidden bool r, Tensor[] r, view(argument) r, (several), None
 
 Written by hand, so that each error points at the character and says what was expected there.
 """
@@ -62,7 +62,7 @@ def _tokenize(text: Text) -> list[_Token]:
         if kind != "space":
             tokens.append(_Token(kind, match[0], offset))
         offset = match.end()
-    tokens.append(_Token("end", "", len(text.value)))
+    tokens.append(_Token("end", "", len(text.value.rstrip())))
     return tokens
 
 
@@ -237,9 +237,11 @@ class _Parser:
         if token.kind == "number":
             return self._number(token)
         if token.text in ("-", "+") and self._token.kind in ("number", "name"):
+            signed = self._token
             value = self._literal()
             if not isinstance(value, int | float) or isinstance(value, bool):
-                raise self._fail("a number after the sign")
+                message = f"expected a number after the sign, found '{signed.text}'"
+                raise DeclarationError.at(self._span(signed), message)
             return -value if token.text == "-" else value
         if token.kind == "string":
             return token.text[1:-1]

@@ -6,7 +6,7 @@ Anchors, tags and several documents in one file are not part of the declaration 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -40,6 +40,7 @@ class Mapping:
 
 Node = Text | Sequence | Mapping
 
+MAXIMUM_DEPTH = 50
 _UNUSUAL_LINE_BREAKS = ("\x85", "\u2028", "\u2029")
 _FRAMES = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -57,8 +58,23 @@ def parse_yaml(file: str, text: str, diagnostics: Diagnostics) -> Node | None:
         # libyaml and PyYAML word their errors differently: the words are always PyYAML's.
         _report_syntax(file, text, diagnostics)
         return None
-    builder = _Builder(file, lines, iter(events), diagnostics)
-    return builder.document()
+    if not _nesting_is_usual(file, events, diagnostics):
+        return None
+    return _Builder(file, lines, iter(events), diagnostics).document()
+
+
+def _nesting_is_usual(file: str, events: list[Any], diagnostics: Diagnostics) -> bool:
+    """The tree is built and read by recursion."""
+    depth = 0
+    for event in events:
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAXIMUM_DEPTH:
+            mark = event.start_mark
+            span = Span(file, mark.line + 1, mark.column + 1)
+            diagnostics.error(span, f"nested deeper than {MAXIMUM_DEPTH} levels")
+            return False
+    return True
 
 
 def _characters_are_usual(file: str, lines: list[str], diagnostics: Diagnostics) -> bool:
@@ -152,7 +168,7 @@ class _Builder:
         items: list[Node] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             items.append(self._node(event))
-        return Sequence(tuple(items), self._span(start))
+        return Sequence(tuple(items), self._whole(start, event))
 
     def _mapping(self, start: Any) -> Mapping:
         entries: dict[str, tuple[Text, Node]] = {}
@@ -167,10 +183,20 @@ class _Builder:
                 self._diagnostics.error(key.span, message)
             else:
                 entries[key.value] = (key, value)
-        span = self._span(start)
+        span = self._whole(start, event)
         if not start.flow_style and entries:
             span = next(iter(entries.values()))[0].span
         return Mapping(tuple(entries.values()), span)
+
+    def _whole(self, start: Any, end: Any) -> Span:
+        """From an opening bracket to the closing one, or to the end of its line."""
+        span = self._span(start)
+        first, last = start.start_mark, end.end_mark
+        if not start.flow_style:
+            return span
+        if first.line == last.line:
+            return replace(span, length=last.column - first.column)
+        return replace(span, length=len(self._lines[first.line].rstrip()) - first.column)
 
     def _scalar(self, event: Any) -> Text:
         line, column = event.start_mark.line + 1, event.start_mark.column + 1

@@ -42,7 +42,9 @@ def _check_statement(statement: doctest.Example, example: Text, report: Report) 
         line = statement.lineno + (error.lineno or 1) - 1
         column = statement.indent + _PROMPT + max((error.offset or 1) - 1, 0)
         start = _offset(example.value, line) + column
-        report.at(example.at(start), f"the example does not parse: {error.msg}")
+        length = (error.end_offset or 0) - (error.offset or 0)
+        place = example.at(start, max(length, 1))
+        report.at(place, f"the example does not parse: {error.msg}")
 
 
 def _offset(text: str, line: int) -> int:

@@ -1,4 +1,4 @@
-"""Formulas mention only what exists: arguments, results, gradients, functions, operators, metadata."""
+"""Formulas mention only what exists: arguments, results, gradients, functions, operators."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from flambeau.codegen.expression.nodes import (
     CONSTANTS,
     Attribute,
     Call,
+    Comprehension,
     Expression,
     Name,
-    walk,
 )
 from flambeau.codegen.expression.parse import parse_expression
 from flambeau.codegen.gradients import gradient_names
@@ -120,17 +120,20 @@ class NameCheck:
             if is_result and isinstance(value, Text) and value.value not in _RESULT_WORDS:
                 yield parse_expression(value), replace(scope, what="a dtype formula")
 
-    def _formula(self, formula: Expression, scope: Scope, report: Report) -> None:
-        for node in walk(formula):
-            span = node.span or report.place()
-            if isinstance(node, Name) and node.identifier not in scope.names | CONSTANTS.keys():
-                known = [*scope.names, *CONSTANTS]
-                message = f"unknown name '{node.identifier}' in {scope.what}"
-                report.at(span, message, did_you_mean(node.identifier, known))
-            elif isinstance(node, Attribute):
-                self._attribute(node, report)
-            elif isinstance(node, Call):
-                self._call(node, scope, report)
+    def _formula(self, node: Expression, scope: Scope, report: Report) -> None:
+        if isinstance(node, Name) and node.identifier not in scope.names | CONSTANTS.keys():
+            known = [*scope.names, *CONSTANTS]
+            message = f"unknown name '{node.identifier}' in {scope.what}"
+            hint = did_you_mean(node.identifier, known)
+            report.at(node.span or report.place(), message, hint)
+        elif isinstance(node, Attribute):
+            self._attribute(node, report)
+        elif isinstance(node, Call):
+            self._call(node, scope, report)
+        inner = scope.with_names(node.names) if isinstance(node, Comprehension) else scope
+        for child in node.children:
+            is_outside = isinstance(node, Comprehension) and child is node.iterable
+            self._formula(child, scope if is_outside else inner, report)
 
     def _attribute(self, node: Attribute, report: Report) -> None:
         span = node.span or report.place()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,15 +17,17 @@ from flambeau.codegen.source import Diagnostic, sorted_diagnostics
 Check = Callable[[Context], list[Diagnostic]]
 
 
-def _mathematics(context: Context) -> list[Diagnostic]:
-    from flambeau.codegen.check.mathematics import check_mathematics
-
-    return check_mathematics(context.declarations)
-
-
 # Structure first: what it finds fault with is kept from the checks that compute.
 STRUCTURAL: tuple[Check, ...] = (check_tables, check_structure)
-COMPUTING: tuple[Check, ...] = (_mathematics,)
+MATHEMATICS = "flambeau.codegen.check.mathematics"
+
+
+def computing_checks() -> tuple[Check, ...]:
+    """The checks that evaluate formulas; they need NumPy and SciPy, so they are imported late."""
+    if importlib.util.find_spec(MATHEMATICS) is None:
+        return ()
+    module = importlib.import_module(MATHEMATICS)
+    return (lambda context: list(module.check_mathematics(context.declarations)),)
 
 
 def run_checks(context: Context, computing: bool = True) -> list[Diagnostic]:
@@ -31,7 +35,7 @@ def run_checks(context: Context, computing: bool = True) -> list[Diagnostic]:
     found = [diagnostic for check in STRUCTURAL for diagnostic in check(context)]
     if computing:
         sound = replace(context, declarations=_sound(context.declarations, found))
-        found += [diagnostic for check in COMPUTING for diagnostic in check(sound)]
+        found += [diagnostic for check in computing_checks() for diagnostic in check(sound)]
     return sorted_diagnostics(found)
 
 

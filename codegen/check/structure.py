@@ -59,8 +59,8 @@ def _check_derivative(report: Report) -> None:
         argument = operator.argument(name)
         given = derivative is not None and name in derivative.formulas.keys() | derivative.excluded
         if not given:
-            hint = f"add `{name}: \"formula\"`, or `{name}: none`, to 'derivative'"
-            report.at(argument.span, f"the tensor '{name}' has no derivative", hint)
+            advice = f"add `{name}: \"formula\"`, or `{name}: none`, to 'derivative'"
+            report.at(argument.span, f"the tensor '{name}' has no derivative", advice)
 
 
 def _check_gradient_names(report: Report) -> None:
@@ -98,11 +98,10 @@ def _check_linearity(report: Report) -> None:
         for index, name in enumerate(names):
             if name not in tensors:
                 hint = did_you_mean(name, tensors)
-                message = f"'{name}' is not a tensor argument"
-                report.error(message, key, str(index), hint=hint)
+                report.error(f"'{name}' is not a tensor argument", key, str(index), hint=hint)
     for index, name in enumerate(operator.additive):
         if name in operator.linear_in:
-            report.error(f"'{name}' is linear_in already", "additive", str(index))
+            report.error(f"'{name}' is in linear_in already", "additive", str(index))
     results = [r.name for r in operator.signature.results]
     for name in operator.forward:
         if name not in results:
@@ -117,8 +116,8 @@ def _check_doc(report: Report, documented: Iterable[str]) -> None:
             report.error("has no 'doc'")
         for argument in operator.signature.arguments:
             if not argument.doc and argument.type.base is not Base.GENERATOR:
-                hint = "describe it in 'doc: args', or in declarations/common.yaml"
-                report.at(argument.span, f"the argument '{argument.name}' is undocumented", hint)
+                advice = "describe it in 'doc: args', or in declarations/common.yaml"
+                report.at(argument.span, f"the argument '{argument.name}' is undocumented", advice)
     _check_known(report, [a.name for a in operator.signature.arguments], "an argument", "args")
     visible = [r.name for r in operator.signature.results if not r.hidden]
     _check_known(report, visible, "a result", "returns")
