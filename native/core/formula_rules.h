@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/iterator.h"
 #include "core/shape_rules.h"
 #include "core/tensor.h"
 
@@ -13,6 +14,11 @@ namespace flambeau {
 
 /// The tensor, or the number as a 0-d tensor that is weak in promotion.
 inline Tensor as_tensor(const Scalar& value) { return wrap_number(value); }
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+Tensor as_tensor(Number value) {
+  return wrap_number(Scalar(value));
+}
 inline Tensor as_tensor(const Operand& operand) {
   return operand.is_tensor() ? operand.tensor() : wrap_number(operand.scalar());
 }
@@ -29,6 +35,8 @@ inline std::vector<DType> dtypes_of(TensorList tensors) {
 }
 
 namespace shape_rules {
+
+inline bool broadcastable(IntList a, IntList b) { return flambeau::broadcastable(a, b); }
 
 /// What sums and products of bool and integers are collected in.
 inline DType sum_dtype(DType dtype) {
@@ -198,6 +206,50 @@ inline Shape range(int64_t count) {
   Shape result;
   for (int64_t i = 0; i < count; ++i) result.push_back(i);
   return result;
+}
+
+/// The shape of tensors of one shape joined along a new dim.
+inline Shape stacked_shape(const std::vector<Shape>& shapes, int64_t dim) {
+  check(!shapes.empty(), ErrorKind::runtime, "stack: expected at least one tensor");
+  for (const Shape& shape : shapes) {
+    check(shape == shapes[0], ErrorKind::runtime, "stack: expected tensors of one shape, got ",
+          shapes[0], " and ", shape);
+  }
+  return inserted(shapes[0], dim, static_cast<int64_t>(shapes.size()), "stack");
+}
+
+/// The sizes along `dim` of tensors that are joined.
+inline Shape joined_sizes(const std::vector<Shape>& shapes, int64_t dim) {
+  Shape sizes;
+  for (const Shape& shape : shapes) {
+    const bool skipped = shape.size() == 1 && shape[0] == 0;
+    sizes.push_back(skipped ? 0 : at(shape, dim, "cat"));
+  }
+  return sizes;
+}
+
+/// Sizes multiplied by repeats; more repeats than sizes add dims in front.
+inline Shape repeated_shape(IntList shape, IntList repeats) {
+  check(repeats.size() >= shape.size(), ErrorKind::runtime,
+        "repeat: expected a repeat for each dim of shape ", ShapeText{shape}, ", got ",
+        ShapeText{repeats});
+  Shape result(repeats);
+  const size_t lead = repeats.size() - shape.size();
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    check(repeats[i] >= 0, ErrorKind::runtime, "repeat: repeats must not be negative, got ",
+          ShapeText{repeats});
+    if (i >= lead) result[i] *= shape[i - lead];
+  }
+  return result;
+}
+
+/// The dtype that a number's kind stands for.
+inline DType number_dtype(const Scalar& value) { return value.dtype(); }
+
+/// int64 where all three are integers, else the default float.
+inline DType range_dtype(const Scalar& start, const Scalar& end, const Scalar& step) {
+  const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
+  return integral ? DType::int64 : default_dtype();
 }
 
 }  // namespace shape_rules
