@@ -61,6 +61,8 @@ const char* element_text(Kind kind) {
       return "Sequence[bool]";
     case Kind::tensors:
       return "Sequence[Tensor]";
+    case Kind::object:
+      return "object";
   }
   return "?";
 }

@@ -93,7 +93,7 @@
 ///   Generator?    generator  to_generator         Generator*
 ///   int[], int[N] integers   IntListArgument(slot, N or 0, IntList default), one int fills all N
 ///   int[]?        integers   OptionalIntListArgument(slot, N or 0)
-///   float[]       floats     FloatListArgument(slot);             bool[]   booleans  BoolListArgument
+///   float[]       floats     FloatListArgument(slot, N);          bool[]   booleans  BoolListArgument
 ///   Tensor[]      tensors    TensorListArgument(slot);            Tensor?[] the same with kNoneElements
 ///
 /// Results: results.h. An `?` type takes the flag kNone; a declared default other than None of an
@@ -135,7 +135,8 @@ enum class Kind : uint8_t {
   integers,
   floats,
   booleans,
-  tensors
+  tensors,
+  object  ///< anything
 };
 
 enum ParameterFlags : uint8_t {
@@ -370,7 +371,7 @@ class OptionalIntListArgument {
 
 class FloatListArgument {
  public:
-  explicit FloatListArgument(PyObject* slot);
+  explicit FloatListArgument(PyObject* slot, int length = 1);
   operator std::span<const double>() const { return values_; }  // NOLINT
 
  private:

@@ -169,6 +169,8 @@ bool accepts(const Parameter& parameter, PyObject* value) {
         return all_elements(value, [](PyObject* item) { return item == Py_None || is_tensor(item); });
       }
       return all_elements(value, is_tensor);
+    case Kind::object:
+      return true;
   }
   return false;
 }
@@ -235,10 +237,10 @@ IntListArgument::IntListArgument(PyObject* slot, int length, IntList otherwise) 
   }
 }
 
-FloatListArgument::FloatListArgument(PyObject* slot) {
+FloatListArgument::FloatListArgument(PyObject* slot, int length) {
   if (!given(slot)) return;
   if (!PySequence_Check(slot)) {
-    values_.push_back(to_double(slot));
+    values_.assign(static_cast<size_t>(length), to_double(slot));
     return;
   }
   for (PyObject* element : Elements(slot)) values_.push_back(to_double(element));

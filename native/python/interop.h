@@ -20,7 +20,9 @@ enum class Sharing { share, copy };
 /// caller in errors; Error(type) for element types that have no dtype here.
 Tensor from_buffer(PyObject* object, Sharing sharing, const char* op);
 
-extern PyMethodDef interop_methods[];    ///< of the type: numpy, __array__, __dlpack__, ...
-extern PyMethodDef interop_functions[];  ///< of the module: from_numpy, frombuffer, from_dlpack
+extern PyMethodDef numpy_methods[];     ///< of the type: numpy, __array__
+extern PyMethodDef buffer_functions[];  ///< of the module: from_numpy, frombuffer
+extern PyMethodDef dlpack_methods[];    ///< of the type: __dlpack__, __dlpack_device__
+extern PyMethodDef dlpack_functions[];  ///< of the module: from_dlpack, to_dlpack
 
 }  // namespace flambeau::python

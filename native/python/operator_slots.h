@@ -3,10 +3,12 @@
 #include <type_traits>
 
 #include "python/arguments.h"
+#include "python/interop.h"
+#include "python/numpy_types.h"
 #include "python/results.h"
 
 /// Bodies of the number protocol's slots. Foreign operands are answered with NotImplemented, so that
-/// their own reflected method gets its turn.
+/// their own reflected method gets its turn; NumPy arrays count as tensors.
 namespace flambeau::python {
 
 namespace detail {
@@ -38,12 +40,16 @@ FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward,
         if (is_tensor(b) || is_number(b)) {
           return detail::call_binary(forward, self, to_operand(b));
         }
-      } else if (is_tensor(b)) {
+      } else if (FLAMBEAU_LIKELY(is_tensor(b))) {
         const Tensor& other = unwrap(b);
         return to_python(
             released(work_of(self, other), [&]() -> Tensor { return forward(self, other); }));
       }
+      if (is_numpy_array(b)) return to_python(forward(self, from_buffer(b, Sharing::share, "operator")));
       Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (is_numpy_array(a)) {
+      return to_python(forward(from_buffer(a, Sharing::share, "operator"), unwrap(b)));
     }
     if constexpr (detail::takes_operand<Reflected>) {
       if (is_tensor(b) && is_number(a)) {

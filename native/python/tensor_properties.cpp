@@ -1,5 +1,5 @@
 #include "autograd/node.h"
-#include "ops/shape.h"
+#include "ops/view.h"
 #include "python/arguments.h"
 #include "python/autograd_bindings.h"
 #include "python/dtype_object.h"
@@ -44,7 +44,6 @@ PyObject* version(const Tensor& self) { return PyLong_FromUnsignedLong(self.vers
 
 PyObject* transposed(const Tensor& self) {
   const int64_t rank = self.dim();
-  if (rank <= 1) return to_python(alias(self, true));
   if (rank == 2) return to_python(ops::transpose(self, 0, 1));
   Shape dims(static_cast<size_t>(rank), 0);
   for (int64_t i = 0; i < rank; ++i) dims[static_cast<size_t>(i)] = rank - 1 - i;

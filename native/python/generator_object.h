@@ -1,0 +1,12 @@
+#pragma once
+
+#include <Python.h>
+
+namespace flambeau::python {
+
+bool is_generator(PyObject* value);
+/// flambeau.Generator, default_generator, manual_seed(), seed(), initial_seed(), get_rng_state(),
+/// set_rng_state().
+void add_generator(PyObject* module);
+
+}  // namespace flambeau::python

@@ -1,0 +1,177 @@
+#include <pybind11/pybind11.h>
+
+#include "core/dispatch.h"
+#include "core/parallel.h"
+#include "core/promotion.h"
+#include "python/arguments.h"
+#include "python/autograd_bindings.h"
+#include "python/construct.h"
+#include "python/device_object.h"
+#include "python/dtype_object.h"
+#include "python/errors.h"
+#include "python/generated.h"
+#include "python/generator_object.h"
+#include "python/interop.h"
+#include "python/layout_object.h"
+#include "python/results.h"
+#include "python/size_object.h"
+#include "python/storage_object.h"
+#include "python/tensor_object.h"
+
+namespace py = pybind11;
+
+namespace flambeau::python {
+
+namespace {
+
+py::object steal(PyObject* object) {
+  return py::reinterpret_steal<py::object>(checked(object).release());
+}
+
+Backend backend_of(const py::object& device) {
+  return device.is_none() ? Backend::cpu : to_device(device.ptr()).backend;
+}
+
+py::dict memory_stats(const py::object& device) {
+  const AllocatorStatistics now = allocator(backend_of(device)).statistics();
+  py::dict result;
+  result["allocated_bytes"] = now.allocated_bytes;
+  result["peak_allocated_bytes"] = now.peak_allocated_bytes;
+  result["reserved_bytes"] = now.reserved_bytes;
+  result["peak_reserved_bytes"] = now.peak_reserved_bytes;
+  result["allocations"] = now.allocations;
+  result["system_allocations"] = now.system_allocations;
+  return result;
+}
+
+void add_memory_functions(py::module_& module) {
+  module.def("memory_stats", &memory_stats, py::arg("device") = py::none(),
+             "What a device's allocator has handed out and holds, in bytes and counts.");
+  module.def(
+      "empty_cache", [](const py::object& device) { allocator(backend_of(device)).release_cached(); },
+      py::arg("device") = py::none(), "Gives cached memory back to the system.");
+  module.def(
+      "reset_peak_memory_stats",
+      [](const py::object& device) { allocator(backend_of(device)).reset_peak(); },
+      py::arg("device") = py::none(), "Starts the peaks of memory_stats() over.");
+  module.def(
+      "set_cpu_cache_limit", [](size_t bytes) { set_cpu_cache_limit(bytes); }, py::arg("bytes"),
+      "How many freed bytes the CPU allocator may keep for reuse.");
+}
+
+void add_settings(py::module_& module) {
+  module.def("get_num_threads", [] { return num_threads(); },
+             "How many threads one operation may use.");
+  module.def(
+      "set_num_threads",
+      [](int count) {
+        check(count > 0, ErrorKind::runtime, "set_num_threads(): needs a positive count, got ",
+              count);
+        set_num_threads(count);
+      },
+      py::arg("count"), "Sets how many threads one operation may use.");
+  module.def("get_default_dtype", [] { return steal(to_python(default_dtype())); },
+             "The dtype of floats for which none is given.");
+  module.def(
+      "set_default_dtype",
+      [](const py::object& dtype) {
+        check(is_dtype(dtype.ptr()), ErrorKind::type,
+              "set_default_dtype(): expected a flambeau.dtype, got ", describe_type(dtype.ptr()));
+        set_default_dtype(to_dtype(dtype.ptr()));
+      },
+      py::arg("dtype"), "Sets the dtype of floats for which none is given; a floating type.");
+  module.def("_cpu_capability", [] {
+    constexpr const char* names[] = {"baseline", "avx2", "avx512"};
+    return names[static_cast<int>(instruction_set())];
+  }, "The instruction set that CPU loops use.");
+}
+
+Operand promoted_operand(const py::object& value) {
+  check(is_tensor(value.ptr()) || is_number(value.ptr()), ErrorKind::type,
+        "result_type(): expected tensors or numbers, got ", describe_type(value.ptr()));
+  return to_operand(value.ptr());
+}
+
+void add_dtype_functions(py::module_& module) {
+  module.def(
+      "promote_types",
+      [](const py::object& a, const py::object& b) {
+        return steal(to_python(promote(to_dtype(a.ptr()), to_dtype(b.ptr()))));
+      },
+      py::arg("type1"), py::arg("type2"), "The smallest dtype that holds both.");
+  module.def(
+      "can_cast",
+      [](const py::object& from, const py::object& to) {
+        return can_cast(to_dtype(from.ptr()), to_dtype(to.ptr()));
+      },
+      py::arg("from_"), py::arg("to"), "Whether promotion allows the conversion.");
+  module.def(
+      "result_type",
+      [](const py::object& a, const py::object& b) {
+        const Operand operands[] = {promoted_operand(a), promoted_operand(b)};
+        return steal(to_python(result_dtype(operands)));
+      },
+      py::arg("tensor1"), py::arg("tensor2"), "The dtype of arithmetic on the two.");
+}
+
+/// flambeau.return_types.NAME
+py::object return_type(const std::string& name) {
+  NamedResult* result = NamedResult::find(name.c_str());
+  if (!result) throw py::attribute_error("flambeau.return_types has no '" + name + "'");
+  return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(result->type()));
+}
+
+/// Functions go into submodules by namespace: _C.nn.functional.
+void add_generated_functions(py::module_& module) {
+  for (const FunctionNamespace* space = generated_namespaces; space->name; ++space) {
+    py::module_ target = module;
+    std::string path = space->name, part;
+    for (size_t begin = 0; begin < path.size();) {
+      const size_t end = std::min(path.find('.', begin), path.size());
+      target = target.def_submodule(path.substr(begin, end - begin).c_str());
+      begin = end + 1;
+    }
+    checked(PyModule_AddFunctions(target.ptr(), space->functions));
+  }
+}
+
+}  // namespace
+
+}  // namespace flambeau::python
+
+PYBIND11_MODULE(_C, module) {
+  using namespace flambeau::python;
+  module.doc() = "The compiled part of flambeau; import flambeau instead.";
+  try {
+    // Before anything else throws: exceptions of pybind11's functions take the same way.
+    py::register_exception_translator([](std::exception_ptr error) {
+      try {
+        if (error) std::rethrow_exception(error);
+      } catch (const PythonError&) {
+        raise_current_exception();
+      } catch (const flambeau::Error&) {
+        raise_current_exception();
+      }
+    });
+    add_exceptions(module.ptr());
+    add_dtypes(module.ptr());
+    add_device_type(module.ptr());
+    add_layouts(module.ptr());
+    add_size_type(module.ptr());
+    add_storage_type(module.ptr());
+    add_tensor_type(module.ptr());
+    add_generator(module.ptr());
+    for (PyMethodDef* functions : {construction_functions, buffer_functions, dlpack_functions}) {
+      checked(PyModule_AddFunctions(module.ptr(), functions));
+    }
+    add_memory_functions(module);
+    add_settings(module);
+    add_dtype_functions(module);
+    module.def("_return_type", &return_type);
+    add_generated_functions(module);
+    bind_autograd(module.ptr());
+  } catch (const PythonError& error) {
+    error.restore();
+    throw py::error_already_set();
+  }
+}
