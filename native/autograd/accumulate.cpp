@@ -28,7 +28,7 @@ Gradients AccumulateGrad::apply(Gradients&& gradients) {
 
 /// What the first gradient becomes: memory of its own, in the leaf's layout.
 Tensor AccumulateGrad::settle(Tensor gradient) const {
-  if (grad_enabled()) {
+  if (is_tracking()) {
     return owns_buffer(gradient) ? gradient : operations().clone(gradient);
   }
   if (owns_buffer(gradient) && !strides_) {
@@ -46,7 +46,7 @@ void AccumulateGrad::accumulate(Tensor gradient) {
   const std::lock_guard guard(lock_);
   if (!grad_.defined()) {
     grad_ = settle(std::move(gradient));
-  } else if (grad_enabled() || requires_grad(grad_) ||
+  } else if (is_tracking() || requires_grad(grad_) ||
              (!grad_.is_contiguous() && has_internal_overlap(grad_))) {
     previous = operations().add(grad_, gradient);
     std::swap(previous, grad_);

@@ -74,7 +74,7 @@ FLAMBEAU_INLINE void fit(Tensor& gradient, const Edge& edge, const char* (*produ
 void add_gradient(Tensor& sum, Tensor&& gradient) {
   if (!sum.defined()) {
     sum = std::move(gradient);
-  } else if (grad_enabled()) {
+  } else if (is_tracking()) {
     sum = operations().add(sum, gradient);
   } else if (owns_buffer(sum)) {
     operations().add_in_place(sum, gradient);
