@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from flambeau.codegen.check.calls import Overloads, misfit
 from flambeau.codegen.check.report import Context, Report
+from flambeau.codegen.dtype_rules import RESULT_WORDS
+from flambeau.codegen.expression.forward import tangent_name
 from flambeau.codegen.expression.functions import FunctionTable, load_functions
 from flambeau.codegen.expression.nodes import (
     CONSTANTS,
@@ -106,7 +108,7 @@ class NameCheck:
             if derivative is not None and name not in derivative.auto:
                 what = f"{scope.what} of a derivative"
                 yield formula, replace(scope.with_names(names), what=what)
-        tangents = {f"{a.name}_tangent" for a in operator.tensor_arguments}
+        tangents = {tangent_name(a.name) for a in operator.tensor_arguments}
         for formula in operator.forward.values():
             yield formula, tensor.with_names(tangents)
 
@@ -117,7 +119,7 @@ class NameCheck:
         results = {r.name for r in operator.signature.results}
         for key, value in rules.entries if isinstance(rules, Mapping) else ():
             is_result = key.value.removeprefix("result ").strip() in results
-            if is_result and isinstance(value, Text) and value.value not in _RESULT_WORDS:
+            if is_result and isinstance(value, Text) and value.value not in RESULT_WORDS:
                 yield parse_expression(value), replace(scope, what="a dtype formula")
 
     def _formula(self, node: Expression, scope: Scope, report: Report) -> None:
@@ -172,9 +174,6 @@ class NameCheck:
             return f"'{name}' cannot be called in {scope.what}", hint
         kinds = "function or operator" if scope.operators else "function"
         return f"unknown {kinds} '{name}' in {scope.what}", hint
-
-
-_RESULT_WORDS = ("common", "real", "complex")
 
 
 def _with_lets(operator: Operator, scope: Scope) -> Iterator[tuple[Expression, Scope]]:
