@@ -103,7 +103,7 @@ void describe_output(Node& node, const Tensor& result, uint32_t index) {
   output.is_set = true;
 }
 
-void set_history(const Tensor& result, const Ref<Node>& node, uint32_t index) {
+void set_history(const Tensor& result, Ref<Node>&& node, uint32_t index) {
   if (node->output_count <= index) node->output_count = index + 1;
   if (!result.defined() || !is_differentiable(result.dtype())) {
     if (node->outputs.size() <= index) node->outputs.resize(index + 1);
@@ -111,10 +111,10 @@ void set_history(const Tensor& result, const Ref<Node>& node, uint32_t index) {
   }
   describe_output(*node, result, index);
   State& own = state(result);
-  own.grad_fn = node;
+  own.grad_fn = std::move(node);
   own.output_index = index;
   own.requires_grad = false;
-  if (FLAMBEAU_UNLIKELY(anomaly_enabled())) record_forward_location(*node);
+  if (FLAMBEAU_UNLIKELY(anomaly_enabled())) record_forward_location(*own.grad_fn);
 }
 
 void set_history(TensorList results, const Ref<Node>& node, uint32_t base) {

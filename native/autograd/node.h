@@ -134,8 +134,17 @@ inline bool requires_grad(const Operand& operand) {
 FLAMBEAU_API bool requires_grad(TensorList tensors);
 
 /// Makes `result` output `index` of `node`. Only floating and complex tensors get a history; for
-/// others, and for undefined ones, the output stays without.
-FLAMBEAU_API void set_history(const Tensor& result, const Ref<Node>& node, uint32_t index = 0);
+/// others, and for undefined ones, the output stays without. Moving the node in, at its last use,
+/// saves two atomic operations.
+FLAMBEAU_API void set_history(const Tensor& result, Ref<Node>&& node, uint32_t index = 0);
+template <class Recorded>
+void set_history(const Tensor& result, const Ref<Recorded>& node, uint32_t index = 0) {
+  set_history(result, Ref<Node>(node.get()), index);
+}
+template <class Recorded>
+void set_history(const Tensor& result, Ref<Recorded>&& node, uint32_t index = 0) {
+  set_history(result, Ref<Node>::adopt(node.detach()), index);
+}
 /// Outputs base, base + 1, ... of a list result.
 FLAMBEAU_API void set_history(TensorList results, const Ref<Node>& node, uint32_t base = 0);
 /// The same for an in-place result: for a view, the base's history is rebased. Edge 0 of `node`
