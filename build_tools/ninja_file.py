@@ -39,6 +39,7 @@ def collect_sources(root: Path, generated: Path) -> Sources:
         *_cpp_files(native / "core"),
         *_cpp_files(native / "autograd"),
         *_cpp_files(native / "cpu"),
+        *_cpp_files(native / "ops"),
         *_cpp_files(generated / "ops"),
         *_cpp_files(generated / "cpu"),
     ]

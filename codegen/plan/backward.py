@@ -119,10 +119,10 @@ def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPla
         for i, a in enumerate(inputs)
     )
     return BackwardPlan(
-        node=f"{class_name(operator)}Backward",
+        node=f"{class_name(operator.identifier)}Backward",
         inputs=inputs,
         gradients=gradients,
-        saved=_saved_fields(operator, gradients),
+        saved=_saved_fields(operator, gradients, frozenset(gradient_name(operator, r) for r in results)),
         kernels=_fused_kernels(operator, gradients, declarations),
         results=results,
         gradient_names=tuple(gradient_name(operator, r) for r in results),
@@ -144,7 +144,9 @@ def _scale(operator: Operator, formula: Expression, gradient: str) -> str | None
     return factor.identifier if isinstance(factor, nodes.Name) and factor.identifier in numbers else None
 
 
-def _saved_fields(operator: Operator, gradients: tuple[GradientPlan, ...]) -> tuple[SavedField, ...]:
+def _saved_fields(
+    operator: Operator, gradients: tuple[GradientPlan, ...], incoming: frozenset[str]
+) -> tuple[SavedField, ...]:
     arguments = {a.name: a for a in operator.signature.arguments}
     results = {r.name: r for r in operator.signature.results}
     readers: dict[str, list[int]] = {}
@@ -154,6 +156,8 @@ def _saved_fields(operator: Operator, gradients: tuple[GradientPlan, ...]) -> tu
     fields = []
     for read, needed_by in readers.items():
         base, _, attribute = read.partition(".")
+        if base in incoming:  # also where an argument has that name: the gradient hides it
+            continue
         if attribute and (base in arguments or base in results):
             fields.append(_metadata_field(base, attribute, arguments.get(base), tuple(needed_by)))
         elif base in arguments:

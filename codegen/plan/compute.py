@@ -15,7 +15,7 @@ from flambeau.codegen.model import (
     Operator,
     ShapeRule,
 )
-from flambeau.codegen.plan.cpp_types import cpp_literal, cpp_name, cpp_type
+from flambeau.codegen.plan.cpp_types import class_name, cpp_literal, cpp_name, cpp_type
 from flambeau.codegen.plan.kernels import COMMON, REAL, PointwiseKernel, forward_kernel, result_dtype_kind
 from flambeau.codegen.plan.translate import (
     METADATA_TYPES,
@@ -207,7 +207,7 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
     lines += constraint_checks(operator, translator, result_names, reads_result=True)
     if kernel.random:
         lines.append(
-            f"const RandomStream stream = generator_or_default({_generator(operator)}, iter.device())"
+            f"const RandomStream stream = generator_or_default({_generator(operator)})"
             ".reserve(counters_for(iter.numel()));"
         )
     lines.append("if (iter.numel() != 0 && iter.backend() != Backend::meta) {")
@@ -273,8 +273,7 @@ def _reduction(operator: Operator, declarations: Declarations, translator: Trans
 
 
 def reduction_struct(operator: Operator) -> str:
-    words = operator.identifier.strip("_").split("_")
-    return "".join(w[:1].upper() + w[1:] for w in words if w) + "Parameters"
+    return f"{class_name(operator.identifier)}Parameters"
 
 
 def _reduction_parameters(operator: Operator) -> tuple[Argument, ...]:

@@ -140,10 +140,11 @@ def cpp_name(name: str) -> str:
     return f"{name}_" if name in _KEYWORDS else name
 
 
-def class_name(operator: Operator) -> str:
-    """`MaxDim` for `max.dim`, `Add` for `add`, `Adam_` keeps nothing of its underscores."""
-    words = operator.identifier.strip("_").split("_")
-    return "".join(word[:1].upper() + word[1:] for word in words if word)
+def class_name(identifier: str) -> str:
+    """`MaxDim` for `max_dim`, `BernoulliInplace` for `bernoulli_`."""
+    words = identifier.strip("_").split("_")
+    name = "".join(word[:1].upper() + word[1:] for word in words if word)
+    return f"{name}Inplace" if identifier.endswith("_") else name
 
 
 def declared_in(operator: Operator) -> str:

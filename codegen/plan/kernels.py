@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.model import Argument, Base, Declarations, Operator
+from flambeau.codegen.plan.cpp_types import class_name
 
 # How an operand's elements relate to the common dtype T of the kernel.
 COMMON = "T"
@@ -45,8 +46,7 @@ class PointwiseKernel:
 
     @property
     def parameter_struct(self) -> str:
-        words = self.name.strip("_").split("_")
-        return "".join(w[:1].upper() + w[1:] for w in words if w) + "Parameters"
+        return f"{class_name(self.name)}Parameters"
 
     @property
     def promoted_mask(self) -> int:

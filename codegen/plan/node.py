@@ -108,13 +108,13 @@ def _finish(operator: Operator, plan: BackwardPlan) -> list[str]:
 
 
 def _apply(operator: Operator, plan: BackwardPlan, translator: Translator) -> list[str]:
-    lines = ["Gradients result(edges.size());"]
+    lines = ["Gradients computed(edges.size());"]
     if len(plan.results) == 1:
         name = plan.gradient_names[0]
         if any(r.is_list for r in operator.signature.results):
             lines.append(f"[[maybe_unused]] const TensorList {name}(gradients.data(), gradients.size());")
         else:
-            lines.append("if (!gradients[0].defined()) return result;")
+            lines.append("if (!gradients[0].defined()) return computed;")
             lines.append(f"[[maybe_unused]] const Tensor {name} = gradients[0];")
     else:
         for index, name in enumerate(plan.gradient_names):
@@ -125,10 +125,10 @@ def _apply(operator: Operator, plan: BackwardPlan, translator: Translator) -> li
     if plan.kernels:
         lines.append("if (!grad_enabled()) {")
         lines += [f"  {line}" for line in _fused(operator, plan)]
-        lines.append("  return result;")
+        lines.append("  return computed;")
         lines.append("}")
     lines += _tensor_gradients(operator, plan, translator)
-    lines.append("return result;")
+    lines.append("return computed;")
     return lines
 
 
@@ -199,7 +199,7 @@ def _tensor_gradients(
                 "  std::vector<Tensor> values;",
                 *(f"  {line}" for line in translator.assignments(gradient.formula, names, "values", True)),
                 f"  for (size_t i = 0; i < {count}; ++i) {{",
-                f"    if (wants({offset} + i)) result[{offset} + i] = std::move(values[i]);",
+                f"    if (wants({offset} + i)) computed[{offset} + i] = std::move(values[i]);",
                 "  }",
                 "}",
             ]
@@ -211,7 +211,7 @@ def _tensor_gradients(
         lines.append(f"if (wants({index})) {{")
         lines += [
             f"  {line}"
-            for line in translator.assignments(gradient.formula, names, f"result[{index}]", False)
+            for line in translator.assignments(gradient.formula, names, f"computed[{index}]", False)
         ]
         lines.append("}")
     return lines
@@ -220,7 +220,7 @@ def _tensor_gradients(
 def _fused(operator: Operator, plan: BackwardPlan) -> list[str]:
     """Pass-through gradients, then one kernel for what is left, or one each."""
     lines = [
-        f"if (wants({g.index})) result[{g.index}] = {plan.gradient_names[0]};"
+        f"if (wants({g.index})) computed[{g.index}] = {plan.gradient_names[0]};"
         for g in plan.gradients
         if g.passes_through
     ]
@@ -229,7 +229,7 @@ def _fused(operator: Operator, plan: BackwardPlan) -> list[str]:
         wanted = " && ".join(f"wants({index})" for index in fused.gradients)
         lines.append(f"if ({wanted}) {{")
         lines += [f"  {line}" for line in _run(operator, plan, fused)]
-        lines.append("  return result;")
+        lines.append("  return computed;")
         lines.append("}")
     for fused in plan.kernels:
         if fused in together:
@@ -238,7 +238,7 @@ def _fused(operator: Operator, plan: BackwardPlan) -> list[str]:
         scale = plan.gradients[index].scaled_by
         if scale is not None:
             lines.append(f"if (wants({index}) && {scale}_.equals(1)) {{")
-            lines.append(f"  result[{index}] = {plan.gradient_names[0]};")
+            lines.append(f"  computed[{index}] = {plan.gradient_names[0]};")
             lines.append(f"}} else if (wants({index})) {{")
         else:
             lines.append(f"if (wants({index})) {{")
@@ -258,7 +258,7 @@ def _run(operator: Operator, plan: BackwardPlan, fused: FusedKernel) -> list[str
     lines.append("if (iter.numel() != 0 && iter.backend() != Backend::meta) {")
     lines.append(f"  {kernel.name}_table[iter.backend()](iter, {parameter_values(kernel, names)});")
     lines.append("}")
-    lines += [f"result[{g}] = iter.output({i});" for i, g in enumerate(fused.gradients)]
+    lines += [f"computed[{g}] = iter.output({i});" for i, g in enumerate(fused.gradients)]
     return lines
 
 

@@ -85,6 +85,8 @@ def operator_text(
         tables += [table_for(k.kernel) for k in backward.kernels]
     inputs = [cpp_name(a.name) for a in backward.inputs] if backward else []
     writer = _Functions(operator, compute, backward, bool(forward))
+    if writer.has_inplace:
+        translator.require(COPY)
     parameters = plain_parameters(operator)
     return OperatorText(
         full_name=operator.full_name,
@@ -252,11 +254,11 @@ class _Functions:
         result = operator.signature.results[0]
         name = cpp_name(result.name)
         lines = self._bind(self.call())
-        if result.is_list:
-            lines.append(f"for (const Tensor& view : {name}) set_view(view, {base});")
-        else:
-            lines.append(f"set_view({name}, {base});")
         if self.backward:
+            if result.is_list:
+                lines.append(f"for (const Tensor& view : {name}) set_view(view, {base});")
+            else:
+                lines.append(f"set_view({name}, {base});")
             lines.append(f"if (has_autograd({base})) {{")
             lines.append(f"  const auto node = record_{operator.identifier}({self.arguments}, false);")
             lines.append("  if (node) {")

@@ -59,6 +59,10 @@ class Translator:
         self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}
         self._index = index
 
+    def require(self, name: str) -> None:
+        """Makes the operator `name` callable by generated code that spells it itself."""
+        self.families |= {o.family for o in self._index.overloads(name)}
+
     def code(
         self, expression: Expression, names: Names, wanted: ValueType | None = None, prefix: str = "t"
     ) -> TensorCode:
@@ -83,10 +87,7 @@ class Translator:
 
     def printed(self, expression: Expression, names: Names) -> str:
         """A value inside a message."""
-        code = self.code(expression, names)
-        if code.type.kind is ValueKind.INTS:
-            return f"ShapeText{{{code.code}}}"
-        return f"printable({code.code})"
+        return f"printable({self.code(expression, names).code})"
 
     def dtype(self, rule: str, names: Names) -> str:
         """A dtype rule that is an expression."""

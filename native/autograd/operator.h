@@ -71,11 +71,13 @@ template <class T>
 const T& printable(const T& value) {
   return value;
 }
+inline ShapeText printable(IntList value) { return {value}; }
+inline ShapeText printable(const Shape& value) { return {value}; }
+inline const char* printable(bool value) { return value ? "True" : "False"; }
 template <class T>
 std::string printable(const std::optional<T>& value) {
   return value ? concatenate(printable(*value)) : "None";
 }
-inline const char* printable(bool value) { return value ? "True" : "False"; }
 
 /// Writes a computed result into the tensor that the caller gave with out=: resizes it when it is
 /// empty, checks shape, dtype and device otherwise. Error(runtime) naming `op` when gradients would

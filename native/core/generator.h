@@ -40,4 +40,9 @@ class FLAMBEAU_API Generator {
 /// The generator of operators that are given none. Seeded from entropy at start.
 FLAMBEAU_API Generator& default_generator();
 
+/// An argument declared `Generator?`.
+inline Generator& generator_or_default(Generator* generator) {
+  return generator ? *generator : default_generator();
+}
+
 }  // namespace flambeau
