@@ -1,0 +1,43 @@
+"""Handles of registered hooks."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+_identifiers = itertools.count()
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away; also a context manager."""
+
+    def __init__(self, hooks: OrderedDict[int, Callable[..., Any]]) -> None:
+        self.id = next(_identifiers)
+        self._hooks = ref(hooks) if isinstance(hooks, HookTable) else (lambda: hooks)
+
+    def remove(self) -> None:
+        """Removes the hook; a second call does nothing."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class HookTable(OrderedDict[int, Callable[..., Any]]):
+    """Hooks in the order of their registration. Can be referred to weakly."""
+
+    def add(self, hook: Callable[..., Any], *, prepend: bool = False) -> RemovableHandle:
+        """Registers a hook."""
+        handle = RemovableHandle(self)
+        self[handle.id] = hook
+        if prepend:
+            self.move_to_end(handle.id, last=False)
+        return handle

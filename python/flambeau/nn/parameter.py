@@ -1,0 +1,49 @@
+"""Tensors that a module owns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that is a weight: assigning it to a module registers it.
+
+    Args:
+        data: values of the parameter; the parameter shares their memory. None: an empty tensor.
+        requires_grad: whether gradients are computed for it.
+    """
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        values = flambeau.empty([0]) if data is None else data
+        return Tensor._make_subclass(cls, values.detach(), requires_grad)  # type: ignore[attr-defined,no-any-return]
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
+        return memo[id(self)]  # type: ignore[no-any-return]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return Parameter, (self.detach(), self.requires_grad)
+
+
+class Buffer(Tensor):
+    """A tensor that is state but no weight: assigning it to a module registers it as a buffer.
+
+    Args:
+        data: values of the buffer.
+        persistent: whether it is part of the module's state_dict.
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
+        values = flambeau.empty([0]) if data is None else data
+        buffer = Tensor._make_subclass(cls, values.detach(), values.requires_grad)  # type: ignore[attr-defined]
+        buffer.persistent = persistent
+        return buffer  # type: ignore[no-any-return]
