@@ -16,7 +16,7 @@ inline void load_dense(float* to, const float16* from, int64_t count) {
   int64_t i = 0;
 #if defined(__AVX512F__)
   for (; i + 16 <= count; i += 16)
-    _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256(
+    _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(
                                  reinterpret_cast<const __m256i*>(from + i))));
 #elif defined(__F16C__)
   for (; i + 8 <= count; i += 8)
@@ -31,7 +31,7 @@ inline void store_dense(float16* to, const float* from, int64_t count) {
 #if defined(__AVX512F__)
   for (; i + 16 <= count; i += 16)
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
-                        _mm512_cvtps_ph(_mm512_loadu_ps(from + i),
+                        _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from + i),
                                         _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #elif defined(__F16C__)
   for (; i + 8 <= count; i += 8)
@@ -155,17 +155,75 @@ struct Position {
   }
 };
 
-/// Calls body(byte_offset, stride, done, length) for the innermost runs of `count` elements from
-/// `position`.
-template <class Body>
-FLAMBEAU_INLINE void for_each_run(Position position, const int64_t* strides, int64_t count,
-                                  const Body& body) {
-  const int64_t stride = position.rank > 0 ? strides[0] : 0;
-  for (int64_t done = 0; done < count;) {
-    const int64_t length = std::min(count - done, position.row_left());
-    body(position.offset(strides), stride, done, length);
-    done += length;
-    position.advance(length);
+/// Elements in row-major order of `position`'s dims, moved one by one: for rows too short to be worth
+/// a call each. Whole rows of the second dim are walked without recomputing the position.
+template <class T, class Move>
+FLAMBEAU_INLINE void walk_rows(char* base, Position position, const int64_t* strides, int64_t count,
+                               T* dense, const Move& move) {
+  const int64_t width = position.extent[0], step = strides[0];
+  while (count > 0) {
+    char* row = base + position.offset(strides);
+    int64_t rows = 1, length = std::min(count, position.row_left()), row_step = 0;
+    if (length == width && position.rank > 1) {
+      rows = std::min(count / width, position.extent[1] - position.index[1]);
+      row_step = strides[1];
+    }
+    for (int64_t r = 0; r < rows; ++r, row += row_step) {
+      char* element = row;
+      for (int64_t c = 0; c < length; ++c, element += step)
+        move(*reinterpret_cast<T*>(element), *dense++);
+    }
+    count -= rows * length;
+    position.advance(rows * length);
+  }
+}
+
+template <class T>
+[[gnu::noinline]] void gather_rows(char* to, const char* base, const Position& position, const int64_t* strides,
+                 int64_t count) {
+  walk_rows(const_cast<char*>(base), position, strides, count, reinterpret_cast<T*>(to),
+            [](const T& element, T& dense) { dense = element; });
+}
+template <class T>
+[[gnu::noinline]] void scatter_rows(char* base, const Position& position, const int64_t* strides, const char* from,
+                  int64_t count) {
+  walk_rows(base, position, strides, count, reinterpret_cast<T*>(const_cast<char*>(from)),
+            [](T& element, const T& dense) { element = dense; });
+}
+
+/// Elements of a conversion's scratch buffer; the most that gather() and scatter() take at once.
+inline constexpr int64_t kMostConverted = 1024;
+
+/// to[0, count), dense in the compute type, from `count` elements that begin at `position`.
+inline void gather(char* to, const char* base, const Position& position, const int64_t* strides,
+                   int64_t count, const OperandKind& kind) {
+  if (kind.conversion != Conversion::none) {
+    alignas(64) char halves[2 * kMostConverted] = {};
+    gather_rows<uint16_t>(halves, base, position, strides, count);
+    return load_run(to, halves, 2, count, kind);
+  }
+  switch (kind.bytes) {
+    case 1: return gather_rows<uint8_t>(to, base, position, strides, count);
+    case 2: return gather_rows<uint16_t>(to, base, position, strides, count);
+    case 4: return gather_rows<uint32_t>(to, base, position, strides, count);
+    case 8: return gather_rows<uint64_t>(to, base, position, strides, count);
+    default: return gather_rows<Bytes16>(to, base, position, strides, count);
+  }
+}
+
+inline void scatter(char* base, const Position& position, const int64_t* strides, const char* from,
+                    int64_t count, const OperandKind& kind) {
+  if (kind.conversion != Conversion::none) {
+    alignas(64) char halves[2 * kMostConverted] = {};
+    store_run(halves, 2, from, count, kind);
+    return scatter_rows<uint16_t>(base, position, strides, halves, count);
+  }
+  switch (kind.bytes) {
+    case 1: return scatter_rows<uint8_t>(base, position, strides, from, count);
+    case 2: return scatter_rows<uint16_t>(base, position, strides, from, count);
+    case 4: return scatter_rows<uint32_t>(base, position, strides, from, count);
+    case 8: return scatter_rows<uint64_t>(base, position, strides, from, count);
+    default: return scatter_rows<Bytes16>(base, position, strides, from, count);
   }
 }
 

@@ -141,6 +141,7 @@ struct MapPlan {
   const OperandKind* operands;
   const DrawKind* draws;
   int operand_count, draw_count;
+  bool indexed;  ///< the order of elements matters
 };
 
 void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
@@ -235,7 +236,7 @@ FLAMBEAU_INLINE void map(const Iterator& iter, Outs<O...>, Draws<D...>, Ins<I...
   using L = Loop<indexed, Formula, Outs<typename Traits<O>::Value...>, Draws<typename D::Value...>,
                  Ins<Compute<I>...>>;
   const MapPlan plan{&L::run, K::operands, K::draws, static_cast<int>(sizeof...(O) + sizeof...(I)),
-                     static_cast<int>(sizeof...(D))};
+                     static_cast<int>(sizeof...(D)), indexed};
   run_map(iter, plan, &formula, cost, stream);
 }
 

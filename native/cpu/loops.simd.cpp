@@ -99,11 +99,7 @@ class Walk {
             repeats[i] = count;
           }
         } else if (kind.read) {
-          for_each_run(position, strides_[i], count,
-                       [&](int64_t offset, int64_t stride, int64_t done, int64_t length) {
-                         load_run(buffers[i] + done * kind.compute_bytes, base_[i] + offset, stride,
-                                  length, kind);
-                       });
+          gather(buffers[i], base_[i], position, strides_[i], count, kind);
           repeated[i] = nullptr;
         }
       }
@@ -139,11 +135,12 @@ class Walk {
     const OperandKind& kind = plan_.operands[operand];
     if (access_[operand] == Access::dense)
       return store_run(base_[operand] + begin * kind.bytes, kind.bytes, buffer, count, kind);
-    for_each_run(position, strides_[operand], count,
-                 [&](int64_t offset, int64_t stride, int64_t done, int64_t length) {
-                   store_run(base_[operand] + offset, stride, buffer + done * kind.compute_bytes,
-                             length, kind);
-                 });
+    if (count <= position.row_left()) {
+      const int64_t stride = start_.rank > 0 ? strides_[operand][0] : 0;
+      return store_run(base_[operand] + position.offset(strides_[operand]), stride, buffer, count,
+                       kind);
+    }
+    scatter(base_[operand], position, strides_[operand], buffer, count, kind);
   }
 
   const MapPlan& plan_;

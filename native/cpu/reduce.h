@@ -79,7 +79,7 @@ struct FoldImpl;
 template <class Fold, class... Out, class In>
 struct FoldImpl<Fold, Outs<Out...>, In> {
   using A = typename Fold::Accumulator;
-  static_assert(std::is_trivially_copyable_v<A>);
+  static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64);
 #if defined(__AVX2__)
   static constexpr size_t kLaneBytes = 256;
 #else

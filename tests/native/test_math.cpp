@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "check.h"
+#include "cases.h"
 #include "core/half.h"
 #include "cpu/math.h"
 

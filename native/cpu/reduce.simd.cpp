@@ -1,0 +1,355 @@
+#include "cpu/reduce.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "cpu/elements.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace detail {
+namespace {
+
+/// Reduced elements of a task when one output is shared out over threads, and the most that one call
+/// of FoldLoops::rows takes: its two levels of accumulators are then about 64 steps each.
+constexpr int64_t kSplit = int64_t{1} << 18;
+/// With at least this many outputs, threads share outputs only.
+constexpr int64_t kManyOutputs = 64;
+constexpr int64_t kGathered = kMostConverted;
+constexpr int64_t kLongRow = 256;
+/// Bytes of one level of column accumulators, and the rows that enter a level before it is emptied
+/// into the next.
+constexpr int64_t kLevelBytes = 8192;
+constexpr int64_t kLevelRows = 64;
+/// Rows of at most this many elements are folded next to each other, like columns.
+constexpr int64_t kShortRow = 24;
+constexpr int64_t kFinished = 256;
+constexpr int64_t kAccumulatorBytes = 64;
+
+/// One accumulator.
+struct Slot {
+  alignas(16) char bytes[kAccumulatorBytes];
+};
+
+/// Meets partial results in pairs of equal weight, so that rounding errors grow with the logarithm
+/// of their number.
+class PairwiseStack {
+ public:
+  PairwiseStack(const FoldLoops& loops, const void* fold) : loops_(loops), fold_(fold) {}
+  void push(const Slot& partial) {
+    slots_[depth_++] = partial;
+    ++count_;
+    for (int64_t pairs = count_; pairs % 2 == 0; pairs /= 2) merge_top();
+  }
+  void result(void* accumulator) {
+    if (depth_ == 0) return loops_.init(fold_, accumulator, 1);
+    while (depth_ > 1) merge_top();
+    memcpy(accumulator, slots_[0].bytes, static_cast<size_t>(loops_.accumulator_bytes));
+  }
+
+ private:
+  void merge_top() {
+    --depth_;
+    loops_.combine(fold_, slots_[depth_ - 1].bytes, slots_[depth_].bytes, 1);
+  }
+  const FoldLoops& loops_;
+  const void* fold_;
+  Slot slots_[64];
+  int depth_ = 0;
+  int64_t count_ = 0;
+};
+
+class Walk {
+ public:
+  Walk(const Reduction& reduction, const FoldLoops& loops, const void* fold, int64_t cost)
+      : loops_(loops),
+        fold_(fold),
+        input_(reduction.input_data()),
+        count_(reduction.count()),
+        outputs_(reduction.output_numel()),
+        cost_(cost) {
+    kept_.rank = reduction.kept_rank();
+    for (int d = 0; d < kept_.rank; ++d) {
+      kept_.extent[d] = reduction.kept_extent(d);
+      kept_strides_[d] = reduction.input_kept_stride(d);
+      for (int i = 0; i < loops.output_count; ++i)
+        output_strides_[i][d] = reduction.output_stride(i, d);
+    }
+    reduced_.rank = reduction.reduced_rank();
+    for (int d = 0; d < reduced_.rank; ++d) {
+      reduced_.extent[d] = reduction.reduced_extent(d);
+      reduced_strides_[d] = reduction.reduced_stride(d);
+    }
+    for (int i = 0; i < loops.output_count; ++i) results_[i] = reduction.output_data(i);
+  }
+
+  void run() const {
+    const int64_t bytes = loops_.input.bytes;
+    const bool plain = loops_.input.conversion == Conversion::none;
+    const bool short_rows = reduced_.rank == 1 && count_ <= kShortRow && plain &&
+                            kept_.rank > 0 && kept_.extent[0] >= 16 &&
+                            kept_strides_[0] % bytes == 0 && reduced_strides_[0] % bytes == 0;
+    const bool columns = kept_.rank > 0 && reduced_.rank > 0 && kept_.extent[0] > 1 &&
+                         kept_strides_[0] == bytes && std::abs(reduced_strides_[0]) > bytes &&
+                         reduced_strides_[0] % bytes == 0;
+    if (count_ > 0 && (short_rows || columns)) {
+      run_columns();
+    } else {
+      run_rows();
+    }
+  }
+
+ private:
+  // --- one output at a time ---
+
+  /// Reduced elements [begin, end) of the output element whose input begins at `data`.
+  void fold_range(const char* data, int64_t begin, int64_t end, void* accumulator) const {
+    if (begin == end) return loops_.init(fold_, accumulator, 1);
+    const bool dense_rows = loops_.input.conversion == Conversion::none && reduced_.rank > 0 &&
+                            reduced_strides_[0] == loops_.input.bytes;
+    if (dense_rows && reduced_.rank == 1 && end - begin <= kSplit) {
+      loops_.init(fold_, accumulator, 1);
+      return loops_.rows(fold_, accumulator, data + begin * loops_.input.bytes, end - begin);
+    }
+    PairwiseStack partials(loops_, fold_);
+    alignas(64) char buffer[kGathered * 16];
+    Position position = reduced_;
+    position.seek(begin);
+    while (begin < end) {
+      const int64_t row = position.row_left();
+      int64_t piece;
+      Slot partial;
+      loops_.init(fold_, partial.bytes, 1);
+      if (dense_rows && row >= kLongRow) {
+        piece = std::min({row, end - begin, kSplit});
+        loops_.rows(fold_, partial.bytes, data + position.offset(reduced_strides_), piece);
+      } else {
+        piece = std::min(kGathered, end - begin);
+        if (piece <= row) {
+          load_run(buffer, data + position.offset(reduced_strides_),
+                   reduced_.rank > 0 ? reduced_strides_[0] : 0, piece, loops_.input);
+        } else {
+          gather(buffer, data, position, reduced_strides_, piece, loops_.input);
+        }
+        loops_.rows(fold_, partial.bytes, buffer, piece);
+      }
+      partials.push(partial);
+      begin += piece;
+      position.advance(piece);
+    }
+    partials.result(accumulator);
+  }
+
+  void run_rows() const {
+    const int64_t pieces = (count_ + kSplit - 1) / kSplit;
+    if (pieces > 1 && outputs_ < kManyOutputs) return run_split_rows(pieces);
+    const int64_t work = std::max<int64_t>(1, count_ * cost_);
+    const auto body = [&](int64_t begin, int64_t end) {
+      const int64_t bytes = loops_.accumulator_bytes;
+      alignas(64) char accumulators[kFinished * kAccumulatorBytes];
+      Position position = kept_;
+      position.seek(begin);
+      while (begin < end) {
+        const int64_t batch = std::min(kFinished, end - begin);
+        const Position first = position;
+        for (int64_t i = 0; i < batch; ++i) {
+          fold_range(input_ + position.offset(kept_strides_), 0, count_, accumulators + i * bytes);
+          position.advance(1);
+        }
+        store(first, accumulators, batch);
+        begin += batch;
+      }
+    };
+    if (work * outputs_ <= kGrain) return body(0, outputs_);
+    parallel_for(0, outputs_, std::max<int64_t>(1, kGrain / work), body);
+  }
+
+  /// Few outputs of many elements: threads share the reduced range, in pieces that do not depend on
+  /// the number of threads.
+  void run_split_rows(int64_t pieces) const {
+    const auto partials = std::make_unique<Slot[]>(static_cast<size_t>(outputs_ * pieces));
+    parallel_for(0, outputs_ * pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t piece = task % pieces;
+        Position position = kept_;
+        position.seek(task / pieces);
+        fold_range(input_ + position.offset(kept_strides_), piece * kSplit,
+                   std::min(count_, (piece + 1) * kSplit), partials[task].bytes);
+      }
+    });
+    for (int64_t o = 0; o < outputs_; ++o) {
+      Slot* slots = &partials[o * pieces];
+      for (int64_t step = 1; step < pieces; step *= 2)
+        for (int64_t i = 0; i + step < pieces; i += 2 * step)
+          loops_.combine(fold_, slots[i].bytes, slots[i + step].bytes, 1);
+      Position position = kept_;
+      position.seek(o);
+      store(position, slots[0].bytes, 1);
+    }
+  }
+
+  // --- a run of outputs at a time ---
+
+  /// Three levels of accumulators for up to `width` columns.
+  struct Levels {
+    alignas(64) char level[3][kLevelBytes];
+    int64_t rows = 0, blocks = 0;  // that entered level 0 and level 1
+  };
+
+  /// Rows [begin, end) of `columns` neighbouring outputs; the result is in levels.level[2].
+  void fold_columns(const char* data, int64_t begin, int64_t end, int64_t columns,
+                    Levels& levels) const {
+    for (char* level : {levels.level[0], levels.level[1], levels.level[2]})
+      loops_.init(fold_, level, columns);
+    levels.rows = levels.blocks = 0;
+    const bool plain = loops_.input.conversion == Conversion::none;
+    const int64_t bytes = loops_.input.bytes, width = loops_.input.compute_bytes;
+    alignas(64) char buffer[16384];
+    const int64_t most = plain ? kLevelRows : static_cast<int64_t>(sizeof buffer) / (columns * width);
+    Position position = reduced_;
+    position.seek(begin);
+    while (begin < end) {
+      const int64_t rows =
+          std::min({position.row_left(), end - begin, kLevelRows - levels.rows, most});
+      const char* first = data + position.offset(reduced_strides_);
+      if (plain) {
+        loops_.columns(fold_, levels.level[0], first, rows, reduced_strides_[0] / bytes, columns,
+                       kept_strides_[0] / bytes);
+      } else {
+        for (int64_t r = 0; r < rows; ++r)
+          load_run(buffer + r * columns * width, first + r * reduced_strides_[0], kept_strides_[0],
+                   columns, loops_.input);
+        loops_.columns(fold_, levels.level[0], buffer, rows, columns, columns, 1);
+      }
+      if ((levels.rows += rows) == kLevelRows) empty(levels, columns);
+      begin += rows;
+      position.advance(rows);
+    }
+    loops_.combine(fold_, levels.level[1], levels.level[0], columns);
+    loops_.combine(fold_, levels.level[2], levels.level[1], columns);
+  }
+
+  void empty(Levels& levels, int64_t columns) const {
+    loops_.combine(fold_, levels.level[1], levels.level[0], columns);
+    loops_.init(fold_, levels.level[0], columns);
+    levels.rows = 0;
+    if (++levels.blocks == kLevelRows) {
+      loops_.combine(fold_, levels.level[2], levels.level[1], columns);
+      loops_.init(fold_, levels.level[1], columns);
+      levels.blocks = 0;
+    }
+  }
+
+  void run_columns() const {
+    const int64_t inner = kept_.extent[0], outer = outputs_ / inner;
+    int64_t width = kLevelBytes / loops_.accumulator_bytes;
+    if (loops_.input.conversion != Conversion::none) width = std::min<int64_t>(width, 512);
+    // The width of a block has no influence on results, so it may follow the number of threads.
+    const int64_t shares = std::max<int64_t>(1, num_threads() / outer);
+    width = std::min({width, inner, std::max<int64_t>(64, (inner / shares + 15) / 16 * 16)});
+    const int64_t blocks = (inner + width - 1) / width;
+    const int64_t rows_per_piece =
+        (kSplit / std::min(inner, kSplit) + kLevelRows - 1) / kLevelRows * kLevelRows;
+    // Few columns: the rows are shared out as well, in pieces that depend on the geometry only.
+    const int64_t pieces =
+        outputs_ < kManyOutputs * 4 ? (count_ + rows_per_piece - 1) / rows_per_piece : 1;
+    if (pieces > 1) return run_split_columns(pieces, rows_per_piece, blocks, width);
+    const int64_t work = std::max<int64_t>(1, count_ * cost_ * width);
+    const auto body = [&](int64_t begin, int64_t end) {
+      Levels levels;
+      for (int64_t task = begin; task < end; ++task) {
+        const Position position = block_position(task, blocks, width);
+        const int64_t columns = std::min(width, inner - position.index[0]);
+        fold_columns(input_ + position.offset(kept_strides_), 0, count_, columns, levels);
+        store(position, levels.level[2], columns);
+      }
+    };
+    if (work * outer * blocks <= kGrain) return body(0, outer * blocks);
+    parallel_for(0, outer * blocks, std::max<int64_t>(1, kGrain / work), body);
+  }
+
+  void run_split_columns(int64_t pieces, int64_t rows_per_piece, int64_t blocks,
+                         int64_t width) const {
+    const int64_t inner = kept_.extent[0], tasks = outputs_ / inner * blocks;
+    const int64_t stride = width * loops_.accumulator_bytes;
+    const std::unique_ptr<char[]> partials(new char[static_cast<size_t>(tasks * pieces * stride)]);
+    parallel_for(0, tasks * pieces, 1, [&](int64_t begin, int64_t end) {
+      Levels levels;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t piece = i % pieces;
+        const Position position = block_position(i / pieces, blocks, width);
+        const int64_t columns = std::min(width, inner - position.index[0]);
+        fold_columns(input_ + position.offset(kept_strides_), piece * rows_per_piece,
+                     std::min(count_, (piece + 1) * rows_per_piece), columns, levels);
+        memcpy(&partials[i * stride], levels.level[2],
+               static_cast<size_t>(columns * loops_.accumulator_bytes));
+      }
+    });
+    for (int64_t task = 0; task < tasks; ++task) {
+      const Position position = block_position(task, blocks, width);
+      const int64_t columns = std::min(width, inner - position.index[0]);
+      char* slots = &partials[task * pieces * stride];
+      for (int64_t step = 1; step < pieces; step *= 2)
+        for (int64_t i = 0; i + step < pieces; i += 2 * step)
+          loops_.combine(fold_, slots + i * stride, slots + (i + step) * stride, columns);
+      store(position, slots, columns);
+    }
+  }
+
+  Position block_position(int64_t task, int64_t blocks, int64_t width) const {
+    Position position = kept_;
+    position.seek(task / blocks * kept_.extent[0]);
+    position.index[0] = task % blocks * width;
+    return position;
+  }
+
+  // --- results ---
+
+  void store(Position position, const char* accumulators, int64_t count) const {
+    alignas(64) char buffers[Reduction::kMaxOutputs][kFinished * 16];
+    char* const results[Reduction::kMaxOutputs] = {buffers[0], buffers[1], buffers[2], buffers[3]};
+    while (count > 0) {
+      const int64_t batch = std::min(count, kFinished);
+      loops_.finish(fold_, results, accumulators, batch, count_);
+      for (int i = 0; i < loops_.output_count; ++i) {
+        if (position.rank == 0) {
+          store_run(results_[i], 0, buffers[i], 1, loops_.outputs[i]);
+        } else {
+          scatter(results_[i], position, output_strides_[i], buffers[i], batch, loops_.outputs[i]);
+        }
+      }
+      accumulators += batch * loops_.accumulator_bytes;
+      position.advance(batch);
+      count -= batch;
+    }
+  }
+
+  const FoldLoops& loops_;
+  const void* fold_;
+  const char* input_;
+  int64_t count_, outputs_, cost_;
+  Position kept_, reduced_;
+  int64_t kept_strides_[Position::kMaxRank], reduced_strides_[Position::kMaxRank];
+  int64_t output_strides_[Reduction::kMaxOutputs][Position::kMaxRank];
+  char* results_[Reduction::kMaxOutputs];
+};
+
+}  // namespace
+
+void run_reduce(const Reduction& reduction, const FoldLoops& loops, const void* fold,
+                int64_t cost) {
+  if (reduction.output_numel() == 0) return;
+  check(reduction.output_count() == loops.output_count, ErrorKind::runtime, reduction.op(),
+        ": the kernel was compiled for ", loops.output_count, " results, got ",
+        reduction.output_count());
+  Walk(reduction, loops, fold, cost).run();
+}
+
+}  // namespace detail
+
+void unsupported(const Reduction& reduction) {
+  fail(ErrorKind::runtime, reduction.op(), ": no CPU kernel for dtype ",
+       name(reduction.input_dtype()));
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
