@@ -27,7 +27,7 @@ Gradients AccumulateGrad::apply(Gradients&& gradients) {
 }
 
 /// What the first gradient becomes: memory of its own, in the leaf's layout.
-Tensor AccumulateGrad::settle(Tensor gradient) const {
+Tensor AccumulateGrad::settle(const Tensor& gradient) const {
   if (is_tracking()) {
     return owns_buffer(gradient) ? gradient : operations().clone(gradient);
   }
@@ -42,10 +42,11 @@ Tensor AccumulateGrad::settle(Tensor gradient) const {
 }
 
 void AccumulateGrad::accumulate(Tensor gradient) {
-  Tensor previous;  // dropped after the lock: that may run Python
+  // Like `gradient`, dropped after the lock: that may take the lock of Python.
+  Tensor previous;
   const std::lock_guard guard(lock_);
   if (!grad_.defined()) {
-    grad_ = settle(std::move(gradient));
+    grad_ = settle(gradient);
   } else if (is_tracking() || requires_grad(grad_) ||
              (!grad_.is_contiguous() && has_internal_overlap(grad_))) {
     previous = operations().add(grad_, gradient);

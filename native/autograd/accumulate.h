@@ -42,7 +42,7 @@ class FLAMBEAU_API AccumulateGrad final : public Node {
   void forget_leaf() noexcept;
 
  private:
-  Tensor settle(Tensor gradient) const;
+  Tensor settle(const Tensor& gradient) const;
 
   mutable SpinLock lock_;
   Tensor grad_;

@@ -76,6 +76,8 @@ SpinLock refresh_lock;
 }  // namespace
 
 void set_view(const Tensor& view, const Tensor& base) {
+  // A view of an ordinary tensor is ordinary, in inference mode too.
+  view.impl()->inference = base.impl()->inference;
   if (!is_differentiable(view.dtype()) || view.is_same(base)) return;
   const State* parent = state_if_any(base);
   State& own = state(view);
@@ -112,6 +114,9 @@ void refresh_view(State& own, const Tensor& view) {
 }
 
 void check_inplace(const Tensor& self, const char* op, bool records_history) {
+  check(!self.impl()->inference || inference_mode, ErrorKind::runtime, op,
+        "(): self was made in inference mode and cannot be written in place outside of it; clone "
+        "it first");
   if (!records_history || !grad_enabled() || !has_autograd(self)) return;
   const State& own = state(self);
   if (own.base.defined()) {

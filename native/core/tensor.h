@@ -18,6 +18,10 @@ class FLAMBEAU_API AutogradState {
   virtual ~AutogradState() = default;
 };
 
+/// Whether tensors that this thread makes are inference tensors: never recorded, never saved.
+extern FLAMBEAU_API thread_local constinit bool inference_mode
+    __attribute__((tls_model("initial-exec")));
+
 /// Geometry, dtype and storage of one tensor. Pooled: creating and dropping one costs no malloc.
 class FLAMBEAU_API TensorImpl final : public RefCounted {
  public:
@@ -28,7 +32,7 @@ class FLAMBEAU_API TensorImpl final : public RefCounted {
   DType dtype = DType::float32;
   bool contiguous = true;       ///< row-major and dense
   bool wrapped_number = false;  ///< made from a Python number: weak in type promotion
-  bool inference = false;
+  bool inference = inference_mode;
   AutogradState* autograd = nullptr;  ///< owned
   void* python_object =
       nullptr;  ///< the Python wrapper while one is alive (see python/tensor_object.h)
