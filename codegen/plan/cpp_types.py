@@ -35,6 +35,10 @@ _LISTS = {
 }
 
 
+# Between the operator's and the argument's name in the constant of a list default.
+DEFAULT_INFIX = "_default_"
+
+
 def cpp_type(declared: Type) -> CppType:
     """The C++ spelling of a declared type (see the table in docs/design)."""
     if declared.is_list:
@@ -85,7 +89,7 @@ def parameter_list(arguments: tuple[Argument, ...], defaults: bool, prefix: str 
 
 
 def cpp_default(argument: Argument, prefix: str) -> str:
-    """The declared default as C++; lists refer to a constant called PREFIX_ARGUMENT."""
+    """The declared default as C++; lists refer to a constant of their own."""
     assert argument.default is not None
     declared = argument.type
     if argument.default == "None":
@@ -94,7 +98,7 @@ def cpp_default(argument: Argument, prefix: str) -> str:
         return "nullptr" if declared.base is Base.GENERATOR else "std::nullopt"
     value = ast.literal_eval(argument.default)
     if declared.is_list and declared.base is Base.INT:
-        return f"IntList({prefix}_{argument.name})" if value != [] and value != () else "IntList()"
+        return f"IntList({prefix}{DEFAULT_INFIX}{argument.name})" if value != [] and value != () else "IntList()"
     return cpp_literal(value)
 
 
@@ -106,7 +110,7 @@ def list_constant(argument: Argument, prefix: str) -> str | None:
     values = list(value) if isinstance(value, list | tuple) else [value] * (argument.type.list_length or 1)
     if not values:
         return None
-    return f"inline constexpr int64_t {prefix}_{argument.name}[] = {{{', '.join(map(str, values))}}};"
+    return f"inline constexpr int64_t {prefix}{DEFAULT_INFIX}{argument.name}[] = {{{', '.join(map(str, values))}}};"
 
 
 def cpp_literal(value: object) -> str:

@@ -318,13 +318,13 @@ class _Functions:
         operator = self.operator
         name = f"{operator.name}_"
         first = cpp_name(operator.signature.arguments[0].name)
-        out_of_place = f"{operator.identifier}({self.arguments})"
+        out_of_place = f"ops::{operator.identifier}({self.arguments})"
         if self.compute is None:
             return self._inplace_by_copy(name, first, out_of_place)
         lines = []
         if self.has_forward:
             tangents = " || ".join(f"has_tangent({n})" for n in self.tracked)
-            lines.append(f"if (FLAMBEAU_UNLIKELY({tangents})) return {COPY}({first}, {out_of_place});")
+            lines.append(f"if (FLAMBEAU_UNLIKELY({tangents})) return ops::{COPY}({first}, {out_of_place});")
         if self.tracked:
             lines.append(f"const auto node = record_{operator.identifier}({self.arguments}, true);")
             lines.append(f'check_inplace({first}, "{name}", static_cast<bool>(node));')
@@ -348,7 +348,7 @@ class _Functions:
     def _inplace_by_copy(self, name: str, first: str, value: str) -> list[str]:
         return [
             f'check_inplace({first}, "{name}", grad_enabled() && requires_grad({first}));',
-            f"return {COPY}({first}, {value});",
+            f"return ops::{COPY}({first}, {value});",
         ]
 
     def out(self) -> list[str]:
@@ -359,7 +359,7 @@ class _Functions:
             lines += [f"{self.call('out')};", "out.bump_version();", "return out;"]
             return lines
         lines.append("const GradMode no_grad(false);")
-        lines.append(f'write_out(out, {operator.identifier}({self.arguments}), "{operator.name}");')
+        lines.append(f'write_out(out, ops::{operator.identifier}({self.arguments}), "{operator.name}");')
         lines.append("return out;")
         return lines
 
@@ -374,5 +374,5 @@ class _Functions:
         lines = [
             f'check_list_lengths("{self.operator.name}", {first}.size(), {{{", ".join(f"{n}.size()" for n in lists)}}});'
         ]
-        lines.append(f"for (size_t i = 0; i < {first}.size(); ++i) {self.operator.identifier}({each});")
+        lines.append(f"for (size_t i = 0; i < {first}.size(); ++i) ops::{self.operator.identifier}({each});")
         return lines

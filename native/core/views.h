@@ -53,6 +53,10 @@ inline View squeeze(const Tensor& self, IntList dims) { return squeeze_dims(self
 /// -1 keeps a size; new leading dims and dims of size 1 get stride 0.
 FLAMBEAU_API View expand(const Tensor& self, IntList size);
 
+/// What reducing `size` over `dim` left behind, spread over `size` again: stride 0 along reduced dims.
+FLAMBEAU_API View expand_reduced(const Tensor& self, IntList size, std::optional<IntList> dim,
+                                 bool keepdim);
+
 FLAMBEAU_API View select(const Tensor& self, int64_t dim, int64_t index);
 /// Python's slicing with clamping; step > 0.
 FLAMBEAU_API View slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
