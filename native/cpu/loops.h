@@ -211,18 +211,18 @@ struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
   static FLAMBEAU_INLINE void loop(Formula formula, [[maybe_unused]] int64_t index, int64_t count,
                                    O*... outs, const D*... drawn, const I*... ins) {
     if constexpr (indexed && std::is_invocable_v<Formula, int64_t, O&..., D..., I...>) {
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t k = 0; k < count; ++k) formula(index + k, outs[k]..., drawn[k]..., ins[k]...);
     } else if constexpr (indexed) {
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t k = 0; k < count; ++k)
         ((outs[k] = static_cast<O>(formula(index + k, drawn[k]..., ins[k]...))), ...);
     } else if constexpr (std::is_invocable_v<Formula, O&..., D..., I...>) {
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t k = 0; k < count; ++k) formula(outs[k]..., drawn[k]..., ins[k]...);
     } else {
       static_assert(sizeof...(O) == 1, "a formula of several outputs takes them by reference");
-#pragma omp simd
+#pragma GCC ivdep
       for (int64_t k = 0; k < count; ++k)
         ((outs[k] = static_cast<O>(formula(drawn[k]..., ins[k]...))), ...);
     }

@@ -1,6 +1,7 @@
 #include "cpu/loops.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/elements.h"
 #include "cpu/random_fill.h"
@@ -15,6 +16,9 @@ constexpr int64_t kBufferBytes = 4096;
 /// Rows at least this long are walked one at a time, so that dense rows need no buffer.
 constexpr int64_t kLongRow = 256;
 constexpr int kMaxData = Iterator::kMaxOperands + 4;
+/// Elements of the widest vectors, and the cost from which a formula may call functions.
+constexpr int64_t kVector = 16;
+constexpr int64_t kFunctionCost = 8;
 
 enum class Access : uint8_t {
   dense,     // one dense run over all elements
@@ -25,8 +29,9 @@ enum class Access : uint8_t {
 /// Everything about one call that threads share.
 class Walk {
  public:
-  Walk(const Iterator& iter, const MapPlan& plan, const void* formula, const RandomStream& stream)
-      : plan_(plan), formula_(formula), stream_(stream) {
+  Walk(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
+       const RandomStream& stream)
+      : plan_(plan), formula_(formula), stream_(stream), even_(cost >= kFunctionCost) {
     start_.rank = iter.rank();
     for (int d = 0; d < start_.rank; ++d) start_.extent[d] = iter.extent(d);
     int64_t widest = 1;
@@ -52,11 +57,11 @@ class Walk {
     char* data[kMaxData];
     for (int i = 0; i < plan_.operand_count; ++i)
       data[i] = base_[i] + begin * plan_.operands[i].bytes;
-    plan_.loop(formula_, data, begin, end - begin);
+    call(data, begin, end - begin);
   }
 
   void run_chunks(int64_t begin, int64_t end) const {
-    alignas(64) char buffers[kMaxData][kBufferBytes + 64];
+    alignas(64) char buffers[kMaxData][kBufferBytes + kDrawSlack];
     const char* repeated[kMaxData] = {};  // what a buffer is filled with
     int64_t repeats[kMaxData] = {};
     char* data[kMaxData];
@@ -108,7 +113,7 @@ class Walk {
         data[slot] = fill_draw(buffers[slot], plan_.draws[d], stream_, static_cast<uint32_t>(d),
                                begin, count);
       }
-      plan_.loop(formula_, data, begin, count);
+      call(data, begin, count);
       for (int i = 0; i < plan_.operand_count; ++i) {
         if (plan_.operands[i].written && buffered[i]) store(i, buffers[i], position, begin, count);
       }
@@ -143,9 +148,37 @@ class Walk {
     scatter(base_[operand], position, strides_[operand], buffer, count, kind);
   }
 
+  /// Runs the loop on dense data. The scalar and the vector form of a function may differ in the last
+  /// place; so that a result does not depend on where its element stands, formulas that call functions
+  /// only ever see whole vectors: the rest is padded with copies of the last element.
+  void call(char* const* data, int64_t index, int64_t count) const {
+    const int64_t rest = even_ ? count % kVector : 0;
+    if (count > rest) plan_.loop(formula_, data, index, count - rest);
+    if (rest == 0) return;
+    alignas(64) char pads[kMaxData][kVector * 16];
+    char* padded[kMaxData];
+    for (int i = 0; i < plan_.operand_count + plan_.draw_count; ++i) {
+      padded[i] = pads[i];
+      const bool is_operand = i < plan_.operand_count;
+      if (is_operand && !plan_.operands[i].read) continue;
+      const int64_t bytes = is_operand ? plan_.operands[i].compute_bytes
+                                       : draw_bytes(plan_.draws[i - plan_.operand_count]);
+      char* end = pads[i] + rest * bytes;
+      memcpy(pads[i], data[i] + (count - rest) * bytes, static_cast<size_t>(rest * bytes));
+      for (; end < pads[i] + kVector * bytes; ++end) *end = *(end - bytes);
+    }
+    plan_.loop(formula_, padded, index + count - rest, kVector);
+    for (int i = 0; i < plan_.operand_count; ++i) {
+      const int64_t bytes = plan_.operands[i].compute_bytes;
+      if (plan_.operands[i].written)
+        memcpy(data[i] + (count - rest) * bytes, pads[i], static_cast<size_t>(rest * bytes));
+    }
+  }
+
   const MapPlan& plan_;
   const void* formula_;
   const RandomStream& stream_;
+  bool even_;
   Position start_;
   char* base_[kMaxData];
   int64_t strides_[Iterator::kMaxOperands][Position::kMaxRank];
@@ -162,7 +195,7 @@ void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int
   check(iter.operand_count() == plan.operand_count && plan.draw_count <= 4, ErrorKind::runtime,
         iter.op(), ": the kernel was compiled for ", plan.operand_count, " operands, got ",
         iter.operand_count());
-  const Walk walk(iter, plan, formula, stream);
+  const Walk walk(iter, plan, formula, cost, stream);
   const bool dense = walk.is_dense();
   if (numel * cost <= kGrain) return dense ? walk.run_dense(0, numel) : walk.run_chunks(0, numel);
   // Threads take whole chunks.

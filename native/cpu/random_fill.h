@@ -36,16 +36,21 @@ inline void fill_words(uint32_t* __restrict words, const RandomStream& stream, u
 FLAMBEAU_INLINE float box_muller_radius(float u) { return math::sqrt(-2.f * math::log(u)); }
 FLAMBEAU_INLINE double box_muller_radius(double u) { return math::sqrt(-2. * math::log(u)); }
 
-/// Fills buffer with draws of elements [begin, begin + count) and returns where they start in it.
-/// The buffer holds count + 8 elements, count <= 1024.
+/// Bytes that fill_draw() may write beyond the elements asked for.
+inline constexpr int64_t kDrawSlack = 512;
+
+/// Fills buffer with draws of elements [begin, begin + count) and returns where they start in it;
+/// count elements of the draw are at most 4096 bytes. Works on whole vectors: the scalar forms of
+/// log and sin may differ in the last place.
 inline char* fill_draw(char* buffer, DrawKind kind, const RandomStream& stream, uint32_t draw,
                        int64_t begin, int64_t count) {
   const bool is_short = draw_bytes(kind) == 4;
   const int64_t per_counter = is_short ? 4 : 2;
   const int64_t first = begin / per_counter;
-  const int64_t counters = (begin + count + per_counter - 1) / per_counter - first;
+  int64_t counters = (begin + count + per_counter - 1) / per_counter - first;
+  counters = (counters + 15) / 16 * 16;
   const int64_t skipped = begin - first * per_counter;
-  alignas(64) uint32_t words[1024 + 16];
+  alignas(64) uint32_t words[1024 + 128];
   fill_words(words, stream, static_cast<uint64_t>(first), draw, counters);
   const int64_t elements = counters * per_counter;
   switch (kind) {

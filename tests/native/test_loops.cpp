@@ -154,6 +154,38 @@ TEST(indexed) {
   CHECK(wrong == 0);
 }
 
+TEST(integer_division_by_zero_throws) {
+  const Tensor a = sequence<int32_t>({100000}), out = empty(Shape{100000}, DType::int32, Device{});
+  Iterator iter("floor_divide");
+  iter.add_output(out);
+  iter.add_input(a);
+  iter.add_input(a);  // has zeros
+  iter.build({.promoted = 3});
+  CHECK_THROWS(map<Outs<int32_t>, Ins<int32_t, int32_t>>(
+      iter, [](int32_t x, int32_t y) { return math::floor_divide(x, y); }, 4));
+}
+
+TEST(results_do_not_depend_on_the_place) {
+  const Tensor all = sequence<float>({5000}, 0.013);
+  const auto compute = [](const Tensor& input) {
+    const Tensor out = empty(input.sizes(), DType::float32, Device{});
+    Iterator iter("f");
+    iter.add_output(out);
+    iter.add_input(input);
+    iter.build({.promoted = 1});
+    map<Outs<float>, Ins<float>>(
+        iter, [](float x) { return math::log(math::abs(x)) + math::tanh(x) * math::sin(x); }, 30);
+    return out;
+  };
+  const Tensor whole = compute(all);
+  for (const int64_t begin : {0, 1, 9, 4000})
+    for (const int64_t count : {1, 3, 17, 900}) {
+      const Tensor part = compute(strided(all, {count}, {1}, begin));
+      CHECK(memcmp(part.data<float>(), whole.data<float>() + begin,
+                   static_cast<size_t>(count) * sizeof(float)) == 0);
+    }
+}
+
 // --- reductions ---
 
 template <class T, class A>
