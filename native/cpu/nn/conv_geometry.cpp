@@ -6,11 +6,12 @@ namespace flambeau::cpu {
 
 ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, IntList stride,
                            IntList padding, IntList dilation, int64_t groups) {
-  ConvGeometry geometry{input[0], groups, input[1] / groups, weight[0] / groups, {}};
+  const size_t channel = input.size() - 3;  // one image has no batch dim
+  ConvGeometry geometry{channel ? input[0] : 1, groups, input[channel] / groups, weight[0] / groups, {}};
   const auto pick = [](IntList list, size_t i) { return list.size() == 1 ? list[0] : list[i]; };
   for (size_t i = 0; i < 2; ++i)
-    geometry.axes[i] = {input[2 + i],     output[2 + i],    weight[2 + i],
-                        pick(stride, i), pick(padding, i), pick(dilation, i)};
+    geometry.axes[i] = {input[channel + 1 + i], output[channel + 1 + i], weight[2 + i],
+                        pick(stride, i),        pick(padding, i),        pick(dilation, i)};
   return geometry;
 }
 

@@ -27,6 +27,7 @@ Plan<T> make_plan(Correlation<T>&& given) {
   Plan<T> plan{std::move(given), {}, {}};
   Correlation<T>& task = plan.task;
   PaddedPlanes& planes = task.planes;
+  plan.depth = task.weights.majors * task.weights.tap_count;
   int64_t halo_rows = 0, halo_columns = 0;
   for (size_t t = 0; t < task.tap_rows.size(); ++t) {
     halo_rows = std::max(halo_rows, task.tap_rows[t] / planes.row_stride);
@@ -35,7 +36,7 @@ Plan<T> make_plan(Correlation<T>&& given) {
   planes.pitch = task.columns + halo_columns;
   planes.height = task.rows + halo_rows;
   plan.in_place = planes.is_identity();
-  plan.direct = planes.pitch == task.columns && task.column_step == 1 &&
+  plan.direct = plan.depth > 0 && planes.pitch == task.columns && task.column_step == 1 &&
                 task.row_step == task.columns;
   plan.block_rows = std::clamp<int64_t>(kBlockPositions / planes.pitch, 1, task.rows);
   const int64_t row_bytes = planes.channels * planes.row_stride * planes.column_stride *
@@ -46,7 +47,6 @@ Plan<T> make_plan(Correlation<T>&& given) {
   if (spare > 1) plan.item_rows = std::min(plan.item_rows, (task.rows + spare - 1) / spare);
   plan.items_per_group = (task.rows + plan.item_rows - 1) / plan.item_rows;
   if (!plan.in_place) planes.height = plan.item_rows + halo_rows;
-  plan.depth = task.weights.majors * task.weights.tap_count;
   plan.offsets.reserve(static_cast<size_t>(plan.depth));
   for (int64_t c = 0; c < task.weights.majors; ++c)
     for (size_t t = 0; t < task.tap_rows.size(); ++t)
@@ -62,7 +62,7 @@ void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
   const int64_t panel_size = plan.depth * kernels.panel_rows;
   plan.packed = empty(Shape{task.groups * plan.panels * panel_size}, dtype_of<T>);
   T* packed = plan.packed.template data<T>();
-  parallel_for(0, task.groups * plan.panels, std::max<int64_t>(1, kGrain / panel_size),
+  parallel_for(0, task.groups * plan.panels, std::max<int64_t>(1, kGrain / std::max<int64_t>(panel_size, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    ConvWeights<T> weights = task.weights;
@@ -113,6 +113,7 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
   const T* packed = plan.packed.template data<T>() + group * plan.panels * plan.depth * kernels.panel_rows;
   const int64_t step = plan.direct ? task.channel_step : plan.block_rows * planes.pitch;
   T* buffer = plan.direct ? nullptr : scratch<T>(1, static_cast<size_t>(outputs * step));
+  if (plan.depth == 0 && !plan.direct) std::fill_n(buffer, outputs * step, T(0));
   for (int64_t row = first; row < last; row += plan.block_rows) {
     const int64_t rows = std::min(plan.block_rows, last - row);
     T* sums = plan.direct ? result + row * task.row_step : buffer;

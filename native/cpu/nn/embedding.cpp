@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "core/parallel.h"
+#include "cpu/nn/conv_types.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// Indices as dense int64, checked against the number of rows.
+Tensor checked_indices(const Tensor& indices, int64_t rows, const char* op) {
+  const Tensor dense = contiguous_data(cast_data(indices, DType::int64));
+  const int64_t* values = dense.data<int64_t>();
+  for (int64_t i = 0; i < dense.numel(); ++i)
+    check(values[i] >= 0 && values[i] < rows, ErrorKind::index, op, ": argument input holds index ",
+          values[i], " at position ", i, "; expected 0 <= index < ", rows);
+  return dense;
+}
+
+}  // namespace
+
+void embedding(const Tensor& result, const Tensor& input, const Tensor& weight,
+               std::optional<int64_t>, bool) {
+  const Tensor indices = checked_indices(input, weight.sizes()[0], "embedding");
+  if (result.numel() == 0) return;
+  const Tensor table = contiguous_data(weight);
+  const size_t row = static_cast<size_t>(weight.sizes()[1]) * table.itemsize();
+  const int64_t* index = indices.data<int64_t>();
+  const char* from = table.data<char>();
+  char* to = result.data<char>();
+  parallel_for(0, indices.numel(), std::max<int64_t>(1, kGrain * 4 / static_cast<int64_t>(row)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i)
+                   std::memcpy(to + static_cast<size_t>(i) * row,
+                               from + static_cast<size_t>(index[i]) * row, row);
+               });
+}
+
+void embedding_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input, int64_t,
+                    std::optional<int64_t> padding_idx, bool scale_grad_by_freq) {
+  const int64_t rows = result.sizes()[0], width = result.sizes()[1];
+  if (result.numel() == 0) return;
+  const Tensor indices = checked_indices(input, rows, "embedding_grad");
+  const int64_t* index = indices.data<int64_t>();
+  const int64_t skipped = padding_idx ? (*padding_idx < 0 ? *padding_idx + rows : *padding_idx) : -1;
+  std::vector<int64_t> counts;
+  if (scale_grad_by_freq) {
+    counts.resize(static_cast<size_t>(rows));
+    for (int64_t i = 0; i < indices.numel(); ++i) ++counts[static_cast<size_t>(index[i])];
+  }
+  with_float_compute(
+      "embedding_grad", result,
+      [&](auto zero, const Tensor& out, const Tensor& grad) {
+        using T = decltype(zero);
+        // Each thread owns some rows of the table and adds to them in the order of the input, so that
+        // sums do not depend on the number of threads.
+        const int64_t work = result.numel() + grad.numel();
+        const int64_t parts = std::min<int64_t>(num_threads(), work / kGrain + 1);
+        parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+          const int64_t first = rows * begin / parts, last = rows * end / parts;
+          std::fill_n(out.data<T>() + first * width, (last - first) * width, T(0));
+          for (int64_t i = 0; i < indices.numel(); ++i) {
+            if (index[i] < first || index[i] >= last || index[i] == skipped) continue;
+            T* to = out.data<T>() + index[i] * width;
+            const T* from = grad.data<T>() + i * width;
+            if (scale_grad_by_freq) {
+              const T count = static_cast<T>(counts[static_cast<size_t>(index[i])]);
+              for (int64_t j = 0; j < width; ++j) to[j] += from[j] / count;
+            } else {
+              for (int64_t j = 0; j < width; ++j) to[j] += from[j];
+            }
+          }
+        });
+      },
+      grad_output);
+}
+
+}  // namespace flambeau::cpu

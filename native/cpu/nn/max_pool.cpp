@@ -1,0 +1,115 @@
+#include "cpu/nn/conv_types.h"
+#include "cpu/nn/pool_geometry.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// The largest element of each window and its flat position in the plane; a NaN is the largest.
+template <class T>
+void max_windows(const PoolGeometry& geometry, const T* input, T* result, int64_t* indices) {
+  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  over_planes(geometry, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const T* image = input + plane * geometry.input_plane();
+      T* out = result + plane * geometry.output_plane();
+      int64_t* out_index = indices + plane * geometry.output_plane();
+      for (size_t i = 0; i < rows.begin.size(); ++i)
+        for (size_t j = 0; j < columns.begin.size(); ++j) {
+          int64_t best = rows.begin[i] * geometry.input_columns + columns.begin[j];
+          T value = image[best];
+          for (int64_t y = rows.begin[i]; y < rows.end[i]; y += rows.step) {
+            const int64_t row = y * geometry.input_columns;
+            for (int64_t x = columns.begin[j]; x < columns.end[j]; x += columns.step) {
+              const T candidate = image[row + x];
+              // Branches would be unpredictable here.
+              const bool better = (candidate > value) | (candidate != candidate);
+              value = better ? candidate : value;
+              best = better ? row + x : best;
+            }
+          }
+          *out++ = value;
+          *out_index++ = best;
+        }
+    }
+  });
+}
+
+/// Adds each gradient where its window's largest element stood.
+template <class T>
+void scatter(int64_t planes, int64_t input_plane, int64_t output_plane, const T* grad,
+             const int64_t* indices, T* result) {
+  parallel_for(0, planes, std::max<int64_t>(1, kGrain / (input_plane + output_plane + 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t plane = begin; plane < end; ++plane) {
+                   T* out = result + plane * input_plane;
+                   std::fill_n(out, input_plane, T(0));
+                   for (int64_t i = plane * output_plane; i < (plane + 1) * output_plane; ++i)
+                     out[indices[i]] += grad[i];
+                 }
+               });
+}
+
+int64_t last_two(IntList sizes) { return sizes[sizes.size() - 2] * sizes[sizes.size() - 1]; }
+
+}  // namespace
+
+void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const Tensor& input,
+                             IntList kernel_size, std::optional<IntList> stride, IntList padding,
+                             IntList dilation, bool) {
+  if (result.numel() == 0) return;
+  const PoolGeometry geometry =
+      pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, dilation);
+  with_float_compute(
+      "max_pool2d", result,
+      [&](auto zero, const Tensor& out, const Tensor& x) {
+        using T = decltype(zero);
+        max_windows(geometry, x.data<T>(), out.data<T>(), indices.data<int64_t>());
+      },
+      input);
+}
+
+void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indices,
+                                      const Tensor& input, IntList) {
+  if (result.numel() == 0) return;
+  const PoolGeometry geometry = adaptive_geometry(input.sizes(), result.sizes());
+  with_float_compute(
+      "adaptive_max_pool2d", result,
+      [&](auto zero, const Tensor& out, const Tensor& x) {
+        using T = decltype(zero);
+        max_windows(geometry, x.data<T>(), out.data<T>(), indices.data<int64_t>());
+      },
+      input);
+}
+
+void max_pool2d_grad(const Tensor& result, const Tensor& grad_output, const Tensor& indices, IntList) {
+  if (result.numel() == 0) return;
+  if (grad_output.numel() == 0) return fill_data(result, 0);
+  const int64_t input_plane = last_two(result.sizes()), output_plane = last_two(grad_output.sizes());
+  const Tensor places = contiguous_data(indices);
+  with_float_compute(
+      "max_pool2d_grad", result,
+      [&](auto zero, const Tensor& out, const Tensor& grad) {
+        using T = decltype(zero);
+        scatter(out.numel() / input_plane, input_plane, output_plane, grad.data<T>(),
+                places.data<int64_t>(), out.data<T>());
+      },
+      grad_output);
+}
+
+/// The elements that the windows chose: what max_pool2d_grad is the adjoint of.
+void max_pool2d_chosen(const Tensor& result, const Tensor& input, const Tensor& indices) {
+  if (result.numel() == 0) return;
+  const int64_t input_plane = last_two(input.sizes()), output_plane = last_two(result.sizes());
+  const Tensor places = contiguous_data(indices);
+  with_float_compute(
+      "max_pool2d_chosen", result,
+      [&](auto zero, const Tensor& out, const Tensor& x) {
+        using T = decltype(zero);
+        const int64_t* place = places.data<int64_t>();
+        for (int64_t i = 0; i < out.numel(); ++i)
+          out.data<T>()[i] = x.data<T>()[i / output_plane * input_plane + place[i]];
+      },
+      input);
+}
+
+}  // namespace flambeau::cpu

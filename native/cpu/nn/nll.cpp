@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <string_view>
+
+#include "cpu/nn/conv_types.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// Log-probabilities [outer, classes, inner] and one class per (outer, inner).
+struct NllGeometry {
+  int64_t outer, classes, inner;
+};
+
+NllGeometry nll_geometry(IntList sizes) {
+  if (sizes.size() == 1) return {1, sizes[0], 1};
+  NllGeometry geometry{sizes[0], sizes[1], 1};
+  for (const int64_t size : sizes.subspan(2)) geometry.inner *= size;
+  return geometry;
+}
+
+/// Targets as dense int64, each a class or ignore_index.
+Tensor checked_targets(const Tensor& target, int64_t classes, int64_t ignored, const char* op) {
+  const Tensor dense = contiguous_data(cast_data(target, DType::int64));
+  const int64_t* values = dense.data<int64_t>();
+  for (int64_t i = 0; i < dense.numel(); ++i)
+    check((values[i] >= 0 && values[i] < classes) || values[i] == ignored, ErrorKind::index, op,
+          ": argument target holds class ", values[i], " at position ", i,
+          "; expected 0 <= class < ", classes, " or ignore_index = ", ignored);
+  return dense;
+}
+
+/// Calls body(position in target, position of its log-probability, weight) unless ignored; returns
+/// the sum of the weights.
+template <class T, class Body>
+T for_each_target(const NllGeometry& geometry, const int64_t* target, const T* weight,
+                  int64_t ignored, const Body& body) {
+  T total = 0;
+  for (int64_t n = 0; n < geometry.outer; ++n)
+    for (int64_t i = 0; i < geometry.inner; ++i) {
+      const int64_t at = n * geometry.inner + i, chosen = target[at];
+      if (chosen == ignored) continue;
+      const T factor = weight ? weight[chosen] : T(1);
+      total += factor;
+      body(at, (n * geometry.classes + chosen) * geometry.inner + i, factor);
+    }
+  return total;
+}
+
+}  // namespace
+
+void nll_loss(const Tensor& result, const Tensor& input, const Tensor& target, const Tensor& weight,
+              int64_t ignore_index, std::string_view reduction) {
+  const NllGeometry geometry = nll_geometry(input.sizes());
+  const Tensor targets = checked_targets(target, geometry.classes, ignore_index, "nll_loss");
+  with_float_compute(
+      "nll_loss", result,
+      [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w) {
+        using T = decltype(zero);
+        const T* weights = w.defined() ? w.data<T>() : nullptr;
+        T* losses = out.data<T>();
+        const T* values = x.data<T>();
+        if (reduction == "none") {
+          std::fill_n(losses, out.numel(), T(0));
+          for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
+                          [&](int64_t at, int64_t place, T factor) {
+                            losses[at] = -factor * values[place];
+                          });
+          return;
+        }
+        double sum = 0;
+        const T total = for_each_target(
+            geometry, targets.data<int64_t>(), weights, ignore_index,
+            [&](int64_t, int64_t place, T factor) { sum -= static_cast<double>(factor) * values[place]; });
+        // A mean over nothing is NaN.
+        *losses = static_cast<T>(reduction == "mean" ? sum / static_cast<double>(total) : sum);
+      },
+      input, weight);
+}
+
+void nll_loss_grad(const Tensor& result, const Tensor& grad_output, const Tensor& target,
+                   const Tensor& weight, IntList input_size, int64_t ignore_index,
+                   std::string_view reduction) {
+  const NllGeometry geometry = nll_geometry(input_size);
+  const Tensor targets = checked_targets(target, geometry.classes, ignore_index, "nll_loss_grad");
+  with_float_compute(
+      "nll_loss_grad", result,
+      [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& w) {
+        using T = decltype(zero);
+        const T* weights = w.defined() ? w.data<T>() : nullptr;
+        const T* g = grad.data<T>();
+        T* values = out.data<T>();
+        std::fill_n(values, out.numel(), T(0));
+        T scale = 1;
+        if (reduction == "mean")
+          scale = 1 / for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
+                                      [](int64_t, int64_t, T) {});
+        const bool single = reduction != "none";
+        for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
+                        [&](int64_t at, int64_t place, T factor) {
+                          values[place] = -factor * scale * (single ? *g : g[at]);
+                        });
+      },
+      grad_output, weight);
+}
+
+}  // namespace flambeau::cpu

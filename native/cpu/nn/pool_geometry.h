@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/parallel.h"
+#include "core/tensor.h"
+
+namespace flambeau::cpu {
+
+/// The windows of one spatial dim: window i covers begin[i], begin[i] + step, ... < end[i], inside the
+/// image. `full` counts the padding in, as far as the padded image reaches.
+struct PoolAxis {
+  std::vector<int64_t> begin, end, full;
+  int64_t step = 1;
+};
+
+PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride, int64_t padding,
+                   int64_t dilation);
+/// Windows of (nearly) equal size that cover the image.
+PoolAxis adaptive_axis(int64_t input, int64_t output);
+
+/// Rows and columns of the windows, and how many planes they are applied to. `input` and `output` are
+/// shapes whose last two dims are spatial.
+struct PoolGeometry {
+  int64_t planes, input_rows, input_columns, output_rows, output_columns;
+  PoolAxis rows, columns;
+  int64_t input_plane() const { return input_rows * input_columns; }
+  int64_t output_plane() const { return output_rows * output_columns; }
+};
+
+PoolGeometry pool_geometry(IntList input, IntList output, IntList kernel,
+                           const std::optional<IntList>& stride, IntList padding, IntList dilation);
+PoolGeometry adaptive_geometry(IntList input, IntList output);
+
+/// Calls body(begin, end) on ranges of planes, on several threads when there is enough to do.
+template <class Body>
+void over_planes(const PoolGeometry& geometry, const Body& body) {
+  const int64_t work = geometry.input_plane() + geometry.output_plane();
+  parallel_for(0, geometry.planes, std::max<int64_t>(1, kGrain / 2 / std::max<int64_t>(work, 1)),
+               body);
+}
+
+}  // namespace flambeau::cpu
