@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "core/parallel.h"
+#include "core/tensor.h"
+
+/// Geometry shared by kernels that work along one dim or walk tensors with several sets of strides.
+namespace flambeau::cpu {
+
+/// A dense tensor seen from one dim: element (o, i, k) lies at (o * size + i) * inner + k.
+struct DimBlocks {
+  int64_t outer = 1, size = 1, inner = 1;
+  DimBlocks(IntList sizes, int64_t dim) {
+    if (sizes.empty()) return;
+    const size_t d = static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim);
+    for (size_t i = 0; i < d; ++i) outer *= sizes[i];
+    size = sizes[d];
+    for (size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];
+  }
+};
+
+/// A negative dim counted from the front; a 0-d tensor counts as having one dim.
+inline int64_t front_dim(int64_t dim, int64_t rank) {
+  return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim;
+}
+
+/// Walks the rows (all dims but the last) of a shape, keeping an element offset for each of K
+/// operands. A 0-d shape is one row of one element.
+template <int K>
+class Rows {
+ public:
+  Rows(IntList sizes, const std::array<IntList, K>& strides) : sizes_(sizes) {
+    if (sizes_.empty()) sizes_.push_back(1);
+    for (int k = 0; k < K; ++k) {
+      strides_[k] = Shape(strides[k]);
+      if (strides_[k].empty()) strides_[k].push_back(1);
+    }
+    for (size_t d = 0; d + 1 < sizes_.size(); ++d) count_ *= sizes_[d];
+  }
+  int64_t count() const { return count_; }
+  int64_t length() const { return sizes_[sizes_.size() - 1]; }
+  /// Stride of operand k inside a row.
+  int64_t step(int k) const { return strides_[k][strides_[k].size() - 1]; }
+
+  /// Calls body(offsets) for rows [begin, end).
+  template <class Body>
+  void walk(int64_t begin, int64_t end, const Body& body) const {
+    if (begin >= end) return;
+    const size_t outer = sizes_.size() - 1;
+    Shape index(outer, 0);
+    std::array<int64_t, K> offset{};
+    int64_t rest = begin;
+    for (size_t d = outer; d-- > 0;) {
+      index[d] = rest % sizes_[d];
+      rest /= sizes_[d];
+      for (int k = 0; k < K; ++k) offset[k] += index[d] * strides_[k][d];
+    }
+    for (int64_t row = begin; row < end; ++row) {
+      body(offset);
+      for (size_t d = outer; d-- > 0;) {
+        for (int k = 0; k < K; ++k) offset[k] += strides_[k][d];
+        if (++index[d] < sizes_[d]) break;
+        for (int k = 0; k < K; ++k) offset[k] -= sizes_[d] * strides_[k][d];
+        index[d] = 0;
+      }
+    }
+  }
+
+  /// The same over all rows, on several threads when there are many elements.
+  template <class Body>
+  void parallel(const Body& body, int64_t cost = 1) const {
+    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, length() * cost));
+    parallel_for(0, count_, grain, [&](int64_t begin, int64_t end) { walk(begin, end, body); });
+  }
+
+ private:
+  Shape sizes_;
+  std::array<Shape, K> strides_;
+  int64_t count_ = 1;
+};
+
+/// The tensor with `dim` moved to the end, dense: rows of that dim.
+inline Tensor rows_along(const Tensor& tensor, int64_t dim) {
+  if (tensor.dim() == 0) return contiguous_data(tensor);
+  Shape sizes = tensor.sizes(), strides = tensor.strides();
+  const size_t d = static_cast<size_t>(front_dim(dim, tensor.dim()));
+  const int64_t size = sizes[d], stride = strides[d];
+  sizes.erase(d);
+  strides.erase(d);
+  sizes.push_back(size);
+  strides.push_back(stride);
+  return contiguous_data(make_view(tensor, sizes, strides, tensor.offset()));
+}
+
+/// A view of `tensor` (dense, or any result) whose `dim` stands last: where rows_along's rows go.
+inline Tensor view_with_dim_last(const Tensor& tensor, int64_t dim) {
+  if (tensor.dim() == 0) return tensor;
+  Shape sizes = tensor.sizes(), strides = tensor.strides();
+  const size_t d = static_cast<size_t>(front_dim(dim, tensor.dim()));
+  const int64_t size = sizes[d], stride = strides[d];
+  sizes.erase(d);
+  strides.erase(d);
+  sizes.push_back(size);
+  strides.push_back(stride);
+  return make_view(tensor, sizes, strides, tensor.offset());
+}
+
+/// An index tensor as dense int64.
+inline Tensor dense_indices(const Tensor& index) {
+  return contiguous_data(cast_data(index, DType::int64));
+}
+
+/// Error(index) unless 0 <= value < size.
+inline void check_index(int64_t value, int64_t size, int64_t dim, const char* op) {
+  if (FLAMBEAU_UNLIKELY(value < 0 || value >= size)) {
+    fail(ErrorKind::index, op, "(): index ", value, " is out of bounds for dim ", dim, " of size ",
+         size);
+  }
+}
+
+/// The same with negative values counted from the end; returns the index from the front.
+inline int64_t wrap_index(int64_t value, int64_t size, int64_t dim, const char* op) {
+  if (FLAMBEAU_UNLIKELY(value < -size || value >= size)) {
+    fail(ErrorKind::index, op, "(): index ", value, " is out of bounds for dim ", dim, " of size ",
+         size);
+  }
+  return value < 0 ? value + size : value;
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,92 @@
+#include <cmath>
+
+#include "core/parallel.h"
+#include "cpu/dtype_switch.h"
+#include "kernels/creation.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// result[i] = function(i), several threads when there are many.
+template <class T, class Function>
+void generate(const Tensor& result, const Function& function) {
+  T* const out = result.data<T>();
+  parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(function(i));
+  });
+}
+
+/// Evenly spaced numbers, counted from the nearer end, so that both ends are exact.
+struct Spaced {
+  double start, end, step;
+  int64_t steps;
+  Spaced(const Scalar& first, const Scalar& last, int64_t count)
+      : start(first.to<double>()),
+        end(last.to<double>()),
+        step(count > 1 ? (end - start) / static_cast<double>(count - 1) : 0),
+        steps(count) {}
+  double operator()(int64_t i) const {
+    return i < (steps + 1) / 2 ? start + step * static_cast<double>(i)
+                               : end - step * static_cast<double>(steps - 1 - i);
+  }
+};
+
+template <class T>
+T from_double(double value) {
+  if constexpr (is_complex_type<T>) {
+    return T(static_cast<typename T::value_type>(value));
+  } else if constexpr (is_half_type<T>) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+}  // namespace
+
+void arange_start(const Tensor& result, const Scalar& start, const Scalar&, const Scalar& step,
+                  std::optional<DType>, std::optional<Device>) {
+  const bool integral = start.is_integral() && step.is_integral();
+  visit_dtype(result.dtype(), [&]<class T>() {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (integral) {
+        const int64_t first = start.to<int64_t>(), distance = step.to<int64_t>();
+        return generate<T>(result, [=](int64_t i) { return first + i * distance; });
+      }
+    }
+    const double first = start.to<double>(), distance = step.to<double>();
+    generate<T>(result, [=](int64_t i) {
+      return from_double<T>(first + distance * static_cast<double>(i));
+    });
+  });
+}
+
+void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
+              std::optional<DType>, std::optional<Device>) {
+  const Spaced spaced(start, end, steps);
+  visit_dtype(result.dtype(), [&]<class T>() {
+    generate<T>(result, [&](int64_t i) { return from_double<T>(spaced(i)); });
+  });
+}
+
+void logspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
+              double base, std::optional<DType>, std::optional<Device>) {
+  const Spaced spaced(start, end, steps);
+  visit_dtype(result.dtype(), [&]<class T>() {
+    generate<T>(result, [&](int64_t i) { return from_double<T>(std::pow(base, spaced(i))); });
+  });
+}
+
+void eye(const Tensor& result, int64_t, std::optional<int64_t>, std::optional<DType>,
+         std::optional<Device>) {
+  fill_data(result, 0);
+  const int64_t rows = result.size(0), columns = result.size(1);
+  visit_dtype(result.dtype(), [&]<class T>() {
+    T* const out = result.data<T>();
+    for (int64_t i = 0; i < std::min(rows, columns); ++i) {
+      out[i * (columns + 1)] = from_double<T>(1.0);
+    }
+  });
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "core/dtype.h"
+#include "core/error.h"
+
+namespace flambeau::cpu {
+
+/// Calls `function.template operator()<T>()` with the C++ type of `dtype`:
+///     visit_dtype(tensor.dtype(), [&]<class T>() { ... tensor.data<T>() ... });
+template <class Function>
+decltype(auto) visit_dtype(DType dtype, Function&& function) {
+  switch (dtype) {
+#define FLAMBEAU_VISIT(name, type, ...) \
+  case DType::name:                     \
+    return std::forward<Function>(function).template operator()<type>();
+    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_VISIT)
+#undef FLAMBEAU_VISIT
+  }
+  fail(ErrorKind::runtime, "unknown dtype ", static_cast<int>(dtype));
+}
+
+template <class T>
+inline constexpr bool is_complex_type = false;
+template <class T>
+inline constexpr bool is_complex_type<complex<T>> = true;
+template <class T>
+inline constexpr bool is_half_type =
+    std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+
+/// The same for types that have an order; Error(runtime) naming `op` for complex ones.
+template <class Function>
+decltype(auto) visit_ordered_dtype(DType dtype, const char* op, Function&& function) {
+  using Result = decltype(function.template operator()<float>());
+  return visit_dtype(dtype, [&]<class T>() -> Result {
+    if constexpr (is_complex_type<T>) {
+      fail(ErrorKind::runtime, op, ": complex numbers have no order");
+    } else {
+      return function.template operator()<T>();
+    }
+  });
+}
+
+/// What sums of T are collected in: half types in float.
+template <class T>
+using Collected = std::conditional_t<is_half_type<T>, float, T>;
+
+/// a + b in T; bool saturates.
+template <class T>
+inline T plus(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || b;
+  } else if constexpr (is_half_type<T>) {
+    return T(static_cast<float>(a) + static_cast<float>(b));
+  } else {
+    return static_cast<T>(a + b);
+  }
+}
+
+template <class T>
+inline T times(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a && b;
+  } else if constexpr (is_half_type<T>) {
+    return T(static_cast<float>(a) * static_cast<float>(b));
+  } else {
+    return static_cast<T>(a * b);
+  }
+}
+
+template <class T>
+inline bool is_nonzero(T value) {
+  if constexpr (is_complex_type<T>) {
+    return value.re != 0 || value.im != 0;
+  } else if constexpr (is_half_type<T>) {
+    return static_cast<float>(value) != 0;
+  } else {
+    return value != 0;
+  }
+}
+
+}  // namespace flambeau::cpu

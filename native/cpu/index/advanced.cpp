@@ -1,0 +1,93 @@
+#include "cpu/index/advanced.h"
+
+namespace flambeau::cpu {
+namespace {
+
+bool is_mask(const Tensor& index) {
+  return index.dtype() == DType::bool_ || index.dtype() == DType::uint8;
+}
+
+/// Masks become the positions of their true elements, one tensor per dim.
+std::vector<Tensor> without_masks(const Tensor& self, TensorList indices, const char* op) {
+  std::vector<Tensor> plain;
+  for (const Tensor& index : indices) {
+    if (!index.defined() || !is_mask(index)) {
+      plain.push_back(index.defined() ? dense_indices(index) : index);
+      continue;
+    }
+    const size_t first = plain.size(), rank = static_cast<size_t>(index.dim());
+    check(first + rank <= self.sizes().size(), ErrorKind::index, op, "(): too many indices for ",
+          "shape ", self.sizes());
+    for (size_t d = 0; d < rank; ++d) {
+      check(index.sizes()[d] == self.sizes()[first + d], ErrorKind::index, op,
+            "(): a mask of shape ", index.sizes(), " does not match shape ", self.sizes(),
+            " at dim ", first);
+    }
+    const Tensor found = positions_of_nonzero(index);
+    for (size_t d = 0; d < rank; ++d) {
+      plain.push_back(contiguous_data(make_view(found, Shape{found.size(0)}, Shape{found.stride(0)},
+                                                found.offset() + static_cast<int64_t>(d))));
+    }
+  }
+  check(plain.size() <= self.sizes().size(), ErrorKind::index, op, "(): ", plain.size(),
+        " indices for a tensor of shape ", self.sizes());
+  plain.resize(self.sizes().size());
+  return plain;
+}
+
+/// offsets[place] += wrapped index * stride.
+void add_offsets(const Tensor& offsets, const Tensor& index, const Shape& shape, int64_t size,
+                 int64_t stride, int64_t dim, const char* op) {
+  Shape strides(shape.size(), 0);
+  const size_t lead = shape.size() - index.sizes().size();
+  for (size_t d = lead; d < shape.size(); ++d) {
+    strides[d] = index.sizes()[d - lead] == 1 ? 0 : index.strides()[d - lead];
+  }
+  const Rows<2> rows(shape, {IntList(offsets.strides()), IntList(strides)});
+  int64_t* const out = offsets.data<int64_t>();
+  const int64_t* const values = index.data<int64_t>();
+  rows.parallel([&](const std::array<int64_t, 2>& at) {
+    for (int64_t i = 0; i < rows.length(); ++i) {
+      const int64_t value = values[at[1] + i * rows.step(1)];
+      out[at[0] + i * rows.step(0)] += wrap_index(value, size, dim, op) * stride;
+    }
+  });
+}
+
+}  // namespace
+
+AdvancedIndex work_out(const Tensor& self, TensorList indices, const char* op) {
+  const std::vector<Tensor> plain = without_masks(self, indices, op);
+  Shape shape;
+  size_t first = plain.size(), last = 0;
+  bool adjacent = true;
+  for (size_t d = 0; d < plain.size(); ++d) {
+    if (!plain[d].defined()) continue;
+    adjacent = adjacent && (first == plain.size() || last + 1 == d);
+    first = std::min(first, d);
+    last = d;
+    shape = broadcast_shapes(shape, plain[d].sizes(), op);
+  }
+  AdvancedIndex found;
+  for (size_t d = 0; d < plain.size(); ++d) {
+    if (plain[d].defined()) continue;
+    const bool in_front = adjacent && d < first;
+    (in_front ? found.before : found.behind).push_back(self.sizes()[d]);
+    (in_front ? found.before_strides : found.behind_strides).push_back(self.strides()[d]);
+  }
+  for (const int64_t size : found.before) found.result_sizes.push_back(size);
+  for (const int64_t size : shape) found.result_sizes.push_back(size);
+  for (const int64_t size : found.behind) found.result_sizes.push_back(size);
+  found.places = checked_numel(shape, op);
+  found.offsets = flambeau::empty(shape, DType::int64, self.device());
+  fill_data(found.offsets, 0);
+  if (found.places == 0) return found;
+  for (size_t d = 0; d < plain.size(); ++d) {
+    if (!plain[d].defined()) continue;
+    add_offsets(found.offsets, plain[d], shape, self.sizes()[d], self.strides()[d],
+                static_cast<int64_t>(d), op);
+  }
+  return found;
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,70 @@
+#include "cpu/blocks.h"
+#include "cpu/walk.h"
+#include "kernels/indexing.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// Checks that `index` fits into `tensor` in every dim but `dim`.
+void check_fits(const Tensor& index, const Tensor& tensor, int64_t dim, const char* op) {
+  if (index.dim() == 0 || tensor.dim() == 0) return;
+  for (int64_t d = 0; d < index.dim(); ++d) {
+    check(d == dim || index.size(d) <= tensor.size(d), ErrorKind::runtime, op,
+          "(): index of shape ", index.sizes(), " reaches beyond shape ", tensor.sizes(),
+          " in dim ", d);
+  }
+}
+
+/// The tensor's strides for walking an index of rank `rank`: 0 along `dim`.
+Shape strides_without(const Tensor& tensor, int64_t rank, int64_t dim) {
+  if (tensor.dim() == 0 || rank == 0) return Shape(static_cast<size_t>(rank), 0);
+  Shape strides = tensor.strides();
+  strides[static_cast<size_t>(dim)] = 0;
+  return strides;
+}
+
+/// result[i][j] = self[index[i][j]][j] for places of `index`; result has strides of its own.
+void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, const Tensor& index,
+                 const char* op) {
+  const int64_t dim = wrap_dim(given_dim, self.dim(), op);
+  check_fits(index, self, dim, op);
+  if (index.numel() == 0) return;
+  const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+  const int64_t stride = self.dim() == 0 ? 0 : self.stride(dim);
+  const Shape from_strides = strides_without(self, index.dim(), dim);
+  const Rows<3> rows(index.sizes(), {IntList(result.strides()), IntList(index.strides()),
+                                     IntList(from_strides)});
+  const int64_t* const indices = index.data<int64_t>();
+  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+    using T = decltype(element);
+    T* const to = result.data<T>();
+    const T* const from = self.data<T>();
+    rows.parallel([&](const std::array<int64_t, 3>& at) {
+      T* const out = to + at[0];
+      const int64_t* const place = indices + at[1];
+      const T* const source = from + at[2];
+      for (int64_t i = 0; i < rows.length(); ++i) {
+        const int64_t position = place[i * rows.step(1)];
+        check_index(position, size, dim, op);
+        out[i * rows.step(0)] = source[i * rows.step(2) + position * stride];
+      }
+    }, 2);
+  });
+}
+
+}  // namespace
+
+void gather(const Tensor& result, const Tensor& self, int64_t dim, const Tensor& index) {
+  gather_into(result, self, dim, index, "gather");
+}
+
+void scatter_source_grad(const Tensor& result, const Tensor& grad_output, int64_t dim,
+                         const Tensor& index, IntList size) {
+  if (equal(index.sizes(), size)) return gather_into(result, grad_output, dim, index, "scatter");
+  fill_data(result, 0);
+  if (index.numel() == 0) return;
+  gather_into(make_view(result, index.sizes(), result.strides(), result.offset()), grad_output,
+              dim, index, "scatter");
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,64 @@
+#include <cstring>
+
+#include "cpu/index/advanced.h"
+#include "cpu/walk.h"
+#include "kernels/indexing.h"
+
+namespace flambeau::cpu {
+namespace {
+
+bool is_dense(IntList sizes, IntList strides) {
+  int64_t expected = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] != 1 && strides[d] != expected) return false;
+    expected *= sizes[d];
+  }
+  return true;
+}
+
+}  // namespace
+
+Tensor index(const Tensor& self, TensorList indices) {
+  const AdvancedIndex found = work_out(self, indices, "index");
+  const Tensor result = flambeau::empty(found.result_sizes, self.dtype(), self.device());
+  if (result.numel() == 0) return result;
+  const int64_t* const offsets = found.offsets.data<int64_t>();
+  const Rows<1> behind(found.behind, {IntList(found.behind_strides)});
+  const int64_t block = behind.count() * behind.length(), length = behind.length();
+  const bool dense = is_dense(found.behind, found.behind_strides);
+  Shape front_sizes = found.before, front_strides = found.before_strides;
+  front_sizes.push_back(1);
+  front_strides.push_back(0);
+  const Rows<1> before(front_sizes, {IntList(front_strides)});
+  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+    using T = decltype(element);
+    T* const to = result.data<T>();
+    const T* const from = self.data<T>();
+    const int64_t grain = std::max<int64_t>(1, kGrain / 2 / block);
+    int64_t row = 0;
+    before.walk(0, before.count(), [&](const std::array<int64_t, 1>& at) {
+      T* const out = to + row++ * found.places * block;
+      const T* const base = from + at[0];
+      parallel_for(0, found.places, grain, [&](int64_t begin, int64_t end) {
+        if (block == 1) {
+          for (int64_t p = begin; p < end; ++p) out[p] = base[offsets[p]];
+        } else if (dense) {
+          for (int64_t p = begin; p < end; ++p) {
+            memcpy(out + p * block, base + offsets[p], static_cast<size_t>(block) * sizeof(T));
+          }
+        } else {
+          for (int64_t p = begin; p < end; ++p) {
+            T* place = out + p * block;
+            behind.walk(0, behind.count(), [&](const std::array<int64_t, 1>& inner) {
+              const T* const source = base + offsets[p] + inner[0];
+              for (int64_t i = 0; i < length; ++i) *place++ = source[i * behind.step(0)];
+            });
+          }
+        }
+      });
+    });
+  });
+  return result;
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,112 @@
+#include "cpu/dtype_switch.h"
+#include "cpu/index/advanced.h"
+#include "cpu/walk.h"
+#include "kernels/indexing.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// self[mask] = one value, without listing the places.
+bool fill_masked(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+  if (accumulate || indices.size() != 1 || !indices[0].defined() || values.numel() != 1) {
+    return false;
+  }
+  const Tensor& mask = indices[0];
+  if (mask.dtype() != DType::bool_ || !(mask.sizes() == self.sizes())) return false;
+  const Rows<2> rows(self.sizes(), {IntList(self.strides()), IntList(mask.strides())});
+  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+    using T = decltype(element);
+    const T value = *values.data<T>();
+    T* const to = self.data<T>();
+    const bool* const chosen = mask.data<bool>();
+    rows.parallel([&](const std::array<int64_t, 2>& at) {
+      for (int64_t i = 0; i < rows.length(); ++i) {
+        if (chosen[at[1] + i * rows.step(1)]) to[at[0] + i * rows.step(0)] = value;
+      }
+    });
+  });
+  return true;
+}
+
+/// Strides of `values` broadcast to `sizes`.
+Shape broadcast_strides(const Tensor& values, IntList sizes) {
+  check(broadcastable(values.sizes(), sizes) && values.sizes().size() <= sizes.size(),
+        ErrorKind::runtime, "index_put_(): values of shape ", values.sizes(),
+        " cannot be broadcast to the selection of shape ", ShapeText{sizes});
+  const size_t lead = sizes.size() - values.sizes().size();
+  Shape strides(sizes.size(), 0);
+  for (size_t d = lead; d < sizes.size(); ++d) {
+    const int64_t size = values.sizes()[d - lead];
+    check(size == sizes[d] || size == 1, ErrorKind::runtime, "index_put_(): values of shape ",
+          values.sizes(), " cannot be broadcast to the selection of shape ", ShapeText{sizes});
+    strides[d] = size == 1 ? 0 : values.strides()[d - lead];
+  }
+  return strides;
+}
+
+/// write(destination, value) for every selected element, in order: the last write to an element
+/// stands, and sums have one order.
+template <class T, class Write>
+void put(const Tensor& self, const AdvancedIndex& found, const Tensor& values,
+         const Write& write) {
+  const Shape strides = broadcast_strides(values, found.result_sizes);
+  if (checked_numel(found.result_sizes, "index_put_") == 0) return;
+  const size_t front = found.before.size();
+  const size_t rank = found.offsets.sizes().size();
+  const auto part = [&](size_t begin, size_t end) {
+    return Shape(IntList(strides).subspan(begin, end - begin));
+  };
+  Shape before_sizes = found.before, before_strides = found.before_strides;
+  Shape value_strides = part(0, front);
+  before_sizes.push_back(1);
+  before_strides.push_back(0);
+  value_strides.push_back(0);
+  const Rows<2> before(before_sizes, {IntList(before_strides), IntList(value_strides)});
+  const Shape place_strides = part(front, front + rank);
+  const Rows<2> places(found.offsets.sizes(),
+                       {IntList(found.offsets.strides()), IntList(place_strides)});
+  const Shape behind_values = part(front + rank, strides.size());
+  const Rows<2> behind(found.behind, {IntList(found.behind_strides), IntList(behind_values)});
+  const int64_t* const offsets = found.offsets.data<int64_t>();
+  T* const to = self.data<T>();
+  const T* const from = values.data<T>();
+  const auto put_block = [&](T* out, const T* source) {
+    behind.walk(0, behind.count(), [&](const std::array<int64_t, 2>& at) {
+      for (int64_t i = 0; i < behind.length(); ++i) {
+        write(out[at[0] + i * behind.step(0)], source[at[1] + i * behind.step(1)]);
+      }
+    });
+  };
+  const bool single = behind.count() == 1 && behind.length() == 1;
+  before.walk(0, before.count(), [&](const std::array<int64_t, 2>& outer) {
+    places.walk(0, places.count(), [&](const std::array<int64_t, 2>& at) {
+      for (int64_t i = 0; i < places.length(); ++i) {
+        T* const out = to + outer[0] + offsets[at[0] + i * places.step(0)];
+        const T* const source = from + outer[1] + at[1] + i * places.step(1);
+        single ? write(*out, *source) : put_block(out, source);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+  if (self.numel() != 0 && fill_masked(self, indices, values, accumulate)) return;
+  const AdvancedIndex found = work_out(self, indices, "index_put_");
+  const Tensor source = may_overlap(self, values)
+                            ? cast_data(contiguous_data(values), values.dtype())
+                            : values;
+  if (accumulate) {
+    visit_dtype(self.dtype(), [&]<class T>() {
+      put<T>(self, found, source, [](T& sum, T value) { sum = plus(sum, value); });
+    });
+    return;
+  }
+  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+    using T = decltype(element);
+    put<T>(self, found, source, [](T& to, T value) { to = value; });
+  });
+}
+
+}  // namespace flambeau::cpu

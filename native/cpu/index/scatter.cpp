@@ -1,0 +1,113 @@
+#include "cpu/blocks.h"
+#include "cpu/dtype_switch.h"
+#include "cpu/walk.h"
+#include "kernels/indexing.h"
+
+namespace flambeau::cpu {
+namespace {
+
+void check_fits(const Tensor& self, const Tensor& index, const Tensor* src, int64_t dim,
+                const char* op) {
+  const int64_t rank = std::max<int64_t>(self.dim(), 1);
+  check(std::max<int64_t>(index.dim(), 1) == rank, ErrorKind::runtime, op,
+        "(): index must have as many dims as the tensor, got shapes ", index.sizes(), " and ",
+        self.sizes());
+  check(!src || std::max<int64_t>(src->dim(), 1) == rank, ErrorKind::runtime, op,
+        "(): src must have as many dims as the tensor, got shapes ", src ? src->sizes() : Shape(),
+        " and ", self.sizes());
+  for (int64_t d = 0; d < index.dim(); ++d) {
+    check(d == dim || self.dim() == 0 || index.size(d) <= self.size(d), ErrorKind::runtime, op,
+          "(): index of shape ", index.sizes(), " reaches beyond the tensor of shape ",
+          self.sizes(), " in dim ", d);
+    check(!src || src->dim() == 0 || index.size(d) <= src->size(d), ErrorKind::runtime, op,
+          "(): index of shape ", index.sizes(), " reaches beyond src of shape ", src->sizes(),
+          " in dim ", d);
+  }
+}
+
+Shape strides_or_zeros(const Tensor& tensor, int64_t rank, int64_t zero_dim) {
+  Shape strides = tensor.dim() == rank ? tensor.strides() : Shape(static_cast<size_t>(rank), 0);
+  if (zero_dim >= 0 && rank > 0) strides[static_cast<size_t>(zero_dim)] = 0;
+  return strides;
+}
+
+/// write(destination, source) for every place of `index`, in row-major order along `dim`, so that
+/// the outcome does not depend on the number of threads: they share out another dim.
+template <class T, class Write>
+void scatter_with(const Tensor& self, int64_t given_dim, const Tensor& index, const T* source,
+                  const Tensor* src, const char* op, const Write& write) {
+  const int64_t dim = wrap_dim(given_dim, self.dim(), op);
+  check_fits(self, index, src, dim, op);
+  if (index.numel() == 0) return;
+  const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+  const int64_t stride = self.dim() == 0 ? 0 : self.stride(dim);
+  const Shape to = strides_or_zeros(self, index.dim(), dim);
+  const Shape from =
+      src ? strides_or_zeros(*src, index.dim(), -1) : Shape(static_cast<size_t>(index.dim()), 0);
+  int64_t split = -1;
+  for (int64_t d = 0; d < index.dim(); ++d) {
+    if (d != dim && (split < 0 || index.size(d) > index.size(split))) split = d;
+  }
+  const auto run = [&](int64_t begin, int64_t end) {
+    Shape sizes = index.sizes();
+    int64_t starts[3] = {0, 0, 0};
+    if (split >= 0) {
+      const size_t s = static_cast<size_t>(split);
+      sizes[s] = end - begin;
+      starts[0] = begin * to[s];
+      starts[1] = begin * index.strides()[s];
+      starts[2] = begin * from[s];
+    }
+    const Rows<3> rows(sizes, {IntList(to), IntList(index.strides()), IntList(from)});
+    T* const out = self.data<T>() + starts[0];
+    const int64_t* const places = index.data<int64_t>() + starts[1];
+    const T* const values = source + starts[2];
+    rows.walk(0, rows.count(), [&](const std::array<int64_t, 3>& at) {
+      for (int64_t i = 0; i < rows.length(); ++i) {
+        const int64_t position = places[at[1] + i * rows.step(1)];
+        check_index(position, size, dim, op);
+        write(out[at[0] + i * rows.step(0) + position * stride],
+              values[at[2] + i * rows.step(2)]);
+      }
+    });
+  };
+  if (split < 0) return run(0, 1);
+  const int64_t each = index.numel() / index.size(split);
+  parallel_for(0, index.size(split), std::max<int64_t>(1, kGrain / 2 / std::max<int64_t>(1, each)),
+               run);
+}
+
+/// Writes move bytes only.
+template <class Body>
+void with_element(const Tensor& self, const Body& body) {
+  with_size(static_cast<int64_t>(self.itemsize()), body);
+}
+
+}  // namespace
+
+void scatter_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  with_element(self, [&](auto element) {
+    using T = decltype(element);
+    scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_",
+                    [](T& to, T from) { to = from; });
+  });
+}
+
+void scatter__value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  const Tensor number = flambeau::empty(Shape(), self.dtype(), self.device());
+  fill_data(number, value);
+  with_element(self, [&](auto element) {
+    using T = decltype(element);
+    scatter_with<T>(self, dim, index, number.data<T>(), nullptr, "scatter_",
+                    [](T& to, T from) { to = from; });
+  });
+}
+
+void scatter_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  visit_dtype(self.dtype(), [&]<class T>() {
+    scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_add_",
+                    [](T& to, T from) { to = plus(to, from); });
+  });
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,61 @@
+#include <cstring>
+
+#include "cpu/blocks.h"
+#include "kernels/shape.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// Copies dense `source` of blocks [outer][bytes] into rows of `pitch` bytes.
+void copy_blocks(char* destination, const char* source, int64_t outer, int64_t bytes,
+                 int64_t pitch) {
+  const int64_t grain = std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, bytes));
+  parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      memcpy(destination + o * pitch, source + o * bytes, static_cast<size_t>(bytes));
+    }
+  });
+}
+
+/// Joins tensors whose parts of `dim` have the given sizes; `result` is dense.
+void join(const Tensor& result, TensorList tensors, int64_t dim, bool stacked) {
+  const DimBlocks blocks(result.sizes(), dim);
+  const int64_t itemsize = static_cast<int64_t>(result.itemsize());
+  const int64_t pitch = blocks.size * blocks.inner * itemsize;
+  int64_t position = 0;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dim() == 1 && tensor.numel() == 0 && !stacked) continue;
+    const int64_t size = stacked ? 1 : tensor.size(dim);
+    if (tensor.numel() != 0) {
+      if (tensor.is_contiguous() && tensor.dtype() == result.dtype()) {
+        char* start = static_cast<char*>(result.raw_data()) + position * blocks.inner * itemsize;
+        copy_blocks(start, static_cast<const char*>(tensor.raw_data()), blocks.outer,
+                    size * blocks.inner * itemsize, pitch);
+      } else {
+        Shape sizes = result.sizes(), strides = result.strides();
+        const size_t d = static_cast<size_t>(front_dim(dim, result.dim()));
+        const int64_t offset = result.offset() + position * strides[d];
+        if (stacked) {
+          sizes.erase(d);
+          strides.erase(d);
+        } else {
+          sizes[d] = size;
+        }
+        copy_data(make_view(result, sizes, strides, offset), tensor);
+      }
+    }
+    position += size;
+  }
+}
+
+}  // namespace
+
+void cat(const Tensor& result, TensorList tensors, int64_t dim) {
+  join(result, tensors, dim, false);
+}
+
+void stack(const Tensor& result, TensorList tensors, int64_t dim) {
+  join(result, tensors, dim, true);
+}
+
+}  // namespace flambeau::cpu

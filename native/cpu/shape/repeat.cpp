@@ -1,0 +1,42 @@
+#include <cstring>
+
+#include "cpu/blocks.h"
+#include "kernels/shape.h"
+
+namespace flambeau::cpu {
+
+void repeat(const Tensor& result, const Tensor& self, IntList repeats) {
+  if (result.numel() == 0) return;
+  // The result as [repeat, size, repeat, size, ...], which the input broadcasts to.
+  const size_t lead = repeats.size() - static_cast<size_t>(self.dim());
+  Shape sizes, to, from;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    const int64_t size = i < lead ? 1 : self.sizes()[i - lead];
+    const int64_t stride = i < lead ? 0 : self.strides()[i - lead];
+    sizes.push_back(repeats[i]);
+    sizes.push_back(size);
+    to.push_back(result.strides()[i] * size);
+    to.push_back(result.strides()[i]);
+    from.push_back(0);
+    from.push_back(stride);
+  }
+  copy_data(make_view(result, sizes, to, result.offset()),
+            make_view(self, sizes, from, self.offset()));
+}
+
+Tensor repeated_indices(const Tensor& repeats) {
+  const Tensor counts = dense_indices(repeats);
+  const int64_t* const count = counts.data<int64_t>();
+  int64_t total = 0;
+  for (int64_t i = 0; i < counts.numel(); ++i) {
+    check(count[i] >= 0, ErrorKind::runtime,
+          "repeat_interleave(): repeats must not be negative, got ", count[i]);
+    total += count[i];
+  }
+  Tensor result = flambeau::empty(Shape{total}, DType::int64, repeats.device());
+  int64_t* out = result.data<int64_t>();
+  for (int64_t i = 0; i < counts.numel(); ++i) out = std::fill_n(out, count[i], i);
+  return result;
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,46 @@
+#include <cstring>
+
+#include "cpu/blocks.h"
+#include "cpu/walk.h"
+#include "kernels/shape.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// Copies columns [first(row), last(row)) of each row of matrices, zeros elsewhere.
+template <class Range>
+void copy_triangle(const Tensor& result, const Tensor& self, const Range& range) {
+  if (result.numel() == 0) return;
+  const Rows<2> rows(result.sizes(), {IntList(result.strides()), IntList(self.strides())});
+  const int64_t height = result.size(-2), width = result.size(-1), step = rows.step(1);
+  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+    using T = decltype(element);
+    T* const to = result.data<T>();
+    const T* const from = self.data<T>();
+    rows.parallel([&](const std::array<int64_t, 2>& at) {
+      // The result is dense: its offset tells the row.
+      const auto [begin, end] = range(at[0] / width % height, width);
+      T* const row = to + at[0];
+      const T* const source = from + at[1];
+      memset(row, 0, static_cast<size_t>(begin) * sizeof(T));
+      for (int64_t i = begin; i < end; ++i) row[i] = source[i * step];
+      memset(row + end, 0, static_cast<size_t>(width - end) * sizeof(T));
+    });
+  });
+}
+
+}  // namespace
+
+void tril(const Tensor& result, const Tensor& self, int64_t diagonal) {
+  copy_triangle(result, self, [=](int64_t row, int64_t width) {
+    return std::pair<int64_t, int64_t>(0, std::clamp<int64_t>(row + diagonal + 1, 0, width));
+  });
+}
+
+void triu(const Tensor& result, const Tensor& self, int64_t diagonal) {
+  copy_triangle(result, self, [=](int64_t row, int64_t width) {
+    return std::pair<int64_t, int64_t>(std::clamp<int64_t>(row + diagonal, 0, width), width);
+  });
+}
+
+}  // namespace flambeau::cpu
