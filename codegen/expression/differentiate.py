@@ -1,9 +1,10 @@
 """Symbolic gradients of pointwise formulas.
 
-Gradients follow the convention that the gradient of a real loss points where the loss grows: for holomorphic f
-the gradient of the argument is grad * conj(df/dz). `conj` is written only around factors that may be complex,
-and emission for real types drops it. Functions of a complex argument that are not holomorphic (abs, real, conj)
-declare their gradient in functions.yaml, and the chain rule runs backwards through them.
+Gradients follow the convention that the gradient of a real loss points where the loss grows: for
+holomorphic f the gradient of the argument is grad * conj(df/dz). `conj` is written only around
+factors that may be complex, and emission for real types drops it. Functions of a complex argument
+that are not holomorphic (abs, real, conj) declare their gradient in functions.yaml, and the chain
+rule runs backwards through them.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def gradient(
 ) -> Expression:
     """The gradient formula of `argument`, over `grad` and the names that the expression reads.
 
-    `is_complex`: whether elements may be complex; otherwise no `conj` is emitted. ZERO where the argument has no
-    influence. DeclarationError where a function on the way has no derivative.
+    `is_complex`: whether elements may be complex; otherwise no `conj` is emitted. ZERO where the
+    argument has no influence. DeclarationError where a function on the way has no derivative.
     """
     differentiator = _Differentiator(argument, is_complex, functions or load_functions())
     expression = differentiator.expand(expression)
@@ -144,7 +145,7 @@ class _Differentiator:
         )
 
     def _attach(self, grad: Expression, factor: Expression) -> Expression:
-        """grad * conj(factor), with the branches of a conditional factor chosen before multiplying."""
+        """grad * conj(factor); branches of a conditional factor are chosen before multiplying."""
         if isinstance(factor, Conditional):
             then = self._attach(grad, factor.then)
             return conditional(factor.condition, then, self._attach(grad, factor.otherwise))

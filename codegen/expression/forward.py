@@ -1,7 +1,8 @@
 """Forward-mode formulas, derived from what is declared for reverse mode.
 
 A gradient formula is linear in `grad`: g -> conj(f') g. The tangent is t -> f' t, which is
-conj(formula(conj t)). For real elements both are the same formula. Tangents of several arguments add up.
+conj(formula(conj t)). For real elements both are the same formula. Tangents of several arguments
+add up.
 """
 
 from __future__ import annotations
@@ -10,7 +11,19 @@ from collections.abc import Mapping, Sequence
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Call, Expression, Name
-from flambeau.codegen.expression.simplify import ZERO, add, drop_conjugates, is_number, simplify
+from flambeau.codegen.expression.simplify import (
+    ONE,
+    ZERO,
+    add,
+    conditional,
+    divide,
+    drop_conjugates,
+    is_number,
+    multiply,
+    negate,
+    simplify,
+    subtract,
+)
 from flambeau.codegen.model import Kind, Operator
 
 
@@ -26,7 +39,10 @@ def pointwise_tangent(
     is_complex: bool = False,
     real_result: bool = False,
 ) -> dict[str, Expression]:
-    """argument -> its part of the result's tangent. `real_result`: the result is real for complex arguments."""
+    """argument -> its part of the result's tangent.
+
+    `real_result`: the result is real for complex arguments.
+    """
     terms = {}
     for argument, formula in gradients.items():
         tangent: Expression = Name(tangent_name(argument))
@@ -35,9 +51,10 @@ def pointwise_tangent(
         elif formula == Name(grad):
             term = tangent
         else:
-            # `real(grad)` of a gradient formula says that the result is real; the tangent is complex.
+            # `real(grad)` of a gradient formula says that the result is real; the tangent is
+            # complex.
             inner = _without_real(formula, grad) if real_result else formula
-            term = conjugated(nodes.substitute(inner, {grad: Call("conj", (tangent,))}))
+            term = _adjoint(inner, grad, tangent)
             if real_result:
                 term = Call("real", (term,))
         term = simplify(term)
@@ -49,6 +66,65 @@ def pointwise_tangent(
 def _without_real(formula: Expression, grad: str) -> Expression:
     wrapped = Call("real", (Name(grad),))
     return nodes.replace_subtrees(formula, {wrapped: Name(grad)})
+
+
+def _adjoint(formula: Expression, grad: str, tangent: Expression) -> Expression:
+    """The transposed map: of g -> a g + b conj(g) it is t -> conj(a) t + b conj(t)."""
+    parts = _linear_parts(formula, grad)
+    if parts is None or is_number(parts[1], 0):
+        return conjugated(nodes.substitute(formula, {grad: Call("conj", (tangent,))}))
+    a, b = parts
+    return add(multiply(conjugated(a), tangent), multiply(b, Call("conj", (tangent,))))
+
+
+def _linear_parts(node: Expression, grad: str) -> tuple[Expression, Expression] | None:
+    """(a, b) with node = a * grad + b * conj(grad); None where the formula is not seen to be
+    linear.
+    """
+    if not nodes.reads(node, {grad}):
+        return None
+    match node:
+        case Name():
+            return ONE, ZERO
+        case Call(function="conj", arguments=(inner,)):
+            parts = _linear_parts(inner, grad)
+            return None if parts is None else (conjugated(parts[1]), conjugated(parts[0]))
+        case Call(function="real", arguments=(inner,)):
+            parts = _linear_parts(inner, grad)
+            if parts is None:
+                return None
+            a, b = parts
+            half = nodes.Number(0.5)
+            return multiply(half, add(a, conjugated(b))), multiply(half, add(b, conjugated(a)))
+        case nodes.Unary(operator="-", operand=operand):
+            parts = _linear_parts(operand, grad)
+            return None if parts is None else (negate(parts[0]), negate(parts[1]))
+        case nodes.Binary(left=left, operator="*" | "/" as operator, right=right):
+            scaled, factor = (left, right) if nodes.reads(left, {grad}) else (right, left)
+            parts = _linear_parts(scaled, grad)
+            if parts is None or nodes.reads(factor, {grad}) or (operator == "/" and factor is left):
+                return None
+            build = multiply if operator == "*" else divide
+            return build(parts[0], factor), build(parts[1], factor)
+        case nodes.Binary(left=left, operator="+" | "-" as operator, right=right):
+            first = _linear_parts(left, grad)
+            second = _linear_parts(right, grad)
+            if first is None or second is None:
+                return None
+            merge = add if operator == "+" else subtract
+            return merge(first[0], second[0]), merge(first[1], second[1])
+        case nodes.Conditional(condition=condition, then=then, otherwise=otherwise):
+            found = [
+                (ZERO, ZERO) if is_number(branch, 0) else _linear_parts(branch, grad)
+                for branch in (then, otherwise)
+            ]
+            if found[0] is None or found[1] is None:
+                return None
+            return (
+                conditional(condition, found[0][0], found[1][0]),
+                conditional(condition, found[0][1], found[1][1]),
+            )
+    return None
 
 
 def conjugated(node: Expression) -> Expression:
@@ -69,12 +145,15 @@ def conjugated(node: Expression) -> Expression:
     return Call("conj", (node,))
 
 
-# Stands for an argument that must be given but must not count; any library that declares `additive` has it.
+# Stands for an argument that must be given but must not count; any library that declares `additive`
+# has it.
 _ZEROS = "zeros_like"
 
 
 def linear_tangent(operator: Operator) -> dict[str, Expression]:
-    """For `linear_in` arguments: the operator applied to the tangent, without the `additive` arguments."""
+    """For `linear_in` arguments: the operator applied to the tangent, without the `additive`
+    arguments.
+    """
     return {
         name: _applied(operator, {name: Name(tangent_name(name))}, frozenset(operator.additive))
         for name in operator.linear_in
@@ -82,7 +161,9 @@ def linear_tangent(operator: Operator) -> dict[str, Expression]:
 
 
 def additive_tangent(operator: Operator) -> dict[str, Expression]:
-    """For `additive` arguments: the operator applied to the tangent, with one factor of the rest made zero."""
+    """For `additive` arguments: the operator applied to the tangent, with one factor of the rest
+    made zero.
+    """
     factor = operator.linear_in[0]
     return {
         name: _applied(
@@ -97,7 +178,9 @@ def additive_tangent(operator: Operator) -> dict[str, Expression]:
 def _applied(
     operator: Operator, values: Mapping[str, Expression], absent: frozenset[str]
 ) -> Expression:
-    """The operator on its own arguments but for `values`; absent ones are left out, or zero if they cannot be."""
+    """The operator on its own arguments but for `values`; absent ones are left out, or zero if they
+    cannot be.
+    """
     positional: list[Expression] = []
     keywords: list[tuple[str, Expression]] = []
     skipped = False
@@ -116,7 +199,9 @@ def _applied(
 
 
 def tangent_terms(operator: Operator, *, is_complex: bool = False) -> dict[str, Expression] | None:
-    """argument -> its part of the tangent of the only result; None where forward mode is not derivable."""
+    """argument -> its part of the tangent of the only result; None where forward mode is not
+    derivable.
+    """
     derivative = operator.derivative
     if operator.kind is Kind.POINTWISE and derivative is not None and not derivative.none:
         results = operator.signature.results

@@ -21,7 +21,19 @@ _LEVELS = ("element", "random", "shape")
 _RESULTS = ("same", "real", "bool")
 _ROLES = ("element", "integer", "condition")
 _KEYS = frozenset(
-    ["function", "doc", "level", "accepts", "result", "numpy", "cpp", "latex", "expands", "derivative", "gradient"]
+    [
+        "function",
+        "doc",
+        "level",
+        "accepts",
+        "result",
+        "numpy",
+        "cpp",
+        "latex",
+        "expands",
+        "derivative",
+        "gradient",
+    ]
 )
 # Operators of the language that are functions under another spelling.
 OPERATOR_FUNCTIONS = {

@@ -1,7 +1,7 @@
 """Expression trees: what a formula means, without its spelling.
 
-Trees are immutable and compare by structure; spans take no part in it. Transformations build new trees and
-share the parts that they leave alone.
+Trees are immutable and compare by structure; spans take no part in it. Transformations build new
+trees and share the parts that they leave alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from flambeau.codegen.source import DeclarationError, Span
 
-# Formulas are short. The bound keeps a mistake, such as lets that double each other, from hanging the build.
+# Formulas are short. The bound keeps a mistake, such as lets that double each other, from hanging
+# the build.
 MAXIMUM_SIZE = 4000
 
 CONSTANTS: dict[str, float] = {"inf": math.inf, "nan": math.nan, "pi": math.pi}
@@ -63,7 +64,7 @@ class Name(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Number(Expression):
-    """A literal. 1, 1.0 and True are different numbers; nan equals nan, and -0.0 differs from 0.0."""
+    """A literal. 1, 1.0 and True differ, so do 0.0 and -0.0; nan equals nan."""
 
     value: int | float | bool | complex
 
@@ -271,12 +272,13 @@ class Sequence(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Expression):
-    """`[element for names in iterable if condition]`."""
+    """`[element for names in iterable if condition]`. `joins`: elements are lists to join."""
 
     element: Expression
     names: tuple[str, ...]
     iterable: Expression
     condition: Expression | None = None
+    joins: bool = False
 
     @property
     def children(self) -> tuple[Expression, ...]:
@@ -286,6 +288,26 @@ class Comprehension(Expression):
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         condition = children[2] if self.condition is not None else None
         return replace(self, element=children[0], iterable=children[1], condition=condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Starred(Expression):
+    """`*value` in a call, list or index of a reference."""
+
+    value: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.value,)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        (value,) = children
+        return replace(self, value=value)
+
+
+@dataclass(frozen=True, slots=True)
+class EllipsisLiteral(Expression):
+    """`...` in an index of a reference."""
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -25,8 +25,9 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An operator, and for each of its arguments the place of the value in the call: a position, a keyword, or
-    None for the default."""
+    """An operator, and for each of its arguments the place of the value in the call: a position, a
+    keyword, or None for the default.
+    """
 
     operator: Operator
     places: tuple[tuple[Argument, int | str | None], ...]

@@ -1,7 +1,8 @@
 """Text of a declaration -> expression tree.
 
-Python's own parser reads the text; only the syntax listed here is let through, and every complaint points at
-the characters in the file. Bounds on length and depth keep hostile text from exhausting the stack.
+Python's own parser reads the text; only the syntax listed here is let through, and every complaint
+points at the characters in the file. Bounds on length and depth keep hostile text from exhausting
+the stack.
 """
 
 from __future__ import annotations
@@ -123,6 +124,8 @@ class _Converter:
         match node:
             case ast.Name(id=identifier):
                 return nodes.Name(identifier, span=span)
+            case ast.Constant(value=value) if value is ... and self.language is Language.REFERENCE:
+                return nodes.EllipsisLiteral(span=span)
             case ast.Constant(value=value):
                 return self.constant(node, value, span)
             case ast.BinOp(left=left, op=operator, right=right):
@@ -155,6 +158,10 @@ class _Converter:
                 return self.call(node, deeper, span)
             case ast.ListComp():
                 return self.comprehension(node, deeper, span)
+            case ast.GeneratorExp() if self.language is Language.REFERENCE:
+                return self.comprehension(node, deeper, span)
+            case ast.Starred(value=value) if self.language is Language.REFERENCE:
+                return nodes.Starred(self.convert(value, deeper), span=span)
         kind = _KINDS.get(type(node), type(node).__name__)
         raise self.fail(node, f"{kind} cannot be used in a {self.language.value}")
 
@@ -225,18 +232,25 @@ class _Converter:
             return nodes.Method(value, node.func.attr, arguments, named, span=span)
         raise self.fail(node.func, "only functions can be called, by their name")
 
-    def comprehension(self, node: ast.ListComp, depth: int, span: Span) -> Expression:
-        if len(node.generators) != 1 or len(node.generators[0].ifs) > 1:
-            raise self.fail(node, "a comprehension has one 'for' and at most one 'if'")
-        generator = node.generators[0]
-        target = generator.target
-        targets = target.elts if isinstance(target, ast.Tuple) else [target]
-        names = tuple(t.id for t in targets if isinstance(t, ast.Name))
-        if len(names) != len(targets):
-            raise self.fail(target, "the variables of a comprehension are plain names")
-        condition = self.convert(generator.ifs[0], depth) if generator.ifs else None
-        element, iterable = self.convert_all([node.elt, generator.iter], depth)
-        return nodes.Comprehension(element, names, iterable, condition, span=span)
+    def comprehension(
+        self, node: ast.ListComp | ast.GeneratorExp, depth: int, span: Span
+    ) -> Expression:
+        if len(node.generators) > 1 and self.language is Language.FORMULA:
+            raise self.fail(node, "a comprehension in a formula has one 'for'")
+        element = self.convert(node.elt, depth)
+        for index, generator in reversed(list(enumerate(node.generators))):
+            target = generator.target
+            targets = target.elts if isinstance(target, ast.Tuple) else [target]
+            names = tuple(t.id for t in targets if isinstance(t, ast.Name))
+            if len(names) != len(targets):
+                raise self.fail(target, "the variables of a comprehension are plain names")
+            if len(generator.ifs) > 1:
+                raise self.fail(generator.ifs[1], "a comprehension has at most one 'if'")
+            condition = self.convert(generator.ifs[0], depth) if generator.ifs else None
+            iterable = self.convert(generator.iter, depth)
+            joins = index < len(node.generators) - 1
+            element = nodes.Comprehension(element, names, iterable, condition, joins, span=span)
+        return element
 
 
 _KINDS: dict[type[ast.expr], str] = {

@@ -1,4 +1,6 @@
-"""What a formula reads: elements of tensors, numbers, metadata. From it follows what an operator saves."""
+"""What a formula reads: elements of tensors, numbers, metadata. From it follows what an operator
+saves.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ NOTHING = Reads(frozenset(), frozenset())
 
 
 def reads_of(expression: Expression) -> Reads:
-    """What a formula reads. A name that is only asked for metadata, or whether it is None, is not read itself."""
+    """What a formula reads.
+
+    A name that is only asked for metadata, or whether it is None, is not read itself.
+    """
     match expression:
         case nodes.Attribute(value=nodes.Name(identifier=identifier), name=attribute):
             return Reads(frozenset(), frozenset({(identifier, attribute)}))

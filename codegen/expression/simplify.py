@@ -1,8 +1,8 @@
 """Smaller formulas with the same value.
 
-What a person wrote is only folded, never reassociated: `x * 0` stays, since it is nan for infinite x. The rules
-that drop zeros are for derivatives, where a zero says that a path does not exist; `Algebra` applies them while
-a derivative is built.
+What a person wrote is only folded, never reassociated: `x * 0` stays, since it is nan for infinite
+x. The rules that drop zeros are for derivatives, where a zero says that a path does not exist;
+`Algebra` applies them while a derivative is built.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ def literal(node: Expression) -> int | float | complex | None:
 
 
 def simplify(expression: Expression) -> Expression:
-    """Fold literals and drop +0, *1, /1, **1 and double signs. Values, signs of zero apart, stay what they are."""
+    """Fold literals and drop +0, *1, /1, **1 and double signs.
+
+    Values, signs of zero apart, stay what they are.
+    """
     return nodes.transform(expression, _simplify_node)
 
 
@@ -89,7 +92,10 @@ def _drop_neutral(
 
 
 def fold(operator: str, left: Expression, right: Expression) -> Number | None:
-    """The literal that two literals make. Integers stay exact and small; nothing that raises is folded."""
+    """The literal that two literals make.
+
+    Integers stay exact and small; nothing that raises is folded.
+    """
     a, b = literal(left), literal(right)
     if a is None or b is None:
         return None
@@ -210,13 +216,21 @@ def combine(operator: str) -> Callable[[Expression, Expression], Expression]:
 
 
 def drop_conjugates(expression: Expression) -> Expression:
-    """The formula for real elements: conj(x) and real(x) are x, imag(x) is 0."""
+    """A derivative formula for real elements: conj(x) and real(x) are x, and i leads nowhere."""
 
     def visit(node: Expression) -> Expression:
-        if isinstance(node, nodes.Call) and len(node.arguments) == 1:
-            if node.function in ("conj", "real"):
-                return node.arguments[0]
-            if node.function == "imag":
+        match node:
+            case nodes.Call(function="conj" | "real", arguments=(argument,)):
+                return argument
+            case nodes.Call(function="imag"):
+                return ZERO
+            case Number(value=complex(real=real)):
+                return Number(real) if real else ZERO
+            case Binary(left=left, operator="*") if is_number(left, 0):
+                return ZERO
+            case Binary(operator="*", right=right) if is_number(right, 0):
+                return ZERO
+            case Binary(left=left, operator="/") if is_number(left, 0):
                 return ZERO
         return node
 

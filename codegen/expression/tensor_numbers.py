@@ -1,4 +1,6 @@
-"""The part of the tensor-level emitter that holds no tensor: numbers, lists, conversions between C++ types."""
+"""The part of the tensor-level emitter that holds no tensor: numbers, lists, conversions between
+C++ types.
+"""
 
 from __future__ import annotations
 
@@ -120,9 +122,8 @@ class NumberRules:
             return self.owned(then, INTS, node), self.owned(otherwise, INTS, node)
         if set(kinds) <= {K.TENSORS, K.LIST}:
             return self.owned(then, TENSORS, node), self.owned(otherwise, TENSORS, node)
-        if then.type.required == otherwise.type.required:
-            if then.type.optional == otherwise.type.optional:
-                return then, otherwise
+        if then.type == otherwise.type:
+            return then, otherwise
         raise fail(node, f"the branches are a {then.type} and a {otherwise.type}")
 
     def _unify_with_none(
@@ -317,7 +318,47 @@ class NumberRules:
 
 # Functions of flambeau::math that <cmath> has under the same name.
 _STANDARD = frozenset(
-    ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "hypot", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "floor", "ceil", "trunc", "fmod", "fmax", "fmin", "abs", "copysign", "nextafter", "isnan", "isinf", "isfinite", "signbit"]
+    [
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sqrt",
+        "hypot",
+        "pow",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "erf",
+        "erfc",
+        "lgamma",
+        "floor",
+        "ceil",
+        "trunc",
+        "fmod",
+        "fmax",
+        "fmin",
+        "abs",
+        "copysign",
+        "nextafter",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+    ]
 )
 
 __all__ = ["OWNING", "NumberRules"]

@@ -26,7 +26,10 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A C++ expression. `items`: of a list literal, which has no code of its own until it is converted."""
+    """A C++ expression.
+
+    `items`: of a list literal, which has no code of its own until it is converted.
+    """
 
     code: str
     type: ValueType

@@ -1,8 +1,9 @@
 """Pointwise formulas -> scalar C++ over an element type T, for CPU loops and CUDA kernels alike.
 
-The surrounding code defines three types: T, what elements are computed in; R, its real type; N, what numbers
-are computed in before they meet elements (double, int64_t, or complex<double>). Parts that read no element are
-computed once, in N, outside the loop; parts that occur twice are bound to a name.
+The surrounding code defines three types: T, what elements are computed in; R, its real type; N,
+what numbers are computed in before they meet elements (double, int64_t, or complex<double>). Parts
+that read no element are computed once, in N, outside the loop; parts that occur twice are bound to
+a name.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ _RANK = {
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """How a name is spelled. `presence`: for an optional argument, the C++ condition that it was given."""
+    """How a name is spelled.
+
+    `presence`: for an optional argument, the C++ condition that it was given.
+    """
 
     code: str
     type: ScalarType = ScalarType.ELEMENT
@@ -74,8 +78,9 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class ScalarCode:
-    """`hoisted` statements belong before the loop, `statements` inside it; `draws` names the random numbers that
-    the formula takes: draw i is read as FUNCTION_i."""
+    """`hoisted` statements belong before the loop, `statements` inside it; `draws` names the random
+    numbers that the formula takes: draw i is read as FUNCTION_i.
+    """
 
     hoisted: tuple[str, ...]
     statements: tuple[str, ...]
@@ -114,7 +119,8 @@ def emit_scalar(
 ) -> ScalarCode:
     """C++ for some formulas that are computed together.
 
-    With `bind_results`, formula i is bound to that name, and later formulas that read the name see its new value.
+    With `bind_results`, formula i is bound to that name, and later formulas that read the name see
+    its new value.
     """
     emitter = _Emitter(symbols, namespace, functions or load_functions())
     emitter.count_shared(formulas)
@@ -181,9 +187,14 @@ class _Emitter:
         if node in self._values:
             return self._values[node]
         value = self.compute(node)
-        if self._shared.get(node, 0) > 1 and node.children and not value.type.is_constant:
-            if not self._draws_numbers(node) and not isinstance(node, nodes.Unary):
-                value = self._values[node] = self.bind(value)
+        repeated = self._shared.get(node, 0) > 1 and not isinstance(node, nodes.Unary)
+        if (
+            repeated
+            and node.children
+            and not value.type.is_constant
+            and not self._draws_numbers(node)
+        ):
+            value = self._values[node] = self.bind(value)
         return value
 
     def _draws_numbers(self, node: Expression) -> bool:
@@ -462,7 +473,8 @@ class _Emitter:
             then, otherwise = (
                 Value(f"static_cast<{spelled}>({v.code})", target, _ATOM) for v in (then, otherwise)
             )
-        code = f"{_at_least(condition, _OR)} ? {_at_least(then, _OR)} : {_at_least(otherwise, _TERNARY)}"
+        branches_code = f"{_at_least(then, _OR)} : {_at_least(otherwise, _TERNARY)}"
+        code = f"{_at_least(condition, _OR)} ? {branches_code}"
         return Value(code, target, _TERNARY, wide=then.wide or otherwise.wide)
 
     def call(self, node: nodes.Call) -> Value:
@@ -520,13 +532,12 @@ def _floating(type_: ScalarType) -> ScalarType:
 
 
 def _exactly(target: ScalarType, value: Value) -> Value:
-    """An argument whose C++ type is exactly that of `target`, so that overloads and templates agree."""
+    """An argument whose C++ type is exactly that of `target`, so that overloads and templates
+    agree.
+    """
     if (
-        (value.type is target
-        and value.literal is None
-        and not value.wide)
-        or target is ScalarType.STRING
-    ):
+        value.type is target and value.literal is None and not value.wide
+    ) or target is ScalarType.STRING:
         return value
     spelled = target.value.removeprefix("const ")
     return Value(f"static_cast<{spelled}>({value.code})", target, _ATOM, value.literal)

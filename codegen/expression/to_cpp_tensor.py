@@ -1,27 +1,27 @@
-"""Tensor-level formulas -> C++ over Tensors: derivatives, bodies of composites, shapes, constraints, conditions.
+"""Tensor-level formulas -> C++ over Tensors: derivatives, bodies of composites, shapes,
+constraints, conditions.
 
-Arithmetic on tensors becomes calls of the operators that were declared for its token, scalar functions become
-the operators of the same name, and what holds no tensor stays plain C++. The emitter is also the type checker:
-whatever it cannot emit is reported at the place in the declaration where it stands.
+Arithmetic on tensors becomes calls of the operators that were declared for its token, scalar
+functions become the operators of the same name, and what holds no tensor stays plain C++. The
+emitter is also the type checker: whatever it cannot emit is reported at the place in the
+declaration where it stands.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.functions import (
-    OPERATOR_FUNCTIONS,
     Function,
     FunctionTable,
     load_functions,
 )
 from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.operators import Given, OperatorIndex
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.tensor_numbers import OWNING, NumberRules
+from flambeau.codegen.expression.operators import OperatorIndex
+from flambeau.codegen.expression.tensor_calls import LIST_METADATA, METADATA, CallRules
+from flambeau.codegen.expression.tensor_numbers import OWNING
 from flambeau.codegen.expression.tensor_values import (
     ATOM,
     Scope,
@@ -36,11 +36,7 @@ from flambeau.codegen.expression.tensor_values import (
 from flambeau.codegen.expression.types import (
     BOOL,
     DTYPE,
-    INT,
-    INTS,
-    NUMBERS,
     SCALAR,
-    SHAPE_TYPES,
     STR,
     TENSOR,
     TENSOR_LIKE,
@@ -48,9 +44,8 @@ from flambeau.codegen.expression.types import (
     ValueType,
     conversion_cost,
     item_type,
-    value_type,
 )
-from flambeau.codegen.model import Argument, Operator
+from flambeau.codegen.model import Operator
 from flambeau.codegen.source import did_you_mean
 
 K = ValueKind
@@ -58,7 +53,10 @@ K = ValueKind
 
 @dataclass(frozen=True, slots=True)
 class TensorCode:
-    """`statements` come before `code`, an expression of type `type`. `families`: whose headers it needs."""
+    """`statements` come before `code`, an expression of type `type`.
+
+    `families`: whose headers it needs.
+    """
 
     statements: tuple[str, ...]
     code: str
@@ -82,16 +80,17 @@ def emit_tensor(
 ) -> TensorCode:
     """C++ for one formula.
 
-    `scope` says how names are spelled, and may spell metadata ("self.shape") that was saved. `lets` are bound in
-    order, several names to the items of one list or of one call's results. `wanted` converts the value. `dtypes`
-    spells the dtypes that formulas may name. Where a formula computes with a `Tensor|Scalar`, both cases are
-    written out, so that numbers keep their precision and their weakness in promotion. `zero` spells a whole value
-    that is a literal 0, as gradients have it that do not flow: "Tensor()".
+    `scope` says how names are spelled, and may spell metadata ("self.shape") that was saved. `lets`
+    are bound in order, several names to the items of one list or of one call's results. `wanted`
+    converts the value. `dtypes` spells the dtypes that formulas may name. Where a formula computes
+    with a `Tensor|Scalar`, both cases are written out, so that numbers keep their precision and
+    their weakness in promotion. `zero` spells a whole value that is a literal 0, as gradients have
+    it that do not flow: "Tensor()".
     """
     emitter = _Emitter(Scope(dict(scope)), operators, dtypes or {}, spell, functions, temporaries)
     emitter.zero = zero
-    for names, value in lets:
-        emitter.bind_let(tuple(names), value)
+    for names, bound in lets:
+        emitter.bind_let(tuple(names), bound)
     value = emitter.split_operands(expression, wanted)
     return TensorCode(
         tuple(emitter.statements),
@@ -110,7 +109,10 @@ def emit_condition(
     dtypes: Mapping[str, str] | None = None,
     functions: FunctionTable | None = None,
 ) -> TensorCode:
-    """C++ of type bool, known before any element is read. A `Tensor|Scalar` equals a number where it is one."""
+    """C++ of type bool, known before any element is read.
+
+    A `Tensor|Scalar` equals a number where it is one.
+    """
     emitter = _Emitter(
         Scope(dict(scope)),
         operators,
@@ -126,33 +128,12 @@ def emit_condition(
     )
 
 
-# How metadata is read from a tensor that was not saved apart, and its type.
-METADATA: dict[str, tuple[str, ValueType]] = {
-    "shape": ("{}.sizes()", INTS),
-    "strides": ("{}.strides()", INTS),
-    "offset": ("{}.offset()", INT),
-    "numel": ("{}.numel()", INT),
-    "dim": ("{}.dim()", INT),
-    "dtype": ("{}.dtype()", DTYPE),
-    "device": ("{}.device()", ValueType(K.DEVICE)),
-}
-_OPERAND_METADATA = {
-    "shape": "{}.sizes()",
-    "dim": "static_cast<int64_t>({}.sizes().size())",
-    "numel": "shape_rules::numel({}.sizes())",
-    "dtype": "({0}.is_tensor() ? {0}.tensor().dtype() : {0}.scalar().dtype())",
-}
-LIST_METADATA: dict[str, tuple[str, ValueType]] = {
-    "shapes": ("shapes_of({})", ValueType(K.SHAPES)),
-    "dtypes": ("dtypes_of({})", ValueType(K.DTYPES)),
-    "count": ("static_cast<int64_t>({}.size())", INT),
-}
 # Arithmetic that gives the same when its operands change places.
 _SYMMETRIC = {"+": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-class _Emitter(NumberRules):
+class _Emitter(CallRules):
     def __init__(
         self,
         scope: Scope,
@@ -162,15 +143,9 @@ class _Emitter(NumberRules):
         functions: FunctionTable | None,
         temporaries: str,
     ) -> None:
-        super().__init__()
-        self.scope = scope
-        self.operators = operators
-        self.dtypes = dtypes
-        self.spell = spell
-        self.functions = functions or load_functions()
+        super().__init__(scope, operators, dtypes, spell, functions or load_functions())
         self.temporaries = temporaries
         self.statements: list[str] = []
-        self.families: set[str] = set()
         self.compares_operands = False
         self.zero: str | None = None
         self._deciding: set[Expression] = set()
@@ -189,7 +164,7 @@ class _Emitter(NumberRules):
                 self.count_shared(child)
 
     def split_operands(self, expression: Expression, wanted: ValueType | None) -> Value:
-        """The formula, once for each case of the `Tensor|Scalar` arguments that it computes with."""
+        """The formula, once for each case of the `Tensor|Scalar` arguments it computes with."""
         name = next(
             (n for n in sorted(nodes.free_names(expression)) if self._computes_with(expression, n)),
             None,
@@ -226,7 +201,9 @@ class _Emitter(NumberRules):
         return value
 
     def _computes_with(self, node: Expression, name: str) -> bool:
-        """Whether an operand takes part in arithmetic or in a scalar function, rather than being passed on."""
+        """Whether an operand takes part in arithmetic or in a scalar function, rather than being
+        passed on.
+        """
         symbol = self.scope.get(name)
         if symbol is None or symbol.type.kind is not K.OPERAND:
             return False
@@ -238,7 +215,8 @@ class _Emitter(NumberRules):
                 if len(inner.children) == 1:
                     return True
             elif isinstance(inner, nodes.Binary | nodes.Compare):
-                # `tensor * operand` is one operator; an operand on the left, or next to no tensor, is not.
+                # `tensor * operand` is one operator; an operand on the left, or next to no tensor,
+                # is not.
                 if inner.operator not in ("is", "is not") and not self._is_direct(inner, name):
                     return True
             elif isinstance(inner, nodes.Unary | nodes.Conditional):
@@ -254,7 +232,9 @@ class _Emitter(NumberRules):
         return is_operand and has_tensor and name not in left
 
     def _in_block(self, emit: Callable[[], Value]) -> Value:
-        """A value whose temporaries belong to a branch that may not run: a lambda, where there are any."""
+        """A value whose temporaries belong to a branch that may not run: a lambda, where there are
+        any.
+        """
         outer = (self.statements, self._values, self._shared)
         self.statements, self._values, self._shared = [], dict(self._values), {}
         try:
@@ -320,27 +300,6 @@ class _Emitter(NumberRules):
             self.statements.append(f"[[maybe_unused]] const auto {name}_let = {source}[{i}];")
             self.scope[name] = Symbol(f"{name}_let", item)
 
-    def settle(self, value: Value, node: Expression) -> Value:
-        """A value that may be stored: list literals and borrowed lists become lists that own their items."""
-        if value.type.kind is K.LIST:
-            item_kinds = {i.type.kind for i in value.items}
-            wanted = (
-                K.TENSORS
-                if item_kinds & TENSOR_LIKE
-                else K.FLOATS
-                if K.FLOAT in item_kinds
-                else K.INTS
-            )
-            return self.convert(value, ValueType(wanted), node)
-        if value.type.kind is K.INTS and not value.type.optional:
-            return Value(f"Shape({value.code})", value.type, ATOM)
-        if value.type.kind in NUMBERS and value.literal is not None:
-            spelled = {K.INT: "int64_t", K.FLOAT: "double", K.BOOL: "bool"}.get(
-                value.type.kind, "Scalar"
-            )
-            return Value(f"{spelled}({value.code})", value.type, ATOM, value.literal)
-        return value
-
     # --- nodes ---
 
     def compute(self, node: Expression) -> Value:
@@ -386,69 +345,6 @@ class _Emitter(NumberRules):
         known = {*self.scope.names(), *nodes.CONSTANTS, *self.dtypes}
         raise fail(node, f"unknown name '{node.identifier}'", did_you_mean(node.identifier, known))
 
-    def sequence(self, node: nodes.Sequence) -> Value:
-        items = tuple(self.emit(item) for item in node.items)
-        if node.is_tuple:
-            parts = [
-                self.convert(v, TENSOR, n).code for v, n in zip(items, node.items, strict=True)
-            ]
-            types = tuple(TENSOR for _ in items)
-            return Value(
-                f"std::make_tuple({', '.join(parts)})", ValueType(K.RESULTS, results=types), ATOM
-            )
-        return Value("", ValueType(K.LIST), ATOM, items=items)
-
-    def attribute(self, node: nodes.Attribute) -> Value:
-        if isinstance(node.value, nodes.Name):
-            saved = self.scope.get(f"{node.value.identifier}.{node.name}")
-            if saved is not None:
-                return Value(saved.code, saved.type, ATOM)
-        owner = self.emit(node.value)
-        if owner.type.kind is K.TENSORS and node.name in LIST_METADATA:
-            template, type_ = LIST_METADATA[node.name]
-            return Value(template.format(owner.code), type_, ATOM)
-        if owner.type.kind in TENSOR_LIKE and node.name in METADATA:
-            template, type_ = METADATA[node.name]
-            if owner.type.kind is K.OPERAND:
-                template = _OPERAND_METADATA.get(node.name, "")
-                if not template:
-                    raise fail(node, f"a number has no {node.name}")
-            return Value(template.format(at_least(owner, ATOM)), type_, ATOM)
-        known = LIST_METADATA if owner.type.kind is K.TENSORS else METADATA
-        raise fail(
-            node, f"a {owner.type} has no attribute '{node.name}'", did_you_mean(node.name, known)
-        )
-
-    def index(self, node: nodes.Index) -> Value:
-        owner = self.emit(node.value)
-        if isinstance(node.index, nodes.Slice):
-            if (
-                (owner.type.kind is not K.INTS
-                and owner.type.kind is not K.LIST)
-                or node.index.step is not None
-            ):
-                raise fail(node, f"a {owner.type} cannot be sliced here", "use narrow() or slice()")
-            bounds = [
-                "std::nullopt" if part is None else self.integer(self.emit(part), part)
-                for part in (node.index.lower, node.index.upper)
-            ]
-            items = self.convert(owner, INTS, node.value)
-            return Value(f"shape_rules::slice({items.code}, {', '.join(bounds)})", INTS, ATOM)
-        if owner.type.kind is K.RESULTS:
-            position = node.index.value if isinstance(node.index, nodes.Number) else None
-            if not isinstance(position, int) or not 0 <= position < len(owner.type.results):
-                raise fail(
-                    node.index, f"one of {len(owner.type.results)} results is chosen by a number"
-                )
-            return Value(f"std::get<{position}>({owner.code})", owner.type.results[position], ATOM)
-        position_code = self.integer(self.emit(node.index), node.index)
-        if owner.type.kind is K.INTS:
-            return Value(f"shape_rules::at({owner.code}, {position_code})", INT, ATOM)
-        item = item_type(owner.type.kind)
-        if item is None:
-            raise fail(node, f"a {owner.type} cannot be indexed here", "use select() or narrow()")
-        return Value(f"{at_least(owner, ATOM)}[{position_code}]", item, ATOM)
-
     # --- arithmetic ---
 
     def unary(self, node: Expression, operator: str, operand: Value) -> Value:
@@ -469,7 +365,9 @@ class _Emitter(NumberRules):
         return self.tensor_binary(node, operator, left, right)
 
     def tensor_binary(self, node: Expression, operator: str, left: Value, right: Value) -> Value:
-        """The operator of the token; with a number on the left its mirror image, where there is one."""
+        """The operator of the token; with a number on the left its mirror image, where there is
+        one.
+        """
         if left.type.kind is not K.TENSOR and right.type.kind is K.TENSOR:
             mirror = _SYMMETRIC.get(operator) or _MIRRORED.get(operator)
             if mirror is not None:
@@ -660,145 +558,6 @@ class _Emitter(NumberRules):
         self.statements, self._values, self._shared = outer
         loop = f"for (const auto& {name} : {items.code}) {{ {body} }}"
         return Value(f"[&] {{ {made.code} items; {loop} return items; }}()", made.type, ATOM)
-
-    # --- calls ---
-
-    def call(self, node: nodes.Call) -> Value:
-        name = node.function
-        values = tuple(self.emit(a) for a in node.arguments)
-        keywords = {key: self.emit(value) for key, value in node.keywords}
-        shape = self.functions.shape.get(name)
-        has_tensor = any(
-            v.type.kind in TENSOR_LIKE | {K.TENSORS} for v in (*values, *keywords.values())
-        )
-        takes_tensor = shape is not None and any(
-            p.type in ("value", "tensor", "list") for p in shape.parameters
-        )
-        if shape is not None and (not has_tensor or takes_tensor):
-            return self.shape_call(node, shape, values, keywords)
-        function = self.functions.get(name)
-        if (
-            function is not None
-            and values
-            and all(v.type.kind in NUMBERS for v in values)
-            and not keywords
-        ):
-            return self.number_call(node, function, values)
-        if name in self.operators:
-            return self.operator_call(node, name, values, keywords)
-        if function is None or function.level == "random":
-            known = {*self.operators.names, *self.functions, *self.functions.shape}
-            raise fail(node, f"unknown function '{name}'", did_you_mean(name, known))
-        if keywords or len(values) != function.arity:
-            raise fail(node, f"'{name}' takes {function.arity} arguments by position")
-        if function.expands is not None:
-            return self.emit(function.expand(node.arguments))
-        token = next((t for t, f in OPERATOR_FUNCTIONS.items() if f == name), None)
-        if token is not None and len(values) == 2:
-            return self.tensor_binary(node, token, values[0], values[1])
-        raise fail(node, f"no operator '{name}' is declared for tensors")
-
-    def operator_call(
-        self, node: Expression, name: str, values: tuple[Value, ...], keywords: Mapping[str, Value]
-    ) -> Value:
-        match = self.operators.resolve(
-            name, tuple(_given(v) for v in values), {k: _given(v) for k, v in keywords.items()}
-        )
-        if match is None:
-            seen = [str(v.type) for v in values] + [f"{k}: {v.type}" for k, v in keywords.items()]
-            declared = "; ".join(_signature_text(o) for o in self.operators.overloads(name))
-            raise fail(node, f"'{name}' does not take ({', '.join(seen)})", f"declared: {declared}")
-        self.families.add(match.operator.family)
-        arguments: list[str] = []
-        last = max(
-            (i for i, (_, place) in enumerate(match.places) if place is not None), default=-1
-        )
-        for argument, place in match.places[: last + 1]:
-            if place is None:
-                value = self.default(argument)
-            else:
-                value = values[place] if isinstance(place, int) else keywords[place]
-            length = argument.type.list_length
-            arguments.append(self.convert(value, value_type(argument.type), node, length).code)
-        return Value(f"{self.spell(match.operator)}({', '.join(arguments)})", match.result, ATOM)
-
-    def default(self, argument: Argument) -> Value:
-        """A declared default, as a value."""
-        if argument.default is None or argument.default == "None":
-            return none_value()
-        value = ast.literal_eval(argument.default) if argument.default not in self.dtypes else None
-        if value is None:
-            return Value(self.dtypes[argument.default], DTYPE, ATOM)
-        if isinstance(value, list | tuple):
-            return Value("", ValueType(K.LIST), ATOM, items=tuple(literal_value(v) for v in value))
-        return self.emit(parse_source(argument.default))
-
-    def shape_call(
-        self,
-        node: nodes.Call,
-        function: Function,
-        values: tuple[Value, ...],
-        keywords: Mapping[str, Value],
-    ) -> Value:
-        """A function of the shape language."""
-        if keywords or len(values) != function.arity:
-            raise fail(node, f"'{function.name}' takes {function.arity} arguments by position")
-        arguments = []
-        name = function.cpp if "::" in function.cpp else f"shape_rules::{function.cpp}"
-        for value, parameter, source in zip(
-            values, function.parameters, node.arguments, strict=True
-        ):
-            if parameter.type == "value":
-                return self.kind_of_number(function, value, source)
-            if parameter.type == "list":
-                if value.type.kind is K.LIST:
-                    value = self.settle(value, source)
-                if item_type(value.type.kind) is None:
-                    raise fail(source, f"'{function.name}' takes a list, not a {value.type}")
-                if value.type.kind is not K.INTS:
-                    return Value(f"static_cast<int64_t>({value.code}.size())", INT, ATOM)
-                arguments.append(value.code)
-                continue
-            wanted = replace(SHAPE_TYPES[parameter.type], optional=parameter.optional)
-            if wanted.kind is K.INTS and value.type.kind is K.INT:
-                arguments.append(value.code)  # overloaded for one dim
-            elif wanted.kind is K.INTS and value.type.kind is K.NONE:
-                arguments.append("std::nullopt")
-            elif wanted.optional and value.type.optional and value.type.kind is K.INT:
-                arguments.append(value.code)
-            else:
-                arguments.append(self.convert(value, wanted, source).code)
-        if not name.startswith("shape_rules") and function.name not in ("max", "min"):
-            self.includes.add("core/dtype.h")
-        return Value(f"{name}({', '.join(arguments)})", SHAPE_TYPES[function.result], ATOM)
-
-    def kind_of_number(self, function: Function, value: Value, node: Expression) -> Value:
-        """`is_integral(x)` of a dtype, a number or a tensor."""
-        kind = value.type.kind
-        if kind is K.DTYPE:
-            return Value(f"{function.cpp}({value.code})", BOOL, ATOM)
-        if kind is K.TENSOR:
-            return Value(f"{function.cpp}({value.code}.dtype())", BOOL, ATOM)
-        if kind is K.OPERAND:
-            dtype = _OPERAND_METADATA["dtype"].format(value.code)
-            return Value(f"{function.cpp}({dtype})", BOOL, ATOM)
-        if kind is K.SCALAR:
-            owner = f"{at_least(value, ATOM)}{'->' if value.type.optional else '.'}"
-            return Value(f"{owner}{function.name}()", BOOL, ATOM)
-        if kind in NUMBERS:
-            return Value(f"Scalar({value.code}).{function.name}()", BOOL, ATOM)
-        raise fail(
-            node, f"'{function.name}' takes a dtype, a number or a tensor, not a {value.type}"
-        )
-
-
-def _given(value: Value) -> Given:
-    return Given(value.type, tuple(i.type for i in value.items))
-
-
-def _signature_text(operator: Operator) -> str:
-    arguments = ", ".join(f"{a.type} {a.name}" for a in operator.signature.arguments)
-    return f"{operator.full_name}({arguments})"
 
 
 __all__ = [

@@ -89,13 +89,23 @@ def _print(node: Expression) -> tuple[str, int]:
             return ":".join(parts + ([] if step is None else [to_text(step)])), _CONDITIONAL
         case nodes.Sequence(items=items, is_tuple=is_tuple):
             return f"({_tuple(items)})" if is_tuple else f"[{_arguments(items)}]", _ATOM
-        case nodes.Comprehension(
-            element=element, names=names, iterable=iterable, condition=condition
-        ):
-            tail = "" if condition is None else f" if {_at_least(condition, _OR)}"
-            loop = f"for {', '.join(names)} in {_at_least(iterable, _OR)}"
-            return f"[{to_text(element)} {loop}{tail}]", _ATOM
+        case nodes.Comprehension():
+            return f"[{_loops(node)}]", _ATOM
+        case nodes.Starred(value=value):
+            return f"*{_at_least(value, _BIT_OR)}", _CONDITIONAL
+        case nodes.EllipsisLiteral():
+            return "...", _ATOM
     raise AssertionError(f"unknown node {type(node).__name__}")
+
+
+def _loops(node: nodes.Comprehension) -> str:
+    """Loops that join their lists are written one after the other."""
+    condition = "" if node.condition is None else f" if {_at_least(node.condition, _OR)}"
+    loop = f"for {', '.join(node.names)} in {_at_least(node.iterable, _OR)}{condition}"
+    if node.joins and isinstance(node.element, nodes.Comprehension):
+        element, _, inner = _loops(node.element).partition(" for ")
+        return f"{element} {loop} for {inner}"
+    return f"{to_text(node.element)} {loop}"
 
 
 def _tuple(items: tuple[Expression, ...]) -> str:

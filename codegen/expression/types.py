@@ -40,7 +40,7 @@ TENSOR_LIKE = frozenset({K.TENSOR, K.OPERAND})
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """A kind; `optional` values may be None. `results`: what a call with several results returns."""
+    """A kind; `optional` values may be None. `results`: those of a call with several."""
 
     kind: ValueKind
     optional: bool = False
@@ -141,12 +141,16 @@ _CONVERSIONS: dict[tuple[ValueKind, ValueKind], int] = {
 def conversion_cost(
     given: ValueType, wanted: ValueType, items: tuple[ValueType, ...] = ()
 ) -> int | None:
-    """0 for the same type, None where the types do not fit. `items`: the types of a list literal's items."""
+    """0 for the same type, None where the types do not fit.
+
+    `items`: the types of a list literal's items.
+    """
     if given.kind is K.NONE:
         return 0 if wanted.optional else None
     if given.kind is K.LIST:
         return _list_cost(items, wanted)
-    # An optional value only fits an optional parameter; a tensor that may be undefined is still a tensor.
+    # An optional value only fits an optional parameter; a tensor that may be undefined is still a
+    # tensor.
     if given.optional and not wanted.optional and given.kind not in (K.TENSOR, K.GENERATOR):
         return None
     if given.kind is wanted.kind:

@@ -1,0 +1,220 @@
+"""The shape language in Python: the same functions as native/core/shape_rules.h and
+formula_rules.h.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Shape = list[int]
+
+
+def wrap(dim: int, rank: int) -> int:
+    """A dimension counted from the front; a 0-d tensor accepts -1 and 0."""
+    extent = max(rank, 1)
+    if not -extent <= dim < extent:
+        raise IndexError(f"dimension {dim} is outside [{-extent}, {extent})")
+    return dim % extent
+
+
+def reduced(shape: Sequence[int], dims: Sequence[int] | int | None, keepdim: bool) -> Shape:
+    """Sizes after reducing some dims; None or an empty list means all of them."""
+    if isinstance(dims, int):
+        dims = [dims]
+    rank = len(shape)
+    chosen = {wrap(d, rank) for d in dims} if dims else set(range(rank))
+    if keepdim:
+        return [1 if i in chosen else size for i, size in enumerate(shape)]
+    return [size for i, size in enumerate(shape) if i not in chosen]
+
+
+def swapped(items: Sequence[int], a: int, b: int) -> Shape:
+    """The list with two items exchanged."""
+    result = list(items)
+    if result:
+        a, b = wrap(a, len(result)), wrap(b, len(result))
+        result[a], result[b] = result[b], result[a]
+    return result
+
+
+def broadcast(a: Sequence[int], b: Sequence[int]) -> Shape:
+    """The common shape of two shapes."""
+    if not broadcastable(a, b):
+        raise ValueError(f"shapes {list(a)} and {list(b)} cannot be broadcast")
+    rank = max(len(a), len(b))
+    left, right = [1] * (rank - len(a)) + list(a), [1] * (rank - len(b)) + list(b)
+    return [y if x == 1 else x for x, y in zip(left, right, strict=True)]
+
+
+def broadcastable(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether two shapes broadcast."""
+    return all(x == y or 1 in (x, y) for x, y in zip(reversed(a), reversed(b), strict=False))
+
+
+def permuted(items: Sequence[int], dims: Sequence[int]) -> Shape:
+    """Items in the order of `dims`."""
+    wrapped = [wrap(d, len(items)) for d in dims]
+    if sorted(wrapped) != list(range(len(items))):
+        raise ValueError(f"{list(dims)} is no permutation of {len(items)} dimensions")
+    return [items[d] for d in wrapped]
+
+
+def inserted(items: Sequence[int], position: int, value: int) -> Shape:
+    """The list with a new item before `position`."""
+    position = wrap(position, len(items) + 1)
+    return [*items[:position], value, *items[position:]]
+
+
+def without(items: Sequence[int], position: int) -> Shape:
+    """The list without one item."""
+    position = wrap(position, len(items))
+    return [item for i, item in enumerate(items) if i != position]
+
+
+def replaced(items: Sequence[int], position: int, value: int) -> Shape:
+    """The list with one item replaced."""
+    position = wrap(position, len(items))
+    return [value if i == position else item for i, item in enumerate(items)]
+
+
+def _each(parameter: Sequence[int], rank: int) -> list[int]:
+    return list(parameter) * rank if len(parameter) == 1 else list(parameter)
+
+
+def conv_out(
+    spatial: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> Shape:
+    """Spatial sizes after a convolution."""
+    rank = len(spatial)
+    parameters = (_each(p, rank) for p in (kernel, stride, padding, dilation))
+    return [
+        (size + 2 * p - d * (k - 1) - 1) // s + 1
+        for size, k, s, p, d in zip(spatial, *parameters, strict=True)
+    ]
+
+
+def conv_transpose_out(
+    spatial: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    output_padding: Sequence[int],
+    dilation: Sequence[int],
+) -> Shape:
+    """Spatial sizes after a transposed convolution."""
+    rank = len(spatial)
+    parameters = (_each(p, rank) for p in (kernel, stride, padding, output_padding, dilation))
+    return [
+        (size - 1) * s - 2 * p + d * (k - 1) + o + 1
+        for size, k, s, p, o, d in zip(spatial, *parameters, strict=True)
+    ]
+
+
+def pool_out(
+    spatial: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+) -> Shape:
+    """Spatial sizes after pooling; an empty stride means the kernel's size."""
+    rank = len(spatial)
+    kernels, paddings, dilations = (_each(p, rank) for p in (kernel, padding, dilation))
+    strides = _each(stride, rank) if stride else kernels
+    sizes = []
+    for size, k, s, p, d in zip(spatial, kernels, strides, paddings, dilations, strict=True):
+        reach = size + 2 * p - d * (k - 1) - 1
+        count = -(-reach // s) + 1 if ceil_mode else reach // s + 1
+        # No window starts in the right padding.
+        sizes.append(count - 1 if ceil_mode and (count - 1) * s >= size + p else count)
+    return sizes
+
+
+def numel(shape: Sequence[int]) -> int:
+    """Product of the sizes."""
+    return math.prod(shape)
+
+
+def concatenated_shape(shapes: Sequence[Sequence[int]], dim: int) -> Shape:
+    """The shape of tensors joined along `dim`; empty 1-d tensors do not count."""
+    counted = [list(s) for s in shapes if list(s) != [0]]
+    if not counted:
+        return [0]
+    axis = wrap(dim, len(counted[0]))
+    return replaced(counted[0], axis, sum(s[axis] for s in counted))
+
+
+def inverted(dims: Sequence[int]) -> Shape:
+    """The permutation that undoes `dims`."""
+    wrapped = [wrap(d, len(dims)) for d in dims]
+    return [wrapped.index(i) for i in range(len(dims))]
+
+
+def expanded_dims(shape: Sequence[int], size: Sequence[int]) -> Shape:
+    """The dims of `shape` that broadcasting `size` to it made or stretched."""
+    lead = len(shape) - len(size)
+    return [i for i, s in enumerate(shape) if i < lead or (size[i - lead] == 1 and s != 1)]
+
+
+def interleaved(a: Sequence[int], b: Sequence[int]) -> Shape:
+    """a[0], b[0], a[1], b[1], ..."""
+    return [item for pair in zip(a, b, strict=True) for item in pair]
+
+
+def range_length(start: float, end: float, step: float) -> int:
+    """How many numbers lie from `start` to below `end`."""
+    return max(math.ceil((end - start) / step), 0)
+
+
+def strided_extent(size: Sequence[int], stride: Sequence[int]) -> int:
+    """How many elements of storage a geometry reaches over."""
+    if 0 in size:
+        return 0
+    return 1 + sum((s - 1) * t for s, t in zip(size, stride, strict=True))
+
+
+def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether a geometry is row-major without gaps."""
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size == 0:
+            return True
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "wrap": wrap,
+    "reduced": reduced,
+    "swapped": swapped,
+    "broadcast": broadcast,
+    "broadcastable": broadcastable,
+    "permuted": permuted,
+    "inserted": inserted,
+    "without": without,
+    "replaced": replaced,
+    "conv_out": conv_out,
+    "conv_transpose_out": conv_transpose_out,
+    "pool_out": pool_out,
+    "numel": numel,
+    "len": len,
+    "max": max,
+    "min": min,
+    "range": lambda count: list(range(count)),
+    "concatenated_shape": concatenated_shape,
+    "inverted": inverted,
+    "expanded_dims": expanded_dims,
+    "interleaved": interleaved,
+    "range_length": range_length,
+    "strided_extent": strided_extent,
+    "is_dense": is_dense,
+}

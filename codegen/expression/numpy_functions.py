@@ -1,0 +1,85 @@
+"""Functions of functions.yaml that NumPy and SciPy do not have under the same meaning."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+def exp2(x: Array) -> Array:
+    """2**x; NumPy's own lacks complex numbers."""
+    return np.exp(x * np.log(2.0)) if np.iscomplexobj(x) else np.exp2(x)
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), from the side that does not overflow."""
+    if np.iscomplexobj(x):
+        return 1 / (1 + np.exp(-x))
+    x = np.asarray(x, dtype=np.result_type(x, np.float16))
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
+def rsqrt(x: Array) -> Array:
+    """1 / sqrt(x)."""
+    return 1 / np.sqrt(x)
+
+
+def power(a: Array, b: Array) -> Array:
+    """a**b; integers to a negative power as C++ divides them."""
+    a, b = np.asarray(a), np.asarray(b)
+    if np.issubdtype(a.dtype, np.integer) and np.issubdtype(b.dtype, np.integer):
+        inverse = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0))
+        return np.where(b < 0, inverse, np.power(a, np.abs(b)))
+    return np.power(a, b)
+
+
+def floor_divide(a: Array, b: Array) -> Array:
+    """floor(a / b), infinite or nan for a zero divisor."""
+    if _integral(a, b):
+        return np.floor_divide(a, b)
+    return np.where(np.asarray(b) == 0, np.divide(a, b), np.floor_divide(a, b))
+
+
+def remainder(a: Array, b: Array) -> Array:
+    """Python's %."""
+    return np.remainder(a, b)
+
+
+def fmod(a: Array, b: Array) -> Array:
+    """C's fmod."""
+    return np.fmod(a, b)
+
+
+def sign(x: Array) -> Array:
+    """-1, 0 or 1, x / |x| for complex numbers; False and True stay."""
+    if np.asarray(x).dtype == bool:
+        return x
+    if np.iscomplexobj(x):
+        size = np.abs(x)
+        return np.where(size == 0, 0, x / np.where(size == 0, 1, size))
+    return np.sign(x)
+
+
+def signbit(x: Array) -> Array:
+    """Whether x is negative; for floats, minus zero counts."""
+    return np.asarray(x) < 0 if _integral(x) else np.signbit(x)
+
+
+def angle(x: Array) -> Array:
+    """The argument of a complex number; nan stays nan."""
+    return np.where(np.isnan(x), np.nan, np.angle(x))
+
+
+def polygamma(n: Array, x: Array) -> Array:
+    """The n-th derivative of digamma."""
+    special = importlib.import_module("scipy.special")
+    return special.digamma(x) if np.all(np.asarray(n) == 0) else special.polygamma(n, x)
+
+
+def _integral(*values: Array) -> bool:
+    return all(np.asarray(v).dtype.kind in "biu" for v in values)
