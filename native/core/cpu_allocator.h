@@ -57,7 +57,7 @@ class CpuAllocator final : public Allocator {
 inline void* cpu_allocate(size_t bytes) {
   if (FLAMBEAU_LIKELY(bytes - 1 < detail::kSmallLimit)) {
     const int size_class = detail::small_class(bytes);
-    detail::count_small(static_cast<int64_t>(detail::small_class_bytes(size_class)), 1);
+    detail::count_taken(detail::small_class_bytes(size_class));
     return detail::take_small(size_class);
   }
   return bytes == 0 ? nullptr : CpuAllocator::instance().allocate(bytes);
@@ -65,7 +65,7 @@ inline void* cpu_allocate(size_t bytes) {
 inline void cpu_deallocate(void* data, size_t bytes) noexcept {
   if (FLAMBEAU_LIKELY(bytes - 1 < detail::kSmallLimit)) {
     const int size_class = detail::small_class(bytes);
-    detail::count_small(-static_cast<int64_t>(detail::small_class_bytes(size_class)), 0);
+    detail::count_given(detail::small_class_bytes(size_class));
     detail::give_small(data, size_class);
   } else if (data) {
     CpuAllocator::instance().deallocate(data, bytes);

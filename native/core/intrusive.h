@@ -23,6 +23,9 @@ class RefCounted {
   }
   uint32_t use_count() const noexcept { return count_.load(std::memory_order_acquire); }
 
+  /// Instead of the first retain() of a new object, which nobody else can see yet: a plain store.
+  void retain_new() const noexcept { count_.store(1, std::memory_order_relaxed); }
+
  protected:
   RefCounted() = default;
   virtual ~RefCounted() = default;
@@ -62,6 +65,11 @@ class Ref {
   friend bool operator==(const Ref& a, const Ref& b) { return a.object_ == b.object_; }
   /// Gives up ownership without releasing.
   T* detach() noexcept { return std::exchange(object_, nullptr); }
+  /// Owns an object that was just made.
+  static Ref adopt_new(T* object) noexcept {
+    object->retain_new();
+    return adopt(object);
+  }
   /// Takes over a reference that the caller owns.
   static Ref adopt(T* object) noexcept {
     Ref result;
@@ -75,7 +83,7 @@ class Ref {
 
 template <class T, class... Arguments>
 Ref<T> make_ref(Arguments&&... arguments) {
-  return Ref<T>(new T(std::forward<Arguments>(arguments)...));
+  return Ref<T>::adopt_new(new T(std::forward<Arguments>(arguments)...));
 }
 
 }  // namespace flambeau

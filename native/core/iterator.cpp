@@ -1,40 +1,15 @@
 #include "core/iterator.h"
 
 #include <algorithm>
-#include <new>
 
 namespace flambeau {
 
-Iterator::OperandState& Iterator::add_operand(const Tensor* tensor, Role role, DType dtype,
-                                              bool has_dtype, const Scalar& number) {
-  check(count_ < kMaxOperands, ErrorKind::runtime, op_, ": more than ", kMaxOperands, " operands");
-  return *new (&operand(count_++)) OperandState(tensor, role, dtype, has_dtype, number);
+void Iterator::missing_tensor() const {
+  fail(ErrorKind::type, op_, ": argument ", count_ < outputs_ ? count_ : count_ - outputs_,
+       " must be a tensor, got None");
 }
-
-void Iterator::add_output(const Tensor& output, std::optional<DType> dtype) {
-  add_operand(&output, Role::output, dtype.value_or(DType::float32), dtype.has_value());
-  ++outputs_;
-}
-
-void Iterator::add_in_out(const Tensor& tensor) {
-  check(tensor.defined(), ErrorKind::type, op_, ": expected a tensor to write in place, got None");
-  add_operand(&tensor, Role::in_out, tensor.dtype(), true);
-  ++outputs_;
-}
-
-void Iterator::add_input(const Tensor& input) {
-  check(input.defined(), ErrorKind::type, op_, ": expected a tensor, got None");
-  add_operand(&input, Role::input, input.dtype(), false);
-}
-
-void Iterator::add_input(const Operand& input) {
-  if (input.is_tensor()) return add_input(input.tensor());
-  add_operand(nullptr, Role::number, input.scalar().dtype(), false, input.scalar());
-}
-
-const Tensor& Iterator::output(int i) const {
-  const OperandState& state = operand(i);
-  return state.destination.defined() ? state.destination : state.tensor();
+void Iterator::too_many_operands() const {
+  fail(ErrorKind::runtime, op_, ": more than ", kMaxOperands, " operands");
 }
 
 void Iterator::finish() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 #include <optional>
 
 #include "core/parallel.h"
@@ -36,13 +37,30 @@ class FLAMBEAU_API Iterator {
     for (int i = 0; i < count_; ++i) operand(i).~OperandState();
   }
 
+  // Tensors are borrowed until the iterator is done, so temporaries are refused.
+  void add_output(Tensor&&, std::optional<DType> = {}) = delete;
+  void add_in_out(Tensor&&) = delete;
+  void add_input(Tensor&&) = delete;
   /// `dtype`: the declared result dtype; none: the common dtype. An undefined tensor is allocated.
-  void add_output(const Tensor& output, std::optional<DType> dtype = {});
+  void add_output(const Tensor& output, std::optional<DType> dtype = {}) {
+    add_operand(&output, Role::output, dtype.value_or(DType::float32), dtype.has_value());
+    ++outputs_;
+  }
   /// An output that is also read (Tensor(mut)): in place, never resized, not converted.
-  void add_in_out(const Tensor& tensor);
-  void add_input(const Tensor& input);
+  void add_in_out(const Tensor& tensor) {
+    if (FLAMBEAU_UNLIKELY(!tensor.defined())) missing_tensor();
+    add_operand(&tensor, Role::in_out, tensor.dtype(), true);
+    ++outputs_;
+  }
+  void add_input(const Tensor& input) {
+    if (FLAMBEAU_UNLIKELY(!input.defined())) missing_tensor();
+    add_operand(&input, Role::input, input.dtype(), false);
+  }
   /// A number becomes a stride-0 operand in the common dtype, and is weak in promotion.
-  void add_input(const Operand& input);
+  void add_input(const Operand& input) {
+    if (input.is_tensor()) return add_input(input.tensor());
+    add_operand(nullptr, Role::number, DType::float32, false).number = input.scalar();
+  }
   /// Broadcasts, promotes, converts, allocates, checks overlap; errors name op_ and both shapes.
   /// Out tensors given by the caller are resized when empty, must have the right shape otherwise,
   /// and must be able to hold the common dtype. Inputs whose memory overlaps an output partially
@@ -63,7 +81,10 @@ class FLAMBEAU_API Iterator {
   int operand_count() const { return count_; }
   int output_count() const { return outputs_; }
   /// The tensor of output i, after finish() if it needed a conversion.
-  const Tensor& output(int i) const;
+  const Tensor& output(int i) const {
+    const OperandState& state = operand(i);
+    return state.destination.defined() ? state.destination : state.tensor();
+  }
   /// Copies results that were computed in the common dtype into out tensors of another dtype.
   /// Called by the operator.
   void finish();
@@ -98,8 +119,8 @@ class FLAMBEAU_API Iterator {
     alignas(16) char number_storage[16];
     int64_t strides[kMaxRank];  // in bytes, merged; set by build()
 
-    OperandState(const Tensor* tensor, Role r, DType d, bool fixed, const Scalar& scalar)
-        : given(tensor), data(nullptr), role(r), dtype(d), has_dtype(fixed), number(scalar) {}
+    OperandState(const Tensor* tensor, Role r, DType d, bool fixed)
+        : given(tensor), data(nullptr), role(r), dtype(d), has_dtype(fixed) {}
     bool defined() const { return owned.defined() || (given && given->defined()); }
     const Tensor& tensor() const { return owned.defined() ? owned : *given; }
     bool is_number() const { return role == Role::number; }
@@ -110,8 +131,12 @@ class FLAMBEAU_API Iterator {
   const OperandState& operand(int i) const {
     return reinterpret_cast<const OperandState*>(operands_)[i];
   }
-  OperandState& add_operand(const Tensor* tensor, Role role, DType dtype, bool has_dtype,
-                            const Scalar& number = {});
+  OperandState& add_operand(const Tensor* tensor, Role role, DType dtype, bool has_dtype) {
+    if (FLAMBEAU_UNLIKELY(count_ == kMaxOperands)) too_many_operands();
+    return *new (&operand(count_++)) OperandState(tensor, role, dtype, has_dtype);
+  }
+  [[noreturn]] void missing_tensor() const;
+  [[noreturn]] void too_many_operands() const;
   bool build_fast(PromotionRule rule);
   void build_general(PromotionRule rule);
   void find_device();

@@ -54,7 +54,9 @@ void Iterator::find_common_dtype(PromotionRule rule) {
     // Nothing to promote (a fill, a random draw): what is written decides, then what is read.
     for (int i = 0; i < count_ && !dtype; ++i) {
       const OperandState& state = operand(i);
-      if (state.has_dtype || state.is_number()) {
+      if (state.is_number()) {
+        dtype = state.number.dtype();
+      } else if (state.has_dtype) {
         dtype = state.dtype;
       } else if (state.defined()) {
         dtype = state.given->dtype();
@@ -117,7 +119,7 @@ void Iterator::convert_inputs(PromotionRule rule) {
     const bool promoted = rule.promoted >> (i - outputs_) & 1;
     const DType dtype = promoted ? common_dtype_ : state.dtype;
     if (state.is_number()) {
-      set_number(state, dtype);
+      set_number(state, promoted ? common_dtype_ : state.number.dtype());
       continue;
     }
     const Tensor& tensor = *state.given;

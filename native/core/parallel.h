@@ -13,12 +13,19 @@ class FunctionRef;
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:
+  /// A lambda, function object or function; it must outlive the reference.
   template <class Callable>
   FunctionRef(Callable&& callable)  // NOLINT: implicit on purpose
-      : object_(const_cast<void*>(static_cast<const void*>(&callable))),
-        call_([](void* object, Arguments... arguments) -> Result {
-          return (*static_cast<std::remove_reference_t<Callable>*>(object))(arguments...);
-        }) {}
+      : call_([](void* object, Arguments... arguments) -> Result {
+          using Pointer = std::add_pointer_t<std::remove_reference_t<Callable>>;
+          return (*reinterpret_cast<Pointer>(object))(arguments...);
+        }) {
+    if constexpr (std::is_function_v<std::remove_reference_t<Callable>>) {
+      object_ = reinterpret_cast<void*>(&callable);
+    } else {
+      object_ = const_cast<void*>(static_cast<const void*>(&callable));
+    }
+  }
   Result operator()(Arguments... arguments) const { return call_(object_, arguments...); }
 
  private:

@@ -1,7 +1,6 @@
 #include "core/shape.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace flambeau {
@@ -25,18 +24,12 @@ Shape& Shape::operator=(Shape&& other) noexcept {
   return *this;
 }
 
-void Shape::assign(IntList values) {
-  if (FLAMBEAU_UNLIKELY(values.size() > capacity_)) {
-    // `values` may be a part of this list: copy before the old block goes.
-    int64_t* block = new int64_t[values.size()];
-    std::copy(values.begin(), values.end(), block);
-    if (data_ != inline_) delete[] data_;
-    data_ = block;
-    capacity_ = static_cast<uint32_t>(values.size());
-  } else if (!values.empty()) {
-    std::memmove(data_, values.data(), values.size_bytes());
-  }
-  size_ = static_cast<uint32_t>(values.size());
+void Shape::assign_large(IntList values) {
+  int64_t* block = new int64_t[values.size()];
+  std::copy(values.begin(), values.end(), block);
+  if (data_ != inline_) delete[] data_;
+  data_ = block;
+  capacity_ = size_ = static_cast<uint32_t>(values.size());
 }
 
 void Shape::resize(size_t count, int64_t value) {

@@ -33,8 +33,18 @@ class FLAMBEAU_API Shape {
   ~Shape() {
     if (data_ != inline_) delete[] data_;
   }
-  void assign(IntList values);
+  void assign(IntList values) {
+    if (FLAMBEAU_UNLIKELY(values.size() > capacity_)) return assign_large(values);
+    // Forwards: right for a part of this list too.
+    for (size_t i = 0; i < values.size(); ++i) data_[i] = values[i];
+    size_ = static_cast<uint32_t>(values.size());
+  }
   void resize(size_t count, int64_t value = 0);
+  /// The new length; the contents are unspecified.
+  void reset(size_t count) {
+    if (FLAMBEAU_UNLIKELY(count > capacity_)) return resize(count);
+    size_ = static_cast<uint32_t>(count);
+  }
   void push_back(int64_t value);
   void insert(size_t position, int64_t value);
   void erase(size_t position);
@@ -52,6 +62,7 @@ class FLAMBEAU_API Shape {
   operator IntList() const { return {data_, size_}; }
 
  private:
+  void assign_large(IntList values);
   int64_t* data_ = inline_;
   uint32_t size_ = 0, capacity_ = kInline;
   int64_t inline_[kInline];

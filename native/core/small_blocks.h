@@ -72,12 +72,18 @@ inline void give_small(void* data, int size_class) noexcept {
   ASAN_POISON_MEMORY_REGION(block, small_class_bytes(size_class));
 }
 
-inline void count_small(int64_t bytes, int64_t allocations) noexcept {
+inline void count_taken(size_t bytes) noexcept {
   SmallBlocks& blocks = small_blocks;
-  blocks.data_bytes.store(blocks.data_bytes.load(std::memory_order_relaxed) + bytes,
-                          std::memory_order_relaxed);
-  blocks.data_allocations.store(
-      blocks.data_allocations.load(std::memory_order_relaxed) + allocations,
+  blocks.data_bytes.store(
+      blocks.data_bytes.load(std::memory_order_relaxed) + static_cast<int64_t>(bytes),
+      std::memory_order_relaxed);
+  blocks.data_allocations.store(blocks.data_allocations.load(std::memory_order_relaxed) + 1,
+                                std::memory_order_relaxed);
+}
+inline void count_given(size_t bytes) noexcept {
+  SmallBlocks& blocks = small_blocks;
+  blocks.data_bytes.store(
+      blocks.data_bytes.load(std::memory_order_relaxed) - static_cast<int64_t>(bytes),
       std::memory_order_relaxed);
 }
 

@@ -61,7 +61,7 @@ Ref<Storage> Storage::allocate(size_t bytes, Device device) {
   storage->data_ = data;
   storage->bytes_ = bytes;
   storage->device_ = device;
-  return Ref<Storage>(storage);
+  return Ref<Storage>::adopt_new(storage);
 }
 
 Ref<Storage> Storage::borrow(void* data, size_t bytes, Device device, void* context,
@@ -72,7 +72,7 @@ Ref<Storage> Storage::borrow(void* data, size_t bytes, Device device, void* cont
   storage->device_ = resolve(device);
   storage->context_ = context;
   storage->release_ = release ? release : [](void*) noexcept {};
-  return Ref<Storage>(storage);
+  return Ref<Storage>::adopt_new(storage);
 }
 
 Ref<Storage> Storage::alias(Ref<Storage> base) {

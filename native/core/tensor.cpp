@@ -32,7 +32,7 @@ bool reach(IntList sizes, IntList strides, int64_t offset, int64_t& lowest, int6
 }  // namespace
 
 Ref<TensorImpl> TensorImpl::make() {
-  return Ref<TensorImpl>(new (detail::take_small(kTensorClass)) TensorImpl);
+  return Ref<TensorImpl>::adopt_new(new (detail::take_small(kTensorClass)) TensorImpl);
 }
 
 void TensorImpl::destroy() noexcept {
@@ -62,12 +62,13 @@ Tensor empty(IntList sizes, DType dtype, Device device) {
   const size_t rank = sizes.size();
   check(rank <= kMaxDims, ErrorKind::runtime, "empty: a tensor has at most ", kMaxDims,
         " dimensions, got ", rank);
-  impl->sizes.assign(sizes);
-  impl->strides.resize(rank);
+  impl->sizes.reset(rank);
+  impl->strides.reset(rank);
   int64_t numel = 1, step = 1;
   bool overflow = false, negative = false;
   for (size_t i = rank; i-- > 0;) {
     const int64_t size = sizes[i];
+    impl->sizes[i] = size;
     impl->strides[i] = step;
     negative |= size < 0;
     overflow |= __builtin_mul_overflow(step, std::max<int64_t>(size, 1), &step);

@@ -1,0 +1,263 @@
+// Allocation, storage, threads, fork.
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "cases.h"
+#include "core/parallel.h"
+#include "core_tools.h"
+
+using namespace flambeau;
+using namespace flambeau::testing;
+
+TEST(blocks_are_aligned_and_reused) {
+  for (const size_t bytes :
+       {1, 64, 65, 1000, 1024, 1025, 5000, 100000, 1 << 20, (1 << 20) + 1, 3 << 20, 50 << 20}) {
+    void* first;
+    {
+      const Ref<Storage> storage = Storage::allocate(bytes, Device{});
+      first = storage->data();
+      CHECK(reinterpret_cast<uintptr_t>(first) % 64 == 0);
+      std::memset(first, 0x5a, bytes);
+    }
+    // The smallest blocks are shared with the Storage objects themselves.
+    if (bytes > 64) CHECK(Storage::allocate(bytes, Device{})->data() == first);
+  }
+  CHECK(Storage::allocate(0, Device{})->data() == nullptr);
+}
+
+TEST(live_blocks_do_not_overlap) {
+  std::mt19937 random(1);
+  struct Block {
+    Ref<Storage> storage;
+    unsigned char mark;
+  };
+  std::vector<Block> blocks;
+  for (int step = 0; step < 4000; ++step) {
+    if (blocks.empty() || random() % 2) {
+      const size_t bytes = 1 + random() % (size_t{1} << (random() % 22));
+      Block block{Storage::allocate(bytes, Device{}), static_cast<unsigned char>(random())};
+      std::memset(block.storage->data(), block.mark, bytes);
+      blocks.push_back(std::move(block));
+    } else {
+      std::swap(blocks[random() % blocks.size()], blocks.back());
+      const Block& block = blocks.back();
+      const auto* data = static_cast<const unsigned char*>(block.storage->data());
+      bool intact = true;
+      for (size_t i = 0; i < block.storage->bytes(); ++i) intact &= data[i] == block.mark;
+      CHECK(intact);
+      blocks.pop_back();
+    }
+  }
+}
+
+TEST(statistics_and_release) {
+  Allocator& cpu = allocator(Backend::cpu);
+  cpu.release_cached();
+  cpu.reset_peak();
+  const AllocatorStatistics before = cpu.statistics();
+  CHECK(before.reserved_bytes == before.allocated_bytes);
+  {
+    const Ref<Storage> big = Storage::allocate(10 << 20, Device{});
+    const Ref<Storage> small = Storage::allocate(100, Device{});
+    const AllocatorStatistics during = cpu.statistics();
+    const int64_t grown = during.allocated_bytes - before.allocated_bytes;
+    CHECK(grown >= (10 << 20) + 100 && grown <= (10 << 20) * 9 / 8 + 4096);
+    CHECK(during.allocations - before.allocations == 2);
+    CHECK(during.system_allocations - before.system_allocations == 1);
+  }
+  const AllocatorStatistics after = cpu.statistics();
+  CHECK(after.allocated_bytes == before.allocated_bytes);
+  CHECK(after.reserved_bytes >= before.reserved_bytes + (10 << 20));
+  CHECK(after.peak_allocated_bytes >= before.allocated_bytes + (10 << 20));
+  cpu.release_cached();
+  CHECK(cpu.statistics().reserved_bytes == before.reserved_bytes);
+}
+
+TEST(cache_limit) {
+  Allocator& cpu = allocator(Backend::cpu);
+  set_cpu_cache_limit(8 << 20);
+  {
+    std::vector<Ref<Storage>> many;
+    for (int i = 0; i < 10; ++i) many.push_back(Storage::allocate(2 << 20, Device{}));
+  }
+  const AllocatorStatistics statistics = cpu.statistics();
+  CHECK(statistics.reserved_bytes - statistics.allocated_bytes <= 8 << 20);
+  CHECK(statistics.reserved_bytes - statistics.allocated_bytes > 0);
+  set_cpu_cache_limit(size_t{1} << 30);
+}
+
+TEST(best_fit_stays_close) {
+  allocator(Backend::cpu).release_cached();
+  void* ten;
+  {
+    const Ref<Storage> storage = Storage::allocate(10 << 20, Device{});
+    ten = storage->data();
+  }
+  CHECK(Storage::allocate(9 << 20, Device{})->data() == ten);
+  CHECK(Storage::allocate(4 << 20, Device{})->data() != ten);
+}
+
+TEST(out_of_memory) {
+  CHECK(throws(ErrorKind::out_of_memory, "bytes",
+               [] { Storage::allocate(size_t{1} << 62, Device{}); }));
+  CHECK(throws(ErrorKind::out_of_memory, "in use",
+               [] { Storage::allocate(size_t{1} << 50, Device{}); }));
+  const int64_t huge = int64_t{1} << 31;
+  CHECK(throws(ErrorKind::runtime, "64 bits", [&] { empty(Shape{huge, huge, 2}); }));
+  CHECK(throws(ErrorKind::runtime, "64 bits", [&] {
+    empty(Shape{huge, huge / 2}, DType::float64);
+  }));
+  CHECK(throws(ErrorKind::runtime, "negative", [] { empty(Shape{2, -3}); }));
+  CHECK(empty(Shape{huge, huge, huge, 0}).numel() == 0);
+  CHECK(throws(ErrorKind::runtime, "64 dimensions", [] { empty(Shape(65, 1)); }));
+}
+
+TEST(blocks_move_between_threads) {
+  std::vector<Tensor> tensors;
+  std::thread maker([&] {
+    for (int64_t i = 0; i < 3000; ++i) {
+      tensors.push_back(empty(Shape{1 + i % 300}));
+      fill_data(tensors.back(), static_cast<double>(i));
+    }
+  });
+  maker.join();
+  bool right = true;
+  for (int64_t i = 0; i < 3000; ++i) right &= *tensors[i].data<float>() == static_cast<float>(i);
+  CHECK(right);
+  const int64_t in_use = allocator(Backend::cpu).statistics().allocated_bytes;
+  std::thread dropper([&] { tensors.clear(); });
+  dropper.join();
+  CHECK(allocator(Backend::cpu).statistics().allocated_bytes < in_use);
+}
+
+TEST(many_threads_at_once) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([t, &wrong] {
+      std::mt19937 random(t);
+      std::vector<Tensor> kept(16);
+      for (int i = 0; i < 2000; ++i) {
+        Tensor& slot = kept[random() % 16];
+        if (slot.defined() && *slot.data<float>() != static_cast<float>(slot.numel() + t)) ++wrong;
+        slot = empty(Shape{1 + static_cast<int64_t>(random() % 4000)});
+        *slot.data<float>() = static_cast<float>(slot.numel() + t);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
+
+TEST(storages) {
+  static int released = 0;
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  {
+    Ref<Storage> storage =
+        Storage::borrow(data, sizeof data, Device{}, &released,
+                        [](void* count) noexcept { ++*static_cast<int*>(count); });
+    const Tensor base = empty(Shape{0});
+    base.impl()->storage = storage;
+    const Tensor view = make_view(base, Shape{2, 3}, Shape{3, 1}, 0);
+    CHECK(values<float>(view) == std::vector<float>({0, 1, 2, 3, 4, 5}));
+    CHECK(throws(ErrorKind::runtime, "outside", [&] { make_view(base, Shape{7}, Shape{1}, 0); }));
+    CHECK(throws(ErrorKind::runtime, "outside", [&] { make_view(base, Shape{2}, Shape{-1}, 0); }));
+    CHECK(throws(ErrorKind::runtime, "outside", [&] { make_view(base, Shape{1}, Shape{1}, -1); }));
+    CHECK(values<float>(make_view(base, Shape{6}, Shape{-1}, 5)).front() == 5);
+    CHECK(throws(ErrorKind::runtime, "belongs to someone else", [&] { storage->resize(4); }));
+    const Ref<Storage> alias = Storage::alias(storage);
+    alias->bump_version();
+    CHECK(alias->version() == 1 && storage->version() == 0 && alias->data() == data);
+    storage = Ref<Storage>();
+    CHECK(released == 0);
+  }
+  CHECK(released == 1);
+  const Tensor tensor = arange<float>(Shape{4});
+  tensor.storage()->resize(1000);
+  CHECK(values<float>(tensor) == std::vector<float>({0, 1, 2, 3}));
+  tensor.storage()->resize(8);
+  CHECK(tensor.data<float>()[1] == 1 && tensor.storage()->bytes() == 8);
+  resize_data(tensor, Shape{30, 40});
+  CHECK(tensor.numel() == 1200 && tensor.is_contiguous() && tensor.data<float>()[1] == 1);
+}
+
+TEST(parallel_loops_cover_each_index_once) {
+  set_num_threads(4);
+  for (const int64_t count : {0, 1, 7, 1000, 100001}) {
+    for (const int64_t grain : {1, 3, 1000, 1000000}) {
+      std::vector<std::atomic<int>> seen(static_cast<size_t>(count));
+      parallel_for(5, 5 + count, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i - 5)];
+      });
+      bool once = true;
+      for (const auto& each : seen) once &= each == 1;
+      CHECK(once);
+    }
+  }
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::atomic<bool> nested_serial{true};
+  parallel_for(0, 4, 1, [&](int64_t, int64_t) {
+    {
+      const std::lock_guard lock(mutex);
+      threads.insert(std::this_thread::get_id());
+    }
+    const auto self = std::this_thread::get_id();
+    parallel_for(0, 100, 1, [&](int64_t begin, int64_t end) {
+      if (std::this_thread::get_id() != self || begin != 0 || end != 100) nested_serial = false;
+    });
+    if (!in_parallel_region()) nested_serial = false;
+  });
+  CHECK(threads.size() == 4 && nested_serial && !in_parallel_region());
+  CHECK(throws(ErrorKind::value, "from a thread", [] {
+    parallel_for(0, 4, 1, [](int64_t begin, int64_t) {
+      if (begin > 0) fail(ErrorKind::value, "from a thread");
+    });
+  }));
+  CHECK(throws(ErrorKind::runtime, "positive", [] { set_num_threads(0); }));
+  set_num_threads(2);
+}
+
+TEST(a_forked_child_works_alone) {
+  set_num_threads(4);
+  std::atomic<int64_t> sum{0};
+  const auto add_up = [&] {
+    sum = 0;
+    parallel_for(0, 1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    return sum.load();
+  };
+  CHECK(add_up() == 1000);
+  // Another thread allocates all the time, so that the fork meets held locks.
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    while (!stop) Storage::allocate(100000, Device{}), Storage::allocate(3 << 20, Device{});
+  });
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      bool right = num_threads() == 1 && add_up() == 1000;
+      std::vector<Tensor> tensors;
+      for (int64_t i = 1; i < 200; ++i) tensors.push_back(empty(Shape{i * i}));
+      fill_data(tensors.back(), 3);
+      right = right && item(make_view(tensors.back(), {}, {}, 5)).to<int>() == 3;
+      allocator(Backend::cpu).statistics();
+      allocator(Backend::cpu).release_cached();
+      _exit(right ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  stop = true;
+  busy.join();
+  CHECK(num_threads() == 4 && add_up() == 1000);
+}
+
+int main() { return run_all(); }
