@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "autograd/node.h"
 #include "python/arguments.h"
 #include "python/device_object.h"
 #include "python/dtype_object.h"

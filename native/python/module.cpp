@@ -108,8 +108,12 @@ void add_dtype_functions(py::module_& module) {
   module.def(
       "result_type",
       [](const py::object& a, const py::object& b) {
-        const Operand operands[] = {promoted_operand(a), promoted_operand(b)};
-        return steal(to_python(result_dtype(operands)));
+        Promotion promotion;
+        for (const py::object* value : {&a, &b}) {
+          const Operand operand = promoted_operand(*value);
+          operand.is_tensor() ? promotion.add(operand.tensor()) : promotion.add(operand.scalar());
+        }
+        return steal(to_python(*promotion.result()));
       },
       py::arg("tensor1"), py::arg("tensor2"), "The dtype of arithmetic on the two.");
 }

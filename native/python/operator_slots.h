@@ -60,17 +60,17 @@ FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward,
   });
 }
 
-/// Without a reflected operator: a number on the left becomes a 0-d tensor that is weak in promotion.
+/// Without a reflected operator: a number on the left becomes a 0-d tensor that is weak in promotion,
+/// where the operator takes numbers at all.
 template <class Forward>
 FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward) {
-  return binary_slot(a, b, forward, [&](const Tensor& self, const Operand& other) {
-    if constexpr (detail::takes_operand<Forward>) {
+  if constexpr (detail::takes_operand<Forward>) {
+    return binary_slot(a, b, forward, [&](const Tensor& self, const Operand& other) {
       return forward(wrap_number(other.scalar()), Operand(self));
-    } else {
-      fail(ErrorKind::type, "the operator takes two tensors, not a number and a tensor");
-      return self;
-    }
-  });
+    });
+  } else {
+    return binary_slot(a, b, forward, nullptr);
+  }
 }
 
 /// self OP= other: `function(self, other)` writes into self.
