@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/parallel.h"
+#include "cpu/dtype_switch.h"
+#include "cpu/reduce/reduced_rows.h"
+#include "cpu/vector_functions.h"
+#include "kernels/moments.h"
+
+/// Variance in two passes (mean, then squared distances), each row while it is in the cache, summed
+/// in double: accurate for any mean. Long single rows are cut into parts of fixed size, so that
+/// results do not depend on the number of threads.
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+constexpr int64_t kPart = 65536;   // elements of a long row that one task sums
+constexpr int64_t kColumns = 128;  // columns that are summed side by side
+
+template <class T>
+using Wide = std::conditional_t<is_half_type<T>, float, T>;
+
+template <class T>
+double sum_run(const T* data, int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(static_cast<Wide<T>>(data[i]));
+  return sum;
+}
+
+template <class T>
+double square_run(const T* data, int64_t count, double mean) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) {
+    const double distance = static_cast<double>(static_cast<Wide<T>>(data[i])) - mean;
+    sum += distance * distance;
+  }
+  return sum;
+}
+
+/// The sum of part(begin, length) over a row, parts on several threads.
+template <class Part>
+double sum_parts(int64_t count, const Part& part) {
+  const int64_t parts = (count + kPart - 1) / kPart;
+  std::vector<double> sums(static_cast<size_t>(parts), 0);
+  parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      sums[static_cast<size_t>(p)] = part(p * kPart, std::min(kPart, count - p * kPart));
+    }
+  });
+  double sum = 0;
+  for (const double value : sums) sum += value;
+  return sum;
+}
+
+/// store(index, squared distances, mean) for every output.
+template <class T, class Store>
+void moments_of(const ReducedRows& rows, const Store& store) {
+  const T* const data = rows.data.data<T>();
+  const int64_t n = rows.count, inner = rows.inner;
+  if (inner == 1) {
+    if (rows.outer < num_threads() && n > 2 * kPart) {
+      for (int64_t row = 0; row < rows.outer; ++row) {
+        const T* const x = data + row * n;
+        const double mean =
+            sum_parts(n, [&](int64_t at, int64_t size) { return sum_run(x + at, size); }) /
+            static_cast<double>(n);
+        store(row,
+              sum_parts(n, [&](int64_t at, int64_t size) { return square_run(x + at, size, mean); }),
+              mean);
+      }
+      return;
+    }
+    parallel_for(0, rows.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t row = begin; row < end; ++row) {
+                     const T* const x = data + row * n;
+                     const double mean = sum_run(x, n) / static_cast<double>(n);
+                     store(row, square_run(x, n, mean), mean);
+                   }
+                 });
+    return;
+  }
+  const int64_t blocks = (inner + kColumns - 1) / kColumns;
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n * kColumns));
+  parallel_for(0, rows.outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    double mean[kColumns], square[kColumns];
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block % blocks * kColumns, width = std::min(kColumns, inner - first);
+      const T* const x = data + block / blocks * n * inner + first;
+      std::fill_n(mean, width, 0.0);
+      std::fill_n(square, width, 0.0);
+      for (int64_t i = 0; i < n; ++i) {
+        const T* const row = x + i * inner;
+#pragma omp simd
+        for (int64_t j = 0; j < width; ++j) mean[j] += static_cast<double>(static_cast<Wide<T>>(row[j]));
+      }
+      for (int64_t j = 0; j < width; ++j) mean[j] /= static_cast<double>(n);
+      for (int64_t i = 0; i < n; ++i) {
+        const T* const row = x + i * inner;
+#pragma omp simd
+        for (int64_t j = 0; j < width; ++j) {
+          const double distance = static_cast<double>(static_cast<Wide<T>>(row[j])) - mean[j];
+          square[j] += distance * distance;
+        }
+      }
+      for (int64_t j = 0; j < width; ++j) {
+        store(block / blocks * inner + first + j, square[j], mean[j]);
+      }
+    }
+  });
+}
+
+template <class T>
+T narrowed(double value) {
+  return T(static_cast<Wide<T>>(value));
+}
+
+/// Calls function<T>() for floating dtypes: all that these operators accept.
+template <class Function>
+void visit_floating(DType dtype, const char* op, const Function& function) {
+  visit_dtype(dtype, [&]<class T>() {
+    if constexpr (is_half_type<T> || std::is_floating_point_v<T>) {
+      function.template operator()<T>();
+    } else {
+      fail(ErrorKind::runtime, op, "(): expected floating-point elements, got ", name(dtype));
+    }
+  });
+}
+
+/// Divides by n - correction; less than that many elements give NaN or infinity, as 0 / 0 does.
+double variance(double squares, int64_t n, double correction) {
+  return squares / std::max(0.0, static_cast<double>(n) - correction);
+}
+
+}  // namespace
+
+void var(const Tensor& result, const Tensor& self, std::optional<IntList> dim, double correction,
+         bool) {
+  const ReducedRows rows(self, dim, "var");
+  visit_floating(self.dtype(), "var", [&]<class T>() {
+    T* const out = result.data<T>();
+    moments_of<T>(rows, [&](int64_t i, double squares, double) {
+      out[i] = narrowed<T>(variance(squares, rows.count, correction));
+    });
+  });
+}
+
+void std(const Tensor& result, const Tensor& self, std::optional<IntList> dim, double correction,
+         bool) {
+  const ReducedRows rows(self, dim, "std");
+  visit_floating(self.dtype(), "std", [&]<class T>() {
+    T* const out = result.data<T>();
+    moments_of<T>(rows, [&](int64_t i, double squares, double) {
+      out[i] = narrowed<T>(std::sqrt(variance(squares, rows.count, correction)));
+    });
+  });
+}
+
+void var_mean(const Tensor& var, const Tensor& mean, const Tensor& self,
+              std::optional<IntList> dim, double correction, bool) {
+  const ReducedRows rows(self, dim, "var_mean");
+  visit_floating(self.dtype(), "var_mean", [&]<class T>() {
+    T* const variances = var.data<T>();
+    T* const means = mean.data<T>();
+    moments_of<T>(rows, [&](int64_t i, double squares, double average) {
+      variances[i] = narrowed<T>(variance(squares, rows.count, correction));
+      means[i] = narrowed<T>(average);
+    });
+  });
+}
+
+namespace {
+
+float exponential(float x) { return expf(x); }
+double exponential(double x) { return exp(x); }
+
+/// log(sum(exp(x))) of one dense row; infinities stay what they are.
+template <class T>
+double logsumexp_row(const T* x, int64_t n) {
+  using W = Wide<T>;
+  W top = -std::numeric_limits<W>::infinity();
+  bool has_nan = false;
+  for (int64_t i = 0; i < n; ++i) {
+    const W value = static_cast<W>(x[i]);
+    has_nan |= value != value;
+    top = value > top ? value : top;
+  }
+  if (has_nan) return std::numeric_limits<double>::quiet_NaN();
+  if (std::isinf(top)) return top;
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) {
+    sum += static_cast<double>(exponential(static_cast<W>(x[i]) - top));
+  }
+  return std::log(sum) + static_cast<double>(top);
+}
+
+}  // namespace
+
+void logsumexp(const Tensor& result, const Tensor& self, IntList dim, bool) {
+  // Rows must be dense here: columns are copied.
+  const Tensor source = cast_data(self, result.dtype());
+  ReducedRows rows(source, dim, "logsumexp");
+  visit_floating(result.dtype(), "logsumexp", [&]<class T>() {
+    const T* const data = rows.data.data<T>();
+    T* const out = result.data<T>();
+    const int64_t n = rows.count, inner = rows.inner;
+    parallel_for(0, rows.outer * inner, std::max<int64_t>(1, kGrain / 8 / std::max<int64_t>(1, n)),
+                 [&](int64_t begin, int64_t end) {
+                   std::vector<T> column(inner == 1 ? 0 : static_cast<size_t>(n));
+                   for (int64_t i = begin; i < end; ++i) {
+                     const T* row = data + i / inner * n * inner + i % inner;
+                     if (inner != 1) {
+                       for (int64_t j = 0; j < n; ++j) {
+                         column[static_cast<size_t>(j)] = row[j * inner];
+                       }
+                       row = column.data();
+                     }
+                     out[i] = narrowed<T>(logsumexp_row(row, n));
+                   }
+                 });
+  });
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

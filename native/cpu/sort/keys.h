@@ -1,0 +1,63 @@
+#pragma once
+
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#include "cpu/dtype_switch.h"
+
+/// Sorting works on unsigned keys that order as the values do: NaN last, both zeros equal.
+namespace flambeau::cpu {
+
+template <class T>
+using KeyOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+template <class T>
+inline KeyOf<T> order_key(T value) {
+  using Key = KeyOf<T>;
+  constexpr Key top = Key{1} << (sizeof(Key) * 8 - 1);
+  if constexpr (is_half_type<T>) {
+    return order_key(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (value != value) return ~Key{0};
+    const Key bits = std::bit_cast<Key>(value + T(0));  // -0 becomes 0
+    return bits & top ? ~bits : bits | top;
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<Key>(static_cast<std::make_signed_t<Key>>(value)) ^ top;
+  } else {
+    return static_cast<Key>(value);
+  }
+}
+
+/// A key and where it stood. Equal keys keep their order, because positions differ.
+struct WideItem {
+  uint64_t key;
+  int64_t position;
+  friend bool operator<(const WideItem& a, const WideItem& b) {
+    return a.key != b.key ? a.key < b.key : a.position < b.position;
+  }
+};
+
+/// Keys of 32 bits share a word with a position of 32 bits.
+template <class Key>
+using Item = std::conditional_t<sizeof(Key) == 4, uint64_t, WideItem>;
+
+template <class Key>
+inline Item<Key> make_item(Key key, int64_t position) {
+  if constexpr (sizeof(Key) == 4) {
+    return static_cast<uint64_t>(key) << 32 | static_cast<uint32_t>(position);
+  } else {
+    return {key, position};
+  }
+}
+inline int64_t position_of(uint64_t item) { return static_cast<uint32_t>(item); }
+inline int64_t position_of(const WideItem& item) { return item.position; }
+inline uint64_t key_of(uint64_t item) { return item >> 32; }
+inline uint64_t key_of(const WideItem& item) { return item.key; }
+
+/// Sorts items that are listed in order of position, ascending; `scratch` is as long. Short lists
+/// by comparison, long ones by digits of 11 bits, of which those that all keys share are skipped.
+void sort_items(uint64_t* items, uint64_t* scratch, int64_t count);
+void sort_items(WideItem* items, WideItem* scratch, int64_t count);
+
+}  // namespace flambeau::cpu

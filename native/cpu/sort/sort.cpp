@@ -1,0 +1,60 @@
+#include <vector>
+
+#include "cpu/blocks.h"
+#include "cpu/sort/keys.h"
+#include "kernels/sorting.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// Sorts each row of `dim` and writes where the elements stood, and the elements if `values` is
+/// defined. Rows are shared out over threads.
+void sort_rows(const Tensor* values, const Tensor& indices, const Tensor& self, int64_t given_dim,
+               bool descending, const char* op) {
+  const int64_t dim = wrap_dim(given_dim, self.dim(), op);
+  if (self.numel() == 0) return;
+  const Tensor source = rows_along(self, dim);
+  const Tensor places = view_with_dim_last(indices, dim);
+  const Tensor sorted = values ? view_with_dim_last(*values, dim) : places;
+  const int64_t length = self.dim() == 0 ? 1 : self.size(dim), count = self.numel() / length;
+  check(length < int64_t{1} << 32, ErrorKind::runtime, op, "(): a dim of size ", length,
+        " is too long to be sorted");
+  const Rows<2> rows(places.sizes(), {IntList(places.strides()), IntList(sorted.strides())});
+  visit_ordered_dtype(self.dtype(), op, [&]<class T>() {
+    using Key = KeyOf<T>;
+    const T* const from = source.data<T>();
+    T* const out = values ? sorted.data<T>() : nullptr;
+    int64_t* const where = places.data<int64_t>();
+    const Key flip = descending ? ~Key{0} : Key{0};
+    const int64_t grain = std::max<int64_t>(1, kGrain / 16 / length);
+    parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+      std::vector<Item<Key>> items(static_cast<size_t>(length)), scratch(items.size());
+      int64_t row = begin;
+      rows.walk(begin, end, [&](const std::array<int64_t, 2>& at) {
+        const T* const data = from + row++ * length;
+        for (int64_t i = 0; i < length; ++i) {
+          items[static_cast<size_t>(i)] = make_item<Key>(order_key(data[i]) ^ flip, i);
+        }
+        sort_items(items.data(), scratch.data(), length);
+        for (int64_t i = 0; i < length; ++i) {
+          const int64_t position = position_of(items[static_cast<size_t>(i)]);
+          where[at[0] + i * rows.step(0)] = position;
+          if (out) out[at[1] + i * rows.step(1)] = data[position];
+        }
+      });
+    });
+  });
+}
+
+}  // namespace
+
+void sort(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
+          bool descending, bool) {
+  sort_rows(&values, indices, self, dim, descending, "sort");
+}
+
+void argsort(const Tensor& result, const Tensor& self, int64_t dim, bool descending, bool) {
+  sort_rows(nullptr, result, self, dim, descending, "argsort");
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <vector>
+
+#include "cpu/blocks.h"
+#include "cpu/sort/keys.h"
+#include "kernels/sorting.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// Up to this many, a heap of the best so far beats partitioning the row.
+constexpr int64_t kHeap = 64;
+
+/// The k smallest items of a row, in order, into `best`.
+template <class T, class Key>
+void smallest(const T* data, int64_t length, int64_t k, Key flip, std::vector<Item<Key>>& best,
+              std::vector<Item<Key>>& all) {
+  const auto item = [&](int64_t i) { return make_item<Key>(order_key(data[i]) ^ flip, i); };
+  if (k <= kHeap && k < length) {
+    best.clear();
+    for (int64_t i = 0; i < k; ++i) best.push_back(item(i));
+    std::make_heap(best.begin(), best.end());
+    for (int64_t i = k; i < length; ++i) {
+      const Item<Key> next = item(i);
+      if (!(next < best.front())) continue;
+      std::pop_heap(best.begin(), best.end());
+      best.back() = next;
+      std::push_heap(best.begin(), best.end());
+    }
+    std::sort_heap(best.begin(), best.end());
+    return;
+  }
+  all.resize(static_cast<size_t>(length));
+  for (int64_t i = 0; i < length; ++i) all[static_cast<size_t>(i)] = item(i);
+  if (k < length) std::nth_element(all.begin(), all.begin() + k, all.end());
+  best.assign(all.begin(), all.begin() + k);
+  std::vector<Item<Key>> scratch(best.size());
+  sort_items(best.data(), scratch.data(), k);
+}
+
+/// Calls body<T>(rows' data, begin, end, length, place) for ranges of rows along `dim`; place(row, i)
+/// is where element i of a row's result goes, in a dense result with `written` elements at `dim`.
+template <class Body>
+void for_rows(const Tensor& self, int64_t dim, int64_t written, const char* op,
+              const Body& body) {
+  const Tensor source = rows_along(self, dim);
+  const int64_t length = self.dim() == 0 ? 1 : self.size(dim);
+  const int64_t count = length == 0 ? 0 : self.numel() / length;
+  check(length < int64_t{1} << 32, ErrorKind::runtime, op, "(): a dim of size ", length,
+        " is too long");
+  const DimBlocks blocks(self.sizes(), dim);
+  visit_ordered_dtype(self.dtype(), op, [&]<class T>() {
+    const T* const from = source.data<T>();
+    const int64_t grain = std::max<int64_t>(1, kGrain / 8 / std::max<int64_t>(1, length));
+    parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+      body.template operator()<T>(from, begin, end, length,
+                                  [&](int64_t row, int64_t i) {
+                                    return (row / blocks.inner * written + i) * blocks.inner +
+                                           row % blocks.inner;
+                                  });
+    });
+  });
+}
+
+}  // namespace
+
+void topk(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t k,
+          int64_t given_dim, bool largest, bool) {
+  const int64_t dim = wrap_dim(given_dim, self.dim(), "topk");
+  if (k == 0 || self.numel() == 0) return;
+  for_rows(self, dim, k, "topk",
+           [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
+             using Key = KeyOf<T>;
+             std::vector<Item<Key>> best, all;
+             for (int64_t row = begin; row < end; ++row) {
+               const T* const data = from + row * length;
+               smallest<T, Key>(data, length, k, largest ? ~Key{0} : Key{0}, best, all);
+               for (int64_t i = 0; i < k; ++i) {
+                 const int64_t position = position_of(best[static_cast<size_t>(i)]);
+                 const int64_t at = place(row, i);
+                 indices.data<int64_t>()[at] = position;
+                 values.data<T>()[at] = data[position];
+               }
+             }
+           });
+}
+
+void kthvalue(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t k,
+              int64_t given_dim, bool) {
+  const int64_t dim = wrap_dim(given_dim, self.dim(), "kthvalue");
+  if (self.numel() == 0) return;
+  for_rows(self, dim, 1, "kthvalue",
+           [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
+             using Key = KeyOf<T>;
+             std::vector<Item<Key>> items(static_cast<size_t>(length));
+             for (int64_t row = begin; row < end; ++row) {
+               const T* const data = from + row * length;
+               for (int64_t i = 0; i < length; ++i) {
+                 items[static_cast<size_t>(i)] = make_item<Key>(order_key(data[i]), i);
+               }
+               std::nth_element(items.begin(), items.begin() + (k - 1), items.end());
+               const int64_t position = position_of(items[static_cast<size_t>(k - 1)]);
+               indices.data<int64_t>()[place(row, 0)] = position;
+               values.data<T>()[place(row, 0)] = data[position];
+             }
+           });
+}
+
+void median_position(const Tensor& result, const Tensor& self, int64_t given_dim, bool) {
+  const int64_t dim = wrap_dim(given_dim, self.dim(), "median");
+  const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+  check(size > 0 || result.numel() == 0, ErrorKind::index, "median(): dim ", dim, " of shape ",
+        self.sizes(), " has no elements");
+  if (self.numel() == 0) return;
+  for_rows(self, dim, 1, "median",
+           [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
+             using Key = KeyOf<T>;
+             std::vector<Item<Key>> items(static_cast<size_t>(length));
+             for (int64_t row = begin; row < end; ++row) {
+               const T* const data = from + row * length;
+               int64_t position = -1;
+               for (int64_t i = 0; i < length; ++i) {
+                 const Key key = order_key(data[i]);
+                 items[static_cast<size_t>(i)] = make_item<Key>(key, i);
+                 if constexpr (std::is_floating_point_v<T> || is_half_type<T>) {
+                   if (position < 0 && key == static_cast<Key>(~Key{0})) position = i;
+                 }
+               }
+               if (position < 0) {
+                 const auto middle = items.begin() + (length - 1) / 2;
+                 std::nth_element(items.begin(), middle, items.end());
+                 position = position_of(*middle);
+               }
+               result.data<int64_t>()[place(row, 0)] = position;
+             }
+           });
+}
+
+}  // namespace flambeau::cpu

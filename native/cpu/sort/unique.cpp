@@ -1,0 +1,66 @@
+#include <cstring>
+#include <vector>
+
+#include "cpu/blocks.h"
+#include "cpu/sort/keys.h"
+#include "kernels/sorting.h"
+
+namespace flambeau::cpu {
+namespace {
+
+using Unique = std::tuple<Tensor, Tensor, Tensor>;
+
+/// Collects runs of equal elements as they come; `order` lists positions in `data`.
+template <class T, class Equal>
+Unique collect(const Tensor& self, const T* data, const std::vector<int64_t>* order,
+               const Equal& equal) {
+  const int64_t numel = self.numel();
+  const Tensor inverse = flambeau::empty(self.sizes(), DType::int64, self.device());
+  std::vector<int64_t> firsts, counts;
+  for (int64_t i = 0; i < numel; ++i) {
+    const int64_t position = order ? (*order)[static_cast<size_t>(i)] : i;
+    if (firsts.empty() || !equal(data[firsts.back()], data[position])) {
+      firsts.push_back(position);
+      counts.push_back(0);
+    }
+    ++counts.back();
+    inverse.data<int64_t>()[position] = static_cast<int64_t>(firsts.size()) - 1;
+  }
+  const Shape sizes{static_cast<int64_t>(firsts.size())};
+  const Tensor values = flambeau::empty(sizes, self.dtype(), self.device());
+  const Tensor occurrences = flambeau::empty(sizes, DType::int64, self.device());
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    values.data<T>()[i] = data[firsts[i]];
+    occurrences.data<int64_t>()[i] = counts[i];
+  }
+  return {values, inverse, occurrences};
+}
+
+}  // namespace
+
+Unique unique_elements(const Tensor& self, bool) {
+  const Tensor dense = contiguous_data(self);
+  const int64_t numel = dense.numel();
+  return visit_ordered_dtype(self.dtype(), "unique", [&]<class T>() -> Unique {
+    using Key = KeyOf<T>;
+    const T* const data = dense.data<T>();
+    std::vector<WideItem> items(static_cast<size_t>(numel)), scratch(items.size());
+    for (int64_t i = 0; i < numel; ++i) {
+      items[static_cast<size_t>(i)] = {static_cast<Key>(order_key(data[i])), i};
+    }
+    sort_items(items.data(), scratch.data(), numel);
+    std::vector<int64_t> order(items.size());
+    for (size_t i = 0; i < items.size(); ++i) order[i] = items[i].position;
+    // NaN differs from NaN here, as everywhere.
+    return collect<T>(self, data, &order, [](T a, T b) { return a == b; });
+  });
+}
+
+Unique unique_runs(const Tensor& self) {
+  const Tensor dense = contiguous_data(self);
+  return visit_dtype(self.dtype(), [&]<class T>() -> Unique {
+    return collect<T>(self, dense.data<T>(), nullptr, [](T a, T b) { return a == b; });
+  });
+}
+
+}  // namespace flambeau::cpu
