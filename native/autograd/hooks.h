@@ -31,6 +31,7 @@ struct FLAMBEAU_API Node::Extras {
   std::vector<Hook<AccumulatedHook>> accumulated_hooks;
   std::vector<Retained> retained;  ///< outputs whose .grad is kept (retain_grad)
   std::string forward_trace;       ///< anomaly mode: where the forward call was made
+  std::shared_ptr<void> metadata;  ///< a dictionary of the binding
 };
 
 /// Each returns an id, unique in the process.

@@ -237,8 +237,9 @@ void Call::save(const std::vector<Tensor>& returned) {
            !(tensor.defined() && returned[output].defined() && returned[output].is_same(tensor))) {
       ++output;
     }
-    const bool is_result = output < returned.size() &&
-                           autograd::grad_fn(returned[output]) == Ref<Node>(node_);
+    const bool is_result =
+        output < returned.size() && (is_among(tensor, dirty_) ||
+                                     autograd::grad_fn(tensor).get() == node_.get());
     context_.saved.emplace_back(tensor, saved_name(i), is_result, is_result ? output : 0);
   }
   // They would keep results, and through them the node, alive.

@@ -1,0 +1,154 @@
+"""Automatic differentiation: gradients of scalars, products with Jacobians, custom operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau import _C
+from flambeau.autograd import forward_ad, functional, graph
+from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from flambeau.autograd.function import Function
+from flambeau.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from flambeau.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+__all__ = [
+    "Function",
+    "GradcheckError",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "forward_ad",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]
+
+Tensors = _C.Tensor | Sequence[_C.Tensor]
+OptionalTensors = _C.Tensor | Sequence[_C.Tensor | None] | None
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return (value,) if value is None or isinstance(value, _C.Tensor) else tuple(value)
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: OptionalTensors = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: OptionalTensors = None,
+    inputs: Tensors | None = None,
+) -> None:
+    """Adds the gradients of `tensors` to the .grad of the leaves.
+
+    Args:
+        tensors: what is differentiated.
+        grad_tensors: one gradient per tensor, of its shape; None (or an element None) stands for
+            1 and needs a scalar.
+        retain_graph: keep what was saved for another backward; default: `create_graph`.
+        create_graph: record the computation of the gradients, for higher derivatives.
+        grad_variables: the former name of `grad_tensors`.
+        inputs: accumulate into these only.
+
+    Raises:
+        RuntimeError: a tensor does not require grad, a gradient does not fit, or a saved tensor
+            was freed or modified in place.
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError("backward: grad_variables is the former name of grad_tensors")
+        grad_tensors = grad_variables
+    gradients = None if grad_tensors is None else _as_tuple(grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    _C._run_backward(tensors, gradients, keep, create_graph, inputs, True, True)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: OptionalTensors = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """Gradients of the sum of `outputs` with respect to `inputs`; .grad stays as it is.
+
+    Args:
+        outputs: what is differentiated.
+        inputs: with respect to what.
+        grad_outputs: one gradient per output, of its shape; None: 1, for scalars.
+        retain_graph: keep what was saved for another backward; default: `create_graph`.
+        create_graph: record the computation of the gradients, for higher derivatives.
+        only_inputs: True is the only value.
+        allow_unused: give None for an input that the outputs do not depend on, instead of raising;
+            default: `materialize_grads`.
+        is_grads_batched: the first dimension of `grad_outputs` counts gradients to be computed
+            one after the other; results get that dimension.
+        materialize_grads: give zeros instead of None.
+
+    Returns:
+        One gradient per input, in order.
+    """
+    if not only_inputs:
+        raise ValueError("grad: only_inputs=False is not supported; use backward()")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads=True means that unused inputs are allowed")
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    keep = create_graph if retain_graph is None else retain_graph
+    wanted = _as_tuple(inputs)
+    gradients = None if grad_outputs is None else _as_tuple(grad_outputs)
+    if is_grads_batched:
+        return _batched_grad(outputs, wanted, gradients, keep, create_graph, allow_unused)
+    results = _C._run_backward(outputs, gradients, keep, create_graph, wanted, allow_unused, False)
+    if materialize_grads:
+        results = tuple(
+            x.detach() * 0 if g is None else g for x, g in zip(wanted, results, strict=True)
+        )
+    return tuple(results)
+
+
+def _batched_grad(
+    outputs: Tensors,
+    inputs: tuple[Any, ...],
+    gradients: tuple[Any, ...] | None,
+    keep: bool,
+    create_graph: bool,
+    allow_unused: bool,
+) -> tuple[Any, ...]:
+    import flambeau
+
+    if not gradients or any(g is None for g in gradients):
+        raise ValueError("grad: is_grads_batched=True needs grad_outputs for every output")
+    count = gradients[0].shape[0]
+    rows = []
+    for i in range(count):
+        row = tuple(g[i] for g in gradients)
+        last = i + 1 == count
+        rows.append(
+            _C._run_backward(
+                outputs, row, keep or not last, create_graph, inputs, allow_unused, False
+            )
+        )
+    return tuple(
+        None if column[0] is None else flambeau.stack(list(column))
+        for column in zip(*rows, strict=True)
+    )

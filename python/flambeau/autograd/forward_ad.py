@@ -1,0 +1,66 @@
+"""Forward mode: derivatives that travel with the values.
+
+>>> with dual_level():
+...     x = make_dual(flambeau.tensor(3.0), flambeau.tensor(1.0))
+...     unpack_dual(x * x).tangent
+tensor(6.)
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import NamedTuple
+
+from flambeau import _C
+
+_level = 0
+
+
+def enter_dual_level() -> int:
+    """Starts forward mode. RuntimeError when it is on already: levels do not nest."""
+    global _level
+    _level = _C._enter_dual_level()
+    return _level
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Ends forward mode; all tangents are dropped."""
+    global _level
+    _C._exit_dual_level(_level if level is None else level)
+    _level = 0
+
+
+def make_dual(tensor: _C.Tensor, tangent: _C.Tensor, *, level: int | None = None) -> _C.Tensor:
+    """A view of `tensor` that carries `tangent` (same shape, dtype and device).
+
+    Raises:
+        RuntimeError: outside of a dual level, or when the two do not match.
+    """
+    return _C._make_dual(tensor, tangent)
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What unpack_dual() returns."""
+
+    primal: _C.Tensor
+    tangent: _C.Tensor | None
+
+
+def unpack_dual(tensor: _C.Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value and the tangent (None if it has none) of a tensor."""
+    return UnpackedDualTensor(*_C._unpack_dual(tensor))
+
+
+class dual_level:  # noqa: N801 - the name users know
+    """Forward mode for the length of a ``with``."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        exit_dual_level()

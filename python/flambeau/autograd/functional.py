@@ -1,0 +1,360 @@
+"""Jacobians, Hessians and products with them, of Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flambeau import _C
+from flambeau.autograd.grad_mode import enable_grad
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def _tuple(value: Any, name: str) -> tuple[bool, tuple[Any, ...]]:
+    single = not isinstance(value, tuple)
+    items = (value,) if single else value
+    for i, item in enumerate(items):
+        if not isinstance(item, _C.Tensor):
+            raise TypeError(f"{name}[{i}] must be a Tensor, not {type(item).__name__}")
+    return single, items
+
+
+def _fresh(inputs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    """Inputs whose gradients can be asked for: views of the given ones, or new leaves."""
+    if create_graph:
+        return tuple(
+            x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs
+        )
+    return tuple(x.detach().requires_grad_() for x in inputs)
+
+
+def _evaluate(
+    func: Callable[..., Any], inputs: Any, create_graph: bool, name: str
+) -> tuple[bool, tuple[Any, ...], bool, tuple[Any, ...]]:
+    single_input, given = _tuple(inputs, f"{name}: inputs")
+    fresh = _fresh(given, create_graph)
+    single_output, outputs = _tuple(func(*fresh), f"{name}: the result of func")
+    return single_input, fresh, single_output, outputs
+
+
+def _detached(tensors: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    return tensors if create_graph else tuple(x.detach() for x in tensors)
+
+
+def _unwrap(items: tuple[Any, ...], single: bool) -> Any:
+    return items[0] if single else items
+
+
+def _vectors(v: Any, like: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+    """The given vectors, checked; ones for a single element."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(f"{name}: v can be left out only for a single element")
+        return (like[0].detach() * 0 + 1,)
+    _, vectors = _tuple(v, f"{name}: v")
+    if len(vectors) != len(like):
+        raise RuntimeError(f"{name}: v has {len(vectors)} tensors, expected {len(like)}")
+    for i, (a, b) in enumerate(zip(vectors, like, strict=True)):
+        if tuple(a.shape) != tuple(b.shape):
+            raise RuntimeError(
+                f"{name}: v[{i}] has shape {tuple(a.shape)}, expected {tuple(b.shape)}"
+            )
+    return vectors
+
+
+def _gradients(
+    outputs: tuple[Any, ...],
+    inputs: tuple[Any, ...],
+    vectors: tuple[Any, ...] | None,
+    *,
+    create_graph: bool = False,
+    retain_graph: bool = False,
+    strict: bool = False,
+    name: str = "",
+) -> tuple[Any, ...]:
+    """Gradients, zeros where there is no dependence (an error if strict)."""
+    used = [i for i, output in enumerate(outputs) if output.requires_grad]
+    if strict and len(used) < len(outputs):
+        missing = next(i for i in range(len(outputs)) if i not in used)
+        raise RuntimeError(f"{name}: result {missing} does not depend on any input")
+    results: tuple[Any, ...] = (None,) * len(inputs)
+    if used:
+        results = _C._run_backward(
+            [outputs[i] for i in used],
+            None if vectors is None else tuple(vectors[i] for i in used),
+            retain_graph or create_graph,
+            create_graph,
+            inputs,
+            True,
+            False,
+        )
+    filled = []
+    for i, (x, g) in enumerate(zip(inputs, results, strict=True)):
+        if g is None and strict:
+            raise RuntimeError(f"{name}: the result does not depend on input {i}")
+        filled.append(x.detach() * 0 if g is None else g)
+    return tuple(filled)
+
+
+def vjp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The product of a vector with the Jacobian of `func` at `inputs`.
+
+    Args:
+        func: takes tensors, returns a tensor or a tuple of them.
+        inputs: a tensor or a tuple of them.
+        v: of the shapes of the result; may be left out when that is one element.
+        create_graph: whether the product can be differentiated.
+        strict: raise, instead of giving zeros, where the result does not depend on an input.
+
+    Returns:
+        (func(*inputs), v^T J), the latter in the form of `inputs`.
+    """
+    with enable_grad():
+        single_input, fresh, single_output, outputs = _evaluate(func, inputs, create_graph, "vjp")
+        vectors = _vectors(v, outputs, "vjp")
+        products = _gradients(
+            outputs, fresh, vectors, create_graph=create_graph, strict=strict, name="vjp"
+        )
+    return (
+        _unwrap(_detached(outputs, create_graph), single_output),
+        _unwrap(_detached(products, create_graph), single_input),
+    )
+
+
+def jvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The product of the Jacobian of `func` at `inputs` with a vector.
+
+    Reverse mode twice: the gradient is linear in the vector it starts from, and its derivative by
+    that vector is the product wanted. forward_ad does it in one pass where operators support it.
+
+    Args:
+        func: takes tensors, returns a tensor or a tuple of them.
+        inputs: a tensor or a tuple of them.
+        v: of the shapes of `inputs`; may be left out when that is one element.
+        create_graph: whether the product can be differentiated.
+        strict: raise, instead of giving zeros, where the result does not depend on an input.
+
+    Returns:
+        (func(*inputs), J v), the latter in the form of the result.
+    """
+    with enable_grad():
+        _, fresh, single_output, outputs = _evaluate(func, inputs, create_graph, "jvp")
+        vectors = _vectors(v, fresh, "jvp")
+        probes = tuple((x.detach() * 0).requires_grad_() for x in outputs)
+        first = _gradients(outputs, fresh, probes, create_graph=True, strict=strict, name="jvp")
+        products = _gradients(first, probes, vectors, create_graph=create_graph, name="jvp")
+    return (
+        _unwrap(_detached(outputs, create_graph), single_output),
+        _unwrap(_detached(products, create_graph), single_output),
+    )
+
+
+def _rows(
+    output: Any, inputs: tuple[Any, ...], create_graph: bool, strict: bool
+) -> list[tuple[Any, ...]]:
+    """The gradient of every element of `output`."""
+    if output.numel() == 0:
+        return []
+    flat = output.reshape(-1)
+    return [
+        _gradients(
+            (flat[i],),
+            inputs,
+            None,
+            create_graph=create_graph,
+            retain_graph=True,
+            strict=strict,
+            name="jacobian",
+        )
+        for i in range(flat.numel())
+    ]
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of `func` at `inputs`.
+
+    Args:
+        func: takes tensors, returns a tensor or a tuple of them.
+        inputs: a tensor or a tuple of them.
+        create_graph: whether the Jacobian can be differentiated.
+        strict: raise, instead of giving zeros, where a result does not depend on an input.
+        vectorize: accepted; rows are computed one after the other.
+        strategy: "reverse-mode" (row by row) or "forward-mode" (column by column).
+
+    Returns:
+        A tensor of shape [*result shape, *input shape]; a tuple over inputs when `inputs` is a
+        tuple; a tuple over results of those when the result is a tuple.
+    """
+    import flambeau
+
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(
+            f'jacobian: strategy must be "reverse-mode" or "forward-mode", got {strategy!r}'
+        )
+    if strategy == "forward-mode":
+        if create_graph or strict:
+            raise NotImplementedError(
+                "jacobian: forward-mode supports neither create_graph nor strict"
+            )
+        return _forward_jacobian(func, inputs)
+    with enable_grad():
+        single_input, fresh, single_output, outputs = _evaluate(
+            func, inputs, create_graph, "jacobian"
+        )
+        results = []
+        for output in outputs:
+            rows = _rows(output, fresh, create_graph, strict)
+            blocks = []
+            for i, x in enumerate(fresh):
+                shape = tuple(output.shape) + tuple(x.shape)
+                if rows:
+                    blocks.append(flambeau.stack([row[i] for row in rows]).reshape(shape))
+                else:
+                    blocks.append(flambeau.zeros(shape, dtype=x.dtype, device=x.device))
+            results.append(_unwrap(_detached(tuple(blocks), create_graph), single_input))
+    return _unwrap(tuple(results), single_output)
+
+
+def _forward_jacobian(func: Callable[..., Any], inputs: Any) -> Any:
+    """Columns: the tangent of the result for each unit tangent of the inputs."""
+    import flambeau
+    from flambeau.autograd import forward_ad
+
+    single_input, given = _tuple(inputs, "jacobian: inputs")
+    given = tuple(x.detach() for x in given)
+    single_output, plain = _tuple(func(*given), "jacobian: the result of func")
+    columns: list[list[list[Any]]] = [[[] for _ in given] for _ in plain]
+    for i, x in enumerate(given):
+        for j in range(x.numel()):
+            tangent = flambeau.zeros(x.numel(), dtype=x.dtype, device=x.device)
+            tangent[j] = 1
+            with forward_ad.dual_level():
+                duals = list(given)
+                duals[i] = forward_ad.make_dual(x, tangent.reshape(tuple(x.shape)))
+                _, outputs = _tuple(func(*duals), "jacobian: the result of func")
+                for k, output in enumerate(outputs):
+                    column = forward_ad.unpack_dual(output).tangent
+                    column = output.detach() * 0 if column is None else column.detach().clone()
+                    columns[k][i].append(column.reshape(-1))
+    results = []
+    for k, output in enumerate(plain):
+        blocks = tuple(
+            flambeau.stack(columns[k][i], 1).reshape(tuple(output.shape) + tuple(x.shape))
+            if columns[k][i]
+            else flambeau.zeros(tuple(output.shape) + tuple(x.shape), dtype=output.dtype)
+            for i, x in enumerate(given)
+        )
+        results.append(_unwrap(blocks, single_input))
+    return _unwrap(tuple(results), single_output)
+
+
+def _scalar(func: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def checked(*args: Any) -> Any:
+        output = func(*args)
+        if not isinstance(output, _C.Tensor) or output.numel() != 1:
+            raise RuntimeError(f"{name}: func must return a tensor with one element")
+        return output.reshape(())
+
+    return checked
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The matrix of second derivatives of a scalar function.
+
+    Args:
+        func: takes tensors, returns a tensor with one element.
+        inputs: a tensor or a tuple of them.
+        create_graph: whether the Hessian can be differentiated.
+        strict: raise, instead of giving zeros, where the result does not depend on an input.
+        vectorize: accepted; rows are computed one after the other.
+        outer_jacobian_strategy: how the gradient is differentiated, see jacobian().
+
+    Returns:
+        A tensor of shape [*input shape, *input shape]; for a tuple of inputs, a tuple of tuples.
+    """
+    single, _ = _tuple(inputs, "hessian: inputs")
+    scalar = _scalar(func, "hessian")
+
+    def gradient(*args: Any) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            args = tuple(x if x.requires_grad else x.requires_grad_() for x in args)
+        with enable_grad():
+            return _gradients(
+                (scalar(*args),), args, None, create_graph=True, strict=strict, name="hessian"
+            )
+
+    result = jacobian(
+        gradient,
+        inputs if isinstance(inputs, tuple) else (inputs,),
+        create_graph=create_graph,
+        strict=strict,
+        strategy=outer_jacobian_strategy,
+    )
+    return result[0][0] if single else result
+
+
+def vhp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The product of a vector with the Hessian of a scalar function.
+
+    Args and errors as vjp(); `v` has the shapes of `inputs`.
+
+    Returns:
+        (func(*inputs), v^T H).
+    """
+    with enable_grad():
+        single_input, fresh, _, outputs = _evaluate(
+            _scalar(func, "vhp"), inputs, create_graph, "vhp"
+        )
+        vectors = _vectors(v, fresh, "vhp")
+        first = _gradients(outputs, fresh, None, create_graph=True, strict=strict, name="vhp")
+        products = _gradients(
+            first, fresh, vectors, create_graph=create_graph, strict=strict, name="vhp"
+        )
+    return (
+        _detached(outputs, create_graph)[0],
+        _unwrap(_detached(products, create_graph), single_input),
+    )
+
+
+def hvp(
+    func: Callable[..., Any],
+    inputs: Any,
+    v: Any = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """The product of the Hessian of a scalar function with a vector: vhp(), H being symmetric."""
+    return vhp(func, inputs, v, create_graph, strict)

@@ -1,0 +1,208 @@
+"""What is recorded: context managers and decorators that switch it per thread."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+from flambeau import _C
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _wrap_generator(function: F, scope: Callable[[], ScopedMode]) -> F:
+    """Holds the mode while the generator's body runs, and not while it is suspended."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        generator = function(*args, **kwargs)
+        try:
+            with scope():
+                item = generator.send(None)
+            while True:
+                try:
+                    request = yield item
+                except GeneratorExit:
+                    with scope():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    with scope():
+                        item = generator.throw(error)
+                else:
+                    with scope():
+                        item = generator.send(request)
+        except StopIteration as stop:
+            return stop.value
+
+    return cast(F, wrapper)
+
+
+class ScopedMode:
+    """A context manager that also decorates functions and generator functions."""
+
+    def __enter__(self) -> None:
+        raise NotImplementedError
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        raise NotImplementedError
+
+    def clone(self) -> ScopedMode:
+        """A fresh one with the same setting: decorated functions may be re-entered."""
+        return self.__class__()
+
+    def __call__(self, func: F) -> F:
+        if inspect.isclass(func):
+            raise TypeError(
+                f"{type(self).__name__} decorates functions, not classes; decorate the methods"
+            )
+        if inspect.isgeneratorfunction(func):
+            return _wrap_generator(func, self.clone)
+
+        @functools.wraps(func)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return func(*args, **kwargs)
+
+        return cast(F, wrapper)
+
+
+class _GradMode(ScopedMode):
+    _enabled: bool
+
+    def __init__(self) -> None:
+        self._previous = True
+
+    def __enter__(self) -> None:
+        self._previous = _C.is_grad_enabled()
+        _C._set_grad_enabled(self._enabled)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _C._set_grad_enabled(self._previous)
+
+
+class no_grad(_GradMode):  # noqa: N801 - the name users know
+    """Operations inside are not recorded; their results do not require grad.
+
+    Works as ``with no_grad():``, ``@no_grad()`` and ``@no_grad``, on generators too.
+    """
+
+    _enabled = False
+
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        if orig_func is None:
+            return super().__new__(cls)
+        return cls()(orig_func)
+
+    def __init__(self, orig_func: None = None) -> None:
+        super().__init__()
+
+
+class enable_grad(_GradMode):  # noqa: N801
+    """Operations inside are recorded, also inside a no_grad()."""
+
+    _enabled = True
+
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        if orig_func is None:
+            return super().__new__(cls)
+        return cls()(orig_func)
+
+    def __init__(self, orig_func: None = None) -> None:
+        super().__init__()
+
+
+class set_grad_enabled(ScopedMode):  # noqa: N801
+    """Turns recording on or off: at once when called, until the end when used in a ``with``.
+
+    Args:
+        mode: whether to record.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self._previous = _C.is_grad_enabled()
+        _C._set_grad_enabled(self.mode)
+
+    def __call__(self, func: F) -> F:
+        # As a decorator it switches when the function runs, not where it is written.
+        _C._set_grad_enabled(self._previous)
+        return super().__call__(func)
+
+    def __enter__(self) -> None:
+        _C._set_grad_enabled(self.mode)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _C._set_grad_enabled(self._previous)
+
+    def __str__(self) -> str:
+        return f"set_grad_enabled(mode={self.mode})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def clone(self) -> set_grad_enabled:
+        return self.__class__(self.mode)
+
+
+class inference_mode(ScopedMode):  # noqa: N801
+    """Like no_grad(), and tensors made inside can never take part in a recorded operation.
+
+    Args:
+        mode: False turns inference mode off inside one that is on.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if isinstance(mode, bool):
+            return super().__new__(cls)
+        return cls()(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self._previous = (False, True)
+
+    def __enter__(self) -> None:
+        self._previous = (_C.is_inference_mode_enabled(), _C.is_grad_enabled())
+        _C._set_inference_mode(self.mode)
+        _C._set_grad_enabled(not self.mode)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        inference, grad = self._previous
+        _C._set_inference_mode(inference)
+        _C._set_grad_enabled(grad)
+
+    def clone(self) -> inference_mode:
+        return cast("inference_mode", self.__class__(self.mode))
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations of this thread are recorded."""
+    return bool(_C.is_grad_enabled())
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return bool(_C.is_inference_mode_enabled())
