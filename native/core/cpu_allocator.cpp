@@ -72,7 +72,7 @@ void* CpuAllocator::allocate_medium(size_t bytes) {
   const std::lock_guard lock(mutex_);
   Link* block = medium_[index];
   if (block) {
-    ASAN_UNPOISON_MEMORY_REGION(block, size);
+    detail::unpoison(block, size);
     medium_[index] = block->next;
     cached_ -= size;
   } else {
@@ -99,7 +99,7 @@ void* CpuAllocator::allocate_large(size_t bytes) {
     large_in_use_.emplace(data, size);
     large_.erase(fit);
     cached_ -= size;
-    ASAN_UNPOISON_MEMORY_REGION(data, size);
+    detail::unpoison(data, size);
   } else {
     data = map_large(size);
     if (!data) {
@@ -143,7 +143,7 @@ void CpuAllocator::deallocate(void* data, size_t bytes, Device) noexcept {
       Link* block = static_cast<Link*>(data);
       block->next = head;
       head = block;
-      ASAN_POISON_MEMORY_REGION(block, size);
+      detail::poison(block, size);
       cached_ += size;
     }
   } else {
@@ -155,7 +155,7 @@ void CpuAllocator::deallocate(void* data, size_t bytes, Device) noexcept {
       munmap(data, size);
     } else {
       large_.emplace(size, LargeBlock{data, ++stamp_});
-      ASAN_POISON_MEMORY_REGION(data, size);
+      detail::poison(data, size);
       cached_ += size;
     }
   }
@@ -168,7 +168,7 @@ void CpuAllocator::trim(size_t limit) {
     const auto oldest = std::min_element(
         large_.begin(), large_.end(),
         [](const auto& a, const auto& b) { return a.second.stamp < b.second.stamp; });
-    ASAN_UNPOISON_MEMORY_REGION(oldest->second.data, oldest->first);
+    detail::unpoison(oldest->second.data, oldest->first);
     munmap(oldest->second.data, oldest->first);
     cached_ -= oldest->first;
     large_.erase(oldest);
@@ -177,7 +177,7 @@ void CpuAllocator::trim(size_t limit) {
     const size_t size = medium_class_bytes(index);
     while (cached_ > limit && medium_[index]) {
       Link* block = medium_[index];
-      ASAN_UNPOISON_MEMORY_REGION(block, size);
+      detail::unpoison(block, size);
       medium_[index] = block->next;
       std::free(block);
       cached_ -= size;

@@ -99,7 +99,7 @@ SmallTotals small_totals() {
 void release_small() {
   for (int i = 0; i < kSmallClasses; ++i) {
     while (SmallBlocks::Link* block = small_blocks.head[i]) {
-      ASAN_UNPOISON_MEMORY_REGION(block, small_class_bytes(i));
+      unpoison(block, small_class_bytes(i));
       small_blocks.head[i] = block->next;
       std::free(block);
     }

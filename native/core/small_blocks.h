@@ -19,6 +19,14 @@
 
 namespace flambeau::detail {
 
+/// Under the address sanitizer, free blocks are out of bounds but for their link.
+inline void poison(void* block, size_t bytes) noexcept {
+  ASAN_POISON_MEMORY_REGION(static_cast<char*>(block) + sizeof(void*), bytes - sizeof(void*));
+}
+inline void unpoison(void* block, size_t bytes) noexcept {
+  ASAN_UNPOISON_MEMORY_REGION(block, bytes);
+}
+
 /// Classes of 64, 128, ... 1024 bytes; blocks are 64-byte aligned.
 inline constexpr size_t kSmallest = 64, kSmallLimit = 1024;
 inline constexpr int kSmallClasses = 5;
@@ -53,7 +61,7 @@ inline void* take_small(int size_class) {
   SmallBlocks& blocks = small_blocks;
   SmallBlocks::Link* block = blocks.head[size_class];
   if (FLAMBEAU_UNLIKELY(!block)) return blocks.take_slow(size_class);
-  ASAN_UNPOISON_MEMORY_REGION(block, small_class_bytes(size_class));
+  unpoison(block, small_class_bytes(size_class));
   blocks.head[size_class] = block->next;
   --blocks.length[size_class];
   return block;
@@ -69,7 +77,7 @@ inline void give_small(void* data, int size_class) noexcept {
   block->next = blocks.head[size_class];
   blocks.head[size_class] = block;
   ++blocks.length[size_class];
-  ASAN_POISON_MEMORY_REGION(block, small_class_bytes(size_class));
+  poison(block, small_class_bytes(size_class));
 }
 
 inline void count_taken(size_t bytes) noexcept {
