@@ -1,0 +1,300 @@
+"""How tensors print: aligned columns, scientific notation when the range asks for it, summaries.
+
+Works on nested lists of Python numbers (`Tensor.tolist`), so that printing needs no operators.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flambeau._C import Tensor
+
+Nested = Any  # a number, or a list of Nested
+
+
+@dataclass(frozen=True, slots=True)
+class PrintOptions:
+    """What `set_printoptions` sets."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+_options = PrintOptions()
+
+# Values whose magnitudes differ by more than this, or that lie outside [SMALLEST, LARGEST], are
+# printed in scientific notation.
+_LARGEST_RATIO = 1000.0
+_LARGEST = 1.0e8
+_SMALLEST = 1.0e-4
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Sets how tensors print.
+
+    Args:
+        precision: digits after the decimal point (default 4).
+        threshold: number of elements above which a tensor is summarised (default 1000).
+        edgeitems: elements shown at each end of a summarised dimension (default 3).
+        linewidth: characters per line (default 80).
+        profile: "default", "short" or "full": sets all of the above first.
+        sci_mode: True or False forces scientific notation on or off; None decides by the values.
+
+    Raises:
+        ValueError: if `profile` is none of the three.
+    """
+    global _options
+    if profile is not None:
+        if profile not in _PROFILES:
+            raise ValueError(
+                f"set_printoptions(): profile must be one of {', '.join(_PROFILES)}, got {profile!r}"
+            )
+        _options = _PROFILES[profile]
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    _options = replace(_options, sci_mode=sci_mode, **changes)
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options in force, as keyword arguments for `set_printoptions`."""
+    return asdict(_options)
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """Sets options for a `with` block; arguments as in `set_printoptions`."""
+    global _options
+    previous = _options
+    try:
+        set_printoptions(**options)
+        yield
+    finally:
+        _options = previous
+
+
+class _RealFormat:
+    """One text width for all values of a tensor (or of its real or imaginary parts)."""
+
+    def __init__(self, values: Sequence[float], options: PrintOptions) -> None:
+        self._precision = options.precision
+        self._whole = True
+        self._scientific = False
+        self.width = 1
+        # Zeros, infinities and NaN fit whatever the others need.
+        plain = [value for value in values if value and math.isfinite(value)]
+        if plain:
+            magnitudes = [abs(value) for value in plain]
+            largest, smallest = max(magnitudes), min(magnitudes)
+            self._whole = all(value.is_integer() for value in plain)
+            self._scientific = (
+                largest / smallest > _LARGEST_RATIO
+                or largest > _LARGEST
+                or (not self._whole and smallest < _SMALLEST)
+            )
+            if options.sci_mode is not None:
+                self._scientific = options.sci_mode
+            self.width = max(len(self._text(value)) for value in plain)
+
+    def _text(self, value: float) -> str:
+        if self._scientific:
+            return f"{value:.{self._precision}e}"
+        if not self._whole:
+            return f"{value:.{self._precision}f}"
+        return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+
+    def __call__(self, value: float) -> str:
+        return self._text(value).rjust(self.width)
+
+
+class _ComplexFormat:
+    """Real and imaginary parts, each with a width of its own."""
+
+    def __init__(self, values: Sequence[complex], options: PrintOptions) -> None:
+        self._real = _RealFormat([value.real for value in values], options)
+        self._imaginary = _RealFormat([value.imag for value in values], options)
+        # The sign of the imaginary part and the j.
+        self.width = self._real.width + self._imaginary.width + 1
+
+    def __call__(self, value: complex) -> str:
+        imaginary = self._imaginary(value.imag).lstrip() + "j"
+        sign = "" if imaginary[0] == "-" else "+"
+        return self._real(value.real) + sign + imaginary
+
+
+class _PlainFormat:
+    """Integers and bools as Python prints them."""
+
+    def __init__(self, values: Sequence[int]) -> None:
+        self.width = max((len(str(value)) for value in values), default=1)
+
+    def __call__(self, value: int) -> str:
+        return str(value).rjust(self.width)
+
+
+_Format = _RealFormat | _ComplexFormat | _PlainFormat
+
+
+def _flat(values: Nested, depth: int) -> list[Any]:
+    """The numbers of lists nested `depth` deep."""
+    if depth == 0:
+        return [values]
+    for _ in range(depth - 1):
+        values = [item for row in values for item in row]
+    return list(values)
+
+
+def _choose_format(values: list[Any], options: PrintOptions) -> _Format:
+    first = values[0] if values else 0
+    if isinstance(first, float):
+        return _RealFormat(values, options)
+    if isinstance(first, complex):
+        return _ComplexFormat(values, options)
+    return _PlainFormat(values)
+
+
+def _edges(tensor: Tensor, edgeitems: int, dim: int = 0) -> Nested:
+    """The values of a tensor with the middle of every long dimension left out."""
+    if dim == tensor.ndim:
+        return tensor.tolist()
+    size = tensor.shape[dim]
+    if size <= 2 * edgeitems:
+        return _rows(tensor, range(size), edgeitems)
+    return _rows(tensor, [*range(edgeitems), *range(size - edgeitems, size)], edgeitems)
+
+
+def _rows(tensor: Tensor, indices: Sequence[int], edgeitems: int) -> Nested:
+    if tensor.ndim == 1:
+        if len(indices) == tensor.shape[0]:
+            return tensor.tolist()
+        head, tail = tensor[:edgeitems], tensor[tensor.shape[0] - edgeitems :]
+        return head.tolist() + tail.tolist()
+    return [_edges(tensor[index], edgeitems) for index in indices]
+
+
+def _format_nested(
+    values: Nested, shape: Sequence[int], indent: int, form: _Format, options: PrintOptions, cut: bool
+) -> str:
+    """Lists of `values` (already without their middles where `cut`) as aligned text."""
+    if not shape:
+        return form(values)
+    cut_here = cut and shape[0] > 2 * options.edgeitems
+    edge = options.edgeitems
+    if len(shape) == 1:
+        texts = [form(value) for value in values]
+        if cut_here:
+            texts = [*texts[:edge], " ...", *texts[len(texts) - edge :]]
+        per_line = max(1, (options.linewidth - indent) // (form.width + 2))
+        lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+        separator = ",\n" + " " * (indent + 1)
+    else:
+        lines = [
+            _format_nested(value, shape[1:], indent + 1, form, options, cut) for value in values
+        ]
+        if cut_here:
+            lines = [*lines[:edge], "...", *lines[len(lines) - edge :]]
+        separator = "," + "\n" * (len(shape) - 1) + " " * (indent + 1)
+    return "[" + separator.join(lines) + "]"
+
+
+def format_values(values: Nested, shape: Sequence[int], indent: int = 0, cut: bool = False) -> str:
+    """Nested lists as the inside of a printed tensor.
+
+    Args:
+        values: numbers nested as deep as `shape` is long; where `cut`, without the middles.
+        shape: the tensor's sizes, before cutting.
+        indent: the column at which the text starts.
+        cut: whether long dimensions are shown by their ends.
+    """
+    options = _options
+    form = _choose_format(_flat(values, len(shape)), options)
+    return _format_nested(values, shape, indent, form, options, cut)
+
+
+def _join_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
+    """Appends `, suffix` for each, on new lines where the width ends, and the closing parenthesis."""
+    parts = [text]
+    column = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if column + len(suffix) + 2 > _options.linewidth:
+            parts.append(",\n" + " " * indent + suffix)
+            column = indent + len(suffix)
+        else:
+            parts.append(", " + suffix)
+            column += len(suffix) + 2
+    return "".join(parts) + ")"
+
+
+def _has_usual_dtype(tensor: Tensor) -> bool:
+    """Whether the dtype shows in the values: no suffix is needed."""
+    from flambeau import _C
+
+    default = _C.get_default_dtype()
+    return tensor.dtype in (default, default.to_complex(), _C.int64, _C.bool)
+
+
+def tensor_text(tensor: Tensor, name: str | None = None) -> str:
+    """What `repr(tensor)` gives.
+
+    Args:
+        tensor: what to print.
+        name: what stands before the parenthesis; default "tensor", or a subclass's name.
+    """
+    from flambeau import _C
+
+    if name is None:
+        plain = type(tensor) is _C.Tensor or getattr(type(tensor), "_prints_as_tensor", False)
+        name = "tensor" if plain else type(tensor).__name__
+    prefix = name + "("
+    indent = len(prefix)
+    suffixes: list[str] = []
+    if not tensor.is_cpu:
+        suffixes.append(f"device='{tensor.device}'")
+    if tensor.is_meta:
+        suffixes.append(f"size={tuple(tensor.shape)}")
+        if tensor.dtype != _C.get_default_dtype():
+            suffixes.append(f"dtype={tensor.dtype}")
+        body = "..."
+    elif tensor.numel() == 0:
+        if tensor.ndim != 1:
+            suffixes.append(f"size={tuple(tensor.shape)}")
+        if tensor.dtype != _C.get_default_dtype():
+            suffixes.append(f"dtype={tensor.dtype}")
+        body = "[]"
+    else:
+        if not _has_usual_dtype(tensor):
+            suffixes.append(f"dtype={tensor.dtype}")
+        plain_data = tensor.detach()
+        cut = tensor.numel() > _options.threshold
+        values = _edges(plain_data, _options.edgeitems) if cut else plain_data.tolist()
+        body = format_values(values, tuple(tensor.shape), indent, cut)
+    grad_fn = tensor.grad_fn
+    if grad_fn is not None:
+        suffixes.append(f"grad_fn=<{grad_fn.name()}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _join_suffixes(prefix + body, suffixes, indent)
