@@ -1,0 +1,149 @@
+#pragma once
+
+/// Building blocks of kernels that work along rows of dense memory (softmax, norms): sums of
+/// expressions in many lanes, rows of half elements as float.
+
+#include <algorithm>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/parallel.h"
+#include "cpu/elements.h"
+#include "cpu/math.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+#if defined(__AVX2__)
+inline constexpr int64_t kSumBytes = 256;
+#else
+inline constexpr int64_t kSumBytes = 128;
+#endif
+
+/// sum of term(i) for i in [0, count): independent lanes, emptied into a second level every 64
+/// steps, then added in pairs. `term` may also write element i somewhere.
+template <class C, class Term>
+FLAMBEAU_INLINE C sum_terms(int64_t count, const Term& term) {
+  constexpr int64_t kLanes = kSumBytes / static_cast<int64_t>(sizeof(C));
+  C total[kLanes] = {};
+  int64_t i = 0;
+  while (i + kLanes <= count) {
+    C lane[kLanes] = {};
+    const int64_t end = std::min(i + 64 * kLanes, count - kLanes + 1);
+    for (; i < end; i += kLanes) {
+#pragma omp simd
+      for (int64_t j = 0; j < kLanes; ++j) lane[j] += term(i + j);
+    }
+    for (int64_t j = 0; j < kLanes; ++j) total[j] += lane[j];
+  }
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t j = 0; j < width; ++j) total[j] += total[j + width];
+  C rest = 0;
+  for (; i < count; ++i) rest += term(i);
+  return total[0] + rest;
+}
+
+/// Two sums of one pass: term(i, a, b) adds to a and b.
+template <class C, class Term>
+FLAMBEAU_INLINE void sum_pairs(int64_t count, C& first, C& second, const Term& term) {
+  constexpr int64_t kLanes = kSumBytes / 2 / static_cast<int64_t>(sizeof(C));
+  C total_a[kLanes] = {}, total_b[kLanes] = {};
+  int64_t i = 0;
+  while (i + kLanes <= count) {
+    C a[kLanes] = {}, b[kLanes] = {};
+    const int64_t end = std::min(i + 64 * kLanes, count - kLanes + 1);
+    for (; i < end; i += kLanes) {
+#pragma omp simd
+      for (int64_t j = 0; j < kLanes; ++j) term(i + j, a[j], b[j]);
+    }
+    for (int64_t j = 0; j < kLanes; ++j) {
+      total_a[j] += a[j];
+      total_b[j] += b[j];
+    }
+  }
+  for (int64_t width = kLanes / 2; width > 0; width /= 2)
+    for (int64_t j = 0; j < width; ++j) {
+      total_a[j] += total_a[j + width];
+      total_b[j] += total_b[j + width];
+    }
+  C rest_a = 0, rest_b = 0;
+  for (; i < count; ++i) term(i, rest_a, rest_b);
+  first = total_a[0] + rest_a;
+  second = total_b[0] + rest_b;
+}
+
+/// The largest of count > 0 elements; NaN if there is one.
+template <class C>
+FLAMBEAU_INLINE C row_max(const C* x, int64_t count) {
+  constexpr int64_t kLanes = kSumBytes / static_cast<int64_t>(sizeof(C));
+  C result = x[0];
+  int64_t i = 0;
+  if (count >= kLanes) {
+    C lane[kLanes];
+    for (int64_t j = 0; j < kLanes; ++j) lane[j] = x[j];
+    for (i = kLanes; i + kLanes <= count; i += kLanes) {
+#pragma omp simd
+      for (int64_t j = 0; j < kLanes; ++j) lane[j] = math::maximum(lane[j], x[i + j]);
+    }
+    for (int64_t width = kLanes / 2; width > 0; width /= 2)
+      for (int64_t j = 0; j < width; ++j) lane[j] = math::maximum(lane[j], lane[j + width]);
+    result = lane[0];
+  }
+  for (; i < count; ++i) result = math::maximum(result, x[i]);
+  return result;
+}
+
+/// Rows of T as rows of Compute<T>: in place, or through a buffer for half types.
+template <class T>
+class RowBuffer {
+ public:
+  using C = Compute<T>;
+  static constexpr bool kConverts = !std::is_same_v<T, C>;
+  explicit RowBuffer(int64_t count) : buffer_(kConverts ? static_cast<size_t>(count) : 0) {}
+  const C* load(const T* row, int64_t count) {
+    if constexpr (kConverts) {
+      load_dense(buffer_.data(), row, count);
+      return buffer_.data();
+    } else {
+      return row;
+    }
+  }
+  /// Where to compute a row that store() then writes.
+  C* target(T* row) {
+    if constexpr (kConverts) {
+      return buffer_.data();
+    } else {
+      return row;
+    }
+  }
+  void store(T* row, int64_t count) const {
+    if constexpr (kConverts) store_dense(row, buffer_.data(), count);
+  }
+
+ private:
+  std::vector<C> buffer_;
+};
+
+/// Calls body(begin, end) over rows, on several threads when the work is worth it.
+template <class Body>
+void for_rows(int64_t rows, int64_t row_length, int64_t cost, const Body& body) {
+  const int64_t work = std::max<int64_t>(1, row_length * cost);
+  if (rows * work <= kGrain) {
+    if (rows > 0) body(int64_t{0}, rows);
+    return;
+  }
+  parallel_for(0, rows, std::max<int64_t>(1, kGrain / work), body);
+}
+
+/// Calls function.operator()<T>() for the floating dtypes.
+template <class Function>
+void with_floating(DType dtype, const char* op, const Function& function) {
+  switch (dtype) {
+    case DType::float32: return function.template operator()<float>();
+    case DType::float64: return function.template operator()<double>();
+    case DType::float16: return function.template operator()<float16>();
+    case DType::bfloat16: return function.template operator()<bfloat16>();
+    default: fail(ErrorKind::runtime, op, ": expected a floating dtype, got ", name(dtype));
+  }
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
