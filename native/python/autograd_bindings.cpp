@@ -24,9 +24,8 @@ py::tuple run_backward(const py::object& tensors, const py::object& grad_tensors
                        bool create_graph, const py::object& inputs, bool allow_unused,
                        bool accumulate_grad) {
   const std::vector<Tensor> roots = to_tensors(tensors, "backward: a root");
-  const Gradients gradients = grad_tensors.is_none()
-                                  ? Gradients()
-                                  : to_gradients(grad_tensors, "backward: grad_tensors");
+  const Gradients gradients =
+      grad_tensors.is_none() ? Gradients() : to_gradients(grad_tensors, "backward: grad_tensors");
   std::vector<Tensor> wanted;
   if (!inputs.is_none()) {
     wanted = to_tensors(inputs, "backward: an input");
@@ -146,18 +145,22 @@ void add_tensor_methods() {
 }
 
 void add_modes(py::module_& module) {
-  module.def("is_grad_enabled", [] { return grad_enabled(); },
-             "Whether operations of this thread are recorded.");
-  module.def("_set_grad_enabled", [](bool enabled) { set_grad_enabled(enabled); },
-             py::arg("enabled"));
-  module.def("is_inference_mode_enabled", [] { return inference_mode; },
-             "Whether tensors that this thread makes are inference tensors.");
-  module.def("_set_inference_mode", [](bool enabled) { inference_mode = enabled; },
-             py::arg("enabled"));
-  module.def("is_anomaly_enabled", [] { return autograd::anomaly_enabled(); },
-             "Whether anomaly detection is on.");
-  module.def("is_anomaly_check_nan_enabled", [] { return autograd::anomaly_checks_nan(); },
-             "Whether anomaly detection looks for NaN.");
+  module.def(
+      "is_grad_enabled", [] { return grad_enabled(); },
+      "Whether operations of this thread are recorded.");
+  module.def(
+      "_set_grad_enabled", [](bool enabled) { set_grad_enabled(enabled); }, py::arg("enabled"));
+  module.def(
+      "is_inference_mode_enabled", [] { return inference_mode; },
+      "Whether tensors that this thread makes are inference tensors.");
+  module.def(
+      "_set_inference_mode", [](bool enabled) { inference_mode = enabled; }, py::arg("enabled"));
+  module.def(
+      "is_anomaly_enabled", [] { return autograd::anomaly_enabled(); },
+      "Whether anomaly detection is on.");
+  module.def(
+      "is_anomaly_check_nan_enabled", [] { return autograd::anomaly_checks_nan(); },
+      "Whether anomaly detection looks for NaN.");
   module.def(
       "set_anomaly_enabled",
       [](bool enabled, bool check_nan) { autograd::set_anomaly_enabled(enabled, check_nan); },
@@ -165,20 +168,27 @@ void add_modes(py::module_& module) {
 }
 
 void add_forward_mode(py::module_& module) {
-  module.def("_enter_dual_level", [] { return autograd::enter_forward_level(); });
-  module.def("_exit_dual_level", [](uint32_t level) { autograd::exit_forward_level(level); },
-             py::arg("level"));
-  module.def("_make_dual", [](const py::object& tensor, const py::object& tangent) {
-    const Tensor dual = autograd::alias(to_tensors(tensor, "make_dual(): tensor").at(0));
-    autograd::set_tangent(dual, to_tensors(tangent, "make_dual(): tangent").at(0));
-    return steal(wrap(dual));
-  }, py::arg("tensor"), py::arg("tangent"));
-  module.def("_unpack_dual", [](const py::object& tensor) {
-    const Tensor dual = to_tensors(tensor, "unpack_dual(): tensor").at(0);
-    const Tensor tangent = autograd::tangent(dual);
-    // The primal is a view without the tangent, with its history.
-    return py::make_tuple(steal(wrap(autograd::alias(dual))), steal(wrap(tangent)));
-  }, py::arg("tensor"));
+  module.def("enter_dual_level", [] { return autograd::enter_forward_level(); });
+  module.def(
+      "exit_dual_level", [](uint32_t level) { autograd::exit_forward_level(level); },
+      py::arg("level"));
+  module.def(
+      "make_dual",
+      [](const py::object& tensor, const py::object& tangent) {
+        const Tensor dual = autograd::alias(to_tensors(tensor, "make_dual(): tensor").at(0));
+        autograd::set_tangent(dual, to_tensors(tangent, "make_dual(): tangent").at(0));
+        return steal(wrap(dual));
+      },
+      py::arg("tensor"), py::arg("tangent"));
+  module.def(
+      "unpack_dual",
+      [](const py::object& tensor) {
+        const Tensor dual = to_tensors(tensor, "unpack_dual(): tensor").at(0);
+        const Tensor tangent = autograd::tangent(dual);
+        // The primal is a view without the tangent, with its history.
+        return py::make_tuple(steal(wrap(autograd::alias(dual))), steal(wrap(tangent)));
+      },
+      py::arg("tensor"));
 }
 
 /// The Python stack, innermost call last.
@@ -201,26 +211,34 @@ void warn(const std::string& message) {
 
 void bind_autograd(PyObject* module) {
   auto extension = py::reinterpret_borrow<py::module_>(module);
-  bind_nodes(extension);
-  bind_functions(extension);
+  // Classes that have no place among the public names of flambeau.
+  auto classes = extension.def_submodule("_autograd");
+  bind_nodes(classes);
+  bind_functions(classes);
   add_tensor_methods();
   add_modes(extension);
-  add_forward_mode(extension);
-  extension.def("_run_backward", &run_backward, py::arg("tensors"), py::arg("grad_tensors"),
-                py::arg("keep_graph"), py::arg("create_graph"), py::arg("inputs"),
-                py::arg("allow_unused"), py::arg("accumulate_grad"));
-  extension.def("_queue_callback", [](const py::function& callback) {
-    autograd::queue_callback([held = hold(callback.ptr())] {
-      const AcquireGil gil;
-      checked(PyObject_CallNoArgs(held.get()));
-    });
-  }, py::arg("callback"));
-  extension.def("_gradient_edge", [](const py::object& tensor) {
-    const autograd::Edge edge = autograd::gradient_edge(to_tensors(tensor, "tensor").at(0));
-    check(static_cast<bool>(edge), ErrorKind::runtime,
-          "get_gradient_edge(): the tensor does not require grad");
-    return py::make_tuple(steal(wrap_node(edge.node)), edge.index);
-  }, py::arg("tensor"));
+  add_forward_mode(classes);
+  classes.def("run_backward", &run_backward, py::arg("tensors"), py::arg("grad_tensors"),
+              py::arg("keep_graph"), py::arg("create_graph"), py::arg("inputs"),
+              py::arg("allow_unused"), py::arg("accumulate_grad"));
+  classes.def(
+      "queue_callback",
+      [](const py::function& callback) {
+        autograd::queue_callback([held = hold(callback.ptr())] {
+          const AcquireGil gil;
+          checked(PyObject_CallNoArgs(held.get()));
+        });
+      },
+      py::arg("callback"));
+  classes.def(
+      "gradient_edge",
+      [](const py::object& tensor) {
+        const autograd::Edge edge = autograd::gradient_edge(to_tensors(tensor, "tensor").at(0));
+        check(static_cast<bool>(edge), ErrorKind::runtime,
+              "get_gradient_edge(): the tensor does not require grad");
+        return py::make_tuple(steal(wrap_node(edge.node)), edge.index);
+      },
+      py::arg("tensor"));
   autograd::describe_forward_location = &python_stack;
   autograd::show_warning = &warn;
 }

@@ -71,7 +71,9 @@ class FunctionNode final : public Node {
   PyObject* context_object() const { return context_.get(); }
 
  private:
-  FunctionContext& context() const { return py::cast<FunctionContext&>(py::handle(context_.get())); }
+  FunctionContext& context() const {
+    return py::cast<FunctionContext&>(py::handle(context_.get()));
+  }
   std::vector<SavedTensor>& saved_of_context() const {
     const AcquireGil gil;
     return context().saved;
@@ -142,7 +144,9 @@ class RefusingNode final : public Node {
 class Call {
  public:
   Call(py::object type, py::tuple args)
-      : type_(std::move(type)), args_(std::move(args)), context_object_(type_.attr("_context")()),
+      : type_(std::move(type)),
+        args_(std::move(args)),
+        context_object_(type_.attr("_context")()),
         context_(py::cast<FunctionContext&>(context_object_)) {}
   py::object run();
 
@@ -154,9 +158,10 @@ class Call {
   void save(const std::vector<Tensor>& returned);
   void set_tangents(const std::vector<Tensor>& outputs);
   size_t input_index(const Tensor& tensor) const {
-    return static_cast<size_t>(std::find_if(inputs_.begin(), inputs_.end(), [&](const Tensor& input) {
-                                 return input.is_same(tensor);
-                               }) - inputs_.begin());
+    return static_cast<size_t>(
+        std::find_if(inputs_.begin(), inputs_.end(),
+                     [&](const Tensor& input) { return input.is_same(tensor); }) -
+        inputs_.begin());
   }
   static bool is_among(const Tensor& tensor, const std::vector<Tensor>& tensors) {
     return std::any_of(tensors.begin(), tensors.end(),
@@ -177,8 +182,8 @@ void Call::record_inputs() {
   bool records = false;
   for (const py::handle arg : args_) {
     inputs_.push_back(is_tensor(arg.ptr()) ? unwrap(arg.ptr()) : Tensor());
-    const bool needs = grad_enabled() && inputs_.back().defined() &&
-                       autograd::requires_grad(inputs_.back());
+    const bool needs =
+        grad_enabled() && inputs_.back().defined() && autograd::requires_grad(inputs_.back());
     context_.needs.push_back(needs);
     records = records || needs;
   }
@@ -238,8 +243,8 @@ void Call::save(const std::vector<Tensor>& returned) {
       ++output;
     }
     const bool is_result =
-        output < returned.size() && (is_among(tensor, dirty_) ||
-                                     autograd::grad_fn(tensor).get() == node_.get());
+        output < returned.size() &&
+        (is_among(tensor, dirty_) || autograd::grad_fn(tensor).get() == node_.get());
     context_.saved.emplace_back(tensor, saved_name(i), is_result, is_result ? output : 0);
   }
   // They would keep results, and through them the node, alive.
@@ -321,8 +326,9 @@ void bind_functions(py::module_& module) {
       .def("mark_dirty", [](FunctionContext& self, const py::args& args) { self.dirty = args; })
       .def("mark_non_differentiable",
            [](FunctionContext& self, const py::args& args) { self.non_differentiable = args; })
-      .def("set_materialize_grads",
-           [](FunctionContext& self, bool value) { self.materializes = value; }, py::arg("value"))
+      .def(
+          "set_materialize_grads",
+          [](FunctionContext& self, bool value) { self.materializes = value; }, py::arg("value"))
       .def_property_readonly("saved_tensors", &FunctionContext::saved_tensors)
       .def_property_readonly("saved_for_forward",
                              [](const FunctionContext& self) {
@@ -330,14 +336,18 @@ void bind_functions(py::module_& module) {
                                                              : py::object(py::tuple(0));
                              })
       .def_property_readonly("needs_input_grad", &FunctionContext::needs_input_grad);
-  module.def("_apply_function", [](const py::object& type, const py::tuple& args) {
-    return Call(type, args).run();
-  }, py::arg("type"), py::arg("args"));
-  module.def("_refuse_gradient", [](const py::object& tensor, std::string message) {
-    const Tensor result = autograd::detach(to_tensors(tensor, "tensor").at(0));
-    autograd::set_history(result, make_ref<RefusingNode>(std::move(message)));
-    return steal(wrap(result));
-  }, py::arg("tensor"), py::arg("message"));
+  module.def(
+      "apply_function",
+      [](const py::object& type, const py::tuple& args) { return Call(type, args).run(); },
+      py::arg("type"), py::arg("args"));
+  module.def(
+      "refuse_gradient",
+      [](const py::object& tensor, std::string message) {
+        const Tensor result = autograd::detach(to_tensors(tensor, "tensor").at(0));
+        autograd::set_history(result, make_ref<RefusingNode>(std::move(message)));
+        return steal(wrap(result));
+      },
+      py::arg("tensor"), py::arg("message"));
 }
 
 }  // namespace flambeau::python

@@ -47,8 +47,8 @@ HookHandle handle_of(Node& node, uint64_t id) {
 
 HookHandle register_hook(const NodeObject& self, const py::function& function) {
   return handle_of(*self.node, autograd::add_post_hook(*self.node, [held = hold(function.ptr())](
-                                                           Gradients inputs,
-                                                           const Gradients& outputs) {
+                                                                       Gradients inputs,
+                                                                       const Gradients& outputs) {
     const AcquireGil gil;
     const py::object result = call(held, py::make_tuple(to_tuple(inputs), to_tuple(outputs)));
     return result.is_none() ? Gradients() : to_gradients(result, "a hook of a node");
@@ -56,15 +56,13 @@ HookHandle register_hook(const NodeObject& self, const py::function& function) {
 }
 
 HookHandle register_prehook(const NodeObject& self, const py::function& function) {
-  return handle_of(*self.node, autograd::add_pre_hook(
-                                   *self.node, [held = hold(function.ptr())](Gradients outputs) {
-                                     const AcquireGil gil;
-                                     const py::object result =
-                                         call(held, py::make_tuple(to_tuple(outputs)));
-                                     return result.is_none()
-                                                ? Gradients()
-                                                : to_gradients(result, "a pre-hook of a node");
-                                   }));
+  return handle_of(
+      *self.node,
+      autograd::add_pre_hook(*self.node, [held = hold(function.ptr())](Gradients outputs) {
+        const AcquireGil gil;
+        const py::object result = call(held, py::make_tuple(to_tuple(outputs)));
+        return result.is_none() ? Gradients() : to_gradients(result, "a pre-hook of a node");
+      }));
 }
 
 py::object variable(const NodeObject& self) {

@@ -76,7 +76,7 @@ def backward(
         grad_tensors = grad_variables
     gradients = None if grad_tensors is None else _as_tuple(grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
-    _C._run_backward(tensors, gradients, keep, create_graph, inputs, True, True)
+    _C._autograd.run_backward(tensors, gradients, keep, create_graph, inputs, True, True)
 
 
 def grad(
@@ -118,7 +118,9 @@ def grad(
     gradients = None if grad_outputs is None else _as_tuple(grad_outputs)
     if is_grads_batched:
         return _batched_grad(outputs, wanted, gradients, keep, create_graph, allow_unused)
-    results = _C._run_backward(outputs, gradients, keep, create_graph, wanted, allow_unused, False)
+    results = _C._autograd.run_backward(
+        outputs, gradients, keep, create_graph, wanted, allow_unused, False
+    )
     if materialize_grads:
         results = tuple(
             x.detach() * 0 if g is None else g for x, g in zip(wanted, results, strict=True)
@@ -144,7 +146,7 @@ def _batched_grad(
         row = tuple(g[i] for g in gradients)
         last = i + 1 == count
         rows.append(
-            _C._run_backward(
+            _C._autograd.run_backward(
                 outputs, row, keep or not last, create_graph, inputs, allow_unused, False
             )
         )

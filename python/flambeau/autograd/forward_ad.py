@@ -19,14 +19,14 @@ _level = 0
 def enter_dual_level() -> int:
     """Starts forward mode. RuntimeError when it is on already: levels do not nest."""
     global _level
-    _level = _C._enter_dual_level()
+    _level = _C._autograd.enter_dual_level()
     return _level
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """Ends forward mode; all tangents are dropped."""
     global _level
-    _C._exit_dual_level(_level if level is None else level)
+    _C._autograd.exit_dual_level(_level if level is None else level)
     _level = 0
 
 
@@ -36,7 +36,7 @@ def make_dual(tensor: _C.Tensor, tangent: _C.Tensor, *, level: int | None = None
     Raises:
         RuntimeError: outside of a dual level, or when the two do not match.
     """
-    return _C._make_dual(tensor, tangent)
+    return _C._autograd.make_dual(tensor, tangent)
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -48,7 +48,7 @@ class UnpackedDualTensor(NamedTuple):
 
 def unpack_dual(tensor: _C.Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent (None if it has none) of a tensor."""
-    return UnpackedDualTensor(*_C._unpack_dual(tensor))
+    return UnpackedDualTensor(*_C._autograd.unpack_dual(tensor))
 
 
 class dual_level:  # noqa: N801 - the name users know

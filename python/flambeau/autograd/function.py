@@ -9,7 +9,7 @@ from typing import Any
 
 from flambeau import _C
 
-FunctionCtx = _C.FunctionCtx
+FunctionCtx = _C._autograd.FunctionCtx
 
 
 class Function:
@@ -82,7 +82,7 @@ class Function:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
-        return _C._apply_function(cls, args)
+        return _C._autograd.apply_function(cls, args)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
@@ -107,7 +107,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         message = "a backward marked with once_differentiable cannot be differentiated again"
         items = outputs if isinstance(outputs, tuple) else (outputs,)
         refused = tuple(
-            _C._refuse_gradient(item, message) if isinstance(item, _C.Tensor) else item
+            _C._autograd.refuse_gradient(item, message) if isinstance(item, _C.Tensor) else item
             for item in items
         )
         return refused if isinstance(outputs, tuple) else refused[0]

@@ -80,7 +80,7 @@ def _gradients(
         raise RuntimeError(f"{name}: result {missing} does not depend on any input")
     results: tuple[Any, ...] = (None,) * len(inputs)
     if used:
-        results = _C._run_backward(
+        results = _C._autograd.run_backward(
             [outputs[i] for i in used],
             None if vectors is None else tuple(vectors[i] for i in used),
             retain_graph or create_graph,

@@ -152,7 +152,7 @@ def _reverse(
         wanted = [problem.inputs[i] for i in problem.wanted]
         if not outputs[output].requires_grad:
             return [None] * len(wanted)
-        gradients = _C._run_backward(
+        gradients = _C._autograd.run_backward(
             [outputs[output]],
             (_filled(outputs[output], cotangent),),
             False,
@@ -249,7 +249,9 @@ def _check_undefined(problem: _Problem) -> None:
         return
     wanted = [problem.inputs[i] for i in problem.wanted]
     for output in live:
-        _C._run_backward([output], (output.detach() * 0,), True, False, wanted, True, False)
+        _C._autograd.run_backward(
+            [output], (output.detach() * 0,), True, False, wanted, True, False
+        )
 
 
 def gradcheck(
@@ -368,7 +370,7 @@ def gradgradcheck(
                 if not given[i].requires_grad:
                     given[i] = given[i].requires_grad_()
             results = [x for x in _differentiable(_tensors(func(*given))) if x.requires_grad]
-            found = _C._run_backward(
+            found = _C._autograd.run_backward(
                 results,
                 tuple(cotangents),
                 True,

@@ -6,22 +6,22 @@ from typing import NamedTuple
 
 from flambeau import _C
 
-Node = _C.Node
+Node = _C._autograd.Node
 
 
 class GradientEdge(NamedTuple):
     """Where the gradient of a tensor flows: output `output_nr` of `node`."""
 
-    node: _C.Node
+    node: _C._autograd.Node
     output_nr: int
 
 
 def get_gradient_edge(tensor: _C.Tensor) -> GradientEdge:
     """The edge of a tensor that requires grad: its grad_fn, or a leaf's accumulator."""
-    return GradientEdge(*_C._gradient_edge(tensor))
+    return GradientEdge(*_C._autograd.gradient_edge(tensor))
 
 
-def saved_tensors(node: _C.Node) -> dict[str, _C.Tensor]:
+def saved_tensors(node: _C._autograd.Node) -> dict[str, _C.Tensor]:
     """The tensors that an operation keeps for its backward, by the names in its declaration.
 
     Raises:
