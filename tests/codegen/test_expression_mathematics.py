@@ -1,0 +1,128 @@
+"""The checks that run before the compiler find planted mistakes, and only those."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import load_text
+
+from flambeau.codegen.check import shape_rules
+from flambeau.codegen.check.mathematics import check_mathematics
+from flambeau.codegen.check.samples import EvaluationError, sample_value
+from flambeau.codegen.source import DeclarationError
+
+GOOD = """
+- op: "swish(Tensor self, Tensor scale) -> Tensor result"
+  kind: pointwise
+  dtypes: {self: float|complex, scale: float|complex}
+  expr: "self * sigmoid(scale * self)"
+  derivative:
+    let: {s: "sigmoid(scale * self)"}
+    self: "grad * conj(s + self * s * (1 - s) * scale)"
+    scale: "grad * conj(self * self * s * (1 - s))"
+  test:
+    reference: "self / (1 + np.exp(-scale * self))"
+    samples: [{self: "randn(3, 1)", scale: "randn(1, 4)"}, {self: "randn(0)", scale: "randn(1)"}]
+    extremes: {self: [-200, -30, 0, 30, 200]}
+- op: "total(Tensor self, int[]? dim=None) -> Tensor result"
+  kind: structured
+  derivative: {self: "spread(grad, self.shape, dim) * 1.0"}
+  test:
+    reference: "np.sum(self, axis=None if dim is None else tuple(dim))"
+    samples: [{self: "randn(3, 4)", dim: "[1]"}]
+- op: "spread(Tensor grad_output, int[] shape, int[]? dim) -> Tensor result"
+  kind: structured
+  derivative: none
+  test: {reference: "np.broadcast_to(np.expand_dims(grad_output, tuple(dim)), shape)"}
+"""
+
+
+def found_in(text: str) -> list[str]:
+    loaded, mistakes = load_text(text)
+    assert not mistakes, mistakes
+    return [d.render() for d in check_mathematics(loaded.declarations)]
+
+
+def test_a_right_declaration_passes() -> None:
+    assert found_in(GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('expr: "self * sigmoid', 'expr: "self * tanh', "the formula gives"),
+        ("self * s * (1 - s) * scale", "self * s * (1 - s)", "the gradient of 'self' is"),
+        ("conj(self * self * s * (1 - s))", "self * self * s * (1 - s)", "for complex elements"),
+        ("* 1.0", "* 1.1", "total: the gradient of 'self' is"),
+        ('s: "sigmoid(scale * self)"', 's: "1 / (1 + exp(-scale * self))"', None),
+        (
+            's: "sigmoid(scale * self)"',
+            's: "exp(scale * self) / (1 + exp(scale * self))"',
+            "is not finite at self = ",
+        ),
+        ("np.exp(-scale", "np.frobnicate(-scale", "the reference cannot be evaluated"),
+    ],
+)
+def test_planted_mistakes(old: str, new: str, message: str | None) -> None:
+    assert GOOD.count(old) == 1
+    found = found_in(GOOD.replace(old, new))
+    if message is None:
+        assert found == []
+    else:
+        assert any(message in text for text in found), found
+
+
+def test_a_mistake_is_shown_where_it_stands() -> None:
+    (first, *_) = found_in(GOOD.replace("self * s * (1 - s) * scale", "self * s * (1 - s)"))
+    assert first.startswith("sample.yaml:8:12: error: swish: the gradient of 'self'")
+    assert "^~~" in first
+
+
+def test_samples_are_deterministic() -> None:
+    np.testing.assert_array_equal(
+        sample_value("randn(3, 4).T", 7), sample_value("randn(3, 4).T", 7)
+    )
+    assert sample_value("randn(3, 4).T[1:, ::2]", 0).shape == (3, 2)
+    values = sample_value("[positive(2), None, 'mean', 2.5, [1, -2], True]", 0)
+    assert np.all((values[0] >= 0.5) & (values[0] <= 2))
+    assert values[1:] == [None, "mean", 2.5, [1, -2], True]
+    assert sample_value("randint(-3, 3, 100)", 1).min() >= -3
+    assert sample_value("complex_randn(2)", 1).dtype == np.complex128
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "np.load('secrets')",
+        "np.lib.format.open_memmap('x')",
+        "np.savetxt('x', [1])",
+        "open('x')",
+        "__import__('os')",
+        "getattr(np, 'load')",
+        "randn(1).tofile('x')",
+        "().__class__",
+        "randn(10**6, 10**6)",
+        "2 ** 10 ** 10",
+        "[0] * 10 ** 9",
+        "[i for i in range(10 ** 9)]",
+    ],
+)
+def test_samples_reach_nothing_else(source: str) -> None:
+    with pytest.raises((EvaluationError, DeclarationError)):
+        sample_value(source, 0)
+
+
+def test_shape_rules() -> None:
+    rules = shape_rules
+    assert rules.reduced([2, 3, 4], [0, -1], True) == [1, 3, 1]
+    assert rules.reduced([2, 3, 4], None, False) == []
+    assert rules.broadcast([3, 1], [1, 4]) == [3, 4]
+    assert not rules.broadcastable([3], [4])
+    assert rules.permuted([5, 6, 7], [2, 0, 1]) == [7, 5, 6]
+    assert rules.inverted([2, 0, 1]) == [1, 2, 0]
+    assert rules.conv_out([8, 9], [3], [2], [1], [1]) == [4, 5]
+    assert rules.pool_out([5], [2], [2], [0], [1], True) == [3]
+    assert rules.conv_transpose_out([4], [3], [2], [1], [1], [1]) == [8]
+    assert rules.expanded_dims([5, 3, 4], [3, 1]) == [0, 2]
+    assert rules.range_length(0, 10, 3) == 4
+    assert rules.is_dense([2, 1, 3], [3, 99, 1])
