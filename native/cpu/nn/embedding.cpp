@@ -18,6 +18,21 @@ Tensor checked_indices(const Tensor& indices, int64_t rows, const char* op) {
   return dense;
 }
 
+/// The padding row counted from the front, or -1.
+int64_t skipped_row(std::optional<int64_t> padding_idx, int64_t rows) {
+  if (!padding_idx) return -1;
+  return *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
+}
+
+/// How often each row is looked up; empty unless wanted.
+std::vector<int64_t> count_rows(const Tensor& indices, int64_t rows, bool wanted) {
+  std::vector<int64_t> counts(wanted ? static_cast<size_t>(rows) : 0);
+  if (wanted)
+    for (int64_t i = 0; i < indices.numel(); ++i)
+      ++counts[static_cast<size_t>(indices.data<int64_t>()[i])];
+  return counts;
+}
+
 }  // namespace
 
 void embedding(const Tensor& result, const Tensor& input, const Tensor& weight,
@@ -43,12 +58,8 @@ void embedding_grad(const Tensor& result, const Tensor& grad_output, const Tenso
   if (result.numel() == 0) return;
   const Tensor indices = checked_indices(input, rows, "embedding_grad");
   const int64_t* index = indices.data<int64_t>();
-  const int64_t skipped = padding_idx ? (*padding_idx < 0 ? *padding_idx + rows : *padding_idx) : -1;
-  std::vector<int64_t> counts;
-  if (scale_grad_by_freq) {
-    counts.resize(static_cast<size_t>(rows));
-    for (int64_t i = 0; i < indices.numel(); ++i) ++counts[static_cast<size_t>(index[i])];
-  }
+  const int64_t skipped = skipped_row(padding_idx, rows);
+  const std::vector<int64_t> counts = count_rows(indices, rows, scale_grad_by_freq);
   with_float_compute(
       "embedding_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& grad) {
@@ -74,6 +85,28 @@ void embedding_grad(const Tensor& result, const Tensor& grad_output, const Tenso
         });
       },
       grad_output);
+}
+
+void embedding_grad_transposed(const Tensor& result, const Tensor& self, const Tensor& input,
+                               std::optional<int64_t> padding_idx, bool scale_grad_by_freq) {
+  const int64_t rows = self.sizes()[0], width = self.sizes()[1];
+  if (result.numel() == 0) return;
+  const Tensor indices = checked_indices(input, rows, "embedding_grad_transposed");
+  const int64_t* index = indices.data<int64_t>();
+  const int64_t skipped = skipped_row(padding_idx, rows);
+  const std::vector<int64_t> counts = count_rows(indices, rows, scale_grad_by_freq);
+  with_float_compute(
+      "embedding_grad_transposed", result,
+      [&](auto zero, const Tensor& out, const Tensor& table) {
+        using T = decltype(zero);
+        for (int64_t i = 0; i < indices.numel(); ++i) {
+          const T* from = table.data<T>() + index[i] * width;
+          T* to = out.data<T>() + i * width;
+          const T count = counts.empty() ? T(1) : static_cast<T>(counts[static_cast<size_t>(index[i])]);
+          for (int64_t j = 0; j < width; ++j) to[j] = index[i] == skipped ? T(0) : from[j] / count;
+        }
+      },
+      self);
 }
 
 }  // namespace flambeau::cpu

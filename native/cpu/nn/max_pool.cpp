@@ -68,6 +68,12 @@ void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const 
       input);
 }
 
+void max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,
+                IntList kernel_size, std::optional<IntList> stride, IntList padding, IntList dilation,
+                bool ceil_mode) {
+  max_pool2d_with_indices(result, indices, input, kernel_size, stride, padding, dilation, ceil_mode);
+}
+
 void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indices,
                                       const Tensor& input, IntList) {
   if (result.numel() == 0) return;
@@ -79,6 +85,11 @@ void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indice
         max_windows(geometry, x.data<T>(), out.data<T>(), indices.data<int64_t>());
       },
       input);
+}
+
+void adaptive_max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,
+                         IntList output_size) {
+  adaptive_max_pool2d_with_indices(result, indices, input, output_size);
 }
 
 void max_pool2d_grad(const Tensor& result, const Tensor& grad_output, const Tensor& indices, IntList) {
