@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/convert.h"
+#include "cpu/transpose.h"
 #include "cpu/walk.h"
 
 namespace flambeau::cpu {
@@ -65,30 +66,54 @@ void copy_run(char* to, int64_t to_stride, const char* from, int64_t from_stride
 
 /// The innermost dim is dense in the destination and another one in the source: squares of
 /// elements, so that each cache line is read and written once.
-constexpr int64_t kTile = 32;
+template <class Word>
+constexpr int64_t kTileSize = sizeof(Word) >= 8 ? 32 : 64;
 
+/// Through a small dense square, so that reads and writes are both dense, whatever the strides are
+/// modulo the size of the cache. Row c of the square holds column c of the destination tile.
 template <class Word>
 void copy_tile(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
-               int64_t columns) {
-  // Through a small dense square: reads and writes are both dense, the transposition happens in
-  // the first-level cache. Row c of the square holds column c of the destination tile.
-  Word square[kTile][kTile + 1];
-  for (int64_t c = 0; c < columns; ++c)
-    std::memcpy(square[c], from + c * from_stride, static_cast<size_t>(rows) * sizeof(Word));
-  for (int64_t r = 0; r < rows; ++r) {
-    Word* row = reinterpret_cast<Word*>(to + r * to_stride);
-    for (int64_t c = 0; c < columns; ++c) row[c] = square[c][r];
+               int64_t columns, ConvertFunction* convert) {
+  constexpr int64_t block = kBlock<Word>, kTile = kTileSize<Word>;
+  alignas(64) Word square[kTile][kTile], strip[block][kTile];
+  for (int64_t c = 0; c < columns; ++c) {
+    const char* column = from + c * from_stride;
+    if (rows == kTile) {
+      std::memcpy(square[c], column, sizeof square[c]);
+    } else {
+      std::memcpy(square[c], column, static_cast<size_t>(rows) * sizeof(Word));
+    }
+  }
+  for (int64_t r = 0; r < rows; r += block) {
+    const bool whole = r + block <= rows && columns == kTile && !convert;
+    Word* target = whole ? reinterpret_cast<Word*>(to + r * to_stride) : strip[0];
+    const int64_t stride = whole ? to_stride / static_cast<int64_t>(sizeof(Word)) : kTile;
+    for (int64_t c = 0; c < columns; c += block)
+      transpose_block(target + c, stride, &square[c][r], kTile);
+    if (whole) continue;
+    for (int64_t i = 0; i < std::min(block, rows - r); ++i) {
+      char* row = to + (r + i) * to_stride;
+      const char* source = reinterpret_cast<const char*>(strip[i]);
+      if (convert) {
+        convert(row, source, columns);
+      } else {
+        std::memcpy(row, source, static_cast<size_t>(columns) * sizeof(Word));
+      }
+    }
   }
 }
 
 /// `across`: the dim that is dense in the source.
 template <class Word>
-void copy_transposed(char* to, const char* from, const Walk& walk, int across) {
+void copy_transposed(char* to, const char* from, const Walk& walk, int across,
+                     ConvertFunction* convert) {
+  constexpr int64_t kTile = kTileSize<Word>;
   const int64_t columns = walk.extent[0], rows = walk.extent[across];
-  const int64_t column_tiles = (columns + kTile - 1) / kTile,
-                row_tiles = (rows + kTile - 1) / kTile;
+  const int64_t column_tiles = (columns + kTile - 1) / kTile;
+  const int64_t row_tiles = (rows + kTile - 1) / kTile;
   const int64_t outer = walk.numel / (columns * rows);
-  const int64_t grain = std::max<int64_t>(kCopyGrain / (kTile * kTile * sizeof(Word)), 1);
+  const int64_t grain =
+      std::max<int64_t>(kCopyGrain / (kTile * kTile * static_cast<int64_t>(sizeof(Word))), 1);
   parallel_for(0, outer * row_tiles * column_tiles, grain, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
       const int64_t column = tile % column_tiles * kTile;
@@ -103,17 +128,18 @@ void copy_transposed(char* to, const char* from, const Walk& walk, int across) {
         rest /= walk.extent[d];
       }
       copy_tile<Word>(target, walk.to[across], source, walk.from[0], std::min(kTile, rows - row),
-                      std::min(kTile, columns - column));
+                      std::min(kTile, columns - column), convert);
     }
   });
 }
 
 /// The dim to transpose with the innermost one; 0: none.
-int transposed_dim(const Walk& walk, int64_t bytes) {
-  if (walk.to[0] != bytes || walk.from[0] == bytes || walk.from[0] == 0 || walk.extent[0] < 4)
+int transposed_dim(const Walk& walk, int64_t to_bytes, int64_t from_bytes) {
+  if (walk.to[0] != to_bytes || walk.from[0] == from_bytes || walk.from[0] == 0 ||
+      walk.extent[0] < 4)
     return 0;
   for (int d = 1; d < walk.rank; ++d)
-    if (walk.from[d] == bytes && walk.extent[d] >= 4) return d;
+    if (walk.from[d] == from_bytes && walk.extent[d] >= 4) return d;
   return 0;
 }
 
@@ -131,20 +157,24 @@ void copy(const Tensor& destination, const Tensor& source) {
   walk.build(destination.sizes(), destination.strides(), to_bytes, &source.strides(), from_bytes);
   if (walk.rank == 1 && same_dtype && walk.to[0] == to_bytes && walk.from[0] == to_bytes)
     return copy_bytes(to, from, walk.numel * to_bytes);
-  const int across = same_dtype ? transposed_dim(walk, to_bytes) : 0;
-  with_size(to_bytes, [&](auto to_word) {
-    using ToWord = decltype(to_word);
-    if (across > 0) return copy_transposed<ToWord>(to, from, walk, across);
-    with_size(from_bytes, [&](auto from_word) {
-      using FromWord = decltype(from_word);
-      const int64_t grain = kCopyGrain / std::max(to_bytes, from_bytes);
-      parallel_for(0, walk.numel, grain, [&](int64_t begin, int64_t end) {
-        walk.for_runs(begin, end, [&](int64_t to_offset, int64_t from_offset, int64_t count) {
-          copy_run<ToWord, FromWord>(to + to_offset, walk.to[0], from + from_offset, walk.from[0],
-                                     count, convert);
-        });
+  if (const int across = transposed_dim(walk, to_bytes, from_bytes)) {
+    return with_size(from_bytes, [&](auto word) {
+      copy_transposed<decltype(word)>(to, from, walk, across, convert);
+    });
+  }
+  const int64_t grain = kCopyGrain / std::max(to_bytes, from_bytes);
+  const auto copy_range = [&](auto run) {
+    parallel_for(0, walk.numel, grain, [&](int64_t begin, int64_t end) {
+      walk.for_runs(begin, end, [&](int64_t to_offset, int64_t from_offset, int64_t count) {
+        run(to + to_offset, walk.to[0], from + from_offset, walk.from[0], count, convert);
       });
     });
+  };
+  with_size(to_bytes, [&](auto to_word) {
+    using ToWord = decltype(to_word);
+    if (same_dtype) return copy_range(&copy_run<ToWord, ToWord>);
+    with_size(from_bytes,
+              [&](auto from_word) { copy_range(&copy_run<ToWord, decltype(from_word)>); });
   });
 }
 

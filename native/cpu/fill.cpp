@@ -11,6 +11,25 @@ namespace flambeau::cpu {
 
 namespace {
 
+/// A few elements one by one, then memcpy of what is there already, from the first-level cache.
+template <class Word>
+void fill_dense(char* to, int64_t count, Word word) {
+  const char* element = reinterpret_cast<const char*>(&word);
+  if (std::count(element, element + sizeof word, *element) == sizeof word) {
+    std::memset(to, *element, static_cast<size_t>(count) * sizeof word);
+    return;
+  }
+  constexpr int64_t kPattern = 4096 / sizeof(Word);
+  const int64_t first = std::min<int64_t>(count, 16);
+  for (int64_t i = 0; i < first; ++i) reinterpret_cast<Word*>(to)[i] = word;
+  for (int64_t done = first; done < count;) {
+    const int64_t length = std::min({done, count - done, kPattern});
+    std::memcpy(to + done * static_cast<int64_t>(sizeof word), to,
+                static_cast<size_t>(length) * sizeof word);
+    done += length;
+  }
+}
+
 void fill(const Tensor& tensor, const Scalar& value) {
   alignas(16) char element[16] = {};
   switch (tensor.dtype()) {
@@ -32,7 +51,7 @@ void fill(const Tensor& tensor, const Scalar& value) {
       walk.for_runs(begin, end, [&](int64_t offset, int64_t, int64_t count) {
         char* to = data + offset;
         if (walk.to[0] == bytes) {
-          std::fill_n(reinterpret_cast<Word*>(to), count, word);
+          fill_dense(to, count, word);
         } else {
           for (int64_t i = 0; i < count; ++i, to += walk.to[0]) *reinterpret_cast<Word*>(to) = word;
         }
