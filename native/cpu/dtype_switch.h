@@ -27,8 +27,7 @@ inline constexpr bool is_complex_type = false;
 template <class T>
 inline constexpr bool is_complex_type<complex<T>> = true;
 template <class T>
-inline constexpr bool is_half_type =
-    std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+inline constexpr bool is_half_type = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 /// The same for types that have an order; Error(runtime) naming `op` for complex ones.
 template <class Function>

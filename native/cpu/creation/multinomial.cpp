@@ -58,8 +58,7 @@ void multinomial(const Tensor& result, const Tensor& self, int64_t num_samples, 
   const int64_t n = self.size(-1), rows = n == 0 ? 0 : self.numel() / n;
   const Tensor dense = contiguous_data(cast_data(self, DType::float64));
   const int64_t draws = rows * (replacement ? num_samples : n);
-  const RandomStream stream =
-      generator_or_default(generator).reserve(static_cast<uint64_t>(draws));
+  const RandomStream stream = generator_or_default(generator).reserve(static_cast<uint64_t>(draws));
   int64_t* const out = result.data<int64_t>();
   std::vector<double> weights(static_cast<size_t>(n)), sums(static_cast<size_t>(n));
   for (int64_t row = 0; row < rows; ++row) {
@@ -71,8 +70,7 @@ void multinomial(const Tensor& result, const Tensor& self, int64_t num_samples, 
       continue;
     }
     for (int64_t i = 0; i < num_samples; ++i) {
-      indices[i] =
-          static_cast<int64_t>(pick(weights, sums, draw(stream, row * num_samples + i)));
+      indices[i] = static_cast<int64_t>(pick(weights, sums, draw(stream, row * num_samples + i)));
     }
   }
 }

@@ -29,8 +29,7 @@ T from_integer(int64_t value) {
 
 void random_integers_(const Tensor& self, int64_t low, int64_t high, Generator* generator) {
   const int64_t numel = self.numel();
-  const RandomStream stream =
-      generator_or_default(generator).reserve(static_cast<uint64_t>(numel));
+  const RandomStream stream = generator_or_default(generator).reserve(static_cast<uint64_t>(numel));
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   const Tensor dense =
       self.is_contiguous() ? self : flambeau::empty(self.sizes(), self.dtype(), self.device());
@@ -52,8 +51,7 @@ void randperm(const Tensor& result, int64_t n, Generator* generator, std::option
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   for (int64_t i = 0; i + 1 < n; ++i) {
-    const int64_t j =
-        integer_in_range(random_bits(stream, i), i, static_cast<uint64_t>(n - i));
+    const int64_t j = integer_in_range(random_bits(stream, i), i, static_cast<uint64_t>(n - i));
     std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(j)]);
   }
   visit_dtype(result.dtype(), [&]<class T>() {

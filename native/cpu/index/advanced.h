@@ -13,10 +13,10 @@ Tensor positions_of_nonzero(const Tensor& tensor);
 /// Advanced indexing worked out: an element offset for each place of the broadcast index, and the
 /// geometry of the dims before and behind it.
 struct AdvancedIndex {
-  Shape result_sizes;           ///< before + broadcast + behind
-  Shape before, before_strides; ///< dims in front of the index, and their strides in self
+  Shape result_sizes;            ///< before + broadcast + behind
+  Shape before, before_strides;  ///< dims in front of the index, and their strides in self
   Shape behind, behind_strides;
-  Tensor offsets;               ///< dense int64: one element offset per place
+  Tensor offsets;  ///< dense int64: one element offset per place
   int64_t places = 1;
 };
 

@@ -32,23 +32,25 @@ void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, co
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
   const int64_t stride = self.dim() == 0 ? 0 : self.stride(dim);
   const Shape from_strides = strides_without(self, index.dim(), dim);
-  const Rows<3> rows(index.sizes(), {IntList(result.strides()), IntList(index.strides()),
-                                     IntList(from_strides)});
+  const Rows<3> rows(index.sizes(),
+                     {IntList(result.strides()), IntList(index.strides()), IntList(from_strides)});
   const int64_t* const indices = index.data<int64_t>();
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
     using T = decltype(element);
     T* const to = result.data<T>();
     const T* const from = self.data<T>();
-    rows.parallel([&](const std::array<int64_t, 3>& at) {
-      T* const out = to + at[0];
-      const int64_t* const place = indices + at[1];
-      const T* const source = from + at[2];
-      for (int64_t i = 0; i < rows.length(); ++i) {
-        const int64_t position = place[i * rows.step(1)];
-        check_index(position, size, dim, op);
-        out[i * rows.step(0)] = source[i * rows.step(2) + position * stride];
-      }
-    }, 2);
+    rows.parallel(
+        [&](const std::array<int64_t, 3>& at) {
+          T* const out = to + at[0];
+          const int64_t* const place = indices + at[1];
+          const T* const source = from + at[2];
+          for (int64_t i = 0; i < rows.length(); ++i) {
+            const int64_t position = place[i * rows.step(1)];
+            check_index(position, size, dim, op);
+            out[i * rows.step(0)] = source[i * rows.step(2) + position * stride];
+          }
+        },
+        2);
   });
 }
 
@@ -63,8 +65,8 @@ void scatter_source_grad(const Tensor& result, const Tensor& grad_output, int64_
   if (equal(index.sizes(), size)) return gather_into(result, grad_output, dim, index, "scatter");
   fill_data(result, 0);
   if (index.numel() == 0) return;
-  gather_into(make_view(result, index.sizes(), result.strides(), result.offset()), grad_output,
-              dim, index, "scatter");
+  gather_into(make_view(result, index.sizes(), result.strides(), result.offset()), grad_output, dim,
+              index, "scatter");
 }
 
 }  // namespace flambeau::cpu

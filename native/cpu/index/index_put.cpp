@@ -47,8 +47,7 @@ Shape broadcast_strides(const Tensor& values, IntList sizes) {
 /// write(destination, value) for every selected element, in order: the last write to an element
 /// stands, and sums have one order.
 template <class T, class Write>
-void put(const Tensor& self, const AdvancedIndex& found, const Tensor& values,
-         const Write& write) {
+void put(const Tensor& self, const AdvancedIndex& found, const Tensor& values, const Write& write) {
   const Shape strides = broadcast_strides(values, found.result_sizes);
   if (checked_numel(found.result_sizes, "index_put_") == 0) return;
   const size_t front = found.before.size();
@@ -94,9 +93,8 @@ void put(const Tensor& self, const AdvancedIndex& found, const Tensor& values,
 void index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
   if (self.numel() != 0 && fill_masked(self, indices, values, accumulate)) return;
   const AdvancedIndex found = work_out(self, indices, "index_put_");
-  const Tensor source = may_overlap(self, values)
-                            ? cast_data(contiguous_data(values), values.dtype())
-                            : values;
+  const Tensor source =
+      may_overlap(self, values) ? cast_data(contiguous_data(values), values.dtype()) : values;
   if (accumulate) {
     visit_dtype(self.dtype(), [&]<class T>() {
       put<T>(self, found, source, [](T& sum, T value) { sum = plus(sum, value); });

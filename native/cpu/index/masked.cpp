@@ -65,8 +65,8 @@ void masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sourc
   });
 }
 
-void masked_scatter_source_grad(const Tensor& result, const Tensor& grad_output,
-                                const Tensor& mask, IntList) {
+void masked_scatter_source_grad(const Tensor& result, const Tensor& grad_output, const Tensor& mask,
+                                IntList) {
   fill_data(result, 0);
   const Tensor chosen = contiguous_data(expanded(mask, grad_output.sizes()));
   with_size(static_cast<int64_t>(result.itemsize()), [&](auto element) {

@@ -26,8 +26,7 @@ Tensor positions(const Tensor& tensor) {
   });
   for (size_t c = 1; c < starts.size(); ++c) starts[c] += starts[c - 1];
   const int64_t rank = tensor.dim();
-  const Tensor result =
-      flambeau::empty(Shape{starts.back(), rank}, DType::int64, tensor.device());
+  const Tensor result = flambeau::empty(Shape{starts.back(), rank}, DType::int64, tensor.device());
   if (rank == 0 || starts.back() == 0) return result;
   const Shape& sizes = tensor.sizes();
   parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {

@@ -18,8 +18,8 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   fill_data(result, 0);
   int64_t* const out = result.data<int64_t>();
   for (int64_t i = 0; i < numel; ++i) {
-    check(classes[i] >= 0 && classes[i] < num_classes, ErrorKind::runtime,
-          "one_hot(): class ", classes[i], " is not in [0, ", num_classes, ")");
+    check(classes[i] >= 0 && classes[i] < num_classes, ErrorKind::runtime, "one_hot(): class ",
+          classes[i], " is not in [0, ", num_classes, ")");
     out[i * num_classes + classes[i]] = 1;
   }
   return result;

@@ -66,8 +66,7 @@ void scatter_with(const Tensor& self, int64_t given_dim, const Tensor& index, co
       for (int64_t i = 0; i < rows.length(); ++i) {
         const int64_t position = places[at[1] + i * rows.step(1)];
         check_index(position, size, dim, op);
-        write(out[at[0] + i * rows.step(0) + position * stride],
-              values[at[2] + i * rows.step(2)]);
+        write(out[at[0] + i * rows.step(0) + position * stride], values[at[2] + i * rows.step(2)]);
       }
     });
   };

@@ -67,9 +67,10 @@ void moments_of(const ReducedRows& rows, const Store& store) {
         const double mean =
             sum_parts(n, [&](int64_t at, int64_t size) { return sum_run(x + at, size); }) /
             static_cast<double>(n);
-        store(row,
-              sum_parts(n, [&](int64_t at, int64_t size) { return square_run(x + at, size, mean); }),
-              mean);
+        store(
+            row,
+            sum_parts(n, [&](int64_t at, int64_t size) { return square_run(x + at, size, mean); }),
+            mean);
       }
       return;
     }
@@ -95,7 +96,8 @@ void moments_of(const ReducedRows& rows, const Store& store) {
       for (int64_t i = 0; i < n; ++i) {
         const T* const row = x + i * inner;
 #pragma omp simd
-        for (int64_t j = 0; j < width; ++j) mean[j] += static_cast<double>(static_cast<Wide<T>>(row[j]));
+        for (int64_t j = 0; j < width; ++j)
+          mean[j] += static_cast<double>(static_cast<Wide<T>>(row[j]));
       }
       for (int64_t j = 0; j < width; ++j) mean[j] /= static_cast<double>(n);
       for (int64_t i = 0; i < n; ++i) {
@@ -159,8 +161,8 @@ void std(const Tensor& result, const Tensor& self, std::optional<IntList> dim, d
   });
 }
 
-void var_mean(const Tensor& var, const Tensor& mean, const Tensor& self,
-              std::optional<IntList> dim, double correction, bool) {
+void var_mean(const Tensor& var, const Tensor& mean, const Tensor& self, std::optional<IntList> dim,
+              double correction, bool) {
   const ReducedRows rows(self, dim, "var_mean");
   visit_floating(self.dtype(), "var_mean", [&]<class T>() {
     T* const variances = var.data<T>();

@@ -35,8 +35,7 @@ template <class T>
 struct Partial {
   T product, sum;
   Partial then(const Partial& next) const {
-    return {times(product, next.product),
-            plus(times(sum, next.product), times(product, next.sum))};
+    return {times(product, next.product), plus(times(sum, next.product), times(product, next.sum))};
   }
 };
 

@@ -62,8 +62,7 @@ void roll(const Tensor& result, const Tensor& self, IntList shifts, std::optiona
   Tensor current = self;
   for (size_t i = 0; i < dims->size(); ++i) {
     const bool last = i + 1 == dims->size();
-    const Tensor next =
-        last ? result : flambeau::empty(self.sizes(), self.dtype(), self.device());
+    const Tensor next = last ? result : flambeau::empty(self.sizes(), self.dtype(), self.device());
     roll_dim(next, current, shifts[i], wrap_dim((*dims)[i], self.dim(), "roll"));
     current = next;
   }

@@ -1,8 +1,8 @@
+#include "kernels/view_grad.h"
 #include "core/formula_rules.h"
 #include "core/views.h"
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
-#include "kernels/view_grad.h"
 
 /// Zeros with a gradient put where a view looked.
 namespace flambeau::cpu {
@@ -16,8 +16,7 @@ void put(const Tensor& result, const View& place, const Tensor& grad) {
 /// destination[...] += source over one shape; places may coincide, so it is done in order.
 void add_into(const Tensor& destination, const Tensor& source) {
   if (source.numel() == 0) return;
-  const Rows<2> rows(source.sizes(),
-                     {IntList(destination.strides()), IntList(source.strides())});
+  const Rows<2> rows(source.sizes(), {IntList(destination.strides()), IntList(source.strides())});
   visit_dtype(source.dtype(), [&]<class T>() {
     T* const to = destination.data<T>();
     const T* const from = source.data<T>();
