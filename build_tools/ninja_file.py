@@ -57,6 +57,7 @@ def write_ninja(
     includes += " " + " ".join(f"-isystem {path}" for path in toolchain.includes)
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
     optimized = "-O1" if sanitize else OPTIMIZED
+    writer.variable("builddir", str(build))
     writer.variable("flags", f"{COMMON_FLAGS} {sanitizer} {includes}")
     writer.rule(
         "compile",

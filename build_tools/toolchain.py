@@ -80,9 +80,9 @@ def find_toolchain(compiler: str, third_party: Path) -> Toolchain:
 
     pip builds in an environment whose path changes on every run; stable paths keep a no-op build a no-op.
     """
-    onednn = find_package_file("onednn-devel-cpu-gomp", "include/dnnl.h").parent
+    onednn = find_package_file("onednn-devel-cpu-gomp", "/dnnl.h").parent
     pybind11 = find_package_file("pybind11", "include/pybind11/pybind11.h").parent
-    library = find_package_file("onednn-cpu-gomp", "lib/libdnnl.so.3")
+    library = find_package_file("onednn-cpu-gomp", "/libdnnl.so.3")
     include = third_party / "include"
     _mirror(onednn / "oneapi", include / "oneapi")
     _mirror(pybind11, include / "pybind11")

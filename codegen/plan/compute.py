@@ -184,12 +184,14 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
     lines = dtype_checks(operator, declarations)
     names = argument_names(operator)
     lines += constraint_checks(operator, translator, names, reads_result=False)
+    if not takes_out and not kernel.in_out:
+        lines.append("const Tensor fresh;")
     lines.append(f'Iterator iter("{operator.name}");')
     for output in kernel.outputs:
         if output.name in kernel.in_out:
             lines.append(f"iter.add_in_out({cpp_name(output.name)});")
             continue
-        target = "out" if takes_out else "Tensor()"
+        target = "out" if takes_out else "fresh"
         lines.append(f"iter.add_output({target}{_declared_dtype(operator, kernel, output.dtype)});")
     lines += [f"iter.add_input({cpp_name(i.name)});" for i in kernel.inputs]
     if takes_out and operator.tensor_arguments:

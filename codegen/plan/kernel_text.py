@@ -153,7 +153,7 @@ def _formula(
 ) -> FormulaText:
     symbols = _symbols(kernel)
     by_reference = bool(kernel.in_out) or len(kernel.outputs) > 1
-    if kernel.in_out:
+    if by_reference:  # later formulas read earlier results
         names = [o.name for o in kernel.outputs]
         code = emit_scalar(formulas, symbols, bind_results=names)
     else:
@@ -234,18 +234,16 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
     fold = operator.reduce
     parameters = reduction_parameters(operator)
     dtypes = {d.name: d for d in declarations.dtypes}
-    accumulator = Symbol("acc", ScalarType.ELEMENT)
-    symbols = {
-        **parameter_symbols(parameters),
-        "acc": accumulator,
-        "x": Symbol("x", ScalarType.ELEMENT),
-        "a": Symbol("a", ScalarType.ELEMENT),
-        "b": Symbol("b", ScalarType.ELEMENT),
-        "n": Symbol("n", ScalarType.INDEX),
-    }
     struct = reduction_struct(operator)
     result = operator.signature.results[0]
     kind = result.dtype or operator.dtypes.results.get(result.name)
+    accumulated = _accumulated_type(kind, frozenset(dtypes))
+    symbols = {
+        **parameter_symbols(parameters),
+        "x": Symbol("x", ScalarType.ELEMENT),
+        "n": Symbol("n", ScalarType.INDEX),
+        **{name: Symbol(name, accumulated) for name in ("acc", "a", "b")},
+    }
     return FoldText(
         name=operator.identifier,
         class_name=f"{struct.removesuffix('Parameters')}Fold",
@@ -254,7 +252,7 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
         location=location(operator),
         members=(f"{struct} parameters;",) if parameters else (),
         numbers=_number_lines(parameters),
-        init=_lines(fold.init, symbols),
+        init=_limit(fold.init) or _lines(fold.init, symbols),
         step=_lines(fold.step, symbols),
         combine=_lines(fold.combine, symbols),
         finish=_lines(fold.finish, symbols),
@@ -266,9 +264,27 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
     )
 
 
+def _accumulated_type(kind: str | None, dtypes: frozenset[str]) -> ScalarType:
+    """What accumulators hold, beside elements of the common dtype."""
+    if kind == "real":
+        return ScalarType.REAL
+    if kind == "bool":
+        return ScalarType.BOOL
+    return ScalarType.INDEX if kind in dtypes else ScalarType.ELEMENT
+
+
+def _limit(expression: Expression) -> tuple[str, ...] | None:
+    """An infinity that starts a fold: the extreme value of integers."""
+    if expression == nodes.name("inf"):
+        return ("return highest<A>();",)
+    if expression == nodes.Unary("-", nodes.name("inf")):
+        return ("return lowest<A>();",)
+    return None
+
+
 def _lines(expression: Expression, symbols: dict[str, Symbol]) -> tuple[str, ...]:
     code = emit_scalar((expression,), symbols)
-    return (*code.hoisted, *code.statements, f"return {code.results[0].code};")
+    return (*code.hoisted, *code.statements, f"return A({code.results[0].code});")
 
 
 def _fold_case(

@@ -70,7 +70,7 @@ def forward_kernel(operator: Operator, declarations: Declarations) -> PointwiseK
         if a.name not in in_out
     ]
     formulas = tuple(operator.expressions[o.name] for o in outputs)
-    names = frozenset(a.name for a in operator.tensor_arguments)
+    names = frozenset(a.name for a in operator.tensor_arguments) | {o.name for o in outputs}
     return PointwiseKernel(
         name=operator.identifier,
         outputs=tuple(outputs),

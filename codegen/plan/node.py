@@ -250,8 +250,8 @@ def _fused(operator: Operator, plan: BackwardPlan) -> list[str]:
 def _run(operator: Operator, plan: BackwardPlan, fused: FusedKernel) -> list[str]:
     kernel = fused.kernel
     names = _spelling(operator, plan)
-    lines = [f'Iterator iter("{kernel.name}");']
-    lines += ["iter.add_output(Tensor());" for _ in kernel.outputs]
+    lines = ["const Tensor fresh;", f'Iterator iter("{kernel.name}");']
+    lines += ["iter.add_output(fresh);" for _ in kernel.outputs]
     lines += [f"iter.add_input({_operand(operand, names)});" for operand in kernel.inputs]
     flag = "true" if operator.dtypes.integers_to_float else "false"
     lines.append(f"iter.build({{.promoted = {kernel.promoted_mask:#x}u, .integers_to_float = {flag}}});")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "core/complex.h"
@@ -26,6 +27,18 @@ struct NumberOfType<complex<T>> {
   using type = complex<double>;
 };
 }  // namespace detail
+
+/// Where a maximum, a minimum starts: an infinity, or the extreme integer.
+template <class T>
+constexpr T lowest() {
+  using Limits = std::numeric_limits<T>;
+  return Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
+}
+template <class T>
+constexpr T highest() {
+  using Limits = std::numeric_limits<T>;
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
+}
 
 /// T, or the type of the parts of a complex T.
 template <class T>
