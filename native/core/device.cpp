@@ -1,6 +1,7 @@
 #include "core/device.h"
 
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <mutex>
 
@@ -9,11 +10,12 @@
 namespace flambeau {
 
 namespace {
-/// Names of backends by index. Names are only ever added.
+/// Names of backends by index. Names are only ever added, so that readers take no lock (which a
+/// fork could leave locked in the child).
 struct BackendNames {
-  std::mutex mutex;
+  std::mutex mutex;  // of those who add
   std::array<std::string, kMaxBackends> names{"cpu", "cuda", "meta"};
-  int count = static_cast<int>(Backend::first_external);
+  std::atomic<int> count{static_cast<int>(Backend::first_external)};
 
   static BackendNames& instance() {
     static BackendNames names;
@@ -34,8 +36,7 @@ struct BackendNames {
 
 Device parse_device(std::string_view text) {
   const size_t colon = text.find(':');
-  BackendNames& registry = BackendNames::instance();
-  const std::lock_guard lock(registry.mutex);
+  const BackendNames& registry = BackendNames::instance();
   const int backend = registry.find(text.substr(0, colon));
   check(backend >= 0, ErrorKind::runtime, "device: unknown device '", text, "'; expected one of ",
         registry.list(), ", or one of them with an index, as in cuda:0");
@@ -62,13 +63,14 @@ Backend register_backend(std::string_view name) {
         "' is registered already");
   check(registry.count < kMaxBackends, ErrorKind::runtime, "register_backend: no room for '", name,
         "'; ", kMaxBackends, " backends are registered: ", registry.list());
-  registry.names[registry.count] = name;
-  return static_cast<Backend>(registry.count++);
+  const int index = registry.count.load();
+  registry.names[static_cast<size_t>(index)] = name;
+  registry.count.store(index + 1);
+  return static_cast<Backend>(index);
 }
 
 std::string to_string(const Device& device) {
-  BackendNames& registry = BackendNames::instance();
-  const std::lock_guard lock(registry.mutex);
+  const BackendNames& registry = BackendNames::instance();
   std::string text = registry.names[static_cast<int>(device.backend)];
   if (device.index >= 0) text += ':' + std::to_string(device.index);
   return text;

@@ -297,7 +297,7 @@ void Iterator::make_dense() {
 void Iterator::set_data() {
   for (int i = 0; i < count_; ++i) {
     OperandState& state = operand(i);
-    if (!state.is_number()) state.data = state.tensor().data<char>();
+    if (!state.is_number()) state.data = device_.is_meta() ? nullptr : state.tensor().data<char>();
   }
 }
 
