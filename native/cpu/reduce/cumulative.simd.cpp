@@ -1,0 +1,125 @@
+#include <optional>
+
+#include "core/tensor.h"
+#include "cpu/blocks.h"
+#include "cpu/rows.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+/// What running totals are kept in: wider than the elements, as errors would add up along the dim.
+template <class T>
+struct Running {
+  using type = T;
+};
+template <>
+struct Running<float> {
+  using type = double;
+};
+template <>
+struct Running<float16> {
+  using type = float;
+};
+template <>
+struct Running<bfloat16> {
+  using type = float;
+};
+template <>
+struct Running<complex<float>> {
+  using type = complex<double>;
+};
+template <>
+struct Running<bool> {
+  using type = int64_t;
+};
+
+struct Sum {
+  static constexpr int kStart = 0;
+  template <class A>
+  static FLAMBEAU_INLINE A step(A total, A x) {
+    return static_cast<A>(total + x);
+  }
+};
+struct Product {
+  static constexpr int kStart = 1;
+  template <class A>
+  static FLAMBEAU_INLINE A step(A total, A x) {
+    return static_cast<A>(total * x);
+  }
+};
+
+/// Several rows at once: the steps of one row wait for each other, those of different rows do not.
+template <class Op, class T, int count>
+void scan_rows(T* out, const T* in, int64_t n) {
+  using A = typename Running<T>::type;
+  A total[count];
+  for (int k = 0; k < count; ++k) total[k] = A(Op::kStart);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int k = 0; k < count; ++k) {
+      total[k] = Op::step(total[k], static_cast<A>(in[k * n + i]));
+      out[k * n + i] = static_cast<T>(total[k]);
+    }
+  }
+}
+
+template <class Op, class T>
+void scan_columns(T* out, const T* in, const DimBlocks& blocks) {
+  using A = typename Running<T>::type;
+  constexpr int64_t kWidth = 256;
+  const int64_t per_outer = (blocks.inner + kWidth - 1) / kWidth;
+  for_rows(blocks.outer * per_outer, blocks.size * std::min(kWidth, blocks.inner), 2,
+           [&](int64_t begin, int64_t end) {
+             for (int64_t task = begin; task < end; ++task) {
+               const int64_t column = task % per_outer * kWidth;
+               const int64_t width = std::min(kWidth, blocks.inner - column);
+               const int64_t start = task / per_outer * blocks.size * blocks.inner + column;
+               A total[kWidth];
+               std::fill(total, total + width, A(Op::kStart));
+               for (int64_t r = 0; r < blocks.size; ++r) {
+                 const T* x = in + start + r * blocks.inner;
+                 T* y = out + start + r * blocks.inner;
+#pragma omp simd
+                 for (int64_t c = 0; c < width; ++c) {
+                   total[c] = Op::step(total[c], static_cast<A>(x[c]));
+                   y[c] = static_cast<T>(total[c]);
+                 }
+               }
+             }
+           });
+}
+
+template <class Op>
+void scan(const Tensor& result, const Tensor& self, int64_t dim) {
+  if (self.numel() == 0) return;
+  const Tensor input = contiguous_data(cast_data(self, result.dtype()));
+  const DimBlocks blocks(self.sizes(), dim);
+  const auto run = [&]<class T>() {
+    T* out = result.data<T>();
+    const T* in = input.data<T>();
+    if (blocks.inner > 1) return scan_columns<Op>(out, in, blocks);
+    const int64_t n = blocks.size;
+    for_rows(blocks.outer, n, 4, [=](int64_t begin, int64_t end) {
+      int64_t r = begin;
+      for (; r + 4 <= end; r += 4) scan_rows<Op, T, 4>(out + r * n, in + r * n, n);
+      for (; r < end; ++r) scan_rows<Op, T, 1>(out + r * n, in + r * n, n);
+    });
+  };
+  switch (result.dtype()) {
+#define FLAMBEAU_SCAN(name, type, ...) \
+  case DType::name:                    \
+    return run.template operator()<type>();
+    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_SCAN)
+#undef FLAMBEAU_SCAN
+  }
+}
+
+}  // namespace
+
+void cumsum(const Tensor& result, const Tensor& self, int64_t dim, std::optional<DType>) {
+  scan<Sum>(result, self, dim);
+}
+void cumprod(const Tensor& result, const Tensor& self, int64_t dim, std::optional<DType>) {
+  scan<Product>(result, self, dim);
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
