@@ -112,6 +112,10 @@ def _apply(operator: Operator, plan: BackwardPlan, translator: Translator) -> li
     if len(plan.results) == 1:
         name = plan.gradient_names[0]
         if any(r.is_list for r in operator.signature.results):
+            lines.append(
+                "for (size_t i = 0; i < gradients.size(); ++i) "
+                "gradients[i] = gradient_or_zeros(gradients, i, *this);"
+            )
             lines.append(f"[[maybe_unused]] const TensorList {name}(gradients.data(), gradients.size());")
         else:
             lines.append("if (!gradients[0].defined()) return computed;")
