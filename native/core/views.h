@@ -53,7 +53,8 @@ inline View squeeze(const Tensor& self, IntList dims) { return squeeze_dims(self
 /// -1 keeps a size; new leading dims and dims of size 1 get stride 0.
 FLAMBEAU_API View expand(const Tensor& self, IntList size);
 
-/// What reducing `size` over `dim` left behind, spread over `size` again: stride 0 along reduced dims.
+/// What reducing `size` over `dim` left behind, spread over `size` again: stride 0 along reduced
+/// dims.
 FLAMBEAU_API View expand_reduced(const Tensor& self, IntList size, std::optional<IntList> dim,
                                  bool keepdim);
 
