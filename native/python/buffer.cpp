@@ -5,6 +5,7 @@
 #include "python/arguments.h"
 #include "python/gil.h"
 #include "python/interop.h"
+#include "python/numpy_types.h"
 #include "python/results.h"
 
 namespace flambeau::python {
@@ -262,9 +263,7 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
 
 PyObject* from_numpy(PyObject*, PyObject* object) {
   return guarded([&]() -> PyObject* {
-    const PyRef module = checked(PyImport_ImportModule("numpy"));
-    const PyRef type = checked(PyObject_GetAttrString(module.get(), "ndarray"));
-    check(checked(PyObject_IsInstance(object, type.get())) != 0, ErrorKind::type,
+    check(is_numpy_array(object), ErrorKind::type,
           "from_numpy(): expected a numpy.ndarray, got ", describe_type(object));
     return to_python(from_buffer(object, Sharing::share, "from_numpy"));
   });

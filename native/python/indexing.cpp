@@ -74,7 +74,7 @@ class Selection {
     check(specified <= self.dim(), ErrorKind::index, "index: ", specified,
           " indices for a tensor of dimension ", self.dim(), " (shape ", self.sizes(), ")");
     hidden_ = self.dim() - specified;
-    for (size_t i = 0; i < parts.size(); ++i) apply(parts[i], tensors_[i]);
+    for (size_t i = 0; i < parts.size(); ++i) apply(parts[i], tensor_at(i));
   }
   const Tensor& view() const { return view_; }
   bool is_advanced() const { return !indices_.empty(); }
@@ -82,14 +82,16 @@ class Selection {
 
  private:
   void convert(std::span<PyObject* const> parts) {
-    tensors_.resize(parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {
       PyObject* part = parts[i];
       if (!PyLong_Check(part) && !PySlice_Check(part) && part != Py_None && part != Py_Ellipsis) {
+        tensors_.resize(parts.size());
         tensors_[i] = index_tensor(part);
       }
     }
   }
+  /// Undefined for parts that are no tensors; a key without tensors allocates none.
+  const Tensor& tensor_at(size_t i) const { return tensors_.empty() ? detail::undefined : tensors_[i]; }
 
   int64_t count_dimensions(std::span<PyObject* const> parts) const {
     int64_t count = 0, ellipses = 0;
@@ -98,7 +100,7 @@ class Selection {
       if (part == Py_None || PyBool_Check(part)) continue;
       if (part == Py_Ellipsis) {
         ++ellipses;
-      } else if (const Tensor& tensor = tensors_[i]; tensor.defined() && is_mask(tensor)) {
+      } else if (const Tensor& tensor = tensor_at(i); tensor.defined() && is_mask(tensor)) {
         count += tensor.dim();
       } else {
         ++count;
@@ -192,16 +194,14 @@ class Selection {
   int64_t hidden_ = 0;  // dimensions that an Ellipsis stands for
 };
 
-/// What is assigned: a tensor of the destination's dtype; numbers and sequences are converted.
+/// What is assigned: numbers and sequences become tensors of the destination's dtype. Leading
+/// dimensions of size 1 go: there may be more than the destination has.
 Tensor assigned_value(PyObject* value, const Tensor& destination) {
   if (!is_tensor(value)) {
     return tensor_from_data(value, destination.dtype(), destination.device(), "assignment");
   }
   Tensor tensor = unwrap(value);
-  // Leading dimensions of size 1 may be more than the destination has.
-  while (tensor.dim() > destination.dim() && tensor.sizes()[0] == 1) {
-    tensor = ops::select(tensor, 0, 0);
-  }
+  while (tensor.dim() > 0 && tensor.sizes()[0] == 1) tensor = ops::select(tensor, 0, 0);
   return tensor;
 }
 
@@ -215,7 +215,7 @@ void assign(const Tensor& view, PyObject* value) {
 
 void assign_indexed(const Selection& selection, PyObject* value) {
   const Tensor& view = selection.view();
-  Tensor source = is_tensor(value) ? unwrap(value) : assigned_value(value, view);
+  Tensor source = assigned_value(value, view);
   if (source.dtype() != view.dtype() || source.device() != view.device()) {
     source = move_to(ops::to_dtype(source, view.dtype()), view.device());
   }

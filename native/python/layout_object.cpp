@@ -45,6 +45,7 @@ PyObject* add_constant(PyObject* module, PyTypeObject* type, const char* name) {
 PyObject* strided_layout() { return strided; }
 bool is_layout(PyObject* value) { return Py_TYPE(value) == layout_type; }
 bool is_memory_format(PyObject* value) { return Py_TYPE(value) == format_type; }
+const char* memory_format_name(PyObject* value) { return name_of(value); }
 
 void add_layouts(PyObject* module) {
   layout_type = add_type(module, layout_spec, "layout");

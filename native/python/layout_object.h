@@ -8,6 +8,8 @@ namespace flambeau::python {
 PyObject* strided_layout();  // borrowed
 bool is_layout(PyObject* value);
 bool is_memory_format(PyObject* value);
+/// "channels_last"; of a memory format only.
+const char* memory_format_name(PyObject* value);
 void add_layouts(PyObject* module);
 
 }  // namespace flambeau::python

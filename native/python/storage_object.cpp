@@ -161,6 +161,7 @@ PyMethodDef methods[] = {
     {"size", nbytes, METH_NOARGS, "size()\n--\n\nBytes of the whole block."},
     {"data_ptr", data_ptr, METH_NOARGS, "data_ptr()\n--\n\nIts address."},
     {"clone", clone, METH_NOARGS, "clone()\n--\n\nA copy of the whole block."},
+    {"__deepcopy__", clone, METH_O, nullptr},
     {"_view", view, METH_VARARGS,
      "_view(dtype, offset, sizes, strides)\n--\n\nA tensor on this memory."},
     {"_restore", restore, METH_VARARGS | METH_STATIC, nullptr},

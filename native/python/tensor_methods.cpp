@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "autograd/node.h"
 #include "python/arguments.h"
 #include "python/layout_object.h"
@@ -76,6 +78,12 @@ PyObject* retain_grad(const Tensor& self) {
   Py_RETURN_NONE;
 }
 
+/// Whether the instance has attributes of its own; asking for __dict__ would create one.
+PyObject* has_attributes(PyObject* self, PyObject*) {
+  PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict;
+  return PyBool_FromLong(dict && PyDict_GET_SIZE(dict) > 0);
+}
+
 /// Strides of a dense tensor whose channels (dimension 1) vary fastest.
 bool is_channels_last(const Tensor& tensor) {
   if (tensor.dim() != 4) return false;
@@ -103,8 +111,7 @@ PyObject* is_contiguous(PyObject* self, PyObject* args, PyObject* keywords) {
     check(is_memory_format(format), ErrorKind::type,
           "is_contiguous(): memory_format must be a flambeau.memory_format, not ",
           describe_type(format));
-    const PyRef text = checked(PyObject_Str(format));
-    const bool channels_last = to_string(text.get()) == "flambeau.channels_last";
+    const bool channels_last = std::strcmp(memory_format_name(format), "channels_last") == 0;
     return PyBool_FromLong(channels_last ? is_channels_last(tensor) : tensor.is_contiguous());
   });
 }
@@ -167,6 +174,7 @@ PyMethodDef tensor_methods[] = {
      "is_inference()\n--\n\nWhether it was made in inference mode."},
     {"get_device", plain<get_device>, METH_NOARGS,
      "get_device()\n--\n\nThe index of its CUDA device; -1 on the CPU."},
+    {"_has_attributes", has_attributes, METH_NOARGS, nullptr},
     {"_bump_version", plain<bump_version>, METH_NOARGS,
      "_bump_version()\n--\n\nNotes a write that was made behind the library's back."},
     {nullptr, nullptr, 0, nullptr}};

@@ -184,7 +184,7 @@ void add_tensor_type(PyObject* module) {
   static std::vector<PyGetSetDef> properties;
   // The first definition of a name wins: what is declared goes before what is written by hand.
   for (const PyMethodDef* table : {generated_methods, tensor_methods, conversion_methods,
-                                   numpy_methods, dlpack_methods, construction_methods}) {
+                                   conversion_to_methods, numpy_methods, dlpack_methods, construction_methods}) {
     append_table(methods, table);
   }
   methods.push_back({nullptr, nullptr, 0, nullptr});
