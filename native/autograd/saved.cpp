@@ -1,8 +1,88 @@
 #include "autograd/saved.h"
 
+#include <utility>
+
 #include "autograd/state.h"
 
 namespace flambeau::autograd {
+
+namespace {
+
+FLAMBEAU_FAST_TLS thread_local constinit bool hooks_active = false;
+struct HookStack {
+  std::vector<std::shared_ptr<const SavedTensorHooks>> hooks;
+  std::string disabled;
+};
+HookStack& hook_stack() {
+  thread_local HookStack stack;
+  return stack;
+}
+
+}  // namespace
+
+void push_saved_tensor_hooks(std::shared_ptr<const SavedTensorHooks> hooks) {
+  HookStack& stack = hook_stack();
+  check(stack.disabled.empty(), ErrorKind::runtime, stack.disabled);
+  stack.hooks.push_back(std::move(hooks));
+  hooks_active = true;
+}
+
+void pop_saved_tensor_hooks() {
+  HookStack& stack = hook_stack();
+  check(!stack.hooks.empty(), ErrorKind::runtime, "saved_tensors_hooks: there are none to remove");
+  stack.hooks.pop_back();
+  hooks_active = !stack.hooks.empty();
+}
+
+std::string disable_saved_tensor_hooks(std::string message) {
+  HookStack& stack = hook_stack();
+  check(message.empty() || stack.hooks.empty(), ErrorKind::runtime, message);
+  return std::exchange(stack.disabled, std::move(message));
+}
+
+struct SavedTensor::Packed {
+  std::shared_ptr<const SavedTensorHooks> hooks;
+  std::shared_ptr<void> value;
+  Shape sizes;
+  DType dtype;
+};
+
+void SavedTensor::pack(const Tensor& tensor) {
+  const auto hooks = hook_stack().hooks.back();
+  auto packed = std::make_shared<Packed>();
+  // A leaf comes back as another tensor: its accumulator is what links them.
+  if (!grad_fn_ && !is_result_) grad_fn_ = gradient_edge(tensor).node;
+  packed->hooks = hooks;
+  packed->sizes = tensor.sizes();
+  packed->dtype = tensor.dtype();
+  const GradMode no_grad(false);
+  // What the hook computes must not be packed in turn.
+  struct Pause {
+    Pause() { hooks_active = false; }
+    ~Pause() { hooks_active = true; }
+  } const pause;
+  packed->value = hooks->pack(shallow_copy(tensor));
+  packed_ = std::move(packed);
+  tensor_ = Tensor();
+}
+
+Tensor SavedTensor::unpack_with_hooks(const Node& node) const {
+  Tensor found;
+  {
+    const GradMode no_grad(false);
+    found = packed_->hooks->unpack(packed_->value);
+  }
+  check(found.defined() && equal(found.sizes(), packed_->sizes) && found.dtype() == packed_->dtype,
+        ErrorKind::runtime, node.name(), ": the unpack hook of saved tensor '", name_,
+        "' must return a ", packed_->dtype, " tensor of shape ", packed_->sizes);
+  Tensor result = shallow_copy(found);
+  if (is_differentiable(packed_->dtype) && (is_result_ || grad_fn_)) {
+    State& own = state(result);
+    own.grad_fn = is_result_ ? Ref<Node>(const_cast<Node*>(&node)) : grad_fn_;
+    own.output_index = output_index_;
+  }
+  return result;
+}
 
 SavedTensor::SavedTensor(const Tensor& tensor, const char* name, bool is_result,
                          uint32_t output_index)
@@ -22,6 +102,11 @@ SavedTensor::SavedTensor(const Tensor& tensor, const char* name, bool is_result,
     output_index_ = own->output_index;
   } else {
     tensor_ = tensor;
+    if (FLAMBEAU_UNLIKELY(hooks_active)) pack(tensor);
+    return;
+  }
+  if (FLAMBEAU_UNLIKELY(hooks_active)) {
+    pack(tensor);
     return;
   }
   if (FLAMBEAU_UNLIKELY(has_tangent(tensor))) set_tangent(tensor_, tangent(tensor));
@@ -30,7 +115,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, const char* name, bool is_result,
 Tensor SavedTensor::unpack(const Node& node, bool with_history) const {
   if (FLAMBEAU_UNLIKELY(!tensor_.defined())) {
     if (freed_) fail_freed(node);
-    return Tensor();
+    return packed_ ? unpack_with_hooks(node) : Tensor();
   }
   if (FLAMBEAU_UNLIKELY(tensor_.version() != version_)) fail_version(node);
   if (!with_history || !(is_result_ || grad_fn_) || !is_differentiable(tensor_.dtype())) {
@@ -45,8 +130,9 @@ Tensor SavedTensor::unpack(const Node& node, bool with_history) const {
 }
 
 void SavedTensor::reset() {
-  if (!tensor_.defined()) return;
+  if (!tensor_.defined() && !packed_) return;
   tensor_ = Tensor();
+  packed_ = nullptr;
   grad_fn_ = nullptr;
   freed_ = true;
 }

@@ -4,6 +4,20 @@
 
 namespace flambeau::autograd {
 
+/// What a thread may put in the place of saved tensors (to compress, move or recompute them).
+struct SavedTensorHooks {
+  /// Gets a tensor without history; what it returns is kept.
+  std::function<std::shared_ptr<void>(const Tensor&)> pack;
+  /// Gives back a tensor of the same shape, dtype and values.
+  std::function<Tensor(const std::shared_ptr<void>&)> unpack;
+};
+/// Of this thread; the last one pushed counts. Error(runtime) while they are disabled.
+FLAMBEAU_API void push_saved_tensor_hooks(std::shared_ptr<const SavedTensorHooks> hooks);
+FLAMBEAU_API void pop_saved_tensor_hooks();
+/// Until enabled again, pushing hooks fails with `message`; an empty one enables. Returns the
+/// previous one.
+FLAMBEAU_API std::string disable_saved_tensor_hooks(std::string message);
+
 /// A tensor kept for backward. Knows its version. A tensor with a grad_fn is kept as a detached
 /// handle and the edge, so that neither results nor later in-place operators make cycles.
 class FLAMBEAU_API SavedTensor {
@@ -19,17 +33,21 @@ class FLAMBEAU_API SavedTensor {
   /// `with_history` false: the values are enough (the result may lack its grad_fn).
   Tensor unpack(const Node& node, bool with_history) const;
   /// Whether it was given a tensor, freed since or not.
-  bool defined() const { return tensor_.defined() || freed_; }
+  bool defined() const { return tensor_.defined() || freed_ || packed_; }
   void reset();
   const char* name() const { return name_; }
 
  private:
+  struct Packed;
+  void pack(const Tensor& tensor);
+  Tensor unpack_with_hooks(const Node& node) const;
   [[noreturn]] void fail_version(const Node& node) const;
   [[noreturn]] void fail_freed(const Node& node) const;
 
   Tensor tensor_;
   const char* name_ = "";
-  Ref<Node> grad_fn_;  // of a saved tensor that is neither a leaf nor a result
+  Ref<Node> grad_fn_;                     // of a saved tensor that is neither a leaf nor a result
+  std::shared_ptr<const Packed> packed_;  // instead of tensor_, when there were hooks
   uint32_t version_ = 0, output_index_ = 0;
   bool is_result_ = false, freed_ = false;
 };

@@ -191,6 +191,33 @@ void add_forward_mode(py::module_& module) {
       py::arg("tensor"));
 }
 
+/// saved_tensors_hooks: pack(tensor) -> anything, unpack(that) -> tensor.
+void push_hooks(const py::function& pack, const py::function& unpack) {
+  auto hooks = std::make_shared<autograd::SavedTensorHooks>();
+  hooks->pack = [held = hold(pack.ptr())](const Tensor& tensor) -> std::shared_ptr<void> {
+    const AcquireGil gil;
+    const PyRef argument = checked(wrap(tensor));
+    return hold(checked(PyObject_CallOneArg(held.get(), argument.get())).get());
+  };
+  hooks->unpack = [held = hold(unpack.ptr())](const std::shared_ptr<void>& value) {
+    const AcquireGil gil;
+    const PyRef result =
+        checked(PyObject_CallOneArg(held.get(), static_cast<PyObject*>(value.get())));
+    check(is_tensor(result.get()), ErrorKind::type,
+          "saved_tensors_hooks: unpack_hook must return a Tensor, not ",
+          describe_type(result.get()));
+    return unwrap(result.get());
+  };
+  autograd::push_saved_tensor_hooks(std::move(hooks));
+}
+
+void add_saved_tensor_hooks(py::module_& module) {
+  module.def("push_saved_tensor_hooks", &push_hooks, py::arg("pack"), py::arg("unpack"));
+  module.def("pop_saved_tensor_hooks", &autograd::pop_saved_tensor_hooks);
+  module.def("disable_saved_tensor_hooks", &autograd::disable_saved_tensor_hooks,
+             py::arg("message"));
+}
+
 /// The Python stack, innermost call last.
 std::string python_stack() {
   const AcquireGil gil;
@@ -218,6 +245,7 @@ void bind_autograd(PyObject* module) {
   add_tensor_methods();
   add_modes(extension);
   add_forward_mode(classes);
+  add_saved_tensor_hooks(classes);
   classes.def("run_backward", &run_backward, py::arg("tensors"), py::arg("grad_tensors"),
               py::arg("keep_graph"), py::arg("create_graph"), py::arg("inputs"),
               py::arg("allow_unused"), py::arg("accumulate_grad"));

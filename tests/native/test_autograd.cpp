@@ -449,6 +449,34 @@ TEST(set_data_keeps_gradients_working) {
   CHECK_CLOSE(at(grad(w), 2), 4, 0);
 }
 
+TEST(saved_tensor_hooks) {
+  // What is kept is doubled, and halved again on the way out.
+  int packed = 0, unpacked = 0;
+  auto hooks = std::make_shared<SavedTensorHooks>();
+  hooks->pack = [&](const Tensor& tensor) {
+    ++packed;
+    CHECK(!requires_grad(tensor));
+    return std::make_shared<Tensor>(mul(tensor, scalar(2)));
+  };
+  hooks->unpack = [&](const std::shared_ptr<void>& value) {
+    ++unpacked;
+    return mul(*static_cast<const Tensor*>(value.get()), scalar(0.5));
+  };
+  const Tensor x = scalar(3, true);
+  push_saved_tensor_hooks(hooks);
+  const Tensor y = exp(mul(x, x));
+  pop_saved_tensor_hooks();
+  CHECK(packed == 3);
+  const Tensor first = gradients(y, {x}, {.keep_graph = true, .create_graph = true})[0];
+  CHECK(unpacked == 3);
+  CHECK_CLOSE(at(first), 6 * std::exp(9), 1e-9);
+  CHECK_CLOSE(at(gradients(first, {x})[0]), (2 + 36) * std::exp(9), 1e-8);
+  disable_saved_tensor_hooks("not here");
+  CHECK(contains(error_of([&] { push_saved_tensor_hooks(hooks); }), "not here"));
+  disable_saved_tensor_hooks("");
+  CHECK_THROWS(pop_saved_tensor_hooks());
+}
+
 TEST(leaf_may_go_before_its_graph) {
   Tensor y;
   double seen = 0;

@@ -8,8 +8,9 @@ import threading
 import warnings
 import weakref
 
-import flambeau
 import pytest
+
+import flambeau
 from flambeau import autograd
 from flambeau.autograd import Function, forward_ad, functional, gradcheck, gradgradcheck, graph
 from flambeau.autograd.function import once_differentiable
@@ -330,15 +331,15 @@ def test_a_hook_may_be_removed_by_with_and_may_raise():
         (x * 1).backward()
     close(x.grad, 100.0)
 
-    class Custom(Exception):
+    class HookError(Exception):
         pass
 
     def fail(g):
-        raise Custom("from the hook")
+        raise HookError("from the hook")
 
     y = x * 2
     y.register_hook(fail)
-    with pytest.raises(Custom, match="from the hook") as error:
+    with pytest.raises(HookError, match="from the hook") as error:
         (y * 2).backward()
     assert any(entry.name == "fail" for entry in error.traceback)
 
@@ -378,6 +379,51 @@ def test_nodes():
     close(x.grad, [2 * 3 * math.exp(6)], 1e-6)
     edge = graph.get_gradient_edge(x)
     assert edge.node.name() == "AccumulateGrad" and edge.output_nr == 0
+
+
+def test_saved_tensors_hooks():
+    x = leaf([1.0, 2.0])
+    packed = []
+
+    def pack(tensor):
+        packed.append(tensor)
+        return tensor.tolist()
+
+    def unpack(values):
+        return flambeau.tensor(values, dtype=f64)
+
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = (x * x).exp()
+    assert len(packed) == 3
+    (first,) = autograd.grad(y.sum(), x, create_graph=True)
+    first.sum().backward()
+    close(x.grad, [6 * math.exp(1), 18 * math.exp(4)], 1e-9)
+    with graph.save_on_cpu():
+        z = (x * x).sum()
+    x.grad = None
+    z.backward()
+    close(x.grad, [2.0, 4.0])
+    with graph.disable_saved_tensors_hooks("hooks are off"):
+        with pytest.raises(RuntimeError, match="hooks are off"):
+            with graph.saved_tensors_hooks(pack, unpack):
+                pass
+
+
+def test_hook_on_several_tensors():
+    x, y, z = leaf(2.0), leaf(3.0), leaf(4.0)
+    calls = []
+    handle = graph.register_multi_grad_hook([x, y, z], calls.append)
+    any_calls = []
+    graph.register_multi_grad_hook([x, y], any_calls.append, mode="any")
+    for _ in range(2):
+        (x * y).backward()
+    assert [[None if g is None else g.item() for g in call] for call in calls] == [
+        [3.0, 2.0, None]
+    ] * 2
+    assert len(any_calls) == 2
+    handle.remove()
+    (x * y).backward()
+    assert len(calls) == 2
 
 
 def test_reentrant_backward():

@@ -22,6 +22,7 @@ from flambeau.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 __all__ = [
     "Function",
     "GradcheckError",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",
@@ -39,8 +40,36 @@ __all__ = [
     "set_grad_enabled",
 ]
 
+
+class _VariableType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _C.Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    """The former name of a tensor that can require grad: makes one that shares `data`."""
+
+    def __new__(cls, data: _C.Tensor, requires_grad: bool = False) -> Any:
+        return data.detach().requires_grad_(requires_grad)
+
+
 Tensors = _C.Tensor | Sequence[_C.Tensor]
-OptionalTensors = _C.Tensor | Sequence[_C.Tensor | None] | None
+Optional
+
+
+class _VariableType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _C.Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    """The former name of a tensor that can require grad: makes one that shares `data`."""
+
+    def __new__(cls, data: _C.Tensor, requires_grad: bool = False) -> Any:
+        return data.detach().requires_grad_(requires_grad)
+
+
+Tensors = _C.Tensor | Sequence[_C.Tensor | None] | None
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
 
 from flambeau import _C
 
@@ -34,3 +37,132 @@ def increment_version(tensor: _C.Tensor | list[_C.Tensor]) -> None:
     """Notes that tensors were written behind autograd's back."""
     for item in [tensor] if isinstance(tensor, _C.Tensor) else tensor:
         item._bump_version()
+
+
+class saved_tensors_hooks:  # noqa: N801 - the name users know
+    """Inside, what operations save for backward goes through a pair of functions.
+
+    Args:
+        pack_hook: gets a tensor, returns what to keep in its place.
+        unpack_hook: gets that, returns a tensor of the same shape, dtype and values.
+    """
+
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        _C._autograd.push_saved_tensor_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _C._autograd.pop_saved_tensor_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+    """Keeps saved tensors in the CPU's memory until backward needs them.
+
+    Args:
+        pin_memory: not supported.
+        device_type: accepted for compatibility.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        if pin_memory:
+            raise NotImplementedError("save_on_cpu: pin_memory is not supported")
+
+        def pack(tensor: Any) -> tuple[Any, Any]:
+            return tensor.device, tensor.cpu()
+
+        def unpack(packed: tuple[Any, Any]) -> Any:
+            device, tensor = packed
+            return tensor.to(device)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:  # noqa: N801
+    """Inside, saved_tensors_hooks raises.
+
+    Args:
+        error_message: what the RuntimeError says.
+    """
+
+    def __init__(self, error_message: str) -> None:
+        if not error_message:
+            raise ValueError("disable_saved_tensors_hooks: error_message must not be empty")
+        self.error_message = error_message
+        self._previous = ""
+
+    def __enter__(self) -> None:
+        self._previous = _C._autograd.disable_saved_tensor_hooks(self.error_message)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _C._autograd.disable_saved_tensor_hooks(self._previous)
+
+
+class MultiHandle:
+    """The hooks of register_multi_grad_hook."""
+
+    def __init__(self, handles: Sequence[Any]) -> None:
+        self._handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Takes all of them out again."""
+        for handle in self._handles:
+            handle.remove()
+
+    def __enter__(self) -> MultiHandle:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[_C.Tensor], fn: Callable[[Any], Any], *, mode: str = "all"
+) -> MultiHandle:
+    """Calls a function once per backward, on the gradients of several tensors.
+
+    Args:
+        tensors: tensors that require grad.
+        fn: with mode "all" it gets the list of their gradients (None where none came) when the
+            backward that reached any of them ends; with mode "any" the first gradient.
+        mode: "all" or "any".
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f'register_multi_grad_hook: mode must be "all" or "any", got {mode!r}')
+    local = threading.local()
+
+    def finish() -> None:
+        gradients, local.gradients = local.gradients, None
+        if mode == "all":
+            fn(gradients)
+
+    def hook_of(i: int) -> Callable[[Any], None]:
+        def hook(gradient: Any) -> None:
+            first = getattr(local, "gradients", None) is None
+            if first:
+                local.gradients = [None] * len(tensors)
+                _C._autograd.queue_callback(finish)
+            local.gradients[i] = gradient
+            if first and mode == "any":
+                fn(gradient)
+
+        return hook
+
+    return MultiHandle([x.register_hook(hook_of(i)) for i, x in enumerate(tensors)])
