@@ -54,22 +54,7 @@ class Variable(metaclass=_VariableType):
 
 
 Tensors = _C.Tensor | Sequence[_C.Tensor]
-Optional
-
-
-class _VariableType(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, _C.Tensor)
-
-
-class Variable(metaclass=_VariableType):
-    """The former name of a tensor that can require grad: makes one that shares `data`."""
-
-    def __new__(cls, data: _C.Tensor, requires_grad: bool = False) -> Any:
-        return data.detach().requires_grad_(requires_grad)
-
-
-Tensors = _C.Tensor | Sequence[_C.Tensor | None] | None
+OptionalTensors = _C.Tensor | Sequence[_C.Tensor | None] | None
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
