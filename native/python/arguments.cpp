@@ -20,8 +20,8 @@ struct Alias {
   const char* alias;
 };
 constexpr Alias kAliases[] = {
-    {"self", "input"}, {"self", "x"},        {"self", "a"},  {"self", "x1"},
-    {"input", "x"},    {"dim", "axis"},      {"dims", "axes"}, {"keepdim", "keepdims"},
+    {"self", "input"}, {"self", "x"},          {"self", "a"},    {"self", "x1"},
+    {"input", "x"},    {"dim", "axis"},        {"dims", "axes"}, {"keepdim", "keepdims"},
     {"other", "x2"},   {"correction", "ddof"},
 };
 
@@ -250,8 +250,8 @@ class Binding {
       PyObject* value = slots_[i];
       if (!value) {
         if (parameter.default_text) continue;
-        return refuse(
-            i, std::string("argument '") + shown_name(parameter, method()) + "' is missing");
+        return refuse(i,
+                      std::string("argument '") + shown_name(parameter, method()) + "' is missing");
       }
       if (method() && i == signature_.receiver) continue;
       if (value == Py_None && (parameter.flags & kNone)) continue;

@@ -1,18 +1,19 @@
 #pragma once
 
+// clang-format off
 /// How a generated binding reads its arguments.
 ///
 /// An operator name has one C function per form, METH_FASTCALL | METH_KEYWORDS. It first tries
-/// straight-line code for the common call: positional, exact types. Everything else goes through the
-/// Parser, which walks the table of overloads, fills one slot per parameter (null: not given) and says
-/// which overload matched; then a switch converts the slots. Two operators, complete:
+/// straight-line code for the common call: positional, exact types. Everything else goes through
+/// the Parser, which walks the table of overloads, fills one slot per parameter (null: not given)
+/// and says which overload matched; then a switch converts the slots. Two operators, complete:
 ///
 ///   // add(Tensor self, Tensor|Scalar other, *, Scalar alpha=1), variants function, method, out
 ///   static constexpr Parameter add_0[] = {
 ///       {"self", Kind::tensor},
 ///       {"other", Kind::operand},
 ///       {"alpha", Kind::scalar, "1", kKeywordOnly},
-///       {"out", Kind::tensor, "None", kKeywordOnly | kNone}};   // of the function form only: see kOut
+///       {"out", Kind::tensor, "None", kKeywordOnly | kNone}};  // see kOut
 ///   static constexpr Signature add_signatures[] = {{add_0, 4, kFunction | kMethod | kOut}};
 ///   static Parser add_parser("add", add_signatures);
 ///
@@ -21,43 +22,50 @@
 ///     const Operand other = to_operand(in[1]);
 ///     const Scalar alpha = to_scalar(in[2], 1);                 // slot, default
 ///     if (given(in[3])) {
-///       released(work_of(self, other), [&] { ops::add_out(to_tensor(in[3]), self, other, alpha); });
+///       released(work_of(self, other),
+///                [&] { ops::add_out(to_tensor(in[3]), self, other, alpha); });
 ///       return Py_NewRef(in[3]);
 ///     }
-///     return to_python(released(work_of(self, other), [&] { return ops::add(self, other, alpha); }));
+///     return to_python(
+///         released(work_of(self, other), [&] { return ops::add(self, other, alpha); }));
 ///   }
-///   static PyObject* add_function(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+///   static PyObject* add_function(PyObject*, PyObject* const* args, Py_ssize_t n,
+///                                 PyObject* names) {
 ///     return guarded([&]() -> PyObject* {
-///       if (FLAMBEAU_LIKELY(count == 2 && !names && is_exact_tensor(args[0]))) {
+///       if (FLAMBEAU_LIKELY(n == 2 && !names && is_exact_tensor(args[0]))) {
 ///         if (const QuickOperand other(args[1]); other) {
 ///           const Tensor& self = unwrap(args[0]);
-///           return to_python(released(work_of(self, *other), [&] { return ops::add(self, *other); }));
+///           return to_python(
+///               released(work_of(self, *other), [&] { return ops::add(self, *other); }));
 ///         }
 ///       }
 ///       Slots<4> slots;
-///       return add_call(add_parser.parse(nullptr, args, count, names, slots));
+///       return add_call(add_parser.parse(nullptr, args, n, names, slots));
 ///     });
 ///   }
-///   static PyObject* add_method(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+///   static PyObject* add_method(PyObject* self, PyObject* const* args, Py_ssize_t n,
+///                               PyObject* names) {
 ///     return guarded([&]() -> PyObject* {
-///       if (FLAMBEAU_LIKELY(count == 1 && !names)) {
+///       if (FLAMBEAU_LIKELY(n == 1 && !names)) {
 ///         if (const QuickOperand other(args[0]); other) { ... as above with unwrap(self) ... }
 ///       }
 ///       Slots<4> slots;
-///       return add_call(add_parser.parse(self, args, count, names, slots));   // self fills its slot
+///       return add_call(add_parser.parse(self, args, n, names, slots));   // self fills its slot
 ///     });
 ///   }
 ///   static PyObject* add_slot(PyObject* a, PyObject* b) {       // nb_add, see operator_slots.h
 ///     return binary_slot(a, b, [](const Tensor& x, const Operand& y) { return ops::add(x, y); },
 ///                        [](const Tensor& y, const Operand& x) { return ops::add(y, x); });
 ///   }
-///   // in place, add_(Tensor(mut) self, ...): { ops::add_(unwrap(self), ...); return Py_NewRef(self); }
+///   // add_(Tensor(mut) self, ...): { ops::add_(unwrap(self), ...); return Py_NewRef(self); }
 ///
-///   // sum(Tensor self, *, dtype? dtype=None); sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, ...)
+///   // sum(Tensor self, *, dtype? dtype=None)
+///   // sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)
 ///   static constexpr Parameter sum_0[] = {
 ///       {"self", Kind::tensor}, {"dtype", Kind::dtype, "None", kKeywordOnly | kNone}};
 ///   static constexpr Parameter sum_1[] = {
-///       {"self", Kind::tensor}, {"dim", Kind::integers, nullptr, kNone}, {"keepdim", Kind::boolean, "False"},
+///       {"self", Kind::tensor}, {"dim", Kind::integers, nullptr, kNone},
+///       {"keepdim", Kind::boolean, "False"},
 ///       {"dtype", Kind::dtype, "None", kKeywordOnly | kNone},
 ///       {"out", Kind::tensor, "None", kKeywordOnly | kNone}};
 ///   static constexpr Signature sum_signatures[] = {
@@ -67,13 +75,15 @@
 ///     const Tensor& self = to_tensor(in[0]);
 ///     switch (in.overload) {
 ///       case 0:
-///         return to_python(released(work_of(self), [&] { return ops::sum(self, to_optional_dtype(in[1])); }));
+///         return to_python(
+///             released(work_of(self), [&] { return ops::sum(self, to_optional_dtype(in[1])); }));
 ///       default: {
-///         const OptionalIntListArgument dim(in[1]);             // owns the list while the call lasts
+///         const OptionalIntListArgument dim(in[1]);  // owns the list while the call lasts
 ///         const bool keepdim = to_bool(in[2], false);
 ///         const std::optional<DType> dtype = to_optional_dtype(in[3]);
 ///         if (given(in[4])) { ...sum_dim_out(to_tensor(in[4]), self, dim, keepdim, dtype)... }
-///         return to_python(released(work_of(self), [&] { return ops::sum_dim(self, dim, keepdim, dtype); }));
+///         return to_python(released(
+///             work_of(self), [&] { return ops::sum_dim(self, dim, keepdim, dtype); }));
 ///       }
 ///     }
 ///   }
@@ -93,12 +103,13 @@
 ///   Generator?    generator  to_generator         Generator*
 ///   int[], int[N] integers   IntListArgument(slot, N or 0, IntList default), one int fills all N
 ///   int[]?        integers   OptionalIntListArgument(slot, N or 0)
-///   float[]       floats     FloatListArgument(slot, N);          bool[]   booleans  BoolListArgument
-///   Tensor[]      tensors    TensorListArgument(slot);            Tensor?[] the same with kNoneElements
+///   float[]       floats     FloatListArgument(slot, N);     bool[]   booleans  BoolListArgument
+///   Tensor[]      tensors    TensorListArgument(slot);       Tensor?[] the same with kNoneElements
 ///
 /// Results: results.h. An `?` type takes the flag kNone; a declared default other than None of an
-/// optional type: `in[i] ? to_optional_int(in[i]) : std::optional<int64_t>(-1)`. Mutable tensors are
-/// tensors. Factory functions: see factory_result() and FLAMBEAU_FACTORY_PARAMETERS in results.h.
+/// optional type: `in[i] ? to_optional_int(in[i]) : std::optional<int64_t>(-1)`. Mutable tensors
+/// are tensors. Factory functions: see factory_result() and FLAMBEAU_FACTORY_PARAMETERS in results.h.
+// clang-format on
 
 #include <Python.h>
 

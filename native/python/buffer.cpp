@@ -20,7 +20,10 @@ const char* format_of(DType dtype) {
     case DTypeCategory::unsigned_integer:
       return "B";
     case DTypeCategory::signed_integer:
-      return size_of(dtype) == 1 ? "b" : size_of(dtype) == 2 ? "h" : size_of(dtype) == 4 ? "i" : "q";
+      return size_of(dtype) == 1   ? "b"
+             : size_of(dtype) == 2 ? "h"
+             : size_of(dtype) == 4 ? "i"
+                                   : "q";
     case DTypeCategory::floating:
       if (dtype == DType::bfloat16) return nullptr;
       return size_of(dtype) == 2 ? "e" : size_of(dtype) == 4 ? "f" : "d";
@@ -67,7 +70,9 @@ DType dtype_of_format(const Py_buffer& view, const char* op) {
 /// Another object's memory, given back when the last tensor on it goes.
 struct Borrowed {
   Py_buffer view{};
-  explicit Borrowed(PyObject* object, int flags) { checked(PyObject_GetBuffer(object, &view, flags)); }
+  explicit Borrowed(PyObject* object, int flags) {
+    checked(PyObject_GetBuffer(object, &view, flags));
+  }
   Borrowed(const Borrowed&) = delete;
   ~Borrowed() { PyBuffer_Release(&view); }
 };
@@ -229,7 +234,8 @@ PyObject* numpy_of(PyObject* self, const char* op) {
 PyObject* numpy(PyObject* self, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"force", nullptr};
   int force = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$p:numpy", const_cast<char**>(names), &force)) {
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$p:numpy", const_cast<char**>(names),
+                                   &force)) {
     return nullptr;
   }
   return guarded([&]() -> PyObject* {
@@ -250,10 +256,9 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     PyRef result = checked(numpy_of(self, "__array__()"));
     if (dtype != Py_None) {
-      result = checked(PyObject_CallMethod(result.get(), "astype", "OOOOi", dtype,
-                                           checked(PyUnicode_FromString("K")).get(),
-                                           checked(PyUnicode_FromString("unsafe")).get(), Py_True,
-                                           copy == Py_True));
+      result = checked(PyObject_CallMethod(
+          result.get(), "astype", "OOOOi", dtype, checked(PyUnicode_FromString("K")).get(),
+          checked(PyUnicode_FromString("unsafe")).get(), Py_True, copy == Py_True));
     } else if (copy == Py_True) {
       result = checked(PyObject_CallMethod(result.get(), "copy", nullptr));
     }
@@ -263,8 +268,8 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
 
 PyObject* from_numpy(PyObject*, PyObject* object) {
   return guarded([&]() -> PyObject* {
-    check(is_numpy_array(object), ErrorKind::type,
-          "from_numpy(): expected a numpy.ndarray, got ", describe_type(object));
+    check(is_numpy_array(object), ErrorKind::type, "from_numpy(): expected a numpy.ndarray, got ",
+          describe_type(object));
     return to_python(from_buffer(object, Sharing::share, "from_numpy"));
   });
 }

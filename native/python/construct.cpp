@@ -102,8 +102,8 @@ class Filler {
 
   void fill(PyObject* data) {
     switch (result_.dtype()) {
-#define FLAMBEAU_CASE(name, type, ...)            \
-  case DType::name:                               \
+#define FLAMBEAU_CASE(name, type, ...)                          \
+  case DType::name:                                             \
     fill_level(data, 0, result_.data<type>(), result_.numel()); \
     return;
       FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_CASE)
@@ -176,12 +176,11 @@ class Filler {
           op_, "(): expected a number", where(level), ", got ", describe_type(data));
     const Scalar value = to_scalar(data);
     const DType dtype = result_.dtype();
-    check(!value.is_complex() || is_complex(dtype), ErrorKind::type, op_,
-          "(): the complex number ", value, where(level), " does not fit dtype ", dtype);
+    check(!value.is_complex() || is_complex(dtype), ErrorKind::type, op_, "(): the complex number ",
+          value, where(level), " does not fit dtype ", dtype);
     if (!is_differentiable(dtype) && dtype != DType::bool_) value.check_fits(dtype, op_, "data");
     if constexpr (std::is_same_v<T, bool>) {
-      *target = value.is_integral() ? value.to<int64_t>() != 0
-                                    : !value.equals(0);
+      *target = value.is_integral() ? value.to<int64_t>() != 0 : !value.equals(0);
     } else {
       *target = value.to<T>();
     }
@@ -237,8 +236,8 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device devic
         PyBytes_Check(data) ? "; use frombuffer() for raw bytes" : "");
   PyRef array;
   if (!is_plain_sequence(data)) {
-    array = is_numpy_array(data) || is_numpy_scalar(data) ? PyRef::borrow(data)
-                                                          : as_numpy_array(data);
+    array =
+        is_numpy_array(data) || is_numpy_scalar(data) ? PyRef::borrow(data) : as_numpy_array(data);
   }
   if (array) {
     Tensor copy = from_buffer(array.get(), Sharing::copy, op);
@@ -271,8 +270,8 @@ PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* n
     }
     Slots<6> slots;
     const Parsed in = tensor_parser.parse(nullptr, args, count, names, slots);
-    const Device device = to_optional_device(in[2]).value_or(
-        is_tensor(in[0]) ? unwrap(in[0]).device() : Device{});
+    const Device device =
+        to_optional_device(in[2]).value_or(is_tensor(in[0]) ? unwrap(in[0]).device() : Device{});
     return factory_result(tensor_from_data(in[0], to_optional_dtype(in[1]), device, "tensor"),
                           in[3]);
   });
@@ -358,8 +357,7 @@ PyObject* construct_tensor(PyTypeObject* type, PyObject* args, PyObject* keyword
 }
 
 PyMethodDef construction_methods[] = {
-    {"_make_subclass",
-     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_subclass)),
+    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_subclass)),
      METH_VARARGS | METH_KEYWORDS | METH_STATIC,
      "_make_subclass(cls, data, requires_grad=False)\n--\n\n"
      "An instance of a subclass on the storage of `data`, without its history."},
@@ -371,7 +369,8 @@ PyMethodDef construction_functions[] = {
      "tensor(data, *, dtype=None, device=None, requires_grad=False)\n--\n\n"
      "A new tensor with a copy of `data`: a number, nested sequences of numbers, a NumPy array or\n"
      "a tensor. Without `dtype`, ints give int64, bools bool, floats the default dtype, complex\n"
-     "numbers its complex counterpart, arrays keep theirs. Raises ValueError for ragged sequences,\n"
+     "numbers its complex counterpart, arrays keep theirs. Raises ValueError for ragged "
+     "sequences,\n"
      "TypeError for other objects."},
     {"as_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(as_tensor)),
      METH_FASTCALL | METH_KEYWORDS,

@@ -167,7 +167,8 @@ bool accepts(const Parameter& parameter, PyObject* value) {
       return all_elements(value, [](PyObject* item) { return PyBool_Check(item) != 0; });
     case Kind::tensors:
       if (parameter.flags & kNoneElements) {
-        return all_elements(value, [](PyObject* item) { return item == Py_None || is_tensor(item); });
+        return all_elements(value,
+                            [](PyObject* item) { return item == Py_None || is_tensor(item); });
       }
       return all_elements(value, is_tensor);
     case Kind::object:

@@ -10,8 +10,7 @@ namespace flambeau::python {
 namespace {
 
 struct DeviceObject {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 
 PyTypeObject* device_type = nullptr;
@@ -86,9 +85,8 @@ PyObject* reduce(PyObject* self, PyObject*) {
   return guarded([&] {
     const Device device = value_of(self);
     const std::string type = type_name(device);
-    return device.index < 0
-               ? Py_BuildValue("(O(s))", device_type, type.c_str())
-               : Py_BuildValue("(O(si))", device_type, type.c_str(), device.index);
+    return device.index < 0 ? Py_BuildValue("(O(s))", device_type, type.c_str())
+                            : Py_BuildValue("(O(si))", device_type, type.c_str(), device.index);
   });
 }
 PyObject* get_type(PyObject* self, void*) {

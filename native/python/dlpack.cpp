@@ -55,10 +55,11 @@ DType dtype_of(const dlpack::TypeDescription& type) {
 }
 
 dlpack::DeviceCode device_code(Device device) {
-  check(!device.is_meta(), ErrorKind::runtime, "__dlpack__(): a meta tensor has no memory to share");
+  check(!device.is_meta(), ErrorKind::runtime,
+        "__dlpack__(): a meta tensor has no memory to share");
   if (device.is_cpu()) return {dlpack::kCpu, 0};
-  check(device.backend == Backend::cuda, ErrorKind::runtime, "__dlpack__(): DLPack has no code for ",
-        device);
+  check(device.backend == Backend::cuda, ErrorKind::runtime,
+        "__dlpack__(): DLPack has no code for ", device);
   return {dlpack::kCuda, device.index};
 }
 
@@ -84,9 +85,12 @@ Exchange* make_export(const Tensor& tensor) {
   owner->sizes = tensor.sizes();
   owner->strides = tensor.strides();
   Exchange& exchange = owner->exchange;
-  exchange.array = Array{tensor.raw_data(),         device_code(tensor.device()),
-                         static_cast<int32_t>(tensor.dim()), describe(tensor.dtype()),
-                         owner->sizes.data(),       owner->strides.data(),
+  exchange.array = Array{tensor.raw_data(),
+                         device_code(tensor.device()),
+                         static_cast<int32_t>(tensor.dim()),
+                         describe(tensor.dtype()),
+                         owner->sizes.data(),
+                         owner->strides.data(),
                          0};
   exchange.deleter = [](Exchange* self) { delete static_cast<Export<Exchange>*>(self->context); };
   exchange.context = owner.get();
@@ -162,8 +166,8 @@ Tensor import_exchange(Exchange* exchange) {
   const Device device = device_of(array.device);
   Ref<TensorImpl> impl = TensorImpl::make();
   impl->sizes.assign(sizes);
-  impl->strides = array.strides ? Shape(IntList(array.strides, sizes.size()))
-                                : contiguous_strides(sizes);
+  impl->strides =
+      array.strides ? Shape(IntList(array.strides, sizes.size())) : contiguous_strides(sizes);
   impl->dtype = dtype;
   impl->refresh_geometry();
   int64_t last = 0;
@@ -188,8 +192,7 @@ Tensor import_exchange(Exchange* exchange) {
 
 Tensor import_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, kVersionedName)) {
-    auto* exchange =
-        static_cast<ManagedVersioned*>(PyCapsule_GetPointer(capsule, kVersionedName));
+    auto* exchange = static_cast<ManagedVersioned*>(PyCapsule_GetPointer(capsule, kVersionedName));
     check(exchange->version.major <= dlpack::kMajorVersion, ErrorKind::runtime,
           "from_dlpack(): the data has DLPack version ", exchange->version.major,
           ", only up to version ", dlpack::kMajorVersion, " is understood");
@@ -215,8 +218,8 @@ PyObject* from_dlpack(PyObject*, PyObject* object) {
             describe_type(object));
       const PyRef method = checked(PyObject_GetAttrString(object, "__dlpack__"));
       const PyRef none = checked(PyTuple_New(0));
-      const PyRef version = checked(Py_BuildValue("{s(II)}", "max_version", dlpack::kMajorVersion,
-                                                  dlpack::kMinorVersion));
+      const PyRef version = checked(
+          Py_BuildValue("{s(II)}", "max_version", dlpack::kMajorVersion, dlpack::kMinorVersion));
       capsule = PyRef(PyObject_Call(method.get(), none.get(), version.get()));
       if (!capsule) {
         // Producers older than version 1 do not know the keyword.

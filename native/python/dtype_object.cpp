@@ -10,8 +10,7 @@ namespace flambeau::python {
 namespace {
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 
 PyTypeObject* dtype_type = nullptr;
@@ -19,15 +18,11 @@ PyObject* dtype_objects[kDTypeCount];
 
 DType value_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->dtype; }
 
-PyObject* repr(PyObject* self) {
-  return PyUnicode_FromFormat("flambeau.%s", name(value_of(self)));
-}
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("flambeau.%s", name(value_of(self))); }
 /// Pickled as the global of this name.
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(value_of(self))); }
 PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(name(value_of(self))); }
-PyObject* get_itemsize(PyObject* self, void*) {
-  return PyLong_FromSize_t(size_of(value_of(self)));
-}
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(size_of(value_of(self))); }
 PyObject* get_is_floating(PyObject* self, void*) {
   return PyBool_FromLong(is_floating(value_of(self)));
 }
@@ -71,10 +66,10 @@ struct Alias {
   const char* name;
   DType dtype;
 };
-constexpr Alias kAliases[] = {
-    {"short", DType::int16},      {"int", DType::int32},      {"long", DType::int64},
-    {"half", DType::float16},     {"float", DType::float32},  {"double", DType::float64},
-    {"cfloat", DType::complex64}, {"cdouble", DType::complex128}};
+constexpr Alias kAliases[] = {{"short", DType::int16},      {"int", DType::int32},
+                              {"long", DType::int64},       {"half", DType::float16},
+                              {"float", DType::float32},    {"double", DType::float64},
+                              {"cfloat", DType::complex64}, {"cdouble", DType::complex128}};
 
 }  // namespace
 

@@ -82,11 +82,11 @@ PyObject* raise_current_exception() noexcept {
 }
 
 void add_exceptions(PyObject* module) {
-  out_of_memory_error = checked(PyErr_NewExceptionWithDoc(
-                                    "flambeau.OutOfMemoryError",
-                                    "A device has no room for the memory that was asked for.",
-                                    PyExc_RuntimeError, nullptr))
-                            .release();
+  out_of_memory_error =
+      checked(PyErr_NewExceptionWithDoc("flambeau.OutOfMemoryError",
+                                        "A device has no room for the memory that was asked for.",
+                                        PyExc_RuntimeError, nullptr))
+          .release();
   checked(PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error));
 }
 

@@ -99,12 +99,15 @@ void add_generator(PyObject* module_object) {
         return shared;
       },
       py::arg("seed"), "Seeds the default generator, for every device; returns it.");
-  module.def("seed", [] { return default_generator().seed(); },
-             "Seeds the default generator from the system's entropy; returns the seed.");
-  module.def("initial_seed", [] { return default_generator().initial_seed(); },
-             "The seed that the default generator started from.");
-  module.def("get_rng_state", [] { return state_tensor(default_generator()); },
-             "The state of the default generator as a tensor of bytes.");
+  module.def(
+      "seed", [] { return default_generator().seed(); },
+      "Seeds the default generator from the system's entropy; returns the seed.");
+  module.def(
+      "initial_seed", [] { return default_generator().initial_seed(); },
+      "The seed that the default generator started from.");
+  module.def(
+      "get_rng_state", [] { return state_tensor(default_generator()); },
+      "The state of the default generator as a tensor of bytes.");
   module.def(
       "set_rng_state", [](const py::object& state) { set_state(default_generator(), state); },
       py::arg("new_state"), "Sets the state of the default generator.");

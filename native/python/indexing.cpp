@@ -91,7 +91,9 @@ class Selection {
     }
   }
   /// Undefined for parts that are no tensors; a key without tensors allocates none.
-  const Tensor& tensor_at(size_t i) const { return tensors_.empty() ? detail::undefined : tensors_[i]; }
+  const Tensor& tensor_at(size_t i) const {
+    return tensors_.empty() ? detail::undefined : tensors_[i];
+  }
 
   int64_t count_dimensions(std::span<PyObject* const> parts) const {
     int64_t count = 0, ellipses = 0;
@@ -236,7 +238,8 @@ PyObject* get_item(PyObject* self, PyObject* key) {
     const Selection selection(tensor, key);
     if (selection.is_advanced()) {
       const Tensor& view = selection.view();
-      return to_python(released(work_of(view), [&] { return ops::index(view, selection.indices()); }));
+      return to_python(
+          released(work_of(view), [&] { return ops::index(view, selection.indices()); }));
     }
     // A key that selects everything still gives a tensor of its own.
     if (selection.view().is_same(tensor)) return to_python(autograd::alias(tensor));

@@ -8,8 +8,7 @@ namespace {
 
 /// A named constant: equal to itself only, pickled by name.
 struct NamedConstant {
-  PyObject_HEAD
-  const char* name;
+  PyObject_HEAD const char* name;
 };
 
 PyTypeObject *layout_type = nullptr, *format_type = nullptr;
@@ -21,9 +20,8 @@ PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_o
 
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
-                       {Py_tp_methods, methods},
-                       {0, nullptr}};
+PyType_Slot slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_methods, methods}, {0, nullptr}};
 constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 PyType_Spec layout_spec = {"flambeau.layout", sizeof(NamedConstant), 0, kFlags, slots};
 PyType_Spec format_spec = {"flambeau.memory_format", sizeof(NamedConstant), 0, kFlags, slots};

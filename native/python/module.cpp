@@ -48,7 +48,8 @@ void add_memory_functions(py::module_& module) {
   module.def("memory_stats", &memory_stats, py::arg("device") = py::none(),
              "What a device's allocator has handed out and holds, in bytes and counts.");
   module.def(
-      "empty_cache", [](const py::object& device) { allocator(backend_of(device)).release_cached(); },
+      "empty_cache",
+      [](const py::object& device) { allocator(backend_of(device)).release_cached(); },
       py::arg("device") = py::none(), "Gives cached memory back to the system.");
   module.def(
       "reset_peak_memory_stats",
@@ -60,8 +61,8 @@ void add_memory_functions(py::module_& module) {
 }
 
 void add_settings(py::module_& module) {
-  module.def("get_num_threads", [] { return num_threads(); },
-             "How many threads one operation may use.");
+  module.def(
+      "get_num_threads", [] { return num_threads(); }, "How many threads one operation may use.");
   module.def(
       "set_num_threads",
       [](int count) {
@@ -70,8 +71,9 @@ void add_settings(py::module_& module) {
         set_num_threads(count);
       },
       py::arg("count"), "Sets how many threads one operation may use.");
-  module.def("get_default_dtype", [] { return steal(to_python(default_dtype())); },
-             "The dtype of floats for which none is given.");
+  module.def(
+      "get_default_dtype", [] { return steal(to_python(default_dtype())); },
+      "The dtype of floats for which none is given.");
   module.def(
       "set_default_dtype",
       [](const py::object& dtype) {
@@ -80,10 +82,13 @@ void add_settings(py::module_& module) {
         set_default_dtype(to_dtype(dtype.ptr()));
       },
       py::arg("dtype"), "Sets the dtype of floats for which none is given; a floating type.");
-  module.def("_cpu_capability", [] {
-    constexpr const char* names[] = {"baseline", "avx2", "avx512"};
-    return names[static_cast<int>(instruction_set())];
-  }, "The instruction set that CPU loops use.");
+  module.def(
+      "_cpu_capability",
+      [] {
+        constexpr const char* names[] = {"baseline", "avx2", "avx512"};
+        return names[static_cast<int>(instruction_set())];
+      },
+      "The instruction set that CPU loops use.");
 }
 
 Operand promoted_operand(const py::object& value) {

@@ -7,15 +7,14 @@
 #include "python/numpy_types.h"
 #include "python/results.h"
 
-/// Bodies of the number protocol's slots. Foreign operands are answered with NotImplemented, so that
-/// their own reflected method gets its turn; NumPy arrays count as tensors.
+/// Bodies of the number protocol's slots. Foreign operands are answered with NotImplemented, so
+/// that their own reflected method gets its turn; NumPy arrays count as tensors.
 namespace flambeau::python {
 
 namespace detail {
 /// Tells how a callable takes its second operand.
 template <class Function>
-inline constexpr bool takes_operand =
-    std::is_invocable_v<Function, const Tensor&, const Operand&>;
+inline constexpr bool takes_operand = std::is_invocable_v<Function, const Tensor&, const Operand&>;
 
 template <class Function>
 FLAMBEAU_INLINE PyObject* call_binary(const Function& function, const Tensor& self,
@@ -25,8 +24,9 @@ FLAMBEAU_INLINE PyObject* call_binary(const Function& function, const Tensor& se
 }
 }  // namespace detail
 
-/// `forward(self, other)` for self OP other; `reflected(self, other)` for other OP self, where other
-/// is a number. Callables take (const Tensor&, const Operand&) or (const Tensor&, const Tensor&).
+/// `forward(self, other)` for self OP other; `reflected(self, other)` for other OP self, where
+/// other is a number. Callables take (const Tensor&, const Operand&) or (const Tensor&, const
+/// Tensor&).
 template <class Forward, class Reflected>
 FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward,
                                       Reflected reflected) {
@@ -45,7 +45,8 @@ FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward,
         return to_python(
             released(work_of(self, other), [&]() -> Tensor { return forward(self, other); }));
       }
-      if (is_numpy_array(b)) return to_python(forward(self, from_buffer(b, Sharing::share, "operator")));
+      if (is_numpy_array(b))
+        return to_python(forward(self, from_buffer(b, Sharing::share, "operator")));
       Py_RETURN_NOTIMPLEMENTED;
     }
     if (is_numpy_array(a)) {
@@ -60,8 +61,8 @@ FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward,
   });
 }
 
-/// Without a reflected operator: a number on the left becomes a 0-d tensor that is weak in promotion,
-/// where the operator takes numbers at all.
+/// Without a reflected operator: a number on the left becomes a 0-d tensor that is weak in
+/// promotion, where the operator takes numbers at all.
 template <class Forward>
 FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward) {
   if constexpr (detail::takes_operand<Forward>) {

@@ -75,10 +75,10 @@ PyObject* reduce(PyObject* self, PyObject*) {
   return list ? Py_BuildValue("(O(O))", size_type, list.get()) : nullptr;
 }
 
-PyMethodDef methods[] = {
-    {"numel", numel, METH_NOARGS, "numel()\n--\n\nThe number of elements of a tensor of this size."},
-    {"__reduce__", reduce, METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"numel", numel, METH_NOARGS,
+                          "numel()\n--\n\nThe number of elements of a tensor of this size."},
+                         {"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(construct)},
                        {Py_tp_repr, reinterpret_cast<void*>(repr)},
                        {Py_tp_methods, methods},

@@ -14,15 +14,15 @@ namespace flambeau::python {
 namespace {
 
 struct StorageObject {
-  PyObject_HEAD
-  Ref<Storage> storage;
+  PyObject_HEAD Ref<Storage> storage;
 };
 
 PyTypeObject* storage_type = nullptr;
 
 /// Wrappers that are alive. The GIL protects it.
 std::unordered_map<const Storage*, PyObject*>& live_wrappers() {
-  static auto* wrappers = new std::unordered_map<const Storage*, PyObject*>;  // NOLINT: outlives all
+  static auto* wrappers =
+      new std::unordered_map<const Storage*, PyObject*>;  // NOLINT: outlives all
   return *wrappers;
 }
 
@@ -115,12 +115,12 @@ PyObject* reduce(PyObject* self, PyObject* protocol) {
     const Tensor local = bytes_on_cpu(storage);
     if (PyLong_AsLong(protocol) >= 5) {
       // Written without a copy, and out of band where the pickler asks for that.
-      const PyRef owner = local.storage() == storage ? PyRef::borrow(self)
-                                                     : checked(wrap_storage(local.storage()));
+      const PyRef owner =
+          local.storage() == storage ? PyRef::borrow(self) : checked(wrap_storage(local.storage()));
       bytes = checked(PyPickleBuffer_FromObject(owner.get()));
     } else {
-      bytes = checked(PyBytes_FromStringAndSize(static_cast<const char*>(local.raw_data()),
-                                                local.numel()));
+      bytes = checked(
+          PyBytes_FromStringAndSize(static_cast<const char*>(local.raw_data()), local.numel()));
     }
     const PyRef restore =
         checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(storage_type), "_restore"));
@@ -151,8 +151,8 @@ PyObject* restore(PyObject*, PyObject* args) {
 
 PyObject* repr(PyObject* self) {
   return guarded([&] {
-    return PyUnicode_FromFormat("flambeau.UntypedStorage(nbytes=%zd, device='%s')",
-                                length(self), to_string(storage_of(self)->device()).c_str());
+    return PyUnicode_FromFormat("flambeau.UntypedStorage(nbytes=%zd, device='%s')", length(self),
+                                to_string(storage_of(self)->device()).c_str());
   });
 }
 
@@ -167,9 +167,8 @@ PyMethodDef methods[] = {
     {"_restore", restore, METH_VARARGS | METH_STATIC, nullptr},
     {"__reduce_ex__", reduce, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef properties[] = {
-    {"device", get_device, nullptr, "Where the memory is.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef properties[] = {{"device", get_device, nullptr, "Where the memory is.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
@@ -205,8 +204,8 @@ const Ref<Storage>& unwrap_storage(PyObject* object) {
 
 void add_storage_type(PyObject* module) {
   storage_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
-  checked(PyModule_AddObjectRef(module, "UntypedStorage",
-                                reinterpret_cast<PyObject*>(storage_type)));
+  checked(
+      PyModule_AddObjectRef(module, "UntypedStorage", reinterpret_cast<PyObject*>(storage_type)));
 }
 
 }  // namespace flambeau::python

@@ -35,8 +35,8 @@ PyObject* nested_list(const Tensor& tensor, const T* data, size_t dim) {
   PyRef list = checked(PyList_New(size));
   const bool last = dim + 1 == tensor.sizes().size();
   for (int64_t i = 0; i < size; ++i) {
-    PyObject* item = last ? element(data[i * stride])
-                          : nested_list(tensor, data + i * stride, dim + 1);
+    PyObject* item =
+        last ? element(data[i * stride]) : nested_list(tensor, data + i * stride, dim + 1);
     if (!item) throw_python_error();
     PyList_SET_ITEM(list.get(), i, item);
   }
@@ -117,8 +117,8 @@ int to_truth(PyObject* self) {
     check(tensor.numel() == 1, ErrorKind::runtime, "bool(): the truth value of a tensor of shape ",
           tensor.sizes(), " is ambiguous; use any() or all()");
     const Scalar value = item(tensor);
-    if (!value.is_complex()) return value.is_integral() ? value.to<int64_t>() != 0
-                                                        : value.to<double>() != 0;
+    if (!value.is_complex())
+      return value.is_integral() ? value.to<int64_t>() != 0 : value.to<double>() != 0;
     const auto number = value.to<complex<double>>();
     return number.re != 0 || number.im != 0;
   });

@@ -20,8 +20,8 @@ PyObject* plain(PyObject* self, PyObject*) {
 }
 
 /// size(dim=None), stride(dim=None): everything, or one dimension.
-constexpr Parameter dim_parameters[] = {
-    {"self", Kind::tensor}, {"dim", Kind::integer, "None", kNone}};
+constexpr Parameter dim_parameters[] = {{"self", Kind::tensor},
+                                        {"dim", Kind::integer, "None", kNone}};
 constexpr Signature dim_signatures[] = {{dim_parameters, 2, kMethod}};
 constexpr Parser size_parser("size", dim_signatures);
 constexpr Parser stride_parser("stride", dim_signatures);
@@ -58,7 +58,9 @@ PyObject* data_ptr(const Tensor& self) {
 }
 PyObject* storage_offset(const Tensor& self) { return PyLong_FromLongLong(self.offset()); }
 PyObject* floating(const Tensor& self) { return PyBool_FromLong(is_floating(self.dtype())); }
-PyObject* is_complex_method(const Tensor& self) { return PyBool_FromLong(is_complex(self.dtype())); }
+PyObject* is_complex_method(const Tensor& self) {
+  return PyBool_FromLong(is_complex(self.dtype()));
+}
 PyObject* is_signed(const Tensor& self) {
   return PyBool_FromLong(category(self.dtype()) > DTypeCategory::unsigned_integer);
 }

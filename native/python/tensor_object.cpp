@@ -85,8 +85,7 @@ void release_wrapper(void* object) noexcept {
 /// did: then the object has one reference again.
 bool hand_over_to_implementation(TensorObject* self) {
   TensorImpl* impl = self->tensor.impl();
-  const bool has_state =
-      self->dict || self->weak_references || Py_TYPE(self) != tensor_type;
+  const bool has_state = self->dict || self->weak_references || Py_TYPE(self) != tensor_type;
   if (!has_state || !impl || impl->python_object != self || impl->use_count() <= 1 ||
       !interpreter_alive()) {
     return false;
@@ -111,8 +110,7 @@ void dealloc(PyObject* object) {
   }
   self->tensor.~Tensor();
   if (self->dict) Py_CLEAR(self->dict);
-  if (type == tensor_type && !tracked &&
-      detail::free_tensors.count < detail::FreeList::kCapacity) {
+  if (type == tensor_type && !tracked && detail::free_tensors.count < detail::FreeList::kCapacity) {
     detail::free_tensors.objects[detail::free_tensors.count++] = object;
   } else {
     type->tp_free(object);
@@ -183,8 +181,9 @@ void add_tensor_type(PyObject* module) {
   static std::vector<PyMethodDef> methods;
   static std::vector<PyGetSetDef> properties;
   // The first definition of a name wins: what is declared goes before what is written by hand.
-  for (const PyMethodDef* table : {generated_methods, tensor_methods, conversion_methods,
-                                   conversion_to_methods, numpy_methods, dlpack_methods, construction_methods}) {
+  for (const PyMethodDef* table :
+       {generated_methods, tensor_methods, conversion_methods, conversion_to_methods, numpy_methods,
+        dlpack_methods, construction_methods}) {
     append_table(methods, table);
   }
   methods.push_back({nullptr, nullptr, 0, nullptr});

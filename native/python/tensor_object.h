@@ -19,8 +19,7 @@ namespace flambeau::python {
 /// Garbage collection. The type has the GC flag, but an exact Tensor is tracked only once it has a
 /// __dict__: before, it cannot be part of a Python cycle. Memory of untracked objects is reused.
 struct TensorObject {
-  PyObject_HEAD
-  Tensor tensor;
+  PyObject_HEAD Tensor tensor;
   PyObject* dict;
   PyObject* weak_references;
 };

@@ -67,8 +67,7 @@ PyObject* is_leaf(const Tensor& self) { return PyBool_FromLong(autograd::is_leaf
 PyObject* retains_grad(const Tensor& self) { return PyBool_FromLong(autograd::retains_grad(self)); }
 PyObject* grad_fn(const Tensor& self) { return wrap_node(autograd::grad_fn(self)); }
 PyObject* output_nr(const Tensor& self) {
-  return PyLong_FromUnsignedLong(
-      autograd::grad_fn(self) ? autograd::gradient_edge(self).index : 0);
+  return PyLong_FromUnsignedLong(autograd::grad_fn(self) ? autograd::gradient_edge(self).index : 0);
 }
 PyObject* base(const Tensor& self) {
   return autograd::is_view(self) ? to_python(autograd::view_base(self)) : Py_NewRef(Py_None);
@@ -83,7 +82,8 @@ void set_grad(const Tensor& self, PyObject* value) {
   check(is_tensor(value), ErrorKind::type, "Tensor.grad must be a Tensor or None, not ",
         describe_type(value));
   const Tensor& gradient = unwrap(value);
-  check(!gradient.is_same(self), ErrorKind::runtime, "Tensor.grad: a tensor cannot be its own grad");
+  check(!gradient.is_same(self), ErrorKind::runtime,
+        "Tensor.grad: a tensor cannot be its own grad");
   check(equal(gradient.sizes(), self.sizes()), ErrorKind::runtime, "Tensor.grad: got shape ",
         gradient.sizes(), ", expected that of the tensor, ", self.sizes());
   check(gradient.dtype() == self.dtype(), ErrorKind::runtime, "Tensor.grad: got dtype ",
@@ -135,8 +135,7 @@ PyGetSetDef tensor_properties[] = {
     {"grad_fn", get<grad_fn>, nullptr, "The recorded operation that made it, or None.", nullptr},
     {"output_nr", get<output_nr>, nullptr, "Which output of grad_fn it is.", nullptr},
     {"_base", get<base>, nullptr, "Of a view under autograd: the tensor it looks at.", nullptr},
-    {"grad", get<grad>, set<set_grad>, "The gradient accumulated by backward(), or None.",
-     nullptr},
+    {"grad", get<grad>, set<set_grad>, "The gradient accumulated by backward(), or None.", nullptr},
     {"data", get<data>, set<set_data>,
      "The same elements without history and with a version of their own.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

@@ -165,15 +165,19 @@ constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
 
 }  // namespace
 
-#define FLAMBEAU_CAST(method, dtype)                 \
-  {#method, c_function(cast<DType::dtype>), kFast,   \
-   #method "(memory_format=preserve_format)\n--\n\n" \
-           "The tensor as " #dtype "; itself when it is that already."}
+#define FLAMBEAU_CAST(method, dtype)                                \
+  {                                                                 \
+#method, c_function(cast <DType::dtype>), kFast,                \
+        #method                                                     \
+        "(memory_format=preserve_format)\n--\n\n"                   \
+        "The tensor as " #dtype "; itself when it is that already." \
+  }
 
 PyMethodDef conversion_to_methods[] = {
     {"to", c_function(to), kFast,
      "to(dtype) / to(device, dtype=None) / to(other)\n--\n\n"
-     "The tensor with another dtype, on another device, or like another tensor; itself when nothing\n"
+     "The tensor with another dtype, on another device, or like another tensor; itself when "
+     "nothing\n"
      "changes and `copy` is False. Further: non_blocking=False, copy=False, memory_format."},
     {"cpu", c_function(cpu), kFast, "cpu()\n--\n\nThe tensor in host memory."},
     {"cuda", c_function(cuda), kFast,

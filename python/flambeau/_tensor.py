@@ -39,7 +39,9 @@ def _reversed(self: Tensor) -> Tensor:
     return self if self.ndim == 0 else self.flip(tuple(range(self.ndim)))
 
 
-def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+def _array_wrap(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Tensor:
     """NumPy's functions of a tensor give a tensor."""
     return flambeau.as_tensor(array)
 
@@ -209,7 +211,9 @@ _MEMBERS: dict[str, Any] = {
     "real": property(_get_real, _set_real, doc="The real parts: a view; a real tensor itself."),
     "imag": property(_get_imag, _set_imag, doc="The imaginary parts: a view."),
     "H": property(_conjugate_transposed, doc="The conjugate transpose of a matrix."),
-    "mH": property(_batch_conjugate_transposed, doc="The conjugate transpose of the last two dims."),
+    "mH": property(
+        _batch_conjugate_transposed, doc="The conjugate transpose of the last two dims."
+    ),
     # Functions of flambeau that are methods too.
     **{
         name: _forwarding(name)

@@ -67,7 +67,8 @@ def set_printoptions(
     if profile is not None:
         if profile not in _PROFILES:
             raise ValueError(
-                f"set_printoptions(): profile must be one of {', '.join(_PROFILES)}, got {profile!r}"
+                f"set_printoptions(): profile must be one of {', '.join(_PROFILES)}, "
+                f"got {profile!r}"
             )
         _options = _PROFILES[profile]
     given = {
@@ -197,7 +198,12 @@ def _rows(tensor: Tensor, indices: Sequence[int], edgeitems: int) -> Nested:
 
 
 def _format_nested(
-    values: Nested, shape: Sequence[int], indent: int, form: _Format, options: PrintOptions, cut: bool
+    values: Nested,
+    shape: Sequence[int],
+    indent: int,
+    form: _Format,
+    options: PrintOptions,
+    cut: bool,
 ) -> str:
     """Lists of `values` (already without their middles where `cut`) as aligned text."""
     if not shape:
@@ -236,7 +242,7 @@ def format_values(values: Nested, shape: Sequence[int], indent: int = 0, cut: bo
 
 
 def _join_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
-    """Appends `, suffix` for each, on new lines where the width ends, and the closing parenthesis."""
+    """Appends `, suffix` for each, on new lines where the width ends, and the parenthesis."""
     parts = [text]
     column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:

@@ -1,4 +1,4 @@
-"""x[...] and x[...] = v against NumPy; where the two libraries differ, PyTorch's rule is written out."""
+"""x[...] and x[...] = v against NumPy; where PyTorch's rule differs, it is written out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VIEWS = [
     (slice(None), None, slice(1, 2)),
 ]
 
-# Keys with arrays: copies. Each is given to NumPy as it is and to Flambeau as lists, arrays, tensors.
+# Keys with arrays: copies. NumPy gets them as they are, Flambeau as lists, arrays and tensors.
 ADVANCED = [
     (np.array([0, 1]),),
     (ROWS,),
@@ -85,7 +85,9 @@ def test_views(x, key):
         assert result.untyped_storage() is x.untyped_storage()
 
 
-@pytest.mark.parametrize("convert", [as_tensors, as_lists, lambda key: key], ids=["tensor", "list", "array"])
+@pytest.mark.parametrize(
+    "convert", [as_tensors, as_lists, lambda key: key], ids=["tensor", "list", "array"]
+)
 @pytest.mark.parametrize("key", ADVANCED, ids=range(len(ADVANCED)))
 def test_advanced(x, key, convert):
     result = x[convert(key)]
@@ -117,7 +119,7 @@ def test_assignment(x, key, kind):
 
 
 def test_an_int_beside_an_array_is_applied_first(x):
-    """NumPy moves the dims of broadcast indices, an int among them, to the front; PyTorch selects."""
+    """NumPy counts the int as a broadcast index and moves dims to the front; PyTorch selects."""
     assert x[:, 0, :, [0, 1]].shape == (2, 4, 2)
     np.testing.assert_array_equal(x[:, 0, :, [0, 1]].numpy(), ARRAY[:, 0][:, :, [0, 1]])
 

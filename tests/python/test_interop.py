@@ -201,7 +201,9 @@ def test_dlpack_with_itself():
     assert flambeau.from_dlpack(capsule).tolist() == [1, 2]
     with pytest.raises(RuntimeError, match="used already"):
         flambeau.from_dlpack(capsule)
-    assert flambeau.from_dlpack(x.__dlpack__(max_version=(1, 0), copy=True)).data_ptr() != x.data_ptr()
+    assert (
+        flambeau.from_dlpack(x.__dlpack__(max_version=(1, 0), copy=True)).data_ptr() != x.data_ptr()
+    )
     assert x.__dlpack_device__() == (1, 0)
     with pytest.raises(RuntimeError, match="detach"):
         flambeau.tensor([1.0], requires_grad=True).__dlpack__()

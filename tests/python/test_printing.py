@@ -50,7 +50,10 @@ def test_line_breaks():
 
 
 def test_summaries():
-    assert repr(flambeau.tensor(np.arange(1001))) == "tensor([   0,    1,    2,  ...,  998,  999, 1000])"
+    assert (
+        repr(flambeau.tensor(np.arange(1001)))
+        == "tensor([   0,    1,    2,  ...,  998,  999, 1000])"
+    )
     text = repr(flambeau.tensor(np.arange(40_000).reshape(200, 200)))
     assert text == (
         "tensor([[    0,     1,     2,  ...,   197,   198,   199],\n"
@@ -65,7 +68,10 @@ def test_summaries():
 
 
 def test_suffixes():
-    assert repr(flambeau.tensor([1.0], dtype=flambeau.float64)) == "tensor([1.], dtype=flambeau.float64)"
+    assert (
+        repr(flambeau.tensor([1.0], dtype=flambeau.float64))
+        == "tensor([1.], dtype=flambeau.float64)"
+    )
     assert repr(flambeau.tensor([1], dtype=flambeau.uint8)) == "tensor([1], dtype=flambeau.uint8)"
     assert repr(flambeau.tensor([1.0], requires_grad=True)) == "tensor([1.], requires_grad=True)"
     assert repr(flambeau.tensor(np.zeros((2, 0), np.float32))) == "tensor([], size=(2, 0))"

@@ -250,7 +250,8 @@ class TestProperties:
         size = flambeau.Size([2, 3])
         assert size == (2, 3)
         assert size.numel() == 6
-        for other in (size + (4,), (4,) + size, size[1:], size * 2, size[:], size + ()):
+        sums = (size + (4,), (4,) + size, size + ())  # noqa: RUF005
+        for other in (*sums, size[1:], size * 2, size[:]):
             assert type(other) is flambeau.Size
         assert pickle.loads(pickle.dumps(size)) == size
         with pytest.raises(TypeError, match="str"):
@@ -530,7 +531,10 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("call", "parts"),
         [
-            (lambda x: flambeau.add(x, "a"), ["'other' (position 2)", "not str", "add(Tensor, str)", "^^^"]),
+            (
+                lambda x: flambeau.add(x, "a"),
+                ["'other' (position 2)", "not str", "add(Tensor, str)", "^^^"],
+            ),
             (lambda x: flambeau.add(x), ["'other' is missing"]),
             (lambda x: flambeau.add(x, 1, 2), ["2 positional arguments, 3 were given"]),
             (lambda x: flambeau.add(x, 1, alhpa=2), ["'alhpa'", "did you mean 'alpha'"]),
