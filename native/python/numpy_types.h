@@ -2,8 +2,8 @@
 
 #include <Python.h>
 
-/// Recognises NumPy's scalars and arrays without importing NumPy: where it was never imported, there
-/// are none.
+/// Recognises NumPy's scalars and arrays without importing NumPy: where it was never imported,
+/// there are none.
 namespace flambeau::python {
 
 /// An instance of numpy.generic, and of its subclasses.
