@@ -252,7 +252,7 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
         location=location(operator),
         members=(f"{struct} parameters;",) if parameters else (),
         numbers=_number_lines(parameters),
-        init=_limit(fold.init) or _lines(fold.init, symbols),
+        init=_start(fold.init) or _lines(fold.init, symbols),
         step=_lines(fold.step, symbols),
         combine=_lines(fold.combine, symbols),
         finish=_lines(fold.finish, symbols),
@@ -273,8 +273,10 @@ def _accumulated_type(kind: str | None, dtypes: frozenset[str]) -> ScalarType:
     return ScalarType.INDEX if kind in dtypes else ScalarType.ELEMENT
 
 
-def _limit(expression: Expression) -> tuple[str, ...] | None:
-    """An infinity that starts a fold: the extreme value of integers."""
+def _start(expression: Expression) -> tuple[str, ...] | None:
+    """A literal that starts a fold. An infinity is the extreme value of integers."""
+    if isinstance(expression, nodes.Number):
+        return (f"return A({str(expression.value).lower()});",)
     if expression == nodes.name("inf"):
         return ("return highest<A>();",)
     if expression == nodes.Unary("-", nodes.name("inf")):

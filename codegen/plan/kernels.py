@@ -111,9 +111,9 @@ def backward_kernel(
     read = frozenset[str]().union(*(nodes.free_names(f) for f in formulas.values()))
     operands = {o.name: o for o in (*forward.outputs, *forward.inputs)}
     inputs = [
-        KernelOperand(gradient_name(operator, r.name), result_dtype_kind(operator, r.name))
-        for r in operator.signature.results
-        if gradient_name(operator, r.name) in read
+        KernelOperand(gradient_name(operator, result), result_dtype_kind(operator, result))
+        for result in differentiable_results(operator)
+        if gradient_name(operator, result) in read
     ]
     inputs += [operand for name, operand in operands.items() if name in read]
     names = frozenset(o.name for o in inputs)
