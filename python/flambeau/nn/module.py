@@ -54,7 +54,11 @@ class Module:
     # --- calling ---
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        if self._forward_hooks is None and self._forward_pre_hooks is None and self._backward_hooks is None:
+        if (
+            self._forward_hooks is None
+            and self._forward_pre_hooks is None
+            and self._backward_hooks is None
+        ):
             return self.forward(*inputs, **keywords)
         return self._call_with_hooks(inputs, keywords)
 
@@ -198,18 +202,28 @@ class Module:
         """Adds a parameter under `name`; None keeps the name free for one."""
         self._check_name(name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"register_parameter: '{name}' must be a Parameter or None, got {type(param).__name__}")
+            raise TypeError(
+                f"register_parameter: '{name}' must be a Parameter or None, got {type(param).__name__}"
+            )
         if param is not None and param.grad_fn is not None:
-            raise ValueError(f"register_parameter: '{name}' is the result of a computation, not a leaf")
+            raise ValueError(
+                f"register_parameter: '{name}' is the result of a computation, not a leaf"
+            )
         self._tables()["_parameters"][name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a buffer under `name`. Not persistent: it is left out of the state_dict."""
         self._check_name(name, "_buffers")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"register_buffer: '{name}' must be a Tensor or None, got {type(tensor).__name__}")
+            raise TypeError(
+                f"register_buffer: '{name}' must be a Tensor or None, got {type(tensor).__name__}"
+            )
         self._tables()["_buffers"][name] = tensor
-        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+        (
+            self._non_persistent_buffers_set.discard
+            if persistent
+            else self._non_persistent_buffers_set.add
+        )(name)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
@@ -219,7 +233,9 @@ class Module:
         """Adds a submodule under `name`."""
         self._check_name(name, "_modules")
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"add_module: '{name}' must be a Module or None, got {type(module).__name__}")
+            raise TypeError(
+                f"add_module: '{name}' must be a Module or None, got {type(module).__name__}"
+            )
         self._tables()["_modules"][name] = module
 
     def _check_name(self, name: str, table: str) -> None:
@@ -305,7 +321,9 @@ class Module:
         for name in filter(None, target.split(".")):
             found = module._modules.get(name)
             if found is None:
-                raise AttributeError(f"{type(module).__name__} has no submodule '{name}' (of '{target}')")
+                raise AttributeError(
+                    f"{type(module).__name__} has no submodule '{name}' (of '{target}')"
+                )
             module = found
         return module
 

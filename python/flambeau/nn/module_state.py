@@ -29,7 +29,9 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         elif isinstance(argument, str | flambeau.device):
             device = flambeau.device(argument)
         elif argument is not None and not isinstance(argument, bool):
-            raise TypeError(f"to() takes a device, a dtype or a tensor, got {type(argument).__name__}")
+            raise TypeError(
+                f"to() takes a device, a dtype or a tensor, got {type(argument).__name__}"
+            )
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(f"to() of a module takes a floating or complex dtype, got {dtype}")
     return device, dtype
@@ -93,7 +95,9 @@ def load(
             problems.insert(0, f"missing keys: {', '.join(missing)}")
     if problems:
         listed = "\n  ".join(problems)
-        raise RuntimeError(f"load_state_dict: the state does not fit {type(module).__name__}:\n  {listed}")
+        raise RuntimeError(
+            f"load_state_dict: the state does not fit {type(module).__name__}:\n  {listed}"
+        )
     return missing, unexpected
 
 

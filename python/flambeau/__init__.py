@@ -1,0 +1,82 @@
+"""Flambeau: tensors, automatic differentiation, neural networks.
+
+The functions and names of this module are PyTorch's, so that a script runs after
+`import flambeau as torch`. Operators come from the compiled module `flambeau._C`, generated from
+declarations; submodules are imported when they are first used.
+"""
+
+# Names here shadow builtins (float, int, bool, sum, ...): nothing may be computed in this file.
+from math import e, inf, nan, pi
+
+from flambeau import _C
+from flambeau._export import public_members as _public_members
+
+globals().update(_public_members(_C))
+
+from flambeau import _lazy  # noqa: E402
+from flambeau import _tensor as _tensor  # noqa: E402
+from flambeau._dtype_limits import finfo, iinfo  # noqa: E402
+from flambeau._einsum import einsum  # noqa: E402
+from flambeau._queries import (  # noqa: E402
+    allclose,
+    equal,
+    is_complex,
+    is_floating_point,
+    is_nonzero,
+    is_signed,
+    is_storage,
+    is_tensor,
+    numel,
+    typename,
+)
+from flambeau._tensor_str import set_printoptions  # noqa: E402
+from flambeau._version import __version__  # noqa: E402
+from flambeau.autograd import (  # noqa: E402
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from flambeau.functional import (  # noqa: E402
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_shapes,
+    broadcast_tensors,
+    cartesian_prod,
+    column_stack,
+    combinations,
+    dsplit,
+    dstack,
+    hsplit,
+    hstack,
+    meshgrid,
+    row_stack,
+    tensordot,
+    unique,
+    unique_consecutive,
+    vsplit,
+    vstack,
+)
+from flambeau.serialization import load, save  # noqa: E402
+
+__getattr__, __dir__ = _lazy.submodules(
+    globals(),
+    (
+        "autograd",
+        "backends",
+        "cpu",
+        "cuda",
+        "linalg",
+        "nn",
+        "optim",
+        "random",
+        "return_types",
+        "special",
+        "testing",
+        "utils",
+    ),
+)

@@ -1,0 +1,94 @@
+"""What the number types can hold: finfo and iinfo."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import flambeau
+
+# name: (significant bits, largest exponent); IEEE 754-2019, and bfloat16 of float32's exponents.
+_FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
+_INTEGERS = {
+    "uint8": (8, False),
+    "int8": (8, True),
+    "int16": (16, True),
+    "int32": (32, True),
+    "int64": (64, True),
+    "uint16": (16, False),
+    "uint32": (32, False),
+    "uint64": (64, False),
+}
+
+
+class finfo:
+    """Limits of a floating dtype (of a complex one: of its parts).
+
+    Attributes: bits, eps (step above 1), max, min (the most negative number), tiny and
+    smallest_normal, resolution (decimal), dtype (its name).
+
+    Args:
+        type: a floating or complex dtype; None: the default dtype.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+
+    def __init__(self, type: Any = None) -> None:
+        dtype = flambeau.get_default_dtype() if type is None else type
+        if not isinstance(dtype, flambeau.dtype):
+            raise TypeError(f"finfo: expected a dtype, got {dtype!r}")
+        real = dtype.to_real() if dtype.is_complex else dtype
+        if real.name not in _FLOATS:
+            raise TypeError(f"finfo: expected a floating dtype, got {dtype}; use iinfo")
+        significant, exponent = _FLOATS[real.name]
+        self.bits = real.itemsize * 8
+        self.eps = math.ldexp(1.0, 1 - significant)
+        self.max = math.ldexp(2.0 - self.eps, exponent)
+        self.min = -self.max
+        self.tiny = math.ldexp(1.0, 1 - exponent)
+        self.smallest_normal = self.tiny
+        self.resolution = float(f"1e-{math.floor((significant - 1) * math.log10(2))}")
+        self.dtype: str = real.name
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution}, min={self.min}, max={self.max}, eps={self.eps}, "
+            f"smallest_normal={self.smallest_normal}, tiny={self.tiny}, dtype={self.dtype})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and other.dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash(("finfo", self.dtype))
+
+
+class iinfo:
+    """Limits of an integer dtype.
+
+    Attributes: bits, max, min, dtype (its name).
+
+    Args:
+        type: an integer dtype.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+
+    def __init__(self, type: Any) -> None:
+        if not isinstance(type, flambeau.dtype) or type.name not in _INTEGERS:
+            raise TypeError(f"iinfo: expected an integer dtype, got {type!r}")
+        self.bits, signed = _INTEGERS[type.name]
+        self.max = 2 ** (self.bits - signed) - 1
+        self.min = -self.max - 1 if signed else 0
+        self.dtype: str = type.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and other.dtype == self.dtype
+
+    def __hash__(self) -> int:
+        return hash(("iinfo", self.dtype))

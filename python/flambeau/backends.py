@@ -1,0 +1,14 @@
+"""What the library was built with."""
+
+from __future__ import annotations
+
+from flambeau import _C
+
+
+class cpu:
+    """The CPU backend."""
+
+    @staticmethod
+    def get_cpu_capability() -> str:
+        """The instruction set that loops use: "baseline", "avx2" or "avx512"."""
+        return str(_C._cpu_capability())

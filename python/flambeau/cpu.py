@@ -1,0 +1,87 @@
+"""The CPU as a device: memory statistics of its allocator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau import _C
+
+__all__ = [
+    "current_device",
+    "device_count",
+    "empty_cache",
+    "get_capability",
+    "is_available",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "set_cache_limit",
+    "synchronize",
+]
+
+
+def is_available() -> bool:
+    """True."""
+    return True
+
+
+def device_count() -> int:
+    """1: the CPU is one device."""
+    return 1
+
+
+def current_device() -> str:
+    """The name of the device: "cpu"."""
+    return "cpu"
+
+
+def synchronize(device: Any = None) -> None:
+    """Returns at once: operations on the CPU are finished when they return."""
+
+
+def get_capability() -> str:
+    """The instruction set that loops use: "baseline", "avx2" or "avx512"."""
+    return str(_C._cpu_capability())
+
+
+def memory_stats() -> dict[str, int]:
+    """Bytes handed out and held now and at their peak, and how often memory was asked for."""
+    return dict(_C.memory_stats("cpu"))
+
+
+def memory_allocated() -> int:
+    """Bytes that tensors hold."""
+    return memory_stats()["allocated_bytes"]
+
+
+def max_memory_allocated() -> int:
+    """The most bytes that tensors held since reset_peak_memory_stats()."""
+    return memory_stats()["peak_allocated_bytes"]
+
+
+def memory_reserved() -> int:
+    """Bytes taken from the system, cached ones included."""
+    return memory_stats()["reserved_bytes"]
+
+
+def max_memory_reserved() -> int:
+    """The most bytes taken from the system since reset_peak_memory_stats()."""
+    return memory_stats()["peak_reserved_bytes"]
+
+
+def reset_peak_memory_stats() -> None:
+    """Starts the peaks over."""
+    _C.reset_peak_memory_stats("cpu")
+
+
+def empty_cache() -> None:
+    """Gives cached memory back to the system."""
+    _C.empty_cache("cpu")
+
+
+def set_cache_limit(size: int) -> None:
+    """How many freed bytes the allocator may keep for reuse."""
+    _C.set_cpu_cache_limit(size)

@@ -1,0 +1,204 @@
+"""Normalization over the samples of a batch, and over the pixels of each sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.nn import functional as F
+from flambeau.nn import init
+from flambeau.nn.module import Module
+from flambeau.nn.parameter import Parameter
+
+
+class _Norm(Module):
+    """Affine parameters and running statistics of `num_features` channels."""
+
+    ranks: tuple[int, ...] = ()
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        where = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = Parameter(flambeau.empty(num_features, **where))
+            self.bias = Parameter(flambeau.empty(num_features, **where))
+        else:
+            self.register_parameter("weight", None)
+            self.register_parameter("bias", None)
+        if track_running_stats:
+            self.register_buffer("running_mean", flambeau.zeros(num_features, **where))
+            self.register_buffer("running_var", flambeau.ones(num_features, **where))
+            count = flambeau.tensor(0, dtype=flambeau.int64, device=device)
+            self.register_buffer("num_batches_tracked", count)
+        else:
+            self.register_buffer("running_mean", None)
+            self.register_buffer("running_var", None)
+            self.register_buffer("num_batches_tracked", None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forgets the statistics seen so far."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, no statistics."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            init.zeros_(self.bias)
+
+    def _check(self, input: Tensor) -> None:
+        if input.dim() not in self.ranks:
+            expected = " or ".join(map(str, self.ranks))
+            raise ValueError(
+                f"{type(self).__name__}: expected {expected} dimensions, got shape "
+                f"{tuple(input.shape)}"
+            )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_Norm):
+    """(x - mean) / sqrt(var + eps) * weight + bias per channel (S. Ioffe, C. Szegedy, 2015).
+
+    In training mean and biased variance are those of the batch, and running statistics move towards
+    them (the unbiased variance); in evaluation the running statistics are used.
+
+    Args:
+        num_features: C, the size of dimension 1.
+        eps: added to the variance.
+        momentum: weight of a new batch in the running statistics; None: their plain average.
+        affine: whether there are weight and bias.
+        track_running_stats: False: always use the batch's statistics.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        buffers, parameters = self._buffers, self._parameters
+        if self.training and self.track_running_stats:
+            counter = buffers["num_batches_tracked"]
+            if counter is not None:
+                counter.add_(1)
+                if self.momentum is None:
+                    momentum = 1.0 / counter.item()
+        mean, variance = buffers["running_mean"], buffers["running_var"]
+        from_batch = self.training or mean is None
+        if not self.training or self.track_running_stats:
+            used_mean, used_variance = mean, variance
+        else:
+            used_mean = used_variance = None
+        return F.batch_norm(  # type: ignore[no-any-return, attr-defined]
+            input, used_mean, used_variance, parameters["weight"], parameters["bias"], from_batch,
+            momentum, self.eps,
+        )  # fmt: skip
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalization of (N, C) or (N, C, L); arguments as of BatchNorm2d."""
+
+    ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    __doc__ = f"Batch normalization of (N, C, H, W).\n\n    {_BatchNorm.__doc__}"
+
+    ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalization of (N, C, D, H, W); arguments as of BatchNorm2d."""
+
+    ranks = (5,)
+
+
+class _InstanceNorm(_Norm):
+    """(x - mean) / sqrt(var + eps) over the pixels of each sample and channel (D. Ulyanov, 2016).
+
+    Args:
+        num_features: C.
+        eps: added to the variance.
+        momentum: weight of a new batch in the running statistics.
+        affine: whether there are weight and bias; off by default.
+        track_running_stats: keep running statistics and use them in evaluation.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check(input)
+        single = input.dim() == self.ranks[0]
+        result = F.instance_norm(
+            input.unsqueeze(0) if single else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return result.squeeze(0) if single else result  # type: ignore[no-any-return]
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalization of (N, C, L) or (C, L); arguments as of InstanceNorm2d."""
+
+    ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    __doc__ = f"Instance normalization of (N, C, H, W) or (C, H, W).\n\n    {_InstanceNorm.__doc__}"
+
+    ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalization of (N, C, D, H, W) or (C, D, H, W); arguments as of InstanceNorm2d."""
+
+    ranks = (4, 5)

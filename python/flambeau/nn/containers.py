@@ -1,0 +1,222 @@
+"""Modules that hold modules."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from flambeau.nn.module import Module
+
+
+def position(index: Any, length: int) -> int:
+    """An index counted from the front.
+
+    Raises:
+        IndexError: if it is out of range.
+    """
+    index = operator.index(index)
+    if not -length <= index < length:
+        raise IndexError(f"index {index} is out of range for {length} elements")
+    return index % length
+
+
+class Sequential(Module):
+    """Calls modules one after the other: `Sequential(a, b)`, or of an OrderedDict of names."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for i, module in enumerate(args):
+                self.add_module(str(i), module)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return type(self)(OrderedDict(list(self._modules.items())[index]))
+        return list(self._modules.values())[position(index, len(self))]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, list(self._modules)[position(index, len(self))], module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        names = list(self._modules)
+        chosen = names[index] if isinstance(index, slice) else [names[position(index, len(self))]]
+        for name in chosen:
+            del self._modules[name]
+        self._renumber()
+
+    def _renumber(self) -> None:
+        """Names of removed modules leave no gap among numbers."""
+        if all(name.isdigit() for name in self._modules):
+            modules = list(self._modules.values())
+            self._modules.clear()
+            self._modules.update((str(i), m) for i, m in enumerate(modules))
+
+    def append(self, module: Module) -> Self:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Puts a module in front of position `index`."""
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self._modules.clear()
+        for i, each in enumerate(modules):
+            self.add_module(str(i), each)
+        return self
+
+    def extend(self, sequential: Iterable[Module]) -> Self:
+        """Adds modules at the end."""
+        for module in list(sequential):
+            self.append(module)
+        return self
+
+    def pop(self, key: int | slice) -> Module:
+        """Removes and returns a module."""
+        module = self[key]
+        del self[key]
+        return module  # type: ignore[no-any-return]
+
+    def __add__(self, other: Sequential) -> Sequential:
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Sequential) -> Self:
+        return self.extend(other)
+
+
+class ModuleList(Module):
+    """A list of modules that are registered; it has no forward."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: int | slice) -> Any:
+        modules = list(self._modules.values())
+        if isinstance(index, slice):
+            return type(self)(modules[index])
+        return modules[position(index, len(self))]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, str(position(index, len(self))), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        modules = list(self._modules.values())
+        del modules[index]
+        self._fill(modules)
+
+    def _fill(self, modules: list[Module]) -> None:
+        self._modules.clear()
+        for i, module in enumerate(modules):
+            self.add_module(str(i), module)
+
+    def append(self, module: Module) -> Self:
+        """Adds a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> None:
+        """Puts a module in front of position `index`."""
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self._fill(modules)
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Adds modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"ModuleList: expected modules, got {type(modules).__name__}")
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def pop(self, key: int | slice) -> Module:
+        """Removes and returns a module."""
+        module = self[key]
+        del self[key]
+        return module  # type: ignore[no-any-return]
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList(itertools.chain(self, other))
+
+    def __iadd__(self, other: Iterable[Module]) -> Self:
+        return self.extend(other)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+
+class ModuleDict(Module):
+    """A dict of modules that are registered; it has no forward."""
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._modules
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]  # type: ignore[no-any-return]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def clear(self) -> None:
+        """Removes every module."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Removes and returns a module."""
+        return self._modules.pop(key)  # type: ignore[no-any-return]
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._modules.keys()  # type: ignore[no-any-return]
+
+    def values(self) -> Iterable[Module]:
+        """The modules."""
+        return self._modules.values()  # type: ignore[no-any-return]
+
+    def items(self) -> Iterable[tuple[str, Module]]:
+        """(name, module) pairs."""
+        return self._modules.items()  # type: ignore[no-any-return]
+
+    def update(self, modules: Any) -> None:
+        """Adds or replaces modules: a mapping or (name, module) pairs."""
+        pairs = modules.items() if isinstance(modules, Mapping | ModuleDict) else modules
+        for name, module in pairs:
+            self[name] = module

@@ -1,0 +1,304 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.nn import functional as F
+from flambeau.nn import init
+from flambeau.nn.module import Module
+from flambeau.nn.parameter import Parameter
+from flambeau.nn.sizes import spread
+
+Sizes = int | Sequence[int]
+_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _Conv(Module):
+    """What convolutions have in common: `rank` spatial dimensions, checked arguments, weights."""
+
+    rank = 0
+    transposed = False
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes,
+        padding: Sizes | str,
+        dilation: Sizes,
+        output_padding: Sizes,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        name, rank = type(self).__name__, self.rank
+        if groups <= 0:
+            raise ValueError(f"{name}: groups must be positive, got {groups}")
+        for what, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name}: {what}={channels} does not divide by groups={groups}")
+        if padding_mode not in _MODES:
+            raise ValueError(f"{name}: padding_mode must be one of {_MODES}, got {padding_mode!r}")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = spread(f"{name}: kernel_size", kernel_size, rank)
+        self.stride = spread(f"{name}: stride", stride, rank)
+        self.dilation = spread(f"{name}: dilation", dilation, rank)
+        self.output_padding = spread(f"{name}: output_padding", output_padding, rank)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self.padding: tuple[int, ...] | str
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(
+                    f"{name}: padding must be 'same', 'valid' or sizes, got {padding!r}"
+                )
+            if padding == "same" and any(step != 1 for step in self.stride):
+                raise ValueError(f"{name}: padding='same' needs stride 1, got {self.stride}")
+            self.padding = padding
+        else:
+            self.padding = spread(f"{name}: padding", padding, rank)
+        # Borders of the modes that a convolution does not do itself, last dimension first.
+        self._border = self._amounts()
+        where = {"device": device, "dtype": dtype}
+        first, second = (
+            (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        )
+        shape = (first, second // groups, *self.kernel_size)
+        self.weight = Parameter(flambeau.empty(shape, **where))
+        if bias:
+            self.bias = Parameter(flambeau.empty(out_channels, **where))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _amounts(self) -> list[int]:
+        amounts: list[int] = []
+        for i in reversed(range(self.rank)):
+            if self.padding == "valid":
+                amounts += [0, 0]
+            elif self.padding == "same":
+                total = self.dilation[i] * (self.kernel_size[i] - 1)
+                amounts += [total // 2, total - total // 2]
+            else:
+                amounts += [int(self.padding[i])] * 2
+        return amounts
+
+    def reset_parameters(self) -> None:
+        """Draws new weights, uniform in +-1 / sqrt(inputs of one output)."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan = init._fans(self.weight)[0]
+            if fan:
+                init.uniform_(self.bias, -1 / math.sqrt(fan), 1 / math.sqrt(fan))
+
+    def extra_repr(self) -> str:
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
+        )
+        if isinstance(self.padding, str) or any(self.padding):
+            text += f", padding={self.padding}"
+        if any(d != 1 for d in self.dilation):
+            text += f", dilation={self.dilation}"
+        if any(self.output_padding):
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+class Conv1d(_Conv):
+    """Slides a kernel over signals.
+
+    Args:
+        in_channels, out_channels: channels before and after.
+        kernel_size: length of the kernel.
+        stride: step of the kernel.
+        padding: elements added to both ends, "same" (output as long as the input) or "valid" (none).
+        dilation: step between elements of the kernel.
+        groups: channels are split into so many groups that do not mix.
+        bias: whether there is one.
+        padding_mode: "zeros", "reflect", "replicate" or "circular".
+
+    Shapes: input (N, in_channels, L) or (in_channels, L), output (N, out_channels, L') with
+    L' = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1, weight (out_channels,
+    in_channels / groups, kernel_size).
+    """
+
+    rank = 1
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._border, self.padding_mode), 0
+        return F.conv1d(  # type: ignore[no-any-return, attr-defined]
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+
+class Conv2d(_Conv):
+    """Slides a kernel over images.
+
+    Arguments as of Conv1d; sizes may be given per dimension, (vertical, horizontal).
+
+    Shapes: input (N, in_channels, H, W) or (in_channels, H, W), output (N, out_channels, H', W'),
+    weight (out_channels, in_channels / groups, *kernel_size).
+    """
+
+    rank = 2
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._border, self.padding_mode), 0
+        return F.conv2d(  # type: ignore[no-any-return, attr-defined]
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+
+class _ConvTranspose(_Conv):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(
+                f"{type(self).__name__}: padding_mode must be 'zeros', got {padding_mode!r}"
+            )
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
+            groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
+        """What to add at one side so that the output has a wanted size: stride - 1 at most."""
+        if output_size is None:
+            return self.output_padding
+        wanted = list(output_size)[-self.rank :]
+        result = []
+        for i, (size, target) in enumerate(zip(input.shape[-self.rank :], wanted, strict=True)):
+            smallest = (
+                (size - 1) * self.stride[i]
+                - 2 * int(self.padding[i])
+                + self.dilation[i] * (self.kernel_size[i] - 1)
+                + 1
+            )
+            if not smallest <= target < smallest + self.stride[i]:
+                raise ValueError(
+                    f"{type(self).__name__}: output_size {target} of dimension {i} is outside "
+                    f"[{smallest}, {smallest + self.stride[i] - 1}]"
+                )
+            result.append(target - smallest)
+        return tuple(result)
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """The adjoint of Conv1d in its input: signals become longer.
+
+    Args:
+        output_padding: elements added at one end of the output.
+        others: as of the Conv1d whose adjoint it is.
+
+    Shapes: input (N, in_channels, L), output (N, out_channels, (L - 1) stride - 2 padding
+    + dilation (kernel_size - 1) + output_padding + 1), weight (in_channels, out_channels / groups,
+    kernel_size).
+    """
+
+    rank = 1
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        extra = self._output_padding(input, output_size)
+        return F.conv_transpose1d(  # type: ignore[no-any-return, attr-defined]
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """The adjoint of Conv2d in its input: images become larger. Arguments as of ConvTranspose1d."""
+
+    rank = 2
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        extra = self._output_padding(input, output_size)
+        return F.conv_transpose2d(  # type: ignore[no-any-return, attr-defined]
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
+        )

@@ -1,0 +1,247 @@
+"""Filling tensors with initial values, in place and unrecorded.
+
+Sources: X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural
+networks, 2010 (xavier); K. He et al., Delving Deep into Rectifiers, 2015 (kaiming); A. Saxe et al.,
+Exact solutions to the nonlinear dynamics of learning, 2013 (orthogonal); J. Martens, Deep learning
+via Hessian-free optimization, 2010 (sparse).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import flambeau
+from flambeau import Generator, Tensor
+
+_LINEAR = frozenset(
+    ("linear", "conv1d", "conv2d", "conv3d", "sigmoid")
+    + ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+)
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor that keeps the variance of signals across a nonlinearity.
+
+    Args:
+        nonlinearity: "linear", "conv2d", ..., "sigmoid", "tanh", "relu", "leaky_relu" or "selu".
+        param: the negative slope of "leaky_relu"; None: 0.01.
+    """
+    if nonlinearity in _LINEAR:
+        return 1.0
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, int | float):
+            raise ValueError(f"calculate_gain: the slope must be a number, got {slope!r}")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ValueError(f"calculate_gain: unknown nonlinearity {nonlinearity!r}")
+
+
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Uniform numbers in [a, b)."""
+    with flambeau.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Normal numbers."""
+    with flambeau.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Normal numbers redrawn outside [a, b], by inverting the distribution function."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "trunc_normal_: the mean is more than 2 std outside [a, b]; the result may be inexact",
+            stacklevel=2,
+        )
+
+    def below(x: float) -> float:
+        return (1 + math.erf(x / math.sqrt(2))) / 2
+
+    low, high = below((a - mean) / std), below((b - mean) / std)
+    with flambeau.no_grad():
+        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+        tensor.erfinv_().mul_(std * math.sqrt(2)).add_(mean)
+        return tensor.clamp_(a, b)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One value everywhere."""
+    with flambeau.no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Zeros."""
+    with flambeau.no_grad():
+        return tensor.zero_()
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity, of a matrix."""
+    if tensor.dim() != 2:
+        raise ValueError(f"eye_: expected a matrix, got shape {tuple(tensor.shape)}")
+    with flambeau.no_grad():
+        return tensor.copy_(flambeau.eye(*tensor.shape, dtype=tensor.dtype))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A convolution weight of 3 to 5 dimensions that passes as many channels as it can unchanged."""
+    if not 3 <= tensor.dim() <= 5:
+        raise ValueError(f"dirac_: expected 3 to 5 dimensions, got shape {tuple(tensor.shape)}")
+    if tensor.shape[0] % groups:
+        raise ValueError(f"dirac_: {tensor.shape[0]} output channels do not divide by {groups}")
+    per_group = tensor.shape[0] // groups
+    center = tuple(size // 2 for size in tensor.shape[2:])
+    with flambeau.no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for channel in range(min(per_group, tensor.shape[1])):
+                tensor[(group * per_group + channel, channel, *center)] = 1
+    return tensor
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    """(inputs, outputs) that one output, one input of a weight is connected with."""
+    if tensor.dim() < 2:
+        raise ValueError(
+            f"fan in and fan out need at least 2 dimensions, got shape {tuple(tensor.shape)}"
+        )
+    window = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
+
+
+_calculate_fan_in_and_fan_out = _fans
+
+
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
+) -> Tensor:
+    """Uniform in +-gain * sqrt(6 / (fan_in + fan_out))."""
+    bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Normal with std gain * sqrt(2 / (fan_in + fan_out))."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"kaiming: mode must be 'fan_in' or 'fan_out', got {mode!r}")
+    fan = _fans(tensor)[mode == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    if 0 not in tensor.shape:
+        return False
+    warnings.warn("initializing a tensor without elements does nothing", stacklevel=3)
+    return True
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Uniform in +-gain * sqrt(3 / fan).
+
+    Args:
+        tensor: a weight of at least 2 dimensions.
+        a: negative slope of "leaky_relu".
+        mode: "fan_in" keeps the variance forward, "fan_out" backward.
+        nonlinearity: see calculate_gain.
+    """
+    if _is_empty(tensor):
+        return tensor
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Normal with std gain / sqrt(fan); arguments as of kaiming_uniform_."""
+    if _is_empty(tensor):
+        return tensor
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """`gain` times a random matrix with orthonormal rows or columns (of the flattened weight).
+
+    The matrix is the Q of a QR decomposition of normal numbers, signs chosen so that R has a positive
+    diagonal: then it is uniformly distributed.
+    """
+    if tensor.dim() < 2:
+        raise ValueError(f"orthogonal_: expected at least 2 dimensions, got {tuple(tensor.shape)}")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    with flambeau.no_grad():
+        shape = (max(rows, columns), min(rows, columns))
+        drawn = flambeau.empty(shape, dtype=flambeau.float64).normal_(generator=generator)
+        basis = _orthonormal_columns(drawn)
+        basis = basis.t() if rows < columns else basis
+        return tensor.copy_((basis * gain).reshape(tensor.shape))
+
+
+def _orthonormal_columns(matrix: Tensor) -> Tensor:
+    """Gram-Schmidt, twice per column: once is not enough in floating point."""
+    done = flambeau.empty(matrix.shape, dtype=matrix.dtype)
+    for i in range(matrix.shape[1]):
+        column, before = matrix[:, i], done[:, :i]
+        for _ in range(2 if i else 0):
+            column = column - before @ (before.t() @ column)
+        done[:, i] = column / (column * column).sum().sqrt()
+    return done
+
+
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
+    """Normal numbers, a fraction `sparsity` of each column zero, of a matrix."""
+    if tensor.dim() != 2:
+        raise ValueError(f"sparse_: expected a matrix, got shape {tuple(tensor.shape)}")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    with flambeau.no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            chosen = flambeau.randperm(rows, generator=generator)[:zeros]
+            tensor[chosen, column] = 0
+    return tensor

@@ -1,0 +1,398 @@
+"""Losses as modules. `reduction` is "none", "mean" or "sum"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau import Tensor
+from flambeau.nn import functional as F
+from flambeau.nn.module import Module
+
+# The functions are generated from declarations: type checkers do not see them in F.
+_f: Any = F
+
+
+def _reduction(
+    name: str, reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> str:
+    """The reduction; the two flags are its former spelling and win where given."""
+    if size_average is not None or reduce is not None:
+        if reduce is False:
+            return "none"
+        return "sum" if size_average is False else "mean"
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', got {reduction!r}")
+    return reduction
+
+
+class _Loss(Module):
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        self.reduction = _reduction(type(self).__name__, reduction, size_average, reduce)
+
+
+class _Weighted(_Loss):
+    """A loss with constant weights, kept as a buffer."""
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class L1Loss(_Loss):
+    """|input - target|."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.l1_loss(input, target, reduction=self.reduction)  # type: ignore[no-any-return]
+
+
+class MSELoss(_Loss):
+    """(input - target)^2."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.mse_loss(input, target, reduction=self.reduction)  # type: ignore[no-any-return]
+
+
+class SmoothL1Loss(_Loss):
+    """(input - target)^2 / (2 beta) where |input - target| < beta, else |input - target| - beta / 2."""
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.smooth_l1_loss(  # type: ignore[no-any-return]
+            input, target, reduction=self.reduction, beta=self.beta
+        )
+
+
+class HuberLoss(_Loss):
+    """(input - target)^2 / 2 where |input - target| < delta, else delta (|input - target| - delta / 2)."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.huber_loss(  # type: ignore[no-any-return]
+            input, target, reduction=self.reduction, delta=self.delta
+        )
+
+
+class NLLLoss(_Weighted):
+    """-weight[target] * input[target], of log-probabilities.
+
+    Args:
+        weight: one factor per class.
+        ignore_index: a target that counts nothing.
+        reduction: "mean" divides by the sum of the weights.
+
+    Shapes: input (N, C), (C,) or (N, C, d1, ...), target (N,), () or (N, d1, ...) of int64.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.nll_loss(  # type: ignore[no-any-return]
+            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction
+        )
+
+
+class CrossEntropyLoss(_Weighted):
+    """NLLLoss of log_softmax(input).
+
+    Args:
+        weight: one factor per class.
+        ignore_index: a target that counts nothing.
+        reduction: "mean" divides by the sum of the weights.
+        label_smoothing: share of the target spread over all classes.
+
+    Shapes: input (N, C), (C,) or (N, C, d1, ...) unnormalized; target classes (N,), (), (N, d1, ...)
+    of int64, or probabilities of the input's shape.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.cross_entropy(  # type: ignore[no-any-return]
+            input,
+            target,
+            self._buffers["weight"],
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class BCELoss(_Weighted):
+    """-weight (target log(input) + (1 - target) log(1 - input)), logarithms at least -100."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.binary_cross_entropy(  # type: ignore[no-any-return]
+            input, target, self.weight, reduction=self.reduction
+        )
+
+
+class BCEWithLogitsLoss(_Weighted):
+    """BCELoss of sigmoid(input), computed without overflow.
+
+    Args:
+        weight: a factor per element, broadcast.
+        pos_weight: a factor of the first term, broadcast.
+    """
+
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.binary_cross_entropy_with_logits(  # type: ignore[no-any-return]
+            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
+
+
+class KLDivLoss(_Loss):
+    """target (log(target) - input), of log-probabilities.
+
+    Args:
+        reduction: also "batchmean": the sum divided by the number of samples, the divergence itself.
+        log_target: whether targets are logarithms too.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        batchmean = reduction == "batchmean" and size_average is None and reduce is None
+        super().__init__(size_average, reduce, "mean" if batchmean else reduction)
+        if batchmean:
+            self.reduction = "batchmean"
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)  # type: ignore[no-any-return, attr-defined]
+
+
+class PoissonNLLLoss(_Loss):
+    """exp(input) - target * input; without log_input: input - target * log(input + eps).
+
+    Args:
+        log_input: whether the input is the logarithm of the expected count.
+        full: add Stirling's approximation of log(target!).
+    """
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return _f.poisson_nll_loss(  # type: ignore[no-any-return]
+            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
+            reduction=self.reduction,
+        )  # fmt: skip
+
+
+class GaussianNLLLoss(_Loss):
+    """(log(var) + (input - target)^2 / var) / 2 with var at least eps."""
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
+        return _f.gaussian_nll_loss(  # type: ignore[no-any-return]
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input)), targets 1 or -1."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.soft_margin_loss(input, target, reduction=self.reduction)  # type: ignore[no-any-return]
+
+
+class _Margin(_Loss):
+    def __init__(
+        self,
+        margin: float,
+        size_average: bool | None,
+        reduce: bool | None,
+        reduction: str,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+
+class HingeEmbeddingLoss(_Margin):
+    """input where target is 1, max(0, margin - input) where it is -1."""
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, size_average, reduce, reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return _f.hinge_embedding_loss(  # type: ignore[no-any-return]
+            input, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class MarginRankingLoss(_Margin):
+    """max(0, -target (input1 - input2) + margin), targets 1 or -1."""
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, size_average, reduce, reduction)
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return _f.margin_ranking_loss(  # type: ignore[no-any-return]
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class CosineEmbeddingLoss(_Margin):
+    """1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where -1."""
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(margin, size_average, reduce, reduction)
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return _f.cosine_embedding_loss(  # type: ignore[no-any-return]
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(_Loss):
+    """max(|anchor - positive| - |anchor - negative| + margin, 0), p-norms over the last dimension.
+
+    Args:
+        p, eps: of the norm, as in pairwise_distance.
+        swap: use |positive - negative| where it is smaller.
+    """
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        if margin <= 0:
+            raise ValueError(f"TripletMarginLoss: margin must be positive, got {margin}")
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return _f.triplet_margin_loss(  # type: ignore[no-any-return]
+            anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
+            reduction=self.reduction,
+        )  # fmt: skip
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between vectors along `dim`."""
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return _f.cosine_similarity(x1, x2, self.dim, self.eps)  # type: ignore[no-any-return]
+
+
+class PairwiseDistance(Module):
+    """The p-norm of x1 - x2 + eps over the last dimension."""
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return _f.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)  # type: ignore[no-any-return]

@@ -1,0 +1,167 @@
+"""Normalization within each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.nn import functional as F
+from flambeau.nn import init
+from flambeau.nn.module import Module
+from flambeau.nn.parameter import Parameter
+
+
+def _shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+
+
+class LayerNorm(Module):
+    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions (J. Ba et al., 2016).
+
+    Args:
+        normalized_shape: sizes of the dimensions that are normalized over.
+        eps: added to the (biased) variance.
+        elementwise_affine: whether there is a weight.
+        bias: whether there is a bias too.
+
+    Shapes: input and output (..., *normalized_shape), weight and bias normalized_shape.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        where = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", None)
+        self.register_parameter("bias", None)
+        if elementwise_affine:
+            self._parameters["weight"] = Parameter(flambeau.empty(self.normalized_shape, **where))
+            if bias:
+                self._parameters["bias"] = Parameter(flambeau.empty(self.normalized_shape, **where))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        parameters = self._parameters
+        return F.layer_norm(  # type: ignore[no-any-return, attr-defined]
+            input, self.normalized_shape, parameters["weight"], parameters["bias"], self.eps
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class RMSNorm(Module):
+    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions (B. Zhang, R. Sennrich, 2019).
+
+    Args:
+        normalized_shape: sizes of the dimensions that are normalized over.
+        eps: added to the mean square; None: the eps of the input's dtype.
+        elementwise_affine: whether there is a weight.
+
+    Shapes: input and output (..., *normalized_shape), weight normalized_shape.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        if elementwise_affine:
+            self.weight = Parameter(
+                flambeau.empty(self.normalized_shape, device=device, dtype=dtype)
+            )
+        else:
+            self.register_parameter("weight", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)  # type: ignore[no-any-return, attr-defined]
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(Module):
+    """Normalizes groups of channels of each sample (Y. Wu, K. He, 2018).
+
+    Args:
+        num_groups: how many groups the channels are split into.
+        num_channels: C, the size of dimension 1.
+        eps: added to the (biased) variance.
+        affine: whether there are weight and bias, one per channel.
+
+    Shapes: input and output (N, C, ...).
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(
+                f"GroupNorm: {num_channels} channels do not divide into {num_groups} groups"
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        where = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = Parameter(flambeau.empty(num_channels, **where))
+            self.bias = Parameter(flambeau.empty(num_channels, **where))
+        else:
+            self.register_parameter("weight", None)
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        if self.affine:
+            init.ones_(self.weight)
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)  # type: ignore[no-any-return, attr-defined]
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"

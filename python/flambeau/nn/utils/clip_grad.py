@@ -1,0 +1,84 @@
+"""Limiting gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import flambeau
+from flambeau import Tensor
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _grads(parameters: Tensors) -> list[Tensor]:
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensors,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The norm of all elements of all tensors together.
+
+    Args:
+        tensors: a tensor or several.
+        norm_type: p; inf: the largest absolute value.
+        error_if_nonfinite: raise RuntimeError if it is NaN or infinite.
+        foreach: accepted as PyTorch has it.
+    """
+    listed = _listed(tensors)
+    with flambeau.no_grad():
+        if not listed:
+            return flambeau.tensor(0.0)
+        norm = flambeau.linalg.vector_norm
+        norms = [norm(t, float(norm_type)) for t in listed]
+        total = norm(flambeau.stack(norms), float(norm_type)) if len(norms) > 1 else norms[0]
+        if error_if_nonfinite and not bool(total.isfinite().item()):
+            raise RuntimeError(
+                f"the total norm of order {norm_type} is {total.item()}, so gradients cannot be clipped"
+            )
+    return total  # type: ignore[no-any-return]
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scales gradients in place by min(1, max_norm / (total_norm + 1e-6))."""
+    with flambeau.no_grad():
+        factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
+        for grad in _grads(parameters):
+            grad.mul_(factor.to(grad.dtype))
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scales gradients in place so that their norm, taken together, is at most max_norm.
+
+    Returns:
+        The norm before.
+    """
+    listed = _listed(parameters)
+    total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(listed, max_norm, total, foreach)
+    return total
+
+
+clip_grad_norm = clip_grad_norm_
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Limits every element of the gradients to [-clip_value, clip_value], in place."""
+    with flambeau.no_grad():
+        for grad in _grads(parameters):
+            grad.clamp_(-float(clip_value), float(clip_value))

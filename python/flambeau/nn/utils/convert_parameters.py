@@ -1,0 +1,33 @@
+"""Parameters as one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import flambeau
+from flambeau import Tensor
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All elements of the parameters, one parameter after the other."""
+    return flambeau.cat([parameter.reshape(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Makes the parameters views of consecutive parts of a vector.
+
+    Raises:
+        TypeError: if `vec` is no Tensor.
+        ValueError: if the number of elements differs.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"vector_to_parameters: expected a Tensor, got {type(vec).__name__}")
+    listed = list(parameters)
+    needed = sum(p.numel() for p in listed)
+    if vec.numel() != needed:
+        raise ValueError(f"vector_to_parameters: expected {needed} elements, got {vec.numel()}")
+    start = 0
+    for parameter in listed:
+        count = parameter.numel()
+        parameter.data = vec[start : start + count].reshape(parameter.shape).data
+        start += count

@@ -1,0 +1,189 @@
+"""Sequences of different lengths: padded, or packed without padding."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import flambeau
+from flambeau import Tensor
+
+
+class _Packed(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(_Packed):
+    """Sequences element by element: first the first elements of all, then the second ones, ...
+
+    Attributes:
+        data: (total number of elements, features).
+        batch_sizes: how many sequences have a t-th element; int64, not increasing.
+        sorted_indices: where the sequences, longest first, were; None: they were in that order.
+        unsorted_indices: the inverse of sorted_indices.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> PackedSequence:
+        if batch_sizes is None:
+            raise ValueError("PackedSequence: batch_sizes is needed")
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The same sequences with `data` moved or converted."""
+        return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes another."""
+    if permutation is None:
+        return None
+    result = [0] * permutation.numel()
+    for i, target in enumerate(permutation.tolist()):
+        result[target] = i
+    return flambeau.tensor(result, dtype=flambeau.int64)
+
+
+def pad_sequence(
+    sequences: Sequence[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Joins sequences (L_i, ...) into (longest, N, ...), filled up with padding_value.
+
+    Args:
+        batch_first: (N, longest, ...) instead.
+        padding_side: "right" or "left".
+    """
+    if padding_side not in ("right", "left"):
+        raise ValueError(
+            f"pad_sequence: padding_side must be 'right' or 'left', got {padding_side!r}"
+        )
+    longest = max(s.shape[0] for s in sequences)
+    rows = []
+    for sequence in sequences:
+        missing = longest - sequence.shape[0]
+        if missing:
+            filler = sequence.new_full([missing, *sequence.shape[1:]], padding_value)
+            parts = [sequence, filler] if padding_side == "right" else [filler, sequence]
+            sequence = flambeau.cat(parts, 0)
+        rows.append(sequence)
+    return flambeau.stack(rows, 0 if batch_first else 1)
+
+
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
+    """The sequences of pad_sequence (padded on the right) again."""
+    batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [batch[i, :length] for i, length in enumerate(_numbers(lengths))]
+
+
+def _numbers(lengths: Any) -> list[int]:
+    values = lengths.tolist() if isinstance(lengths, Tensor) else lengths
+    return [int(v) for v in values]
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Packs (longest, N, ...) padded on the right.
+
+    Args:
+        lengths: of each sequence, positive; on the CPU.
+        batch_first: the input is (N, longest, ...).
+        enforce_sorted: the longest sequence comes first already; False: sort them.
+
+    Raises:
+        RuntimeError: for lengths that do not fit, or not sorted where they should be.
+    """
+    batch = input if batch_first else input.transpose(0, 1)
+    sizes = _numbers(lengths)
+    if len(sizes) != batch.shape[0] or not sizes or min(sizes) <= 0 or max(sizes) > batch.shape[1]:
+        raise RuntimeError(
+            f"pack_padded_sequence: lengths {sizes} do not fit {batch.shape[0]} sequences of at most "
+            f"{batch.shape[1]} elements; each must be positive"
+        )
+    order = sorted(range(len(sizes)), key=lambda i: -sizes[i])
+    sorted_indices = None
+    if enforce_sorted:
+        if any(a < b for a, b in itertools.pairwise(sizes)):
+            raise RuntimeError(
+                f"pack_padded_sequence: lengths must not increase, got {sizes}; pass "
+                "enforce_sorted=False to have them sorted"
+            )
+    else:
+        sorted_indices = flambeau.tensor(order, dtype=flambeau.int64)
+        batch = batch.index_select(0, sorted_indices)
+        sizes = [sizes[i] for i in order]
+    counts = [sum(size > t for size in sizes) for t in range(sizes[0])]
+    data = flambeau.cat([batch[:count, t] for t, count in enumerate(counts)], 0)
+    return PackedSequence(data, flambeau.tensor(counts, dtype=flambeau.int64), sorted_indices)
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """(padded sequences, lengths), in the order before packing.
+
+    Args:
+        batch_first: (N, longest, ...) instead of (longest, N, ...).
+        total_length: pad to it instead of the longest.
+    """
+    counts = _numbers(sequence.batch_sizes)
+    longest = len(counts)
+    if total_length is not None:
+        if total_length < longest:
+            raise ValueError(
+                f"pad_packed_sequence: total_length {total_length} is below the longest, {longest}"
+            )
+    full = longest if total_length is None else total_length
+    steps = []
+    for step in sequence.data.split(counts, 0):
+        missing = counts[0] - step.shape[0]
+        if missing:
+            filler = step.new_full([missing, *step.shape[1:]], padding_value)
+            step = flambeau.cat([step, filler], 0)
+        steps.append(step)
+    if full > longest:
+        empty = steps[0].new_full(list(steps[0].shape), padding_value)
+        steps += [empty] * (full - longest)
+    padded = flambeau.stack(steps, 1)
+    lengths = flambeau.tensor(
+        [sum(count > i for count in counts) for i in range(counts[0])], dtype=flambeau.int64
+    )
+    if sequence.unsorted_indices is not None:
+        padded = padded.index_select(0, sequence.unsorted_indices)
+        lengths = lengths.index_select(0, sequence.unsorted_indices)
+    return (padded if batch_first else padded.transpose(0, 1)), lengths
+
+
+def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Packs sequences (L_i, ...)."""
+    listed = list(sequences)
+    lengths = [s.shape[0] for s in listed]
+    padded = pad_sequence(listed, batch_first=True)
+    return pack_padded_sequence(padded, lengths, True, enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences of a PackedSequence."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
