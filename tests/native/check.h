@@ -12,10 +12,10 @@ inline int report() {
 }
 }  // namespace flambeau::testing
 
-#define CHECK(...)                                                                       \
-  do {                                                                                   \
-    if (!(__VA_ARGS__)) {                                                                \
+#define CHECK(...)                                                                         \
+  do {                                                                                     \
+    if (!(__VA_ARGS__)) {                                                                  \
       std::fprintf(stderr, "%s:%d: CHECK(%s) failed\n", __FILE__, __LINE__, #__VA_ARGS__); \
-      ++flambeau::testing::failures;                                                     \
-    }                                                                                    \
+      ++flambeau::testing::failures;                                                       \
+    }                                                                                      \
   } while (false)

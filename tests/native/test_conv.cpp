@@ -52,7 +52,8 @@ void run(const Case& t) {
   const int64_t oh = (t.h + 2 * t.pad_y - t.dilation_y * (t.r - 1) - 1) / t.stride_y + 1;
   const int64_t ow = (t.w + 2 * t.pad_x - t.dilation_x * (t.s - 1) - 1) / t.stride_x + 1;
   const int64_t cg = t.c / t.groups, kg = t.k / t.groups;
-  const Tensor x = random_tensor<T>({t.n, t.c, t.h, t.w}), w = random_tensor<T>({t.k, cg, t.r, t.s});
+  const Tensor x = random_tensor<T>({t.n, t.c, t.h, t.w}),
+               w = random_tensor<T>({t.k, cg, t.r, t.s});
   const Tensor b = random_tensor<T>({t.k}), g = random_tensor<T>({t.n, t.k, oh, ow});
   std::vector<double> y(static_cast<size_t>(g.numel())), dx(static_cast<size_t>(x.numel())),
       dw(static_cast<size_t>(w.numel()));
@@ -71,8 +72,10 @@ void run(const Case& t) {
                 const int64_t in = ((n * t.c + k / kg * cg + c) * t.h + yy) * t.w + xx;
                 const int64_t tap = ((k * cg + c) * t.r + r) * t.s + s;
                 sum += static_cast<double>(x.data<T>()[in]) * w.data<T>()[tap];
-                dx[static_cast<size_t>(in)] += static_cast<double>(g.data<T>()[out]) * w.data<T>()[tap];
-                dw[static_cast<size_t>(tap)] += static_cast<double>(g.data<T>()[out]) * x.data<T>()[in];
+                dx[static_cast<size_t>(in)] +=
+                    static_cast<double>(g.data<T>()[out]) * w.data<T>()[tap];
+                dw[static_cast<size_t>(tap)] +=
+                    static_cast<double>(g.data<T>()[out]) * x.data<T>()[in];
               }
           y[static_cast<size_t>(out)] = sum;
         }
@@ -90,23 +93,35 @@ void run(const Case& t) {
   cpu::conv2d_weight_grad(w_grad, g, x, w.sizes(), stride, padding, dilation, t.groups);
   CHECK(close<T>(w_grad, dw));
   if (flambeau::testing::failures)
-    std::printf("n%ld c%ld %ldx%ld k%ld %ldx%ld stride %ld,%ld pad %ld,%ld dil %ld,%ld g%ld\n", t.n, t.c,
-                t.h, t.w, t.k, t.r, t.s, t.stride_y, t.stride_x, t.pad_y, t.pad_x, t.dilation_y,
-                t.dilation_x, t.groups);
+    std::printf("n%ld c%ld %ldx%ld k%ld %ldx%ld stride %ld,%ld pad %ld,%ld dil %ld,%ld g%ld\n", t.n,
+                t.c, t.h, t.w, t.k, t.r, t.s, t.stride_y, t.stride_x, t.pad_y, t.pad_x,
+                t.dilation_y, t.dilation_x, t.groups);
 }
 
 }  // namespace
 
 int main() {
   const Case cases[] = {
-      {2, 3, 8, 9, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1},   {1, 1, 5, 5, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1},
-      {3, 16, 7, 7, 40, 1, 1, 1, 1, 0, 0, 1, 1, 1}, {2, 8, 12, 11, 14, 3, 3, 2, 2, 1, 1, 1, 1, 1},
-      {1, 4, 20, 20, 8, 7, 7, 2, 2, 3, 3, 1, 1, 1}, {2, 6, 10, 13, 9, 3, 2, 1, 3, 2, 0, 2, 1, 3},
-      {1, 5, 9, 9, 5, 3, 3, 1, 1, 1, 1, 1, 1, 5},   {2, 64, 14, 14, 33, 3, 3, 1, 1, 1, 1, 1, 1, 1},
-      {1, 4, 9, 9, 6, 2, 2, 3, 3, 0, 0, 1, 1, 1},   {1, 4, 9, 9, 6, 1, 1, 2, 2, 0, 0, 1, 1, 2},
-      {1, 2, 6, 6, 3, 3, 3, 1, 1, 4, 4, 1, 1, 1},   {1, 2, 30, 40, 70, 5, 3, 1, 1, 2, 1, 1, 1, 1},
-      {4, 100, 6, 6, 30, 3, 3, 1, 1, 1, 1, 1, 1, 1}, {1, 3, 11, 7, 2, 3, 3, 4, 5, 2, 3, 2, 3, 1},
-      {2, 3, 60, 60, 13, 3, 3, 1, 1, 1, 1, 1, 1, 1}};
+      {2, 3, 8, 9, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+      {1, 1, 5, 5, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1},
+      {3, 16, 7, 7, 40, 1, 1, 1, 1, 0, 0, 1, 1, 1},
+      {2, 8, 12, 11, 14, 3, 3, 2, 2, 1, 1, 1, 1, 1},
+      {1, 4, 20, 20, 8, 7, 7, 2, 2, 3, 3, 1, 1, 1},
+      {2, 6, 10, 13, 9, 3, 2, 1, 3, 2, 0, 2, 1, 3},
+      {1, 5, 9, 9, 5, 3, 3, 1, 1, 1, 1, 1, 1, 5},
+      {2, 64, 14, 14, 33, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+      {1, 4, 9, 9, 6, 2, 2, 3, 3, 0, 0, 1, 1, 1},
+      {1, 4, 9, 9, 6, 1, 1, 2, 2, 0, 0, 1, 1, 2},
+      {1, 2, 6, 6, 3, 3, 3, 1, 1, 4, 4, 1, 1, 1},
+      {1, 2, 30, 40, 70, 5, 3, 1, 1, 2, 1, 1, 1, 1},
+      {4, 100, 6, 6, 30, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+      {1, 3, 11, 7, 2, 3, 3, 4, 5, 2, 3, 2, 3, 1},
+      {2, 3, 60, 60, 13, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+      // Sizes that take the Winograd path: odd, even, without padding, with too much of it, groups.
+      {2, 40, 15, 13, 36, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+      {1, 33, 40, 41, 32, 3, 3, 1, 1, 0, 0, 1, 1, 1},
+      {1, 64, 13, 12, 68, 3, 3, 1, 1, 2, 3, 1, 1, 2},
+      {3, 33, 12, 12, 32, 3, 3, 1, 1, 4, 1, 1, 1, 1}};
   for (const Case& t : cases) {
     run<float>(t);
     run<double>(t);

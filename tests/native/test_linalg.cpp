@@ -28,8 +28,8 @@ Tensor random_tensor(Shape sizes, DType dtype) {
   const Tensor wide = empty(sizes, DType::float64);
   std::normal_distribution<double> normal;
   for (int64_t i = 0; i < wide.numel(); ++i)
-    wide.data<double>()[i] = is_floating(dtype) || is_complex(dtype) ? normal(engine)
-                                                                     : std::round(3 * normal(engine));
+    wide.data<double>()[i] =
+        is_floating(dtype) || is_complex(dtype) ? normal(engine) : std::round(3 * normal(engine));
   const Tensor result = empty(sizes, dtype);
   copy_data(result, wide);
   return result;
@@ -61,11 +61,16 @@ double at(const Tensor& tensor, int64_t i, int64_t j) {
 
 double tolerance(DType dtype) {
   switch (dtype) {
-    case DType::float64: return 1e-12;
-    case DType::float32: return 1e-5;
-    case DType::float16: return 2e-3;
-    case DType::bfloat16: return 2e-2;
-    default: return dtype == DType::complex64 ? 1e-5 : 1e-12;
+    case DType::float64:
+      return 1e-12;
+    case DType::float32:
+      return 1e-5;
+    case DType::float16:
+      return 2e-3;
+    case DType::bfloat16:
+      return 2e-2;
+    default:
+      return dtype == DType::complex64 ? 1e-5 : 1e-12;
   }
 }
 
@@ -89,12 +94,12 @@ void compare_mm(const Tensor& a, const Tensor& b) {
 }
 
 void test_mm() {
-  const DType all[] = {DType::float32,   DType::float64, DType::int32,   DType::int64,
-                       DType::bfloat16,  DType::float16, DType::uint8,   DType::int8,
+  const DType all[] = {DType::float32,   DType::float64,   DType::int32, DType::int64,
+                       DType::bfloat16,  DType::float16,   DType::uint8, DType::int8,
                        DType::complex64, DType::complex128};
-  const int64_t sizes[][3] = {{1, 1, 1},   {5, 5, 5},    {12, 32, 16}, {13, 33, 17}, {1, 70, 40},
-                              {40, 70, 1}, {31, 300, 65}, {0, 3, 4},    {3, 0, 4},    {3, 4, 0},
-                              {250, 530, 70}};
+  const int64_t sizes[][3] = {{1, 1, 1},   {5, 5, 5},   {12, 32, 16},  {13, 33, 17},
+                              {1, 70, 40}, {40, 70, 1}, {31, 300, 65}, {0, 3, 4},
+                              {3, 0, 4},   {3, 4, 0},   {250, 530, 70}};
   for (const DType dtype : all)
     for (const auto& [m, k, n] : sizes) {
       if (flambeau::testing::failures) return void(std::fprintf(stderr, "%s\n", name(dtype)));
@@ -102,7 +107,9 @@ void test_mm() {
       compare_mm(a, b);
       compare_mm(transposed(random_tensor({k, m}, dtype)), b);
       compare_mm(a, transposed(random_tensor({n, k}, dtype)));
-      if (k > 0 && n > 0 && m > 0) compare_mm(sliced(random_tensor({m, 2 * k}, dtype)), sliced(random_tensor({k, 2 * n}, dtype)));
+      if (k > 0 && n > 0 && m > 0)
+        compare_mm(sliced(random_tensor({m, 2 * k}, dtype)),
+                   sliced(random_tensor({k, 2 * n}, dtype)));
       const Tensor row = random_tensor({1, n}, dtype);
       compare_mm(a, make_view(row, Shape{k, n}, Shape{0, 1}, 0));
     }
@@ -148,7 +155,8 @@ void test_matmul_ranks() {
   for (int64_t i = 0; i < 2; ++i)
     for (int64_t j = 0; j < 3; ++j) {
       double sum = 0;
-      for (int64_t p = 0; p < 4; ++p) sum += stack.data<double>()[j * 8 + i * 4 + p] * v.data<double>()[p];
+      for (int64_t p = 0; p < 4; ++p)
+        sum += stack.data<double>()[j * 8 + i * 4 + p] * v.data<double>()[p];
       CHECK(std::abs(out.data<double>()[i * 3 + j] - sum) < 1e-12);
     }
 }
@@ -163,8 +171,9 @@ void test_linear_and_addmm() {
       cpu::addmm(z, b, x, transposed(w), 1, 1);
       for (int64_t i = 0; i < batch; ++i)
         for (int64_t j = 0; j < 37; ++j) {
-          double sum = b.dtype() == DType::float64 ? b.data<double>()[j]
-                                                   : item(make_view(b, Shape{}, Shape{}, j)).to<double>();
+          double sum = b.dtype() == DType::float64
+                           ? b.data<double>()[j]
+                           : item(make_view(b, Shape{}, Shape{}, j)).to<double>();
           for (int64_t p = 0; p < 50; ++p) sum += at(x, i, p) * at(w, j, p);
           CHECK(std::abs(at(y, i, j) - sum) <= 30 * tolerance(dtype));
           CHECK(std::abs(at(z, i, j) - sum) <= 30 * tolerance(dtype));

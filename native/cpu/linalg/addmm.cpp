@@ -22,8 +22,8 @@ void addmm(const Tensor& result, const Tensor& self, const Tensor& mat1, const T
     const T* bias = beta.equals(1) ? repeated_row<T>(self, n) : nullptr;
     const bool adds = !bias && !beta.equals(0);
     if (adds) copy_data(result, self);
-    gemm<T>(m, n, k, matrix_of<T>(mat1), matrix_of<T>(mat2), result.data<T>(), n, alpha.to<Factor>(),
-            adds ? beta.to<Factor>() : Factor(0), bias);
+    gemm<T>(m, n, k, matrix_of<T>(mat1), matrix_of<T>(mat2), result.data<T>(), n,
+            alpha.to<Factor>(), adds ? beta.to<Factor>() : Factor(0), bias);
   });
 }
 

@@ -18,8 +18,8 @@ struct Grid {
   int64_t rows = 1, columns = 1;
 };
 
-/// How to cut c between threads: each packs its own part of a and b, so that squarer parts and whole
-/// tiles are cheaper. Costs are in cycles of a tile loop; only their ratios matter.
+/// How to cut c between threads: each packs its own part of a and b, so that squarer parts and
+/// whole tiles are cheaper. Costs are in cycles of a tile loop; only their ratios matter.
 template <class T>
 Grid choose_grid(int64_t m, int64_t n, int64_t k, const GemmKernels<T>& kernels) {
   const int64_t work = m * n * k;
@@ -77,10 +77,12 @@ bool try_gemv(int64_t rows, int64_t columns, MatrixView<T> a, const T* x, int64_
     x = dense;
   }
   const bool by_rows = a.column == 1;
-  const int64_t grain = std::max<int64_t>(64, (kGemvWork / std::max<int64_t>(columns, 1) + 63) / 64 * 64);
+  const int64_t grain =
+      std::max<int64_t>(64, (kGemvWork / std::max<int64_t>(columns, 1) + 63) / 64 * 64);
   const auto run = [&](int64_t begin, int64_t end) {
-    const GemvCall<T> call{end - begin, columns, a.data + begin * a.row, by_rows ? a.row : a.column,
-                           x,           y + begin, alpha, beta};
+    const GemvCall<T> call{
+        end - begin, columns, a.data + begin * a.row, by_rows ? a.row : a.column, x, y + begin,
+        alpha,       beta};
     by_rows ? kernels.gemv_rows(call) : kernels.gemv_columns(call);
   };
   if (rows <= grain)
@@ -98,8 +100,8 @@ void add_bias(T* c, int64_t count, const T* bias) {
 
 /// The types that have tile kernels.
 template <class T>
-void gemm_native(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
-                 T alpha, T beta, const T* bias) {
+void gemm_native(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
+                 int64_t ldc, T alpha, T beta, const T* bias) {
   const GemmKernels<T>& kernels = gemm_kernels<T>();
   if (n == 1 && (ldc == 1 || m == 1) && m > 1) {
     if (try_gemv(m, k, a, b.data, b.row, c, alpha, beta, kernels)) {
@@ -153,15 +155,15 @@ MatrixView<Wide> widened(int64_t m, int64_t n, MatrixView<Narrow> from, Tensor& 
 
 /// Computes in Wide and rounds (or wraps) once at the end.
 template <class T, class Wide>
-void gemm_widened(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
-                  GemmFactor<T> alpha, GemmFactor<T> beta, const T* bias) {
+void gemm_widened(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
+                  int64_t ldc, GemmFactor<T> alpha, GemmFactor<T> beta, const T* bias) {
   const auto widen = [](T value) { return static_cast<Wide>(value); };
   Tensor a_owner, b_owner;
   const MatrixView<Wide> wide_a = widened<Wide>(m, k, a, a_owner, widen);
   const MatrixView<Wide> wide_b = widened<Wide>(k, n, b, b_owner, widen);
   const Tensor sums = empty(Shape{m, n}, dtype_of<Wide>);
-  gemm_native<Wide>(m, n, k, wide_a, wide_b, sums.data<Wide>(), n, static_cast<Wide>(alpha), Wide(0),
-                    nullptr);
+  gemm_native<Wide>(m, n, k, wide_a, wide_b, sums.data<Wide>(), n, static_cast<Wide>(alpha),
+                    Wide(0), nullptr);
   parallel_for(0, m, std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
@@ -180,9 +182,9 @@ void gemm_widened(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T
 
 /// Four real products of the real and imaginary planes.
 template <class T>
-void gemm_complex(int64_t m, int64_t n, int64_t k, MatrixView<complex<T>> a, MatrixView<complex<T>> b,
-                  complex<T>* c, int64_t ldc, complex<T> alpha, complex<T> beta,
-                  const complex<T>* bias) {
+void gemm_complex(int64_t m, int64_t n, int64_t k, MatrixView<complex<T>> a,
+                  MatrixView<complex<T>> b, complex<T>* c, int64_t ldc, complex<T> alpha,
+                  complex<T> beta, const complex<T>* bias) {
   const auto real = [](complex<T> value) { return value.re; };
   const auto imaginary = [](complex<T> value) { return value.im; };
   Tensor owners[4];
@@ -213,14 +215,14 @@ template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
           GemmFactor<T> alpha, GemmFactor<T> beta, const T* bias) {
   if (m == 0 || n == 0) return;
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> ||
-                std::is_same_v<T, int64_t>) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>) {
     gemm_native<T>(m, n, k, a, b, c, ldc, alpha, beta, bias);
   } else if constexpr (std::is_same_v<T, complex<float>> || std::is_same_v<T, complex<double>>) {
     gemm_complex(m, n, k, a, b, c, ldc, alpha, beta, bias);
   } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
-    if (onednn::matmul(dtype_of<T>, m, n, k, {a.data, a.row, a.column}, {b.data, b.row, b.column}, c,
-                       ldc, alpha, beta, bias))
+    if (onednn::matmul(dtype_of<T>, m, n, k, {a.data, a.row, a.column}, {b.data, b.row, b.column},
+                       c, ldc, alpha, beta, bias))
       return;
     gemm_widened<T, float>(m, n, k, a, b, c, ldc, alpha, beta, bias);
   } else {
@@ -228,8 +230,8 @@ void gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* 
   }
 }
 
-#define FLAMBEAU_GEMM(T)                                                                       \
-  template void gemm<T>(int64_t, int64_t, int64_t, MatrixView<T>, MatrixView<T>, T*, int64_t,  \
+#define FLAMBEAU_GEMM(T)                                                                      \
+  template void gemm<T>(int64_t, int64_t, int64_t, MatrixView<T>, MatrixView<T>, T*, int64_t, \
                         GemmFactor<T>, GemmFactor<T>, const T*);
 FLAMBEAU_GEMM(float)
 FLAMBEAU_GEMM(double)

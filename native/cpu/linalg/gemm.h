@@ -27,8 +27,8 @@ MatrixView<T> matrix_of(const Tensor& tensor, int64_t offset = 0) {
   return {tensor.data<T>() + offset, tensor.strides()[rank - 2], tensor.strides()[rank - 1]};
 }
 
-/// The distance between rows when all dims but the last are one dim in memory (a stack of matrices is
-/// then one tall matrix), else none.
+/// The distance between rows when all dims but the last are one dim in memory (a stack of matrices
+/// is then one tall matrix), else none.
 inline std::optional<int64_t> merged_row_step(const Tensor& tensor) {
   int64_t step = 0, covered = 0;
   bool first = true;
@@ -47,18 +47,30 @@ inline std::optional<int64_t> merged_row_step(const Tensor& tensor) {
 template <class Body>
 decltype(auto) visit_numeric(DType dtype, const char* op, Body&& body) {
   switch (dtype) {
-    case DType::float32: return body(float());
-    case DType::float64: return body(double());
-    case DType::float16: return body(float16());
-    case DType::bfloat16: return body(bfloat16());
-    case DType::uint8: return body(uint8_t());
-    case DType::int8: return body(int8_t());
-    case DType::int16: return body(int16_t());
-    case DType::int32: return body(int32_t());
-    case DType::int64: return body(int64_t());
-    case DType::complex64: return body(complex<float>());
-    case DType::complex128: return body(complex<double>());
-    default: fail(ErrorKind::runtime, op, ": not defined for ", name(dtype));
+    case DType::float32:
+      return body(float());
+    case DType::float64:
+      return body(double());
+    case DType::float16:
+      return body(float16());
+    case DType::bfloat16:
+      return body(bfloat16());
+    case DType::uint8:
+      return body(uint8_t());
+    case DType::int8:
+      return body(int8_t());
+    case DType::int16:
+      return body(int16_t());
+    case DType::int32:
+      return body(int32_t());
+    case DType::int64:
+      return body(int64_t());
+    case DType::complex64:
+      return body(complex<float>());
+    case DType::complex128:
+      return body(complex<double>());
+    default:
+      fail(ErrorKind::runtime, op, ": not defined for ", name(dtype));
   }
 }
 

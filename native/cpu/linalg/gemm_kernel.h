@@ -50,9 +50,9 @@ struct GemmKernels {
   int64_t tile_rows, tile_columns;  ///< splitting c between threads at multiples loses nothing
 };
 
-#define FLAMBEAU_DECLARE_GEMM(ISA) \
-  namespace ISA {                  \
-  template <class T>               \
+#define FLAMBEAU_DECLARE_GEMM(ISA)      \
+  namespace ISA {                       \
+  template <class T>                    \
   const GemmKernels<T>& gemm_kernels(); \
   }
 FLAMBEAU_DECLARE_GEMM(baseline)

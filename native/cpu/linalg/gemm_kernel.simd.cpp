@@ -6,14 +6,14 @@
 #include "cpu/linalg/scratch.h"
 
 // Matrix multiplication after Goto and van de Geijn, "Anatomy of High-Performance Matrix
-// Multiplication" (2008): c is computed in tiles that stay in registers, from panels of a and b that
-// are packed so that the tile loop reads them in order.
+// Multiplication" (2008): c is computed in tiles that stay in registers, from panels of a and b
+// that are packed so that the tile loop reads them in order.
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-constexpr int64_t kDepth = 256;        // of a panel: a tile's panel of b (32 KiB) stays in L1
-constexpr int64_t kPanelRows = 240;    // of a: 240 KiB in L2; a multiple of 12
+constexpr int64_t kDepth = 256;           // of a panel: a tile's panel of b (32 KiB) stays in L1
+constexpr int64_t kPanelRows = 240;       // of a: 240 KiB in L2; a multiple of 12
 constexpr int64_t kPanelBytes = 2 << 20;  // of b: in L3
 
 /// Reads a and b where they are: for matrices that fit the first cache levels.
@@ -21,8 +21,8 @@ template <class T>
 void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
   for (int64_t j = 0; j < call.n; j += kTileColumns<T>)
     for (int64_t i = 0; i < call.m; i += kTileRows)
-      run_tile(std::min<int64_t>(kTileRows, call.m - i), std::min(kTileColumns<T>, call.n - j), call.k,
-               StridedRows<T>{call.a.data + i * call.a.row, call.a.row, call.a.column},
+      run_tile(std::min<int64_t>(kTileRows, call.m - i), std::min(kTileColumns<T>, call.n - j),
+               call.k, StridedRows<T>{call.a.data + i * call.a.row, call.a.row, call.a.column},
                SteppedLines<T>{b.data + j, b.row},
                Epilogue<T>{call.c + i * call.ldc + j, call.ldc, call.alpha, call.beta,
                            call.bias ? call.bias + j : nullptr});

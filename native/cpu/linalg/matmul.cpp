@@ -4,7 +4,8 @@
 namespace flambeau::cpu {
 namespace {
 
-/// Element offset of batch entry `index` of an operand whose leading dimensions broadcast to `batch`.
+/// Element offset of batch entry `index` of an operand whose leading dimensions broadcast to
+/// `batch`.
 int64_t batch_offset(int64_t index, IntList batch, const Tensor& operand) {
   const int64_t own = operand.dim() - 2, rank = static_cast<int64_t>(batch.size());
   int64_t offset = 0;

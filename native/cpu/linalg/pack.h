@@ -5,15 +5,16 @@
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/tile.h"
 
-// Copies of matrix blocks in the order in which tiles read them. Include only from *.simd.cpp files.
+// Copies of matrix blocks in the order in which tiles read them. Include only from *.simd.cpp
+// files.
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 /// Copies `count` lines of `depth` elements so that packed[p * width + i] is line i's element p;
 /// missing lines are not written. Lines have any strides.
 template <class T>
-void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int64_t depth, T* packed,
-                int64_t width) {
+void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int64_t depth,
+                T* packed, int64_t width) {
   constexpr int lanes = kLanes<T>;
   if (line == 1) {
     for (int64_t p = 0; p < depth; ++p) {

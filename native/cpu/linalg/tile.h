@@ -17,7 +17,7 @@ inline constexpr int kTileRows = 6;  // of 16 registers
 #endif
 inline constexpr int kTileVectors = 2;
 template <class T>
-inline constexpr int64_t kTileColumns = kTileVectors * kLanes<T>;
+inline constexpr int64_t kTileColumns = kTileVectors* kLanes<T>;
 
 /// How a finished tile reaches c.
 template <class T>
@@ -78,8 +78,8 @@ void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) 
     const T* source = b.line();
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j)
-      line[j] = partial && j == vectors - 1 ? mask.load(source + j * lanes)
-                                            : load(source + j * lanes);
+      line[j] =
+          partial && j == vectors - 1 ? mask.load(source + j * lanes) : load(source + j * lanes);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
       const Vector<T> factor = splat(a.at(i));
@@ -101,8 +101,7 @@ void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) 
         const Vector<T> before = masked ? mask.load(c + j * lanes) : load(c + j * lanes);
         value += before * splat(out.beta);
       }
-      if (out.bias)
-        value += masked ? mask.load(out.bias + j * lanes) : load(out.bias + j * lanes);
+      if (out.bias) value += masked ? mask.load(out.bias + j * lanes) : load(out.bias + j * lanes);
       if (masked)
         mask.store(c + j * lanes, value);
       else

@@ -11,10 +11,10 @@ struct Divisor {
   template <class T>
   T factor(const PoolGeometry& geometry, size_t i, size_t j) const {
     const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-    const int64_t count = fixed           ? *fixed
-                          : count_padding ? rows.full[i] * columns.full[j]
-                                          : (rows.end[i] - rows.begin[i]) *
-                                                (columns.end[j] - columns.begin[j]);
+    const int64_t count = fixed ? *fixed
+                          : count_padding
+                              ? rows.full[i] * columns.full[j]
+                              : (rows.end[i] - rows.begin[i]) * (columns.end[j] - columns.begin[j]);
     return static_cast<T>(count);
   }
 };
@@ -92,18 +92,20 @@ void avg_pool2d(const Tensor& result, const Tensor& input, IntList kernel_size,
                 std::optional<IntList> stride, IntList padding, bool, bool count_include_pad,
                 std::optional<int64_t> divisor_override) {
   if (result.numel() == 0) return;
-  run_average("avg_pool2d",
-              pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, kNoDilation),
-              {count_include_pad, divisor_override}, result, input);
+  run_average(
+      "avg_pool2d",
+      pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, kNoDilation),
+      {count_include_pad, divisor_override}, result, input);
 }
 
 void avg_pool2d_grad(const Tensor& result, const Tensor& grad_output, IntList input_size,
                      IntList kernel_size, std::optional<IntList> stride, IntList padding, bool,
                      bool count_include_pad, std::optional<int64_t> divisor_override) {
   if (result.numel() == 0) return;
-  run_spread("avg_pool2d_grad",
-             pool_geometry(input_size, grad_output.sizes(), kernel_size, stride, padding, kNoDilation),
-             {count_include_pad, divisor_override}, result, grad_output);
+  run_spread(
+      "avg_pool2d_grad",
+      pool_geometry(input_size, grad_output.sizes(), kernel_size, stride, padding, kNoDilation),
+      {count_include_pad, divisor_override}, result, grad_output);
 }
 
 void adaptive_avg_pool2d(const Tensor& result, const Tensor& input, IntList) {

@@ -235,9 +235,8 @@ void batch_norm_input_grad(const Tensor& result, const Tensor& grad_output, cons
                            const Tensor& weight, const Tensor& average, const Tensor& rstd) {
   const Tensor runs = channels_as_runs(input), grads = channels_as_runs(grad_output);
   with_floating(input.dtype(), "batch_norm", [&]<class T>() {
-    with_runs(result, input, [&](const Tensor& out) {
-      input_grad<T>(out, grads, runs, weight, average, rstd);
-    });
+    with_runs(result, input,
+              [&](const Tensor& out) { input_grad<T>(out, grads, runs, weight, average, rstd); });
   });
 }
 void batch_norm_weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,

@@ -14,8 +14,15 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
     Correlation<T> task;
     task.batch = geometry.batch;
     task.groups = groups;
-    task.planes = {geometry.in_channels, rows.input,     columns.input, rows.padding,
-                   columns.padding,      rows.stride,    columns.stride, 0, 0};
+    task.planes = {geometry.in_channels,
+                   rows.input,
+                   columns.input,
+                   rows.padding,
+                   columns.padding,
+                   rows.stride,
+                   columns.stride,
+                   0,
+                   0};
     std::vector<int64_t> taps;
     for (int64_t r = 0; r < rows.kernel; ++r)
       for (int64_t s = 0; s < columns.kernel; ++s) {
@@ -24,8 +31,9 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
         taps.push_back(r * columns.kernel + s);
       }
     const int64_t depth = geometry.in_channels * geometry.kernel_size();
-    task.weights = {w.data<T>(), geometry.out_channels, depth, geometry.in_channels,
-                    geometry.kernel_size(), geometry.kernel_size(), taps.data()};
+    task.weights = {w.data<T>(),          geometry.out_channels,  depth,
+                    geometry.in_channels, geometry.kernel_size(), geometry.kernel_size(),
+                    taps.data()};
     task.weight_group_step = geometry.out_channels * depth;
     task.rows = rows.output;
     task.columns = columns.output;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "cpu/nn/conv_kernel.h"
+
 namespace flambeau::cpu {
 
 ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, IntList stride,
                            IntList padding, IntList dilation, int64_t groups) {
   const size_t channel = input.size() - 3;  // one image has no batch dim
-  ConvGeometry geometry{channel ? input[0] : 1, groups, input[channel] / groups, weight[0] / groups, {}};
+  ConvGeometry geometry{
+      channel ? input[0] : 1, groups, input[channel] / groups, weight[0] / groups, {}};
   const auto pick = [](IntList list, size_t i) { return list.size() == 1 ? list[0] : list[i]; };
   for (size_t i = 0; i < 2; ++i)
     geometry.axes[i] = {input[channel + 1 + i], output[channel + 1 + i], weight[2 + i],
@@ -18,6 +21,7 @@ ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, IntLis
 template <class T>
 void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* padded) {
   const int64_t step = planes.column_stride;
+  const auto copy_row = conv_kernels<T>().copy_row;
   for (int64_t c = 0; c < planes.channels; ++c, image += planes.rows * planes.columns)
     for (int64_t a = 0; a < planes.row_stride; ++a)
       for (int64_t b = 0; b < step; ++b)
@@ -29,16 +33,12 @@ void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* pa
           }
           // Columns j with 0 <= j * step + shift < columns come from the image.
           const int64_t shift = b - planes.left;
-          const int64_t begin =
-              std::min(shift < 0 ? (-shift + step - 1) / step : 0, planes.pitch);
-          const int64_t end = std::clamp<int64_t>(
-              (planes.columns - shift + step - 1) / step, begin, planes.pitch);
+          const int64_t begin = std::min(shift < 0 ? (-shift + step - 1) / step : 0, planes.pitch);
+          const int64_t end =
+              std::clamp<int64_t>((planes.columns - shift + step - 1) / step, begin, planes.pitch);
           const T* row = image + y * planes.columns + shift;
           for (int64_t j = 0; j < begin; ++j) padded[j] = T(0);
-          if (step == 1)
-            for (int64_t j = begin; j < end; ++j) padded[j] = row[j];
-          else
-            for (int64_t j = begin; j < end; ++j) padded[j] = row[j * step];
+          copy_row(row + begin * step, step, end - begin, padded + begin);
           for (int64_t j = end; j < planes.pitch; ++j) padded[j] = T(0);
         }
 }

@@ -17,8 +17,7 @@ struct Phase {
 Phase make_phase(const ConvAxis& axis, int64_t phase) {
   Phase result;
   result.first = std::max<int64_t>(ceil_div(axis.padding - phase, axis.stride), 0);
-  result.count =
-      floor_div(axis.input - 1 + axis.padding - phase, axis.stride) - result.first + 1;
+  result.count = floor_div(axis.input - 1 + axis.padding - phase, axis.stride) - result.first + 1;
   for (int64_t r = 0; r < axis.kernel; ++r)
     if ((r * axis.dilation - phase) % axis.stride == 0) {
       result.taps.push_back(r);
@@ -28,7 +27,8 @@ Phase make_phase(const ConvAxis& axis, int64_t phase) {
 }
 
 template <class T>
-void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, const Tensor& weight) {
+void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
+         const Tensor& weight) {
   const auto& [rows, columns] = geometry.axes;
   // A border on top and on the left, so that no shifted row is negative.
   const int64_t top = ceil_div((rows.kernel - 1) * rows.dilation, rows.stride);
@@ -50,8 +50,12 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
           taps.push_back(y.taps[r] * columns.kernel + x.taps[s]);
         }
       const int64_t kernel = geometry.kernel_size();
-      task.weights = {weight.data<T>(), geometry.in_channels, kernel, geometry.out_channels,
-                      geometry.in_channels * kernel, static_cast<int64_t>(taps.size()),
+      task.weights = {weight.data<T>(),
+                      geometry.in_channels,
+                      kernel,
+                      geometry.out_channels,
+                      geometry.in_channels * kernel,
+                      static_cast<int64_t>(taps.size()),
                       taps.data()};
       task.weight_group_step = geometry.out_channels * geometry.in_channels * kernel;
       task.rows = y.count;
@@ -79,8 +83,8 @@ bool leaves_gaps(const ConvAxis& axis) {
 void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& weight,
                        IntList input_size, IntList stride, IntList padding, IntList dilation,
                        int64_t groups) {
-  const ConvGeometry geometry = conv_geometry(input_size, weight.sizes(), grad.sizes(), stride,
-                                              padding, dilation, groups);
+  const ConvGeometry geometry =
+      conv_geometry(input_size, weight.sizes(), grad.sizes(), stride, padding, dilation, groups);
   if (leaves_gaps(geometry.axes[0]) || leaves_gaps(geometry.axes[1]) || weight.sizes()[0] == 0)
     fill_data(result, 0);
   if (weight.sizes()[0] == 0) return;

@@ -6,9 +6,9 @@
 
 namespace flambeau::cpu {
 
-/// Part of a convolution as a matrix product whose right factor is never built: element (p, q) of it
-/// is source[offsets[p] + q]. Rows are output channels, columns are positions q of the padded plane
-/// (the few positions between rows of the image are computed too, and dropped).
+/// Part of a convolution as a matrix product whose right factor is never built: element (p, q) of
+/// it is source[offsets[p] + q]. Rows are output channels, columns are positions q of the padded
+/// plane (the few positions between rows of the image are computed too, and dropped).
 template <class T>
 struct ConvBlock {
   int64_t outputs, depth, positions;
@@ -25,6 +25,7 @@ struct ConvWeightBlock {
   int64_t taps, outputs, positions;
   const int64_t* offsets;  ///< [taps]
   const int64_t* places;   ///< [positions]
+  int64_t run;             ///< so many places follow each other without a gap, again and again
   const T* source;
   const T* grad;
   int64_t grad_step;
@@ -44,6 +45,8 @@ struct ConvKernels {
   void (*pack_weights)(const ConvWeights<T>& weights, int64_t panel, T* packed);
   void (*forward)(const ConvBlock<T>& block);
   void (*weight)(const ConvWeightBlock<T>& block);
+  /// to[i] = from[i * step]
+  void (*copy_row)(const T* from, int64_t step, int64_t count, T* to);
   int64_t panel_rows;  ///< outputs per packed panel
 };
 

@@ -6,7 +6,8 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-constexpr int64_t kDepth = 768;      // of a pass over a block: its part of the source stays in L1 and L2
+constexpr int64_t kDepth =
+    768;  // of a pass over a block: its part of the source stays in L1 and L2
 constexpr int64_t kPositions = 256;  // of a packed panel of the gradient
 
 /// Rows of a that start anywhere; step p of all of them lies places[p] further.
@@ -30,22 +31,88 @@ void pack_weights(const ConvWeights<T>& weights, int64_t panel, T* packed) {
     }
 }
 
+/// One output channel (as in depthwise convolutions): four vectors of positions at a time.
+template <class T>
+void forward_single(const ConvBlock<T>& block) {
+  constexpr int lanes = kLanes<T>, wide = 4;
+  for (int64_t q = 0; q < block.positions;) {
+    const T* source = block.source + q;
+    if (q + wide * lanes <= block.positions) {
+      Vector<T> sum[wide] = {};
+      for (int64_t p = 0; p < block.depth; ++p) {
+        const Vector<T> factor = splat(block.weights[p * kTileRows]);
+#pragma GCC unroll 4
+        for (int j = 0; j < wide; ++j)
+          sum[j] = multiply_add<T>(load(source + block.offsets[p] + j * lanes), factor, sum[j]);
+      }
+#pragma GCC unroll 4
+      for (int j = 0; j < wide; ++j) store(block.sums + q + j * lanes, sum[j]);
+      q += wide * lanes;
+      continue;
+    }
+    const int64_t count = std::min<int64_t>(lanes, block.positions - q);
+    const Mask<T> mask(count);
+    Vector<T> sum = {};
+    for (int64_t p = 0; p < block.depth; ++p)
+      sum = multiply_add<T>(mask.load(source + block.offsets[p]),
+                            splat(block.weights[p * kTileRows]), sum);
+    mask.store(block.sums + q, sum);
+    q += count;
+  }
+}
+
 template <class T>
 void forward(const ConvBlock<T>& block) {
+  if (block.outputs == 1 && block.depth > 0) return forward_single(block);
   for (int64_t p = 0; p < block.depth; p += kDepth) {
     const int64_t depth = std::min(kDepth, block.depth - p);
     for (int64_t q = 0; q < block.positions; q += kTileColumns<T>)
       for (int64_t i = 0; i < block.outputs; i += kTileRows)
-        run_tile(std::min<int64_t>(kTileRows, block.outputs - i),
-                 std::min(kTileColumns<T>, block.positions - q), depth,
-                 PackedRows<T>{block.weights + i * block.depth + p * kTileRows},
-                 ScatteredLines<T>{block.source + q, block.offsets + p},
-                 Epilogue<T>{block.sums + i * block.step + q, block.step, T(1), T(p ? 1 : 0), nullptr});
+        run_tile(
+            std::min<int64_t>(kTileRows, block.outputs - i),
+            std::min(kTileColumns<T>, block.positions - q), depth,
+            PackedRows<T>{block.weights + i * block.depth + p * kTileRows},
+            ScatteredLines<T>{block.source + q, block.offsets + p},
+            Epilogue<T>{block.sums + i * block.step + q, block.step, T(1), T(p ? 1 : 0), nullptr});
+  }
+}
+
+/// Few output channels: dot products along runs of positions, up to `taps` of them at a time.
+template <class T, int taps>
+void weight_dots(const ConvWeightBlock<T>& block, int64_t first_tap, int64_t k) {
+  constexpr int lanes = kLanes<T>;
+  Vector<T> sum[taps] = {};
+  const T* grad = block.grad + k * block.grad_step;
+  for (int64_t q = 0; q < block.positions; q += block.run) {
+    const T* source = block.source + block.places[q];
+    for (int64_t j = 0; j < block.run; j += lanes) {
+      const bool whole = j + lanes <= block.run;
+      const Mask<T> mask(whole ? lanes : block.run - j);
+      const Vector<T> g = whole ? load(grad + q + j) : mask.load(grad + q + j);
+#pragma GCC unroll 8
+      for (int t = 0; t < taps; ++t) {
+        const T* from = source + block.offsets[first_tap + t] + j;
+        sum[t] = multiply_add<T>(whole ? load(from) : mask.load(from), g, sum[t]);
+      }
+    }
+  }
+  for (int t = 0; t < taps; ++t) {
+    T total = sum[t][0];
+    for (int l = 1; l < lanes; ++l) total += sum[t][l];
+    block.sums[(first_tap + t) * block.outputs + k] += total;
   }
 }
 
 template <class T>
 void weight(const ConvWeightBlock<T>& block) {
+  if (block.outputs <= 2) {
+    for (int64_t k = 0; k < block.outputs; ++k) {
+      int64_t t = 0;
+      for (; t + 5 <= block.taps; t += 5) weight_dots<T, 5>(block, t, k);
+      for (; t < block.taps; ++t) weight_dots<T, 1>(block, t, k);
+    }
+    return;
+  }
   constexpr int64_t width = kTileColumns<T>;
   const int64_t padded = (block.outputs + width - 1) / width * width;
   T* packed = scratch<T>(3, static_cast<size_t>(padded * kPositions));
@@ -54,10 +121,24 @@ void weight(const ConvWeightBlock<T>& block) {
     pack_b(MatrixView<T>{block.grad + q, 1, block.grad_step}, depth, block.outputs, packed);
     for (int64_t k = 0; k < block.outputs; k += width)
       for (int64_t i = 0; i < block.taps; i += kTileRows)
-        run_tile(std::min<int64_t>(kTileRows, block.taps - i), std::min(width, block.outputs - k),
-                 depth, PlacedRows<T>{block.source, block.offsets + i, block.places + q},
-                 SteppedLines<T>{packed + k * depth, width},
-                 Epilogue<T>{block.sums + i * block.outputs + k, block.outputs, T(1), T(1), nullptr});
+        run_tile(
+            std::min<int64_t>(kTileRows, block.taps - i), std::min(width, block.outputs - k), depth,
+            PlacedRows<T>{block.source, block.offsets + i, block.places + q},
+            SteppedLines<T>{packed + k * depth, width},
+            Epilogue<T>{block.sums + i * block.outputs + k, block.outputs, T(1), T(1), nullptr});
+  }
+}
+
+template <class T>
+void copy_row(const T* from, int64_t step, int64_t count, T* to) {
+  if (step == 1) {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+  } else if (step == 2) {
+    // The last element apart: whole vectors may then read its neighbour.
+    for (int64_t i = 0; i < count - 1; ++i) to[i] = from[2 * i];
+    if (count > 0) to[count - 1] = from[2 * (count - 1)];
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
   }
 }
 
@@ -65,7 +146,8 @@ void weight(const ConvWeightBlock<T>& block) {
 
 template <class T>
 const ConvKernels<T>& conv_kernels() {
-  static constexpr ConvKernels<T> kernels{&pack_weights<T>, &forward<T>, &weight<T>, kTileRows};
+  static constexpr ConvKernels<T> kernels{&pack_weights<T>, &forward<T>, &weight<T>, &copy_row<T>,
+                                          kTileRows};
   return kernels;
 }
 template const ConvKernels<float>& conv_kernels();

@@ -2,8 +2,8 @@
 
 #include "core/parallel.h"
 #include "cpu/linalg/scratch.h"
-#include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_geometry.h"
+#include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_types.h"
 
 namespace flambeau::cpu {
@@ -63,8 +63,7 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
           const int64_t image = item / items_per_image * groups + group;
           const int64_t first = item % items_per_image * item_rows;
           const int64_t last = std::min(first + item_rows, rows.output);
-          const T* source =
-              input.data<T>() + image * geometry.in_channels * geometry.input_plane();
+          const T* source = input.data<T>() + image * geometry.in_channels * geometry.input_plane();
           if (in_place) {
             source += first * planes.pitch;
           } else {
@@ -72,10 +71,10 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
             pad_planes(planes, first, source, padded);
             source = padded;
           }
-          const T* g = grad.data<T>() + image * outputs * geometry.output_plane() +
-                       first * columns.output;
+          const T* g =
+              grad.data<T>() + image * outputs * geometry.output_plane() + first * columns.output;
           kernels.weight({taps, outputs, (last - first) * columns.output, offsets.data(),
-                          places.data(), source, g, geometry.output_plane(),
+                          places.data(), columns.output, source, g, geometry.output_plane(),
                           mine + group * group_size});
         }
     }
@@ -102,8 +101,8 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
                         int64_t groups) {
   if (result.numel() == 0) return;
   if (grad.numel() == 0) return fill_data(result, 0);
-  const ConvGeometry geometry = conv_geometry(input.sizes(), weight_size, grad.sizes(), stride,
-                                              padding, dilation, groups);
+  const ConvGeometry geometry =
+      conv_geometry(input.sizes(), weight_size, grad.sizes(), stride, padding, dilation, groups);
   with_float_compute(
       "conv2d_weight_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& x) {

@@ -62,7 +62,8 @@ void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
   const int64_t panel_size = plan.depth * kernels.panel_rows;
   plan.packed = empty(Shape{task.groups * plan.panels * panel_size}, dtype_of<T>);
   T* packed = plan.packed.template data<T>();
-  parallel_for(0, task.groups * plan.panels, std::max<int64_t>(1, kGrain / std::max<int64_t>(panel_size, 1)),
+  parallel_for(0, task.groups * plan.panels,
+               std::max<int64_t>(1, kGrain / std::max<int64_t>(panel_size, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    ConvWeights<T> weights = task.weights;
@@ -74,8 +75,8 @@ void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
 
 /// Writes sums (rows of `pitch` positions) where they belong.
 template <class T>
-void write_out(const Correlation<T>& task, const T* sums, int64_t step, int64_t first_row, int64_t rows,
-               const T* bias, T* result) {
+void write_out(const Correlation<T>& task, const T* sums, int64_t step, int64_t first_row,
+               int64_t rows, const T* bias, T* result) {
   for (int64_t k = 0; k < task.weights.outputs; ++k) {
     const T shift = bias ? bias[k] : T(0);
     for (int64_t i = 0; i < rows; ++i) {
@@ -110,7 +111,8 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
   const int64_t outputs = task.weights.outputs;
   T* result = task.result + image * task.image_step + group * outputs * task.channel_step;
   const T* bias = task.bias ? task.bias + group * outputs : nullptr;
-  const T* packed = plan.packed.template data<T>() + group * plan.panels * plan.depth * kernels.panel_rows;
+  const T* packed =
+      plan.packed.template data<T>() + group * plan.panels * plan.depth * kernels.panel_rows;
   const int64_t step = plan.direct ? task.channel_step : plan.block_rows * planes.pitch;
   T* buffer = plan.direct ? nullptr : scratch<T>(1, static_cast<size_t>(outputs * step));
   if (plan.depth == 0 && !plan.direct) std::fill_n(buffer, outputs * step, T(0));
@@ -131,7 +133,10 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
 
 template <class T>
 void correlate(Correlation<T> given) {
-  if (given.batch == 0 || given.rows <= 0 || given.columns <= 0 || given.weights.outputs == 0) return;
+  if (given.batch == 0 || given.rows <= 0 || given.columns <= 0 || given.weights.outputs == 0)
+    return;
+  if constexpr (std::is_same_v<T, float>)
+    if (try_winograd(given)) return;
   const ConvKernels<T>& kernels = conv_kernels<T>();
   Plan<T> plan = make_plan(std::move(given));
   pack(plan, kernels);

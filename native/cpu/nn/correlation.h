@@ -8,7 +8,8 @@
 namespace flambeau::cpu {
 
 /// What the forward pass and each phase of the input gradient have in common:
-/// result[n, k, i, j] = bias[k] + sum over c, t of weights[k, c, t] * planes[n, c, i + y(t), j + x(t)].
+/// result[n, k, i, j] = bias[k] + sum over c, t of weights[k, c, t] * planes[n, c, i + y(t), j +
+/// x(t)].
 template <class T>
 struct Correlation {
   int64_t batch = 0, groups = 1;
@@ -27,5 +28,8 @@ struct Correlation {
 /// Several threads share images, groups and blocks of rows.
 template <class T>
 void correlate(Correlation<T> task);
+
+/// The same for 3x3 filters and enough channels, faster; false, having done nothing, for others.
+bool try_winograd(const Correlation<float>& task);
 
 }  // namespace flambeau::cpu

@@ -64,8 +64,8 @@ void embedding_grad(const Tensor& result, const Tensor& grad_output, const Tenso
       "embedding_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& grad) {
         using T = decltype(zero);
-        // Each thread owns some rows of the table and adds to them in the order of the input, so that
-        // sums do not depend on the number of threads.
+        // Each thread owns some rows of the table and adds to them in the order of the input, so
+        // that sums do not depend on the number of threads.
         const int64_t work = result.numel() + grad.numel();
         const int64_t parts = std::min<int64_t>(num_threads(), work / kGrain + 1);
         parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
@@ -102,7 +102,8 @@ void embedding_grad_transposed(const Tensor& result, const Tensor& self, const T
         for (int64_t i = 0; i < indices.numel(); ++i) {
           const T* from = table.data<T>() + index[i] * width;
           T* to = out.data<T>() + i * width;
-          const T count = counts.empty() ? T(1) : static_cast<T>(counts[static_cast<size_t>(index[i])]);
+          const T count =
+              counts.empty() ? T(1) : static_cast<T>(counts[static_cast<size_t>(index[i])]);
           for (int64_t j = 0; j < width; ++j) to[j] = index[i] == skipped ? T(0) : from[j] / count;
         }
       },

@@ -69,9 +69,10 @@ void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const 
 }
 
 void max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,
-                IntList kernel_size, std::optional<IntList> stride, IntList padding, IntList dilation,
-                bool ceil_mode) {
-  max_pool2d_with_indices(result, indices, input, kernel_size, stride, padding, dilation, ceil_mode);
+                IntList kernel_size, std::optional<IntList> stride, IntList padding,
+                IntList dilation, bool ceil_mode) {
+  max_pool2d_with_indices(result, indices, input, kernel_size, stride, padding, dilation,
+                          ceil_mode);
 }
 
 void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indices,
@@ -92,10 +93,12 @@ void adaptive_max_pool2d(const Tensor& result, const Tensor& indices, const Tens
   adaptive_max_pool2d_with_indices(result, indices, input, output_size);
 }
 
-void max_pool2d_grad(const Tensor& result, const Tensor& grad_output, const Tensor& indices, IntList) {
+void max_pool2d_grad(const Tensor& result, const Tensor& grad_output, const Tensor& indices,
+                     IntList) {
   if (result.numel() == 0) return;
   if (grad_output.numel() == 0) return fill_data(result, 0);
-  const int64_t input_plane = last_two(result.sizes()), output_plane = last_two(grad_output.sizes());
+  const int64_t input_plane = last_two(result.sizes()),
+                output_plane = last_two(grad_output.sizes());
   const Tensor places = contiguous_data(indices);
   with_float_compute(
       "max_pool2d_grad", result,

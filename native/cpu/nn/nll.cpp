@@ -61,16 +61,16 @@ void nll_loss(const Tensor& result, const Tensor& input, const Tensor& target, c
         const T* values = x.data<T>();
         if (reduction == "none") {
           std::fill_n(losses, out.numel(), T(0));
-          for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
-                          [&](int64_t at, int64_t place, T factor) {
-                            losses[at] = -factor * values[place];
-                          });
+          for_each_target(
+              geometry, targets.data<int64_t>(), weights, ignore_index,
+              [&](int64_t at, int64_t place, T factor) { losses[at] = -factor * values[place]; });
           return;
         }
         double sum = 0;
-        const T total = for_each_target(
-            geometry, targets.data<int64_t>(), weights, ignore_index,
-            [&](int64_t, int64_t place, T factor) { sum -= static_cast<double>(factor) * values[place]; });
+        const T total = for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
+                                        [&](int64_t, int64_t place, T factor) {
+                                          sum -= static_cast<double>(factor) * values[place];
+                                        });
         // A mean over nothing is NaN.
         *losses = static_cast<T>(reduction == "mean" ? sum / static_cast<double>(total) : sum);
       },

@@ -10,7 +10,8 @@ PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride
     const int64_t first = i * stride - padding;
     const int64_t last = first + dilation * (kernel - 1) + 1;
     // A window that starts in the padding starts at its first tap inside.
-    const int64_t begin = first >= 0 ? first : first + (-first + dilation - 1) / dilation * dilation;
+    const int64_t begin =
+        first >= 0 ? first : first + (-first + dilation - 1) / dilation * dilation;
     axis.begin.push_back(begin);
     axis.end.push_back(std::min(last, input));
     axis.full.push_back(std::min(last, input + padding) - first);
@@ -32,12 +33,7 @@ namespace {
 
 PoolGeometry base_geometry(IntList input, IntList output) {
   const size_t rank = input.size();
-  PoolGeometry geometry{1,
-                        input[rank - 2],
-                        input[rank - 1],
-                        output[rank - 2],
-                        output[rank - 1],
-                        {},
+  PoolGeometry geometry{1, input[rank - 2], input[rank - 1], output[rank - 2], output[rank - 1], {},
                         {}};
   for (const int64_t size : input.first(rank - 2)) geometry.planes *= size;
   return geometry;
@@ -46,12 +42,13 @@ PoolGeometry base_geometry(IntList input, IntList output) {
 }  // namespace
 
 PoolGeometry pool_geometry(IntList input, IntList output, IntList kernel,
-                           const std::optional<IntList>& stride, IntList padding, IntList dilation) {
+                           const std::optional<IntList>& stride, IntList padding,
+                           IntList dilation) {
   const auto pick = [](IntList list, size_t i) { return list.size() == 1 ? list[0] : list[i]; };
   const IntList steps = stride && !stride->empty() ? *stride : kernel;
   PoolGeometry geometry = base_geometry(input, output);
-  geometry.rows = pool_axis(geometry.input_rows, geometry.output_rows, pick(kernel, 0), pick(steps, 0),
-                            pick(padding, 0), pick(dilation, 0));
+  geometry.rows = pool_axis(geometry.input_rows, geometry.output_rows, pick(kernel, 0),
+                            pick(steps, 0), pick(padding, 0), pick(dilation, 0));
   geometry.columns = pool_axis(geometry.input_columns, geometry.output_columns, pick(kernel, 1),
                                pick(steps, 1), pick(padding, 1), pick(dilation, 1));
   return geometry;

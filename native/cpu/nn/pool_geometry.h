@@ -9,8 +9,8 @@
 
 namespace flambeau::cpu {
 
-/// The windows of one spatial dim: window i covers begin[i], begin[i] + step, ... < end[i], inside the
-/// image. `full` counts the padding in, as far as the padded image reaches.
+/// The windows of one spatial dim: window i covers begin[i], begin[i] + step, ... < end[i], inside
+/// the image. `full` counts the padding in, as far as the padded image reaches.
 struct PoolAxis {
   std::vector<int64_t> begin, end, full;
   int64_t step = 1;
@@ -21,8 +21,8 @@ PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride
 /// Windows of (nearly) equal size that cover the image.
 PoolAxis adaptive_axis(int64_t input, int64_t output);
 
-/// Rows and columns of the windows, and how many planes they are applied to. `input` and `output` are
-/// shapes whose last two dims are spatial.
+/// Rows and columns of the windows, and how many planes they are applied to. `input` and `output`
+/// are shapes whose last two dims are spatial.
 struct PoolGeometry {
   int64_t planes, input_rows, input_columns, output_rows, output_columns;
   PoolAxis rows, columns;

@@ -8,7 +8,8 @@ namespace flambeau::cpu::onednn {
 
 dnnl::engine& engine() {
   static dnnl::engine instance = [] {
-    // A forked child has none of the parent's threads: with one thread oneDNN does not wait for them.
+    // A forked child has none of the parent's threads: with one thread oneDNN does not wait for
+    // them.
     pthread_atfork(nullptr, nullptr, [] { omp_set_num_threads(1); });
     return dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();

@@ -35,11 +35,11 @@ Matmul make(int64_t m, int64_t n, int64_t k, const MatrixArgument& a, const Matr
   const dnnl::memory::desc result = describe(m, n, ldc, 1);
   const dnnl::memory::desc bias = describe(1, n, n, 1);
   auto description =
-      has_bias ? dnnl::matmul::primitive_desc(engine(), describe(m, k, a.row, a.column),
-                                              describe(k, n, b.row, b.column), bias, result,
-                                              attributes)
-               : dnnl::matmul::primitive_desc(engine(), describe(m, k, a.row, a.column),
-                                              describe(k, n, b.row, b.column), result, attributes);
+      has_bias
+          ? dnnl::matmul::primitive_desc(engine(), describe(m, k, a.row, a.column),
+                                         describe(k, n, b.row, b.column), bias, result, attributes)
+          : dnnl::matmul::primitive_desc(engine(), describe(m, k, a.row, a.column),
+                                         describe(k, n, b.row, b.column), result, attributes);
   return {description, dnnl::matmul(description)};
 }
 
@@ -51,14 +51,22 @@ bool is_plain(const MatrixArgument& matrix, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-bool matmul(DType dtype, int64_t m, int64_t n, int64_t k, MatrixArgument a, MatrixArgument b, void* c,
-            int64_t ldc, float alpha, float beta, const void* bias) {
+bool matmul(DType dtype, int64_t m, int64_t n, int64_t k, MatrixArgument a, MatrixArgument b,
+            void* c, int64_t ldc, float alpha, float beta, const void* bias) {
   if (dtype != DType::bfloat16 || alpha != 1 || m * n * k < kSmallestWork || m == 1 || n == 1)
     return false;
   if (!has_bfloat16() || !is_plain(a, m, k) || !is_plain(b, k, n)) return false;
   static Cache<Matmul> cache(256);
-  const Shape key{m, n, k, a.row, a.column, b.row, b.column, ldc,
-                  static_cast<int64_t>(detail::float_bits(beta)), bias != nullptr};
+  const Shape key{m,
+                  n,
+                  k,
+                  a.row,
+                  a.column,
+                  b.row,
+                  b.column,
+                  ldc,
+                  static_cast<int64_t>(detail::float_bits(beta)),
+                  bias != nullptr};
   const std::shared_ptr<const Matmul> cached =
       cache.get(key, [&] { return make(m, n, k, a, b, ldc, beta, bias != nullptr); });
   const auto memory = [](const dnnl::memory::desc& description, const void* data) {
