@@ -60,6 +60,7 @@ def _summed(
         lines += [
             f"if (has_tangent({cpp_name(name)})) {{",
             f"  [[maybe_unused]] const auto {name}_t = {reader}({cpp_name(name)});",
+            "  const ForwardPause pause;",
             f"  {kind} part;",
             *(
                 f"  {line}"
@@ -79,4 +80,5 @@ def _declared(
     for name in tracked:
         reader = "tangents" if operator.argument(name).type.is_list else "tangent_or_zeros"
         lines.append(f"[[maybe_unused]] const auto {name}_t = {reader}({cpp_name(name)});")
+    lines.append("const ForwardPause pause;")
     return lines + translator.assignments(formula, _names(operator), "total", False)

@@ -66,7 +66,7 @@ def _saved_pairs(plan: BackwardPlan) -> list[str]:
     return [
         f'{{"{field.name}", {field.member}.defined() ? {field.member}.unpack(*this, false) : Tensor()}}'
         for field in plan.saved
-        if field.is_tensor and not field.is_list and not field.is_operand
+        if field.is_tensor and not field.is_list
     ]
 
 
@@ -84,7 +84,7 @@ def _record(operator: Operator, plan: BackwardPlan) -> list[str]:
             continue
         store = field.store
         if field.name == "self" and field.is_tensor and not field.is_list and not field.is_operand:
-            store = 'SavedTensor(overwrites ? clone_data(self) : self, "self")'
+            store = 'overwrites ? save_overwritten(self, "self") : SavedTensor(self, "self")'
         statement = f"node->{field.member} = {store};"
         lines.append(_when_wanted(plan, field, statement, "node->"))
     return lines
@@ -127,7 +127,7 @@ def _apply(operator: Operator, plan: BackwardPlan, translator: Translator) -> li
             )
     lines += _unpack_lines(plan)
     if plan.kernels:
-        lines.append("if (!grad_enabled()) {")
+        lines.append("if (!is_tracking()) {")
         lines += [f"  {line}" for line in _fused(operator, plan)]
         lines.append("  return computed;")
         lines.append("}")

@@ -53,9 +53,4 @@ class FLAMBEAU_API AccumulateGrad final : public Node {
 /// Whether this handle is the only way to the tensor's memory, and the memory is dense.
 bool owns_buffer(const Tensor& tensor);
 
-/// Whether gradients themselves are differentiated, backward or forward: no sum may be in place.
-inline bool is_tracking() {
-  return grad_enabled() || forward_level.load(std::memory_order_relaxed) != 0;
-}
-
 }  // namespace flambeau::autograd

@@ -1,6 +1,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"
 #include "core/iterator.h"
@@ -8,6 +9,7 @@
 namespace flambeau::autograd {
 
 std::atomic<uint32_t> forward_level{0};
+FLAMBEAU_FAST_TLS thread_local constinit bool forward_paused = false;
 
 namespace {
 
@@ -38,10 +40,12 @@ void check_tangent(const Tensor& tensor, const Tensor& tangent) {
 }  // namespace
 
 uint32_t enter_forward_level() {
+  static std::atomic<uint32_t> levels{0};
   uint32_t none = 0;
-  check(forward_level.compare_exchange_strong(none, 1), ErrorKind::runtime,
+  const uint32_t level = ++levels;
+  check(forward_level.compare_exchange_strong(none, level), ErrorKind::runtime,
         "forward mode: a level is active already; levels do not nest");
-  return 1;
+  return level;
 }
 
 void exit_forward_level(uint32_t level) {
@@ -64,7 +68,8 @@ void forget_tangent(State& state) noexcept {
 bool has_tangent_slow(const Tensor& tensor) { return state(tensor).tangent.defined(); }
 
 Tensor tangent(const Tensor& tensor) {
-  return has_tangent(tensor) ? state(tensor).tangent : Tensor();
+  if (!has_autograd(tensor) || forward_level.load(std::memory_order_relaxed) == 0) return Tensor();
+  return state(tensor).tangent;
 }
 
 void set_tangent(const Tensor& tensor, const Tensor& tangent) {
@@ -73,6 +78,9 @@ void set_tangent(const Tensor& tensor, const Tensor& tangent) {
   if (!tangent.defined()) return;
   check_tangent(tensor, tangent);
   State& own = state(tensor);
+  if (own.grad_fn) {
+    own.grad_fn->extras().tangents.push_back({own.output_index, forward_level.load(), tangent});
+  }
   Tensor previous = own.tangent;
   const std::lock_guard guard(registry().mutex);
   registry().states.insert(&own);

@@ -29,6 +29,12 @@ struct FLAMBEAU_API Node::Extras {
   std::vector<Hook<NodePreHook>> pre_hooks;
   std::vector<Hook<NodePostHook>> post_hooks;
   std::vector<Hook<AccumulatedHook>> accumulated_hooks;
+  /// Of an output: saved results get it when they are unpacked at the same level.
+  struct OutputTangent {
+    uint32_t output, level;
+    Tensor tangent;
+  };
+  std::vector<OutputTangent> tangents;
   std::vector<Retained> retained;  ///< outputs whose .grad is kept (retain_grad)
   std::string forward_trace;       ///< anomaly mode: where the forward call was made
   std::shared_ptr<void> metadata;  ///< a dictionary of the binding

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "autograd/hooks.h"
+#include "autograd/operations.h"
 #include "autograd/state.h"
 
 namespace flambeau::autograd {
@@ -118,6 +120,9 @@ Tensor SavedTensor::unpack(const Node& node, bool with_history) const {
     return packed_ ? unpack_with_hooks(node) : Tensor();
   }
   if (FLAMBEAU_UNLIKELY(tensor_.version() != version_)) fail_version(node);
+  if (FLAMBEAU_UNLIKELY(is_result_ && forward_level.load(std::memory_order_relaxed) != 0)) {
+    adopt_tangent(node);
+  }
   if (!with_history || !(is_result_ || grad_fn_) || !is_differentiable(tensor_.dtype())) {
     return tensor_;
   }
@@ -127,6 +132,20 @@ Tensor SavedTensor::unpack(const Node& node, bool with_history) const {
   own.output_index = output_index_;
   if (FLAMBEAU_UNLIKELY(has_tangent(tensor_))) set_tangent(result, tangent(tensor_));
   return result;
+}
+
+/// A result is saved before its tangent is known: the node keeps that.
+void SavedTensor::adopt_tangent(const Node& node) const {
+  if (!node.has_extras() || tangent(tensor_).defined()) return;
+  for (const auto& kept : node.extras_if_any()->tangents) {
+    if (kept.output == output_index_ && kept.level == forward_level.load()) {
+      set_tangent(tensor_, kept.tangent);
+    }
+  }
+}
+
+SavedTensor save_overwritten(const Tensor& tensor, const char* name) {
+  return SavedTensor(operations().clone(tensor), name);
 }
 
 void SavedTensor::reset() {

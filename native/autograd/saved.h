@@ -38,6 +38,7 @@ class FLAMBEAU_API SavedTensor {
   const char* name() const { return name_; }
 
  private:
+  void adopt_tangent(const Node& node) const;
   struct Packed;
   void pack(const Tensor& tensor);
   Tensor unpack_with_hooks(const Node& node) const;
@@ -51,6 +52,10 @@ class FLAMBEAU_API SavedTensor {
   uint32_t version_ = 0, output_index_ = 0;
   bool is_result_ = false, freed_ = false;
 };
+
+/// Keeps what an operator is about to overwrite: a copy, linked to the history that the tensor has
+/// now.
+FLAMBEAU_API SavedTensor save_overwritten(const Tensor& tensor, const char* name);
 
 /// An Operand kept for backward.
 class SavedOperand {
@@ -70,6 +75,10 @@ class SavedOperand {
     return Operand(holder);
   }
   bool is_tensor() const { return is_tensor_; }
+  bool defined() const { return saved_.defined(); }
+  Tensor unpack(const Node& node, bool with_history) const {
+    return saved_.unpack(node, with_history);
+  }
   void reset() { saved_.reset(); }
 
  private:
