@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+
 from flambeau.codegen.emit.files import Output
 from flambeau.codegen.model import Declarations
 from flambeau.codegen.plan.binding import COMPARISONS, Binding, plan_bindings, plan_slots
@@ -35,23 +38,41 @@ def emit_bindings(declarations: Declarations, output: Output) -> None:
         bindings=bindings,
         slots=slots,
         namespaces=_namespaces(bindings),
-        methods=_entries([b for b in bindings if b.is_method]),
+        methods=_entries([b for b in bindings if b.is_method], True),
         comparisons=[comparisons.get(token) for token in COMPARISONS],
     )
 
 
-def _entries(bindings: list[Binding]) -> list[tuple[str, Binding]]:
-    """(name, binding), aliases too."""
-    entries = {}
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a method table."""
+
+    name: str  # the binding's, or an alias
+    binding: Binding
+    doc: str  # a C++ string literal
+
+
+def string_literal(text: str) -> str:
+    """Text as C++: one literal per line of it."""
+    lines = text.splitlines(keepends=True)
+    return "\n        ".join(json.dumps(line, ensure_ascii=False) for line in lines) or '""'
+
+
+def _entries(bindings: list[Binding], methods: bool) -> list[Entry]:
+    """Every name, aliases too."""
+    entries: dict[str, Binding] = {}
     for binding in bindings:
         for name in (binding.name, *binding.aliases):
             entries.setdefault(name, binding)
-    return list(entries.items())
+    return [
+        Entry(name, b, string_literal(b.method_doc(name) if methods else b.function_doc(name)))
+        for name, b in entries.items()
+    ]
 
 
-def _namespaces(bindings: list[Binding]) -> list[tuple[str, list[tuple[str, Binding]]]]:
+def _namespaces(bindings: list[Binding]) -> list[tuple[str, list[Entry]]]:
     names = dict.fromkeys([""] + [b.namespace for b in bindings])
     return [
-        (name, _entries([b for b in bindings if b.namespace == name and b.is_function]))
+        (name, _entries([b for b in bindings if b.namespace == name and b.is_function], False))
         for name in names
     ]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from flambeau.codegen.emit.bindings import emit_bindings
+from flambeau.codegen.emit.docs import emit_docs
 from flambeau.codegen.emit.dtypes import emit_dtypes
 from flambeau.codegen.emit.files import Output
 from flambeau.codegen.emit.native import emit_native
+from flambeau.codegen.emit.stubs import emit_stubs
 from flambeau.codegen.model import Declarations
 
 
@@ -18,5 +20,7 @@ def emit_everything(declarations: Declarations, folder: Path) -> Output:
         output.write(name, text)
     emit_native(declarations, output)
     emit_bindings(declarations, output)
+    emit_stubs(declarations, output)
+    emit_docs(declarations, output)
     output.remove_stale()
     return output

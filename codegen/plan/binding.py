@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from flambeau.codegen.model import Argument, Base, Declarations, Operator
 from flambeau.codegen.plan.cpp_types import cpp_default, cpp_literal, cpp_name
-
-INTERNAL_NAMESPACE = "_internal"
+from flambeau.codegen.plan.documentation import docstring
+from flambeau.codegen.plan.python_signature import (
+    INTERNAL_NAMESPACE,
+    Form,
+    form_name,
+    is_factory,
+    is_method,
+    named_result,
+    receiver_index,
+    returns_self,
+)
 
 _KINDS = {
     Base.SCALAR: "scalar",
@@ -94,7 +103,16 @@ class Binding:
     slots: int
     is_function: bool
     is_method: bool
-    doc: str
+    documented: tuple[tuple[Operator, Form, Form | None], ...]  # as a function, as a method
+
+    def function_doc(self, name: str) -> str:
+        """The docstring of the function, bound under this name or an alias."""
+        return docstring([(operator, function) for operator, function, _ in self.documented], name)
+
+    def method_doc(self, name: str) -> str:
+        """The docstring of the method."""
+        methods = [(operator, method) for operator, _, method in self.documented if method]
+        return docstring(methods, name)
 
 
 def plan_bindings(declarations: Declarations) -> list[Binding]:
@@ -127,50 +145,15 @@ def _binding(name: str, namespace: str, overloads: list[tuple[Operator, bool]]) 
         overloads=bound,
         slots=max(len(o.parameters) for o in bound),
         is_function=any("function" in o.variants or i for o, i in overloads),
-        is_method=any(_is_method(o, i) for o, i in overloads),
-        doc=_doc(name, overloads),
+        is_method=any(is_method(o, i) for o, i in overloads),
+        documented=tuple(_documented(operator, inplace) for operator, inplace in overloads),
     )
 
 
-def _is_method(operator: Operator, inplace: bool) -> bool:
-    if operator.internal or not operator.tensor_arguments:
-        return False
-    return inplace or "method" in operator.variants
-
-
-def _doc(name: str, overloads: list[tuple[Operator, bool]]) -> str:
-    signatures = "\n".join(python_signature(o, name) for o, _ in overloads)
-    return f"{signatures}\n\n{overloads[0][0].doc.summary}"
-
-
-def python_signature(operator: Operator, name: str) -> str:
-    """`add(self, other, *, alpha=1)`."""
-    parts = []
-    starred = False
-    for argument in operator.signature.arguments:
-        if argument.keyword_only and not starred:
-            parts.append("*")
-            starred = True
-        default = "" if argument.default is None else f"={argument.default}"
-        parts.append(f"{argument.name}{default}")
-    return f"{name}({', '.join(parts)})"
-
-
-def is_factory(operator: Operator) -> bool:
-    """Makes tensors from no tensor, or like one: takes requires_grad= and the like."""
-    names = {a.name for a in operator.signature.arguments}
-    return {"dtype", "device"} <= names and not operator.internal and not any(
-        a.type.mutable for a in operator.tensor_arguments
-    ) and operator.signature.results != () and "to" not in operator.name.split("_")[:1]
-
-
-def receiver_index(operator: Operator) -> int:
-    """The parameter that `x` of x.method() fills."""
-    arguments = operator.signature.arguments
-    for index, argument in enumerate(arguments):
-        if argument.name == "self" and argument.type.is_tensor:
-            return index
-    return next((i for i, a in enumerate(arguments) if a.type.is_tensor), -1)
+def _documented(operator: Operator, inplace: bool) -> tuple[Operator, Form, Form | None]:
+    method = Form.INPLACE_METHOD if inplace else Form.METHOD
+    has_method = is_method(operator, inplace)
+    return operator, Form.INPLACE_FUNCTION if inplace else Form.FUNCTION, method if has_method else None
 
 
 def _overload(operator: Operator, inplace: bool) -> OverloadBinding:
@@ -186,13 +169,13 @@ def _overload(operator: Operator, inplace: bool) -> OverloadBinding:
         flag
         for flag, on in (
             ("kFunction", "function" in operator.variants or inplace),
-            ("kMethod", _is_method(operator, inplace)),
+            ("kMethod", is_method(operator, inplace)),
             ("kOut", has_out),
         )
         if on
     ]
     function = f"{operator.identifier}_" if inplace else operator.identifier
-    named = _named_result(operator)
+    named = named_result(operator)
     returned = []
     if has_out:
         returned += _out_lines(operator, len(arguments))
@@ -211,7 +194,7 @@ def _overload(operator: Operator, inplace: bool) -> OverloadBinding:
         returned=tuple(returned),
         quick_function=_quick_paths(operator, function, inplace, -1, named),
         quick_method=_quick_paths(operator, function, inplace, receiver_index(operator), named)
-        if _is_method(operator, inplace)
+        if is_method(operator, inplace)
         else (),
         named_result=named,
     )
@@ -287,21 +270,10 @@ def _call(operator: Operator, function: str, names: list[str]) -> str:
     return f"released({work}, [&]() -> decltype(auto) {{ return {call}; }})"
 
 
-def _named_result(operator: Operator) -> tuple[str, ...]:
-    visible = [r.name for r in operator.signature.results if not r.hidden]
-    return tuple(visible) if len(visible) > 1 and not operator.internal else ()
-
-
-def _returns_self(operator: Operator, inplace: bool) -> bool:
-    return inplace or (
-        not operator.signature.results and any(a.type.mutable for a in operator.tensor_arguments)
-    )
-
-
 def _return_lines(
     operator: Operator, inplace: bool, call: str, receiver: str, named: tuple[str, ...]
 ) -> list[str]:
-    if _returns_self(operator, inplace):
+    if returns_self(operator, inplace):
         return [f"{call};", f"return Py_NewRef({receiver});"]
     if not operator.signature.results:
         return [f"{call};", "Py_RETURN_NONE;"]
@@ -426,7 +398,7 @@ def _list_binding(operator: Operator) -> Binding:
         else:
             parameters.append(_parameter(argument))
             conversions.append(_conversion(argument, index, operator))
-    function = f"{operator.identifier.rstrip('_')}_list_"
+    function = form_name(operator, Form.LIST)
     names = ", ".join(cpp_name(a.name) for a in arguments)
     tensors = ", ".join(cpp_name(a.name) for a in arguments if a.type.is_tensor)
     overload = OverloadBinding(
@@ -450,7 +422,7 @@ def _list_binding(operator: Operator) -> Binding:
         slots=len(parameters),
         is_function=True,
         is_method=False,
-        doc=f"{python_signature(operator, function)}\n\n{operator.doc.summary}",
+        documented=((operator, Form.LIST, None),),
     )
 
 

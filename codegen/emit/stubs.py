@@ -1,0 +1,226 @@
+"""Type stubs of the extension module: its generated functions and methods, and the written rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flambeau.codegen.emit.files import TEMPLATES, Output
+from flambeau.codegen.model import Base, Declarations, Operator
+from flambeau.codegen.plan.binding import BINARY_SLOTS, COMPARISONS, UNARY_SLOTS
+from flambeau.codegen.plan.python_signature import (
+    INTERNAL_NAMESPACE,
+    Form,
+    PythonSignature,
+    form_name,
+    forms,
+    python_signature,
+    visible_results,
+)
+
+PREFIX = "_"  # of every name in annotations: members have names such as `float` and `dtype`
+_BUILTINS = ("bool", "complex", "float", "int", "list", "slice", "str", "tuple")
+_RESULT = re.compile(r"-> (_(?!Tensor\b|tuple\b)\w+)")
+_BINARY_METHODS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "lshift",
+    ">>": "rshift",
+}
+_COMPARISON_METHODS = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
+_UNARY_METHODS = {"neg": "neg", "pos": "pos", "abs": "abs", "invert": "invert"}
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The signatures of one name, as lines of a stub."""
+
+    name: str
+    overloads: tuple[str, ...]  # "(self, ...) -> _Tensor"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultClass:
+    """A named tuple that operators return."""
+
+    name: str
+    fields: tuple[tuple[str, str], ...]
+
+
+def emit_stubs(declarations: Declarations, output: Output) -> None:
+    """stubs/ of the generated folder, laid out as the package is."""
+    namespaces = dict.fromkeys(_namespace(o) for o in declarations.operators)
+    functions = {n: _functions(declarations, n) for n in namespaces}
+    output.render(
+        "extension.pyi.jinja",
+        "stubs/_C/__init__.pyi",
+        builtin_names=_BUILTINS,
+        dtypes=declarations.dtypes,
+        results=_result_classes(declarations),
+        methods=_without(_methods(declarations), "tensor.pyi.jinja"),
+        slots=_slots(declarations),
+        functions=_without(functions.get("", []), "extension.pyi.jinja"),
+        submodules=sorted({n.split(".")[0] for n in namespaces if n} | {"_autograd"}),
+    )
+    output.render("autograd.pyi.jinja", "stubs/_C/_autograd.pyi")
+    parents = {n.rpartition(".")[0] for n in namespaces if "." in n}
+    for namespace in namespaces:
+        if not namespace:
+            continue
+        children = sorted(n.rpartition(".")[2] for n in namespaces if n.startswith(f"{namespace}."))
+        path = namespace.replace(".", "/") + ("/__init__" if namespace in parents else "")
+        _module(output, path, functions[namespace], namespace, children)
+    for parent in sorted(parents - set(namespaces)):
+        children = sorted(n.rpartition(".")[2] for n in namespaces if n.startswith(f"{parent}."))
+        _module(output, f"{parent.replace('.', '/')}/__init__", [], parent, children)
+
+
+def _without(definitions: Sequence[Definition], template: str) -> list[Definition]:
+    """The definitions that a template does not write out by hand."""
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    written = set(re.findall(r"^ *(?:def )?(\w+)[(:]", text, re.MULTILINE))
+    return [d for d in definitions if d.name not in written]
+
+
+def _module(
+    output: Output,
+    path: str,
+    functions: Sequence[Definition],
+    namespace: str,
+    children: Sequence[str],
+) -> None:
+    output.render(
+        "namespace.pyi.jinja",
+        f"stubs/_C/{path}.pyi",
+        builtin_names=_BUILTINS,
+        functions=functions,
+        namespace=namespace,
+        namespace_results=sorted(
+            {word for f in functions for line in f.overloads for word in _RESULT.findall(line)}
+        ),
+        children=children,
+    )
+
+
+def _namespace(operator: Operator) -> str:
+    return INTERNAL_NAMESPACE if operator.internal else operator.namespace
+
+
+def _functions(declarations: Declarations, namespace: str) -> list[Definition]:
+    """The functions of a namespace, under their names and aliases."""
+    found: dict[str, list[PythonSignature]] = {}
+    for operator in declarations.operators:
+        if _namespace(operator) != namespace and "list" not in operator.variants:
+            continue
+        for form in forms(operator):
+            home = INTERNAL_NAMESPACE if form is Form.LIST else _namespace(operator)
+            if not form.is_method and home == namespace:
+                _collect(operator, form, found)
+    return [_definition(name, signatures) for name, signatures in found.items()]
+
+
+def _methods(declarations: Declarations) -> list[Definition]:
+    """The generated methods of Tensor."""
+    found: dict[str, list[PythonSignature]] = {}
+    for operator in declarations.operators:
+        for form in forms(operator):
+            if form.is_method:
+                _collect(operator, form, found)
+    return [_definition(name, signatures) for name, signatures in found.items()]
+
+
+def _collect(operator: Operator, form: Form, found: dict[str, list[PythonSignature]]) -> None:
+    names = [form_name(operator, form)]
+    if form is not Form.LIST:
+        names += [f"{alias}_" if form.is_inplace else alias for alias in operator.aliases]
+    for name in names:
+        found.setdefault(name, []).append(python_signature(operator, form, name))
+
+
+def _definition(name: str, signatures: Sequence[PythonSignature]) -> Definition:
+    lines: dict[str, None] = {}
+    for signature in signatures:
+        lines[_line(signature)] = None
+        if signature.packs:
+            lines[_packed(signature)] = None
+    return Definition(name, tuple(lines))
+
+
+def _line(signature: PythonSignature) -> str:
+    text = signature.text(PREFIX)[len(signature.name) :]
+    return f"{text} -> {_returns(signature)}"
+
+
+def _packed(signature: PythonSignature) -> str:
+    """`view(self, *size: int)`."""
+    parts = ["self"] if signature.is_method else []
+    positional = next(p for p in signature.parameters if not p.keyword_only)
+    parts.append(f"*{positional.name}: {PREFIX}int")
+    parts += [p.text(PREFIX) for p in signature.parameters if p.keyword_only]
+    return f"({', '.join(parts)}) -> {_returns(signature)}"
+
+
+def _returns(signature: PythonSignature) -> str:
+    if signature.fields:
+        return result_class(signature.returns.rpartition(".")[2], signature.fields)
+    return signature.returns.replace("tuple[", "_tuple[").replace("Tensor", "_Tensor")
+
+
+def result_class(name: str, fields: Sequence[str]) -> str:
+    """The stub's name of a named tuple: overloads differ in their fields."""
+    return f"_{name}_{'_'.join(fields)}"
+
+
+def _result_classes(declarations: Declarations) -> list[ResultClass]:
+    found: dict[str, ResultClass] = {}
+    for operator in declarations.operators:
+        for form in forms(operator):
+            fields = python_signature(operator, form).fields
+            if not fields:
+                continue
+            name = result_class(operator.name, fields)
+            types = [
+                "_tuple[_Tensor, ...]" if r.is_list else "_Tensor"
+                for r in visible_results(operator)
+            ]
+            found[name] = ResultClass(name, tuple(zip(fields, types, strict=True)))
+    return list(found.values())
+
+
+def _slots(declarations: Declarations) -> list[Definition]:
+    """Python's operators."""
+    tokens = {o.operator: o for o in reversed(declarations.operators) if o.operator is not None}
+    found: list[Definition] = []
+    for token in BINARY_SLOTS:
+        if token not in tokens:
+            continue
+        other = _operand(tokens[token])
+        method = _BINARY_METHODS[token]
+        line = f"(self, other: {other}) -> _Tensor"
+        found += [Definition(f"__{method}__", (line,)), Definition(f"__r{method}__", (line,))]
+        if "inplace" in tokens[token].variants:
+            found.append(Definition(f"__i{method}__", (line,)))
+    for token in COMPARISONS:
+        if token in tokens:
+            # object's own == takes any object and returns bool.
+            line = f"(self, other: {_operand(tokens[token])}) -> _Tensor"
+            found.append(Definition(f"__{_COMPARISON_METHODS[token]}__", (line,)))
+    for token in UNARY_SLOTS:
+        if token in tokens:
+            found.append(Definition(f"__{_UNARY_METHODS[token]}__", ("(self) -> _Tensor",)))
+    return found
+
+
+def _operand(operator: Operator) -> str:
+    second = operator.signature.arguments[1].type
+    return "_Tensor | _Number" if second.or_scalar or second.base is Base.SCALAR else "_Tensor"

@@ -1,0 +1,281 @@
+"""What is written about an operator: one description that docstrings and reference pages print."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flambeau.codegen.expression import nodes
+from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.to_latex import symbol, to_latex
+from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.model import Constraint, Declarations, Kind, Operator
+from flambeau.codegen.plan.cpp_types import location
+from flambeau.codegen.plan.python_signature import (
+    Form,
+    Parameter,
+    PythonSignature,
+    forms,
+    python_signature,
+    qualified_name,
+    visible_results,
+)
+
+WIDTH = 88
+_SYMBOLS = {"self": "x", "input": "x", "other": "y", "grad": "g"}
+_OTHER_PARAMETERS = {
+    "out": "a tensor that receives the result and is returned; it is resized where it is empty",
+    "requires_grad": "whether operations on the result are recorded for differentiation",
+    "layout": "None or flambeau.strided: every tensor is strided",
+    "pin_memory": "None or False",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A name and what it stands for."""
+
+    name: str
+    type: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OverloadDoc:
+    """One overload, described."""
+
+    operator: Operator
+    signatures: tuple[str, ...]  # in every form
+    summary: str
+    notes: str | None
+    math: str | None  # LaTeX
+    gradients: tuple[str, ...]  # LaTeX, one equation per argument
+    arguments: tuple[Described, ...]
+    returns: tuple[Described, ...]
+    errors: tuple[Described, ...]
+    example: str | None
+    see_also: tuple[str, ...]
+    location: str
+
+
+def describe(operator: Operator) -> OverloadDoc:
+    """Everything that is known about an overload, in words."""
+    signatures = [python_signature(operator, form) for form in forms(operator)]
+    return OverloadDoc(
+        operator=operator,
+        signatures=tuple(
+            _shown(python_signature(operator, form, qualified_name(operator, form)))
+            for form in forms(operator)
+        ),
+        summary=_line(operator.doc.summary),
+        notes=None if operator.doc.notes is None else _line(operator.doc.notes),
+        math=operator.doc.math or formula_latex(operator),
+        gradients=gradient_latex(operator),
+        arguments=_arguments(signatures),
+        returns=_returns(operator, signatures),
+        errors=tuple(Described(c.exception, "", message_text(c)) for c in operator.constraints),
+        example=None if operator.doc.example is None else operator.doc.example.rstrip(),
+        see_also=operator.doc.see_also,
+        location=location(operator),
+    )
+
+
+def docstring(overloads: Sequence[tuple[Operator, Form]], name: str) -> str:
+    """The docstring of one Python name, whose only signature `inspect` can read."""
+    described = []
+    for operator, form in overloads:
+        signature = python_signature(operator, form, name)
+        described.append(_overload_text(operator, form, signature))
+    text = "\n\n".join(described)
+    if len(overloads) > 1:
+        return text
+    operator, form = overloads[0]
+    return f"{python_signature(operator, form, name).untyped()}\n--\n\n{text}"
+
+
+def _overload_text(operator: Operator, form: Form, signature: PythonSignature) -> str:
+    parts = [_wrapped_signature(_shown(signature))]
+    summary = _line(operator.doc.summary)
+    if form.is_inplace:
+        summary = f"In place: the result of `{operator.name}` is written into the tensor itself."
+    if form is Form.LIST:
+        summary += " For each of the tensors of the lists."
+    parts.append(_paragraph(summary))
+    if operator.doc.notes and not form.is_inplace:
+        parts.append(_paragraph(_line(operator.doc.notes)))
+    arguments = _arguments([signature])
+    if arguments:
+        parts.append(_section("Args", [f"{a.name}: {a.text}" for a in arguments if a.text]))
+    described = [r for r in _returns(operator, [signature]) if r.text and not form.is_inplace]
+    if described:
+        parts.append(_section("Returns", [f"{r.name}: {r.text}" for r in described]))
+    if operator.constraints:
+        lines = [f"{c.exception}: {message_text(c)}" for c in operator.constraints]
+        parts.append(_section("Raises", lines))
+    if operator.doc.example and not form.is_inplace:
+        parts.append("Example:\n" + textwrap.indent(operator.doc.example.rstrip(), "    "))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _shown(signature: PythonSignature) -> str:
+    return f"{signature.text(receiver='')} -> {signature.returns}"
+
+
+def _wrapped_signature(text: str) -> str:
+    if len(text) <= WIDTH:
+        return text
+    return "\n".join(textwrap.wrap(text, WIDTH, subsequent_indent="    ", break_on_hyphens=False))
+
+
+def _paragraph(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, WIDTH, break_on_hyphens=False, break_long_words=False))
+
+
+def _section(title: str, entries: Sequence[str]) -> str:
+    lines = [f"{title}:"] if entries else []
+    for entry in entries:
+        lines += textwrap.wrap(
+            entry,
+            WIDTH,
+            initial_indent="    ",
+            subsequent_indent="        ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+    return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _arguments(signatures: Sequence[PythonSignature]) -> tuple[Described, ...]:
+    """Every parameter of some signatures once, in order."""
+    found: dict[str, Described] = {}
+    for signature in signatures:
+        for parameter in signature.parameters:
+            found.setdefault(parameter.name, _describe_parameter(parameter))
+    return tuple(found.values())
+
+
+def _describe_parameter(parameter: Parameter) -> Described:
+    argument = parameter.argument
+    text = argument.doc if argument is not None else _OTHER_PARAMETERS[parameter.name]
+    return Described(parameter.name, parameter.annotation.text(), _line(text))
+
+
+def _returns(operator: Operator, signatures: Sequence[PythonSignature]) -> tuple[Described, ...]:
+    results = visible_results(operator)
+    if not results:
+        returns = signatures[0].returns if signatures else "None"
+        text = "the tensor that was written" if returns != "None" else ""
+        return (Described("result", returns, text),) if text else ()
+    return tuple(
+        Described(
+            result.name,
+            ("tuple[Tensor, ...]" if result.is_list else "Tensor")
+            + (f" ({result.dtype})" if result.dtype else ""),
+            _line(operator.doc.returns.get(result.name, "")),
+        )
+        for result in results
+    )
+
+
+def message_text(constraint: Constraint) -> str:
+    """What an error says, its values written as the formulas that they are."""
+    return "".join(
+        part if isinstance(part, str) else f"{{{part}}}"
+        for part in constraint.parts or (constraint.message,)
+    )
+
+
+# LaTeX --------------------------------------------------------------------------------------------
+
+
+def formula_latex(operator: Operator) -> str | None:
+    """The formulas of a pointwise operator: elementwise equations."""
+    if operator.kind is not Kind.POINTWISE or not operator.expressions:
+        return None
+    hidden = {r.name for r in operator.signature.results if r.hidden}
+    lines = [
+        f"{_target(name)} = {to_latex(formula, _SYMBOLS)}"
+        for name, formula in operator.expressions.items()
+        if name not in hidden or nodes.reads(_others(operator, name), {name})
+    ]
+    return _aligned(lines)
+
+
+def _others(operator: Operator, name: str) -> Expression:
+    """All formulas but one, as one tree."""
+    others = tuple(f for n, f in operator.expressions.items() if n != name)
+    return nodes.Sequence(others, True)
+
+
+def _target(name: str) -> str:
+    return _SYMBOLS.get(name) or symbol(name)
+
+
+def gradient_latex(operator: Operator) -> tuple[str, ...]:
+    r"""`\frac{\partial L}{\partial x} = ...`, one per argument; L is any scalar made of results."""
+    derivative = operator.derivative
+    if derivative is None or derivative.none:
+        return ()
+    names = gradient_names(operator.signature, operator.dtypes)
+    symbols = dict(_SYMBOLS)
+    if len(names) > 1:
+        symbols |= {gradient: f"g_{{{symbol(result)}}}" for result, gradient in names.items()}
+    if any(a.name == "grad" for a in operator.signature.arguments):
+        symbols["grad"] = "g"
+    return tuple(
+        rf"\frac{{\partial L}}{{\partial {_target(name)}}} = {to_latex(formula, symbols)}"
+        for name, formula in derivative.formulas.items()
+    )
+
+
+def _aligned(lines: Sequence[str]) -> str | None:
+    if len(lines) < 2:
+        return lines[0] if lines else None
+    rows = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
+    return f"\\begin{{aligned}}\n{rows}\n\\end{{aligned}}"
+
+
+# Where it runs ------------------------------------------------------------------------------------
+
+
+def backends_of(operator: Operator, declarations: Declarations) -> frozenset[str]:
+    """The backends on which the operator computes; a composite where all that it calls does."""
+    return _backends(operator, declarations, frozenset())
+
+
+def _backends(
+    operator: Operator, declarations: Declarations, seen: frozenset[str]
+) -> frozenset[str]:
+    everywhere = frozenset(b.name for b in declarations.backends)
+    without_data = frozenset(b.name for b in declarations.backends if b.emit == "none")
+    dynamic = operator.shape is not None and operator.shape.dynamic
+    match operator.kind:
+        case Kind.STRUCTURED:
+            return frozenset(operator.kernels) | (frozenset() if dynamic else without_data)
+        case Kind.COMPOSITE:
+            found = everywhere
+            formulas = [f for _, f in operator.body_lets]
+            formulas += [operator.body] if operator.body is not None else []
+            for name in sorted(set().union(*(called(f) for f in formulas)) - seen):
+                overloads = declarations.by_name.get(name, ())
+                if not overloads:
+                    continue
+                reached = [
+                    _backends(o, declarations, seen | {operator.name, name}) for o in overloads
+                ]
+                found &= frozenset().union(*reached)
+            return found
+    return everywhere
+
+
+def called(formula: Expression) -> frozenset[str]:
+    """The names that a formula calls."""
+    found = {formula.function} if isinstance(formula, nodes.Call) else set()
+    for child in formula.children:
+        found |= called(child)
+    return frozenset(found)

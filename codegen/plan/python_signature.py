@@ -1,0 +1,283 @@
+"""How operators look from Python: names, parameters, annotations, defaults, what is returned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from flambeau.codegen.model import Argument, Base, Operator, Result, Type
+
+INTERNAL_NAMESPACE = "_internal"
+
+
+class Form(Enum):
+    """The ways to call an operator."""
+
+    FUNCTION = "function"
+    METHOD = "method"
+    INPLACE_FUNCTION = "in-place function"
+    INPLACE_METHOD = "in-place method"
+    LIST = "list"
+
+    @property
+    def is_method(self) -> bool:
+        return self in (Form.METHOD, Form.INPLACE_METHOD)
+
+    @property
+    def is_inplace(self) -> bool:
+        return self in (Form.INPLACE_FUNCTION, Form.INPLACE_METHOD)
+
+
+# Annotations are made of these words; a stub writes them with an underscore in front, because
+# `float`, `dtype`, `size` are names of members there.
+WORDS = {
+    Base.TENSOR: "Tensor",
+    Base.SCALAR: "Number",
+    Base.INT: "int",
+    Base.FLOAT: "float",
+    Base.BOOL: "bool",
+    Base.STR: "str",
+    Base.DTYPE: "dtype",
+    Base.DEVICE: "DeviceLike",
+    Base.GENERATOR: "Generator",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """`words` joined by `|`, or a sequence of them; None may be allowed."""
+
+    words: tuple[str, ...]
+    sequence: bool = False  # Sequence[words]
+    or_one: bool = False  # also a single one of them
+    optional: bool = False
+
+    def text(self, prefix: str = "") -> str:
+        """The annotation in Python; `prefix` is put before every name."""
+        inner = " | ".join(f"{prefix}{word}" if word != "None" else word for word in self.words)
+        parts = [f"{prefix}Sequence[{inner}]"] if self.sequence else [inner]
+        if self.sequence and self.or_one:
+            parts.insert(0, inner)
+        if self.optional:
+            parts.append("None")
+        return " | ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter as Python users see it."""
+
+    name: str
+    annotation: Annotation
+    default: str | None
+    keyword_only: bool
+    argument: Argument | None = None  # None: out=, requires_grad= and the like
+
+    def text(self, prefix: str = "") -> str:
+        """`alpha: Number = 1`."""
+        default = "" if self.default is None else f" = {self.default}"
+        return f"{self.name}: {self.annotation.text(prefix)}{default}"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSignature:
+    """A call in one form."""
+
+    name: str
+    parameters: tuple[Parameter, ...]  # without the receiver of a method
+    returns: str  # "Tensor", "tuple[Tensor, ...]", "None", or the name of a result class
+    fields: tuple[str, ...]  # of the named tuple that is returned
+    is_method: bool
+
+    def text(self, prefix: str = "", receiver: str = "self") -> str:
+        """`add(input: Tensor, ..., *, alpha: Number = 1)`."""
+        parts = [receiver] if self.is_method and receiver else []
+        starred = False
+        for parameter in self.parameters:
+            if parameter.keyword_only and not starred:
+                parts.append("*")
+                starred = True
+            parts.append(parameter.text(prefix))
+        return f"{self.name}({', '.join(parts)})"
+
+    def untyped(self) -> str:
+        """`add(input, other, *, alpha=1)`: what inspect reads from a docstring."""
+        parts = ["$self"] if self.is_method else []
+        starred = False
+        for parameter in self.parameters:
+            if parameter.keyword_only and not starred:
+                parts.append("*")
+                starred = True
+            default = "" if parameter.default is None else f"={parameter.default}"
+            parts.append(f"{parameter.name}{default}")
+        return f"{self.name}({', '.join(parts)})"
+
+    @property
+    def packs(self) -> bool:
+        """Whether x.view(2, 3) may stand for x.view((2, 3))."""
+        positional = [p for p in self.parameters if not p.keyword_only]
+        if len(positional) != 1 or positional[0].argument is None:
+            return False
+        declared = positional[0].argument.type
+        return declared.is_list and declared.base is Base.INT
+
+
+def python_signature(operator: Operator, form: Form, name: str | None = None) -> PythonSignature:
+    """The operator as called in a form, under its own name or an alias."""
+    receiver = receiver_index(operator) if form.is_method else -1
+    # Functions call their first tensor `input`, as PyTorch's do.
+    names = {a.name for a in operator.signature.arguments}
+    renames = not form.is_method and "input" not in names
+    parameters = [
+        _parameter(argument, form, renames)
+        for index, argument in enumerate(operator.signature.arguments)
+        if index != receiver
+    ]
+    if form is Form.FUNCTION and "out" in operator.variants:
+        out = Annotation((WORDS[Base.TENSOR],), optional=True)
+        parameters.append(Parameter("out", out, "None", keyword_only=True))
+    if not form.is_inplace and form is not Form.LIST and is_factory(operator):
+        parameters += _FACTORY_PARAMETERS
+    fields = named_result(operator) if not form.is_inplace else ()
+    returns = f"return_types.{operator.name}" if fields else _returns(operator, form)
+    return PythonSignature(
+        name=name or form_name(operator, form),
+        parameters=_ordered(parameters),
+        returns=returns,
+        fields=fields,
+        is_method=form.is_method,
+    )
+
+
+def form_name(operator: Operator, form: Form) -> str:
+    """`add`, `add_`, `sgd_step_list_`."""
+    if form is Form.LIST:
+        return f"{operator.identifier.rstrip('_')}_list_"
+    return f"{operator.name}_" if form.is_inplace else operator.name
+
+
+def forms(operator: Operator) -> tuple[Form, ...]:
+    """Every form that the operator can be called in."""
+    found = []
+    if "function" in operator.variants:
+        found.append(Form.FUNCTION)
+    if is_method(operator, inplace=False):
+        found.append(Form.METHOD)
+    if "inplace" in operator.variants:
+        found.append(Form.INPLACE_FUNCTION)
+        if is_method(operator, inplace=True):
+            found.append(Form.INPLACE_METHOD)
+    if "list" in operator.variants:
+        found.append(Form.LIST)
+    return tuple(found)
+
+
+def is_method(operator: Operator, inplace: bool) -> bool:
+    """Whether tensors have it as a method."""
+    if operator.internal or not operator.tensor_arguments:
+        return False
+    return inplace or "method" in operator.variants
+
+
+def is_factory(operator: Operator) -> bool:
+    """Makes tensors from no tensor, or like one: takes requires_grad= and the like."""
+    names = {a.name for a in operator.signature.arguments}
+    mutates = any(a.type.mutable for a in operator.tensor_arguments)
+    converts = operator.name.split("_")[0] == "to"
+    return (
+        {"dtype", "device"} <= names
+        and not operator.internal
+        and not mutates
+        and operator.signature.results != ()
+        and not converts
+    )
+
+
+def receiver_index(operator: Operator) -> int:
+    """The parameter that `x` of x.method() fills."""
+    arguments = operator.signature.arguments
+    for index, argument in enumerate(arguments):
+        if argument.name == "self" and argument.type.is_tensor:
+            return index
+    return next((i for i, a in enumerate(arguments) if a.type.is_tensor), -1)
+
+
+def named_result(operator: Operator) -> tuple[str, ...]:
+    """The fields of the named tuple that is returned; empty where a plain value is."""
+    visible = visible_results(operator)
+    return tuple(r.name for r in visible) if len(visible) > 1 and not operator.internal else ()
+
+
+def visible_results(operator: Operator) -> tuple[Result, ...]:
+    """The results that callers get."""
+    return tuple(r for r in operator.signature.results if not r.hidden)
+
+
+def returns_self(operator: Operator, inplace: bool) -> bool:
+    """Whether the tensor that was written is returned."""
+    mutates = any(a.type.mutable for a in operator.tensor_arguments)
+    return inplace or (not operator.signature.results and mutates)
+
+
+def qualified_name(operator: Operator, form: Form = Form.FUNCTION) -> str:
+    """`flambeau.nn.functional.relu`, `Tensor.add_`."""
+    name = form_name(operator, form)
+    if form.is_method:
+        return f"Tensor.{name}"
+    namespace = INTERNAL_NAMESPACE if operator.internal else operator.namespace
+    return ".".join(part for part in ("flambeau", namespace, name) if part)
+
+
+_FACTORY_PARAMETERS = (
+    Parameter("requires_grad", Annotation(("bool",)), "False", keyword_only=True),
+    Parameter("layout", Annotation(("layout",), optional=True), "None", keyword_only=True),
+    Parameter("pin_memory", Annotation(("bool",), optional=True), "False", keyword_only=True),
+)
+
+
+def _parameter(argument: Argument, form: Form, renames: bool) -> Parameter:
+    listed = form is Form.LIST and argument.type.is_tensor
+    return Parameter(
+        name="input" if renames and argument.name == "self" else argument.name,
+        annotation=_listed(argument.type) if listed else annotation(argument.type),
+        default=argument.default,
+        keyword_only=argument.keyword_only,
+        argument=argument,
+    )
+
+
+def _listed(declared: Type) -> Annotation:
+    words = (WORDS[Base.TENSOR], "None") if declared.optional else (WORDS[Base.TENSOR],)
+    return Annotation(words, sequence=True)
+
+
+def annotation(declared: Type) -> Annotation:
+    """What an argument of a declared type accepts."""
+    words: tuple[str, ...] = (WORDS[declared.base],)
+    if declared.or_scalar:
+        words += (WORDS[Base.SCALAR],)
+    if declared.is_list and declared.base is Base.TENSOR:
+        return Annotation((*words, "None") if declared.optional else words, sequence=True)
+    if declared.is_list:
+        or_one = declared.base is Base.INT
+        return Annotation(words, sequence=True, or_one=or_one, optional=declared.optional)
+    return Annotation(words, optional=declared.optional)
+
+
+def _ordered(parameters: list[Parameter]) -> tuple[Parameter, ...]:
+    """Python wants keyword-only parameters last."""
+    return tuple(sorted(parameters, key=lambda p: p.keyword_only))
+
+
+def _returns(operator: Operator, form: Form) -> str:
+    tensor = WORDS[Base.TENSOR]
+    if form is Form.LIST:
+        return "None"
+    if returns_self(operator, form.is_inplace):
+        return tensor
+    visible = visible_results(operator)
+    if not visible:
+        return "None"
+    if len(visible) == 1:
+        return f"tuple[{tensor}, ...]" if visible[0].is_list else tensor
+    return f"tuple[{', '.join(tensor for _ in visible)}]"
