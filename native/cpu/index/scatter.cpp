@@ -6,22 +6,23 @@
 namespace flambeau::cpu {
 namespace {
 
+void check_rank(const Tensor& self, const Tensor& other, const char* what, const char* op) {
+  check(std::max<int64_t>(other.dim(), 1) == std::max<int64_t>(self.dim(), 1), ErrorKind::runtime,
+        op, "(): ", what, " must have as many dims as the tensor, got shapes ", other.sizes(),
+        " and ", self.sizes());
+}
+
 void check_fits(const Tensor& self, const Tensor& index, const Tensor* src, int64_t dim,
                 const char* op) {
-  const int64_t rank = std::max<int64_t>(self.dim(), 1);
-  check(std::max<int64_t>(index.dim(), 1) == rank, ErrorKind::runtime, op,
-        "(): index must have as many dims as the tensor, got shapes ", index.sizes(), " and ",
-        self.sizes());
-  check(!src || std::max<int64_t>(src->dim(), 1) == rank, ErrorKind::runtime, op,
-        "(): src must have as many dims as the tensor, got shapes ", src ? src->sizes() : Shape(),
-        " and ", self.sizes());
+  check_rank(self, index, "index", op);
+  if (src) check_rank(self, *src, "src", op);
   for (int64_t d = 0; d < index.dim(); ++d) {
     check(d == dim || self.dim() == 0 || index.size(d) <= self.size(d), ErrorKind::runtime, op,
           "(): index of shape ", index.sizes(), " reaches beyond the tensor of shape ",
           self.sizes(), " in dim ", d);
-    check(!src || src->dim() == 0 || index.size(d) <= src->size(d), ErrorKind::runtime, op,
-          "(): index of shape ", index.sizes(), " reaches beyond src of shape ", src->sizes(),
-          " in dim ", d);
+    if (!src || src->dim() == 0) continue;
+    check(index.size(d) <= src->size(d), ErrorKind::runtime, op, "(): index of shape ",
+          index.sizes(), " reaches beyond src of shape ", src->sizes(), " in dim ", d);
   }
 }
 
