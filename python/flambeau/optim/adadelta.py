@@ -1,0 +1,139 @@
+"""Adadelta and Adamax, of plain tensor operations."""
+
+from __future__ import annotations
+
+import flambeau
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_options,
+    check_unsupported,
+    with_gradients,
+)
+
+
+class Adadelta(Optimizer):
+    """Steps as large as recent steps were, relative to recent gradients (M. Zeiler, ADADELTA, 2012).
+
+    Args:
+        params: parameters or groups.
+        lr: factor of the step.
+        rho: decay of the running means of squares.
+        eps: added before the roots.
+        weight_decay: L2 penalty.
+        maximize: ascend.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options("Adadelta", lr=lr, eps=eps, weight_decay=weight_decay)
+        check_unsupported("Adadelta", capturable=capturable, differentiable=differentiable)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Adadelta: rho must be within [0, 1], got {rho}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "rho": rho,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "capturable": capturable,
+                "foreach": foreach,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        rho, eps = group["rho"], group["eps"]
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+                state["square_avg"] = flambeau.zeros_like(parameter)
+                state["acc_delta"] = flambeau.zeros_like(parameter)
+            state["step"] += 1
+            gradient = -grad if group["maximize"] else grad
+            if group["weight_decay"]:
+                gradient = gradient + group["weight_decay"] * parameter
+            squares, steps = state["square_avg"], state["acc_delta"]
+            squares.mul_(rho).addcmul_(gradient, gradient, value=1 - rho)
+            delta = (steps + eps).sqrt_() / (squares + eps).sqrt_() * gradient
+            steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+            parameter.add_(delta, alpha=-as_number(group["lr"]))
+
+
+class Adamax(Optimizer):
+    """Adam with the infinity norm (D. Kingma, J. Ba, Adam, 2014, section 7).
+
+    Args:
+        params: parameters or groups.
+        lr: learning rate.
+        betas: decay of the mean and of the norm.
+        eps: added to the norm.
+        weight_decay: L2 penalty.
+        maximize: ascend.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_options("Adamax", lr=lr, eps=eps, weight_decay=weight_decay)
+        check_unsupported("Adamax", capturable=capturable, differentiable=differentiable)
+        for beta in betas:
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Adamax: betas must be within [0, 1), got {betas}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        beta1, beta2 = group["betas"]
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+                state["exp_avg"] = flambeau.zeros_like(parameter)
+                state["exp_inf"] = flambeau.zeros_like(parameter)
+            state["step"] += 1
+            gradient = -grad if group["maximize"] else grad
+            if group["weight_decay"]:
+                gradient = gradient + group["weight_decay"] * parameter
+            mean, largest = state["exp_avg"], state["exp_inf"]
+            mean.lerp_(gradient, 1 - beta1)
+            largest.copy_(flambeau.maximum(largest * beta2, gradient.abs() + group["eps"]))
+            correction = 1 - beta1 ** state["step"].item()
+            parameter.addcdiv_(mean, largest, value=-as_number(group["lr"]) / correction)

@@ -1,0 +1,103 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import _C
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_options,
+    check_unsupported,
+    with_gradients,
+)
+
+_step = _C._internal.adagrad_step_list_
+
+
+class Adagrad(Optimizer):
+    """Divides gradients by the root of the sum of all their squares (J. Duchi, E. Hazan, Y. Singer,
+    Adaptive Subgradient Methods, 2011).
+
+    Args:
+        params: parameters or groups.
+        lr: learning rate; step k uses lr / (1 + (k - 1) * lr_decay).
+        lr_decay: see lr.
+        weight_decay: L2 penalty.
+        initial_accumulator_value: where the sums start.
+        eps: added to the divisor.
+        maximize: ascend.
+        foreach, fused: accepted as PyTorch has them.
+        differentiable: must be False.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_options(
+            "Adagrad",
+            lr=lr,
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+        )
+        check_unsupported("Adagrad", differentiable=differentiable)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
+
+    def add_param_group(self, param_group: Group) -> None:
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        for parameter in group["params"]:
+            self.state[parameter] = {
+                "step": flambeau.tensor(0.0, dtype=flambeau.float32),
+                "sum": flambeau.full_like(
+                    parameter, group["initial_accumulator_value"], dtype=parameter.dtype
+                ).detach(),
+            }
+
+    def _update(self, group: Group) -> None:
+        params, grads = with_gradients(group)
+        by_step: dict[float, tuple[list[Any], ...]] = {}
+        for parameter, grad in zip(params, grads, strict=True):
+            state = self.state[parameter]
+            state["step"] += 1
+            lists = by_step.setdefault(state["step"].item(), ([], [], []))
+            for into, tensor in zip(lists, (parameter, grad, state["sum"]), strict=True):
+                into.append(tensor)
+        for step, lists in by_step.items():
+            _step(
+                *lists,
+                lr=as_number(group["lr"]) / (1 + (step - 1) * group["lr_decay"]),
+                eps=group["eps"],
+                weight_decay=group["weight_decay"],
+                maximize=group["maximize"],
+            )

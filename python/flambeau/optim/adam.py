@@ -1,0 +1,158 @@
+"""Adam and AdamW."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import _C, Tensor
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_options,
+    check_unsupported,
+    with_gradients,
+)
+
+_step = _C._internal.adam_step_list_
+_amsgrad_step = _C._internal.adam_amsgrad_step_list_
+
+
+class Adam(Optimizer):
+    """Steps along running means of gradients, divided by the root of running means of their squares
+    (D. Kingma, J. Ba, Adam, 2014).
+
+    Args:
+        params: parameters or groups.
+        lr: learning rate.
+        betas: decay of the two means.
+        eps: added to the divisor.
+        weight_decay: L2 penalty; with decoupled_weight_decay it shrinks parameters themselves.
+        amsgrad: divide by the largest mean of squares so far (S. Reddi et al., 2018).
+        maximize: ascend.
+        foreach, fused: accepted as PyTorch has them; every step is fused.
+        capturable, differentiable: must be False.
+        decoupled_weight_decay: as AdamW.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        name = type(self).__name__
+        check_options(name, lr=lr, eps=eps, weight_decay=weight_decay)
+        check_unsupported(name, capturable=capturable, differentiable=differentiable)
+        for beta in betas:
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"{name}: betas must be within [0, 1), got {betas}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        params, grads = with_gradients(group)
+        if not params:
+            return
+        amsgrad = group["amsgrad"]
+        names = (
+            ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if amsgrad else ("exp_avg", "exp_avg_sq")
+        )
+        # One launch per step count: parameters that joined late have their own bias correction.
+        by_step: dict[float, tuple[list[Any], ...]] = {}
+        states = self.state
+        for parameter, grad in zip(params, grads, strict=True):
+            state = states[parameter]
+            if not state:
+                self._start(state, parameter, names)
+            count = state["step"]
+            count += 1
+            lists = by_step.get(number := count.item())
+            if lists is None:
+                lists = by_step[number] = tuple([] for _ in range(2 + len(names)))
+            lists[0].append(parameter)
+            lists[1].append(grad)
+            for i, name in enumerate(names, start=2):
+                lists[i].append(state[name])
+        beta1, beta2 = group["betas"]
+        function = _amsgrad_step if amsgrad else _step
+        for step, lists in by_step.items():
+            function(
+                *lists,
+                lr=as_number(group["lr"]),
+                beta1=beta1,
+                beta2=beta2,
+                eps=group["eps"],
+                weight_decay=group["weight_decay"],
+                decoupled=group["decoupled_weight_decay"],
+                bias_correction1=1 - beta1**step,
+                bias_correction2=1 - beta2**step,
+                maximize=group["maximize"],
+            )
+
+    @staticmethod
+    def _start(state: dict[str, Any], parameter: Tensor, names: tuple[str, ...]) -> None:
+        state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+        for name in names:
+            state[name] = flambeau.zeros_like(parameter)
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameters themselves (I. Loshchilov, F. Hutter, Decoupled
+    Weight Decay Regularization, 2017). Arguments as of Adam."""
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

@@ -1,0 +1,38 @@
+"""Schedules of learning rates."""
+
+from __future__ import annotations
+
+from flambeau.optim.lr_scheduler.base import LRScheduler
+from flambeau.optim.lr_scheduler.closed_forms import (
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from flambeau.optim.lr_scheduler.one_cycle import OneCycleLR
+from flambeau.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from flambeau.optim.lr_scheduler.sequential import ChainedScheduler, SequentialLR
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]

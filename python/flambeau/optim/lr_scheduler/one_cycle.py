@@ -1,0 +1,127 @@
+"""One cycle of rising and falling learning rates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from flambeau.optim.lr_scheduler.base import LRScheduler
+from flambeau.optim.optimizer import Optimizer
+
+
+class OneCycleLR(LRScheduler):
+    """From max_lr / div_factor up to max_lr and down to max_lr / div_factor / final_div_factor, one step
+    per batch (L. Smith, N. Topin, Super-Convergence, 2017).
+
+    Args:
+        max_lr: the highest rate, or one per group.
+        total_steps: length of the cycle; or epochs * steps_per_epoch.
+        pct_start: share of the steps that rise.
+        anneal_strategy: "cos" or "linear".
+        cycle_momentum: move momentum (or beta1) the other way, between base_momentum and max_momentum.
+        three_phase: fall to the first rate as fast as it rose, then further.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError("OneCycleLR: give total_steps, or epochs and steps_per_epoch")
+            total_steps = epochs * steps_per_epoch
+        if total_steps <= 0:
+            raise ValueError(f"OneCycleLR: total_steps must be positive, got {total_steps}")
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"OneCycleLR: pct_start must be within [0, 1], got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}"
+            )
+        self.total_steps = total_steps
+        self.anneal_strategy = anneal_strategy
+        rise = float(pct_start * total_steps) - 1
+        # (last step of the phase, rate and momentum at its begin, at its end)
+        rates = ("initial_lr", "max_lr", "min_lr")
+        momenta = ("max_momentum", "base_momentum")
+        if three_phase:
+            self._phases = [
+                (rise, rates[0], rates[1], momenta[0], momenta[1]),
+                (2 * rise + 1, rates[1], rates[0], momenta[1], momenta[0]),
+                (total_steps - 1, rates[0], rates[2], momenta[0], momenta[0]),
+            ]
+        else:
+            self._phases = [
+                (rise, rates[0], rates[1], momenta[0], momenta[1]),
+                (total_steps - 1, rates[1], rates[2], momenta[1], momenta[0]),
+            ]
+        count = len(optimizer.param_groups)
+        highest = _each("max_lr", max_lr, count)
+        if last_epoch == -1:
+            for group, top in zip(optimizer.param_groups, highest, strict=True):
+                group["initial_lr"] = top / div_factor
+                group["max_lr"] = top
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            if not {"momentum", "betas"} & optimizer.defaults.keys():
+                raise ValueError(
+                    f"OneCycleLR: {type(optimizer).__name__} has no momentum; pass cycle_momentum=False"
+                )
+            lowest = _each("base_momentum", base_momentum, count)
+            largest = _each("max_momentum", max_momentum, count)
+            if last_epoch == -1:
+                for group, low, high in zip(optimizer.param_groups, lowest, largest, strict=True):
+                    _set_momentum(group, high)
+                    group["base_momentum"], group["max_momentum"] = low, high
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise ValueError(f"OneCycleLR: step {step} of a cycle of {self.total_steps} steps")
+        begin = 0.0
+        for i, (end, *names) in enumerate(self._phases):
+            if step <= end or i == len(self._phases) - 1:
+                break
+            begin = end
+        share = (step - begin) / (end - begin)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(self._between(group[names[0]], group[names[1]], share))
+            if self.cycle_momentum:
+                _set_momentum(group, self._between(group[names[2]], group[names[3]], share))
+        return rates
+
+    def _between(self, start: float, end: float, share: float) -> float:
+        if self.anneal_strategy == "linear":
+            return (end - start) * share + start
+        return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
+
+
+def _each(name: str, value: Any, count: int) -> list[float]:
+    if not isinstance(value, list | tuple):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(f"OneCycleLR: expected {count} values of {name}, got {len(value)}")
+    return list(value)
+
+
+def _set_momentum(group: dict[str, Any], momentum: float) -> None:
+    if "betas" in group:
+        group["betas"] = (momentum, *group["betas"][1:])
+    else:
+        group["momentum"] = momentum

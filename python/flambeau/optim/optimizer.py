@@ -1,0 +1,253 @@
+"""The base class of optimizers: groups of parameters, their options and their state."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.nn.hooks import HookTable, RemovableHandle
+
+Parameters = Iterable[Any]
+Closure = Callable[[], Any]
+Group = dict[str, Any]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    """Updates parameters from their gradients.
+
+    Args:
+        params: parameters, (name, parameter) pairs, or dicts with "params" and options of that group.
+        defaults: options of groups that do not give them.
+
+    Attributes:
+        param_groups: dicts with "params" (a list) and options.
+        state: what is remembered for each parameter.
+
+    Raises:
+        TypeError, ValueError: for parameters that are none, that are no leaves or that come twice.
+    """
+
+    def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        self._step_pre_hooks: HookTable | None = None
+        self._step_post_hooks: HookTable | None = None
+        if isinstance(params, Tensor):
+            raise TypeError(
+                f"{type(self).__name__}: expected an iterable of parameters, got a Tensor"
+            )
+        groups = list(params)
+        if not groups:
+            raise ValueError(f"{type(self).__name__}: got no parameters")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Adds parameters, with options of their own: a dict with "params"."""
+        name = type(self).__name__
+        if not isinstance(param_group, dict):
+            raise TypeError(f"{name}: a group must be a dict, got {type(param_group).__name__}")
+        group = dict(param_group)
+        given = group["params"]
+        if isinstance(given, set):
+            raise TypeError(f"{name}: parameters must be ordered, got a set")
+        members = [given] if isinstance(given, Tensor) else list(given)
+        if members and isinstance(members[0], tuple):
+            group["param_names"] = [member[0] for member in members]
+            members = [member[1] for member in members]
+        for parameter in members:
+            if not isinstance(parameter, Tensor):
+                raise TypeError(f"{name}: expected Tensors, got {type(parameter).__name__}")
+            if not parameter.is_leaf:
+                raise ValueError(f"{name}: the result of a computation cannot be optimized")
+        if len({id(p) for p in members}) != len(members):
+            raise ValueError(f"{name}: a parameter occurs twice in a group")
+        known = {id(p) for p in chain.from_iterable(g["params"] for g in self.param_groups)}
+        if any(id(p) in known for p in members):
+            raise ValueError(f"{name}: a parameter is in another group already")
+        group["params"] = members
+        for option, default in self.defaults.items():
+            if default is required and option not in group:
+                raise ValueError(f"{name}: a group lacks the option '{option}'")
+            group.setdefault(option, default)
+        self.param_groups.append(group)
+
+    # --- stepping ---
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Updates every parameter that has a gradient.
+
+        Args:
+            closure: computes the loss anew (with gradients) and returns it.
+
+        Returns:
+            What the closure returned, or None.
+        """
+        if self._step_pre_hooks is not None:
+            for hook in list(self._step_pre_hooks.values()):
+                changed = hook(self, (closure,), {})
+                if changed is not None:
+                    ((closure,), _) = changed
+        loss = None
+        if closure is not None:
+            with flambeau.enable_grad():
+                loss = closure()
+        with flambeau.no_grad():
+            for group in self.param_groups:
+                self._update(group)
+        if self._step_post_hooks is not None:
+            for hook in list(self._step_post_hooks.values()):
+                hook(self, (closure,), {})
+        return loss
+
+    def _update(self, group: Group) -> None:
+        """One step of one group; subclasses define it. Runs unrecorded."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither step() nor _update()")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients (or sets them to zero)."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if set_to_none:
+                    parameter.grad = None
+                elif parameter.grad is not None:
+                    parameter.grad.detach_().zero_()
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` runs before each step; it may return new ones."""
+        if self._step_pre_hooks is None:
+            self._step_pre_hooks = HookTable()
+        return self._step_pre_hooks.add(hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` runs after each step."""
+        if self._step_post_hooks is None:
+            self._step_post_hooks = HookTable()
+        return self._step_post_hooks.add(hook)
+
+    # --- state ---
+
+    def state_dict(self) -> dict[str, Any]:
+        """State and options; parameters are numbered in the order of the groups.
+
+        Returns:
+            {"state": {number: {name: value}}, "param_groups": [options with numbers as "params"]}.
+        """
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            packed = {name: value for name, value in group.items() if name != "params"}
+            packed["params"] = [numbers.setdefault(id(p), len(numbers)) for p in group["params"]]
+            groups.append(packed)
+        state = {
+            (numbers[id(key)] if isinstance(key, Tensor) else key): value
+            for key, value in self.state.items()
+        }
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over a state_dict, converted to the dtypes of the parameters.
+
+        Raises:
+            ValueError: if the numbers of groups or parameters differ.
+        """
+        name = type(self).__name__
+        saved = state_dict["param_groups"]
+        if len(saved) != len(self.param_groups):
+            raise ValueError(
+                f"{name}: the state has {len(saved)} groups, the optimizer {len(self.param_groups)}"
+            )
+        by_number: dict[int, Tensor] = {}
+        for i, (theirs, ours) in enumerate(zip(saved, self.param_groups, strict=True)):
+            if len(theirs["params"]) != len(ours["params"]):
+                raise ValueError(
+                    f"{name}: group {i} of the state has {len(theirs['params'])} parameters, the "
+                    f"optimizer's has {len(ours['params'])}"
+                )
+            by_number.update(zip(theirs["params"], ours["params"], strict=True))
+        state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        for number, entry in state_dict["state"].items():
+            parameter = by_number.get(number)
+            if parameter is None:
+                state[number] = copy.deepcopy(entry)
+            else:
+                state[parameter] = {
+                    key: _converted(value, parameter, key) for key, value in entry.items()
+                }
+        self.state = state
+        for theirs, ours in zip(saved, self.param_groups, strict=True):
+            ours.update({k: copy.deepcopy(v) for k, v in theirs.items() if k != "params"})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "defaults": self.defaults,
+            "state": self.state,
+            "param_groups": self.param_groups,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._step_pre_hooks = self._step_post_hooks = None
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join([*lines, ")"])
+
+
+def _converted(value: Any, parameter: Tensor, key: str) -> Any:
+    """A copy of a state's value; floating tensors take the parameter's dtype, but for the step."""
+    if not isinstance(value, Tensor):
+        return copy.deepcopy(value)
+    if key == "step" or not parameter.is_floating_point():
+        return value.detach().clone()
+    return value.detach().to(dtype=parameter.dtype, device=parameter.device).clone()
+
+
+def with_gradients(group: Group) -> tuple[list[Tensor], list[Tensor]]:
+    """The parameters of a group that have a gradient, and their gradients."""
+    params: list[Tensor] = []
+    grads: list[Tensor] = []
+    for parameter in group["params"]:
+        grad = parameter.grad
+        if grad is not None:
+            params.append(parameter)
+            grads.append(grad)
+    return params, grads
+
+
+def as_number(value: Any) -> float:
+    """An option that may be a tensor of one element, as PyTorch's lr may."""
+    return value if isinstance(value, float | int) else float(value)
+
+
+def check_options(name: str, **options: float) -> None:
+    """Raises ValueError for a negative (or NaN) option."""
+    for option, value in options.items():
+        if not as_number(value) >= 0:
+            raise ValueError(f"{name}: {option} must not be negative, got {value}")
+
+
+def check_unsupported(name: str, **flags: bool | None) -> None:
+    """Raises NotImplementedError for options of PyTorch that mean something else here."""
+    for flag, value in flags.items():
+        if value:
+            raise NotImplementedError(f"{name}: {flag}=True is not supported")

@@ -1,0 +1,112 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import _C
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_options,
+    check_unsupported,
+    with_gradients,
+)
+
+_plain_step = _C._internal.sgd_step_list_
+_momentum_step = _C._internal.sgd_momentum_step_list_
+
+
+class SGD(Optimizer):
+    """param -= lr * (grad + weight_decay * param), optionally with momentum.
+
+    The direction is buffer = momentum * buffer + (1 - dampening) * grad (the first gradient itself at
+    first), or with nesterov grad + momentum * buffer (I. Sutskever et al., 2013).
+
+    Args:
+        params: parameters or groups.
+        lr: learning rate.
+        momentum, dampening: see above; momentum 0 keeps no buffer.
+        weight_decay: L2 penalty.
+        nesterov: look ahead; needs momentum and no dampening.
+        maximize: ascend.
+        foreach, fused: accepted as PyTorch has them; every step is fused.
+        differentiable: must be False.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_options("SGD", lr=lr, momentum=momentum, weight_decay=weight_decay)
+        check_unsupported("SGD", differentiable=differentiable)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("SGD: nesterov needs momentum > 0 and dampening 0")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        params, grads = with_gradients(group)
+        if not params:
+            return
+        lr = as_number(group["lr"])
+        momentum = group["momentum"]
+        if momentum == 0:
+            _plain_step(
+                params,
+                grads,
+                lr=lr,
+                weight_decay=group["weight_decay"],
+                maximize=group["maximize"],
+            )
+            return
+        # Parameters that get their first gradient now start their buffer with it.
+        fresh: tuple[list[Any], ...] = ([], [], [])
+        known: tuple[list[Any], ...] = ([], [], [])
+        for parameter, grad in zip(params, grads, strict=True):
+            state = self.state[parameter]
+            buffer = state.get("momentum_buffer")
+            first = buffer is None
+            if first:
+                buffer = state["momentum_buffer"] = flambeau.zeros_like(parameter)
+            for into, tensor in zip(
+                fresh if first else known, (parameter, grad, buffer), strict=True
+            ):
+                into.append(tensor)
+        for lists, first in ((fresh, True), (known, False)):
+            if lists[0]:
+                _momentum_step(
+                    *lists,
+                    lr=lr,
+                    momentum=momentum,
+                    dampening=group["dampening"],
+                    weight_decay=group["weight_decay"],
+                    nesterov=group["nesterov"],
+                    maximize=group["maximize"],
+                    first=first,
+                )
