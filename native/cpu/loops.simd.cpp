@@ -1,6 +1,7 @@
 #include "cpu/loops.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "cpu/elements.h"
@@ -15,6 +16,8 @@ constexpr int64_t kChunk = 1024;
 constexpr int64_t kBufferBytes = 4096;
 /// Rows at least this long are walked one at a time, so that dense rows need no buffer.
 constexpr int64_t kLongRow = 256;
+/// Rows of a tile: a cache line of 4-byte elements.
+constexpr int64_t kTileRows = 16;
 constexpr int kMaxData = Iterator::kMaxOperands + 4;
 /// Elements of the widest vectors, and the cost from which a formula may call functions.
 constexpr int64_t kVector = 16;
@@ -44,6 +47,23 @@ class Walk {
     for (int d = 0; d < plan.draw_count; ++d)
       widest = std::max<int64_t>(widest, draw_bytes(plan.draws[d]));
     chunk_ = std::min(kChunk, kBufferBytes / widest);
+    if (!plan.indexed && plan.draw_count == 0 && start_.rank >= 2 && start_.extent[0] >= 32 &&
+        start_.extent[1] >= kTileRows) {
+      for (int i = 0; i < plan.operand_count; ++i) has_tiles_ |= is_transposed(i);
+    }
+  }
+
+  /// Some operand lies across the others: worked on in tiles, which read whole cache lines of both.
+  bool has_tiles() const { return has_tiles_; }
+  int64_t tile_columns() const { return chunk_ / kTileRows; }
+  int64_t tile_count() const {
+    const int64_t area = start_.extent[0] * start_.extent[1];
+    return tiles_across() * tiles_down() * (numel() / area);
+  }
+  int64_t numel() const {
+    int64_t count = 1;
+    for (int d = 0; d < start_.rank; ++d) count *= start_.extent[d];
+    return count;
   }
 
   bool is_dense() const {
@@ -70,7 +90,7 @@ class Walk {
     while (begin < end) {
       int64_t count = std::min(chunk_, end - begin);
       const int64_t row = position.row_left();
-      if (row >= kLongRow) count = std::min(count, row);
+      if (start_.rank > 0 && start_.extent[0] >= kLongRow) count = std::min(count, row);
       const bool one_row = count <= row;
       bool buffered[kMaxData];
       for (int i = 0; i < plan_.operand_count; ++i) {
@@ -122,7 +142,51 @@ class Walk {
     }
   }
 
+  void run_tiles(int64_t begin, int64_t end) const {
+    alignas(64) char buffers[kMaxData][kBufferBytes];
+    char* data[kMaxData];
+    const int64_t across = tiles_across(), down = tiles_down();
+    const int64_t area = start_.extent[0] * start_.extent[1];
+    for (int64_t tile = begin; tile < end; ++tile) {
+      Position position = start_;
+      position.seek(tile / (across * down) * area);
+      position.index[0] = tile % across * tile_columns();
+      position.index[1] = tile / across % down * kTileRows;
+      const int64_t columns = std::min(tile_columns(), start_.extent[0] - position.index[0]);
+      const int64_t rows = std::min(kTileRows, start_.extent[1] - position.index[1]);
+      for (int i = 0; i < plan_.operand_count; ++i) {
+        const OperandKind& kind = plan_.operands[i];
+        data[i] = buffers[i];
+        if (!kind.read) continue;
+        const char* place = base_[i] + position.offset(strides_[i]);
+        if (is_transposed(i)) {
+          gather_tile(buffers[i], place, strides_[i], columns, rows, kind);
+        } else {
+          for (int64_t r = 0; r < rows; ++r)
+            load_run(buffers[i] + r * columns * kind.compute_bytes, place + r * strides_[i][1],
+                     strides_[i][0], columns, kind);
+        }
+      }
+      call(data, 0, columns * rows);
+      for (int i = 0; i < plan_.operand_count; ++i) {
+        const OperandKind& kind = plan_.operands[i];
+        if (!kind.written) continue;
+        char* place = base_[i] + position.offset(strides_[i]);
+        for (int64_t r = 0; r < rows; ++r)
+          store_run(place + r * strides_[i][1], strides_[i][0],
+                    buffers[i] + r * columns * kind.compute_bytes, columns, kind);
+      }
+    }
+  }
+
  private:
+  bool is_transposed(int operand) const {
+    return std::abs(strides_[operand][0]) >= 64 && strides_[operand][1] != 0 &&
+           std::abs(strides_[operand][1]) <= 16;
+  }
+  int64_t tiles_across() const { return (start_.extent[0] - 1) / tile_columns() + 1; }
+  int64_t tiles_down() const { return (start_.extent[1] - 1) / kTileRows + 1; }
+
   Access classify(int operand) const {
     int64_t dense = plan_.operands[operand].bytes;
     bool is_dense = true, is_repeated = !plan_.operands[operand].written;
@@ -184,6 +248,7 @@ class Walk {
   int64_t strides_[Iterator::kMaxOperands][Position::kMaxRank];
   Access access_[kMaxData];
   int64_t chunk_;
+  bool has_tiles_ = false;
 };
 
 }  // namespace
@@ -196,6 +261,11 @@ void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int
         iter.op(), ": the kernel was compiled for ", plan.operand_count, " operands, got ",
         iter.operand_count());
   const Walk walk(iter, plan, formula, cost, stream);
+  if (walk.has_tiles()) {
+    const int64_t work = walk.tile_columns() * kTileRows * cost;
+    return parallel_for(0, walk.tile_count(), std::max<int64_t>(1, kGrain / work),
+                        [&](int64_t begin, int64_t end) { walk.run_tiles(begin, end); });
+  }
   const bool dense = walk.is_dense();
   if (numel * cost <= kGrain) return dense ? walk.run_dense(0, numel) : walk.run_chunks(0, numel);
   // Threads take whole chunks.

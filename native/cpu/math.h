@@ -249,18 +249,21 @@ FLAMBEAU_INLINE bool signbit(T x) {
   }
 }
 
-/// NaN if either is: a comparison with a NaN is false, so only `a` needs a test.
+/// NaN if either is. A comparison with a NaN is false and gives b, so that only a needs a test; the
+/// first line is one instruction.
 template <Arithmetic A, Arithmetic B>
 FLAMBEAU_INLINE auto maximum(A a, B b) {
   using T = std::common_type_t<A, B>;
   const T x = static_cast<T>(a), y = static_cast<T>(b);
-  return (x > y) | (x != x) ? x : y;
+  const T larger = x > y ? x : y;
+  return x != x ? x : larger;
 }
 template <Arithmetic A, Arithmetic B>
 FLAMBEAU_INLINE auto minimum(A a, B b) {
   using T = std::common_type_t<A, B>;
   const T x = static_cast<T>(a), y = static_cast<T>(b);
-  return (x < y) | (x != x) ? x : y;
+  const T smaller = x < y ? x : y;
+  return x != x ? x : smaller;
 }
 /// The one that is not NaN.
 template <Arithmetic A, Arithmetic B>

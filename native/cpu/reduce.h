@@ -99,6 +99,16 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
     for (int64_t i = 0; i < count; ++i) acc[i] = fold.init();
   }
 
+  /// Leaves the combination of 2 * width lanes in lane 0. The widths are known when compiling.
+  template <int64_t width>
+  static FLAMBEAU_INLINE void halve(const Fold& fold, A* lane) {
+    if constexpr (width > 0) {
+#pragma omp simd
+      for (int64_t j = 0; j < width; ++j) lane[j] = fold.combine(lane[j], lane[j + width]);
+      halve<width / 2>(fold, lane);
+    }
+  }
+
   static void rows(const void* object, void* accumulator, const char* data, int64_t count) {
     const Fold fold = get(object);
     const In* x = reinterpret_cast<const In*>(data);
@@ -123,8 +133,7 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
           for (int64_t j = 0; j < kLanes; ++j) total[j] = fold.combine(total[j], lane[j]);
         }
       }
-      for (int64_t width = kLanes / 2; width > 0; width /= 2)
-        for (int64_t j = 0; j < width; ++j) total[j] = fold.combine(total[j], total[j + width]);
+      halve<kLanes / 2>(fold, total);
       result = fold.combine(result, total[0]);
     }
     if (count > 0) {
@@ -151,8 +160,20 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {
       const In *x0 = x, *x1 = x + row_stride, *x2 = x1 + row_stride, *x3 = x2 + row_stride;
+      int64_t c = 0;
+      // One statement per row: chains of conditional expressions do not vectorise well.
+      for (; c + kLanes <= columns; c += kLanes) {
+        A lane[kLanes];
 #pragma omp simd
-      for (int64_t c = 0; c < columns; ++c)
+        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(acc[c + j], x0[c + j]);
+#pragma omp simd
+        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], x1[c + j]);
+#pragma omp simd
+        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], x2[c + j]);
+#pragma omp simd
+        for (int64_t j = 0; j < kLanes; ++j) acc[c + j] = fold.step(lane[j], x3[c + j]);
+      }
+      for (; c < columns; ++c)
         acc[c] = fold.step(fold.step(fold.step(fold.step(acc[c], x0[c]), x1[c]), x2[c]), x3[c]);
     }
     for (; r < rows; ++r, x += row_stride) {

@@ -19,6 +19,15 @@ inline constexpr int64_t kSumBytes = 256;
 inline constexpr int64_t kSumBytes = 128;
 #endif
 
+/// Leaves the sum of 2 * width lanes in lane 0. The widths are known when compiling.
+template <int64_t width, class C>
+FLAMBEAU_INLINE void add_halves(C* lane) {
+  if constexpr (width > 0) {
+    for (int64_t j = 0; j < width; ++j) lane[j] += lane[j + width];
+    add_halves<width / 2>(lane);
+  }
+}
+
 /// sum of term(i) for i in [0, count): independent lanes, emptied into a second level every 64
 /// steps, then added in pairs. `term` may also write element i somewhere.
 template <class C, class Term>
@@ -35,8 +44,7 @@ FLAMBEAU_INLINE C sum_terms(int64_t count, const Term& term) {
     }
     for (int64_t j = 0; j < kLanes; ++j) total[j] += lane[j];
   }
-  for (int64_t width = kLanes / 2; width > 0; width /= 2)
-    for (int64_t j = 0; j < width; ++j) total[j] += total[j + width];
+  add_halves<kLanes / 2>(total);
   C rest = 0;
   for (; i < count; ++i) rest += term(i);
   return total[0] + rest;
@@ -60,11 +68,8 @@ FLAMBEAU_INLINE void sum_pairs(int64_t count, C& first, C& second, const Term& t
       total_b[j] += b[j];
     }
   }
-  for (int64_t width = kLanes / 2; width > 0; width /= 2)
-    for (int64_t j = 0; j < width; ++j) {
-      total_a[j] += total_a[j + width];
-      total_b[j] += total_b[j + width];
-    }
+  add_halves<kLanes / 2>(total_a);
+  add_halves<kLanes / 2>(total_b);
   C rest_a = 0, rest_b = 0;
   for (; i < count; ++i) term(i, rest_a, rest_b);
   first = total_a[0] + rest_a;
@@ -84,9 +89,8 @@ FLAMBEAU_INLINE C row_max(const C* x, int64_t count) {
 #pragma omp simd
       for (int64_t j = 0; j < kLanes; ++j) lane[j] = math::maximum(lane[j], x[i + j]);
     }
-    for (int64_t width = kLanes / 2; width > 0; width /= 2)
-      for (int64_t j = 0; j < width; ++j) lane[j] = math::maximum(lane[j], lane[j + width]);
     result = lane[0];
+    for (int64_t j = 1; j < kLanes; ++j) result = math::maximum(result, lane[j]);
   }
   for (; i < count; ++i) result = math::maximum(result, x[i]);
   return result;
