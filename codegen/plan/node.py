@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.types import TENSOR, TENSORS, value_type
-from flambeau.codegen.model import Operator
+from flambeau.codegen.model import Kind, Operator
 from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, SavedField
 from flambeau.codegen.plan.compute import parameter_values
 from flambeau.codegen.plan.cpp_types import cpp_name
@@ -211,7 +211,8 @@ def _tensor_gradients(
             continue
         index = str(gradient.index) if offset == "0" else f"{offset} + {gradient.index}"
         if not nodes.free_names(gradient.formula):
-            continue  # a constant zero: nothing flows
+            lines += _zero_lines(operator, plan, gradient)
+            continue
         lines.append(f"if (wants({index})) {{")
         lines += [
             f"  {line}"
@@ -221,6 +222,16 @@ def _tensor_gradients(
     return lines
 
 
+def _zero_lines(operator: Operator, plan: BackwardPlan, gradient: GradientPlan) -> list[str]:
+    """A constant zero: zeros for a function that is flat, nothing for what was overwritten."""
+    if operator.kind is not Kind.POINTWISE or gradient.argument.type.mutable:
+        return []
+    return [
+        f"if (wants({gradient.index})) "
+        f"computed[{gradient.index}] = zeros_of({plan.gradient_names[0]});"
+    ]
+
+
 def _fused(operator: Operator, plan: BackwardPlan) -> list[str]:
     """Pass-through gradients, then one kernel for what is left, or one each."""
     lines = [
@@ -228,6 +239,9 @@ def _fused(operator: Operator, plan: BackwardPlan) -> list[str]:
         for g in plan.gradients
         if g.passes_through
     ]
+    for gradient in plan.gradients:
+        if not nodes.free_names(gradient.formula):
+            lines += _zero_lines(operator, plan, gradient)
     together = [k for k in plan.kernels if len(k.gradients) > 1]
     for fused in together:
         wanted = " && ".join(f"wants({index})" for index in fused.gradients)

@@ -118,4 +118,10 @@ Tensor gradient_or_zeros(const Gradients& gradients, size_t index, const Node& n
   return zeros;
 }
 
+Tensor zeros_of(const Tensor& tensor) {
+  Tensor zeros = empty(tensor.sizes(), tensor.dtype(), tensor.device());
+  fill_data(zeros, 0);
+  return zeros;
+}
+
 }  // namespace flambeau::autograd

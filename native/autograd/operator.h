@@ -95,4 +95,7 @@ FLAMBEAU_API Tensor clone_data(const Tensor& tensor);
 /// The gradient of output `index`, or zeros of its shape when nothing flowed there.
 FLAMBEAU_API Tensor gradient_or_zeros(const Gradients& gradients, size_t index, const Node& node);
 
+/// Zeros of the tensor's shape, dtype and device; no autograd.
+FLAMBEAU_API Tensor zeros_of(const Tensor& tensor);
+
 }  // namespace flambeau::autograd
