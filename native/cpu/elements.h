@@ -16,12 +16,13 @@ inline void load_dense(float* to, const float16* from, int64_t count) {
   int64_t i = 0;
 #if defined(__AVX512F__)
   for (; i + 16 <= count; i += 16)
-    _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(
-                                 reinterpret_cast<const __m256i*>(from + i))));
+    _mm512_storeu_ps(to + i,
+                     _mm512_maskz_cvtph_ps(
+                         0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
 #elif defined(__F16C__)
   for (; i + 8 <= count; i += 8)
-    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(
-                                 reinterpret_cast<const __m128i*>(from + i))));
+    _mm256_storeu_ps(to + i,
+                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
 #endif
   for (; i < count; ++i) to[i] = float16::to_float(from[i].bits);
 }
@@ -32,7 +33,7 @@ inline void store_dense(float16* to, const float* from, int64_t count) {
   for (; i + 16 <= count; i += 16)
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
                         _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from + i),
-                                        _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+                                              _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #elif defined(__F16C__)
   for (; i + 8 <= count; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
@@ -62,8 +63,7 @@ void load_strided(char* to, const char* from, int64_t stride, int64_t count) {
     for (int64_t i = 0; i < count; ++i) out[i] = value;
     return;
   }
-  for (int64_t i = 0; i < count; ++i, from += stride)
-    out[i] = *reinterpret_cast<const T*>(from);
+  for (int64_t i = 0; i < count; ++i, from += stride) out[i] = *reinterpret_cast<const T*>(from);
 }
 template <class T>
 void store_strided(char* to, int64_t stride, const char* from, int64_t count) {
@@ -93,11 +93,16 @@ inline void load_run(char* to, const char* from, int64_t stride, int64_t count,
     return;
   }
   switch (kind.bytes) {
-    case 1: return load_strided<uint8_t>(to, from, stride, count);
-    case 2: return load_strided<uint16_t>(to, from, stride, count);
-    case 4: return load_strided<uint32_t>(to, from, stride, count);
-    case 8: return load_strided<uint64_t>(to, from, stride, count);
-    default: return load_strided<Bytes16>(to, from, stride, count);
+    case 1:
+      return load_strided<uint8_t>(to, from, stride, count);
+    case 2:
+      return load_strided<uint16_t>(to, from, stride, count);
+    case 4:
+      return load_strided<uint32_t>(to, from, stride, count);
+    case 8:
+      return load_strided<uint64_t>(to, from, stride, count);
+    default:
+      return load_strided<Bytes16>(to, from, stride, count);
   }
 }
 
@@ -123,11 +128,16 @@ inline void store_run(char* to, int64_t stride, const char* from, int64_t count,
     return;
   }
   switch (kind.bytes) {
-    case 1: return store_strided<uint8_t>(to, stride, from, count);
-    case 2: return store_strided<uint16_t>(to, stride, from, count);
-    case 4: return store_strided<uint32_t>(to, stride, from, count);
-    case 8: return store_strided<uint64_t>(to, stride, from, count);
-    default: return store_strided<Bytes16>(to, stride, from, count);
+    case 1:
+      return store_strided<uint8_t>(to, stride, from, count);
+    case 2:
+      return store_strided<uint16_t>(to, stride, from, count);
+    case 4:
+      return store_strided<uint32_t>(to, stride, from, count);
+    case 8:
+      return store_strided<uint64_t>(to, stride, from, count);
+    default:
+      return store_strided<Bytes16>(to, stride, from, count);
   }
 }
 
@@ -160,8 +170,8 @@ struct Position {
   }
 };
 
-/// Elements in row-major order of `position`'s dims, moved one by one: for rows too short to be worth
-/// a call each. Whole rows of the second dim are walked without recomputing the position.
+/// Elements in row-major order of `position`'s dims, moved one by one: for rows too short to be
+/// worth a call each. Whole rows of the second dim are walked without recomputing the position.
 template <class T, class Move>
 FLAMBEAU_INLINE void walk_rows(char* base, Position position, const int64_t* strides, int64_t count,
                                T* dense, const Move& move) {
@@ -184,14 +194,14 @@ FLAMBEAU_INLINE void walk_rows(char* base, Position position, const int64_t* str
 }
 
 template <class T>
-[[gnu::noinline]] void gather_rows(char* to, const char* base, const Position& position, const int64_t* strides,
-                 int64_t count) {
+[[gnu::noinline]] void gather_rows(char* to, const char* base, const Position& position,
+                                   const int64_t* strides, int64_t count) {
   walk_rows(const_cast<char*>(base), position, strides, count, reinterpret_cast<T*>(to),
             [](const T& element, T& dense) { dense = element; });
 }
 template <class T>
-[[gnu::noinline]] void scatter_rows(char* base, const Position& position, const int64_t* strides, const char* from,
-                  int64_t count) {
+[[gnu::noinline]] void scatter_rows(char* base, const Position& position, const int64_t* strides,
+                                    const char* from, int64_t count) {
   walk_rows(base, position, strides, count, reinterpret_cast<T*>(const_cast<char*>(from)),
             [](T& element, const T& dense) { element = dense; });
 }
@@ -220,11 +230,16 @@ inline void gather_tile(char* to, const char* from, const int64_t* strides, int6
     return load_run(to, halves, 2, columns * rows, kind);
   }
   switch (kind.bytes) {
-    case 1: return gather_columns<uint8_t>(to, from, strides, columns, rows);
-    case 2: return gather_columns<uint16_t>(to, from, strides, columns, rows);
-    case 4: return gather_columns<uint32_t>(to, from, strides, columns, rows);
-    case 8: return gather_columns<uint64_t>(to, from, strides, columns, rows);
-    default: return gather_columns<Bytes16>(to, from, strides, columns, rows);
+    case 1:
+      return gather_columns<uint8_t>(to, from, strides, columns, rows);
+    case 2:
+      return gather_columns<uint16_t>(to, from, strides, columns, rows);
+    case 4:
+      return gather_columns<uint32_t>(to, from, strides, columns, rows);
+    case 8:
+      return gather_columns<uint64_t>(to, from, strides, columns, rows);
+    default:
+      return gather_columns<Bytes16>(to, from, strides, columns, rows);
   }
 }
 
@@ -237,11 +252,16 @@ inline void gather(char* to, const char* base, const Position& position, const i
     return load_run(to, halves, 2, count, kind);
   }
   switch (kind.bytes) {
-    case 1: return gather_rows<uint8_t>(to, base, position, strides, count);
-    case 2: return gather_rows<uint16_t>(to, base, position, strides, count);
-    case 4: return gather_rows<uint32_t>(to, base, position, strides, count);
-    case 8: return gather_rows<uint64_t>(to, base, position, strides, count);
-    default: return gather_rows<Bytes16>(to, base, position, strides, count);
+    case 1:
+      return gather_rows<uint8_t>(to, base, position, strides, count);
+    case 2:
+      return gather_rows<uint16_t>(to, base, position, strides, count);
+    case 4:
+      return gather_rows<uint32_t>(to, base, position, strides, count);
+    case 8:
+      return gather_rows<uint64_t>(to, base, position, strides, count);
+    default:
+      return gather_rows<Bytes16>(to, base, position, strides, count);
   }
 }
 
@@ -253,11 +273,16 @@ inline void scatter(char* base, const Position& position, const int64_t* strides
     return scatter_rows<uint16_t>(base, position, strides, halves, count);
   }
   switch (kind.bytes) {
-    case 1: return scatter_rows<uint8_t>(base, position, strides, from, count);
-    case 2: return scatter_rows<uint16_t>(base, position, strides, from, count);
-    case 4: return scatter_rows<uint32_t>(base, position, strides, from, count);
-    case 8: return scatter_rows<uint64_t>(base, position, strides, from, count);
-    default: return scatter_rows<Bytes16>(base, position, strides, from, count);
+    case 1:
+      return scatter_rows<uint8_t>(base, position, strides, from, count);
+    case 2:
+      return scatter_rows<uint16_t>(base, position, strides, from, count);
+    case 4:
+      return scatter_rows<uint32_t>(base, position, strides, from, count);
+    case 8:
+      return scatter_rows<uint64_t>(base, position, strides, from, count);
+    default:
+      return scatter_rows<Bytes16>(base, position, strides, from, count);
   }
 }
 

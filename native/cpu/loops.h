@@ -22,7 +22,8 @@
 ///         case DType::float32:
 ///           return map<Outs<float>, Ins<float, float>>(iter, add_formula<float>(parameters));
 ///         case DType::float16:
-///           return map<Outs<float16>, Ins<float16, float16>>(iter, add_formula<float>(parameters));
+///           return map<Outs<float16>, Ins<float16, float16>>(iter,
+///           add_formula<float>(parameters));
 ///         ...
 ///         default: unsupported(iter);
 ///       }
@@ -59,10 +60,10 @@
 /// `cost` is the price of one element relative to an addition (exp: 8, pow: 20); it decides how
 /// many elements are worth a thread.
 ///
-/// How it works: a formula is compiled into one loop over dense operands. The driver (loops.simd.cpp,
-/// shared by all formulas) calls it once when all operands are dense; otherwise it cuts the elements
-/// into chunks that fit the first-level cache and gives the loop buffers for what is not dense:
-/// numbers repeated, strided or half elements gathered and converted, random numbers.
+/// How it works: a formula is compiled into one loop over dense operands. The driver
+/// (loops.simd.cpp, shared by all formulas) calls it once when all operands are dense; otherwise it
+/// cuts the elements into chunks that fit the first-level cache and gives the loop buffers for what
+/// is not dense: numbers repeated, strided or half elements gathered and converted, random numbers.
 
 #include <tuple>
 #include <type_traits>
@@ -235,8 +236,12 @@ FLAMBEAU_INLINE void map(const Iterator& iter, Outs<O...>, Draws<D...>, Ins<I...
   using K = Kinds<Outs<O...>, Draws<D...>, Ins<I...>>;
   using L = Loop<indexed, Formula, Outs<typename Traits<O>::Value...>, Draws<typename D::Value...>,
                  Ins<Compute<I>...>>;
-  const MapPlan plan{&L::run, K::operands, K::draws, static_cast<int>(sizeof...(O) + sizeof...(I)),
-                     static_cast<int>(sizeof...(D)), indexed};
+  const MapPlan plan{&L::run,
+                     K::operands,
+                     K::draws,
+                     static_cast<int>(sizeof...(O) + sizeof...(I)),
+                     static_cast<int>(sizeof...(D)),
+                     indexed};
   run_map(iter, plan, &formula, cost, stream);
 }
 

@@ -212,9 +212,9 @@ class Walk {
     scatter(base_[operand], position, strides_[operand], buffer, count, kind);
   }
 
-  /// Runs the loop on dense data. The scalar and the vector form of a function may differ in the last
-  /// place; so that a result does not depend on where its element stands, formulas that call functions
-  /// only ever see whole vectors: the rest is padded with copies of the last element.
+  /// Runs the loop on dense data. The scalar and the vector form of a function may differ in the
+  /// last place; so that a result does not depend on where its element stands, formulas that call
+  /// functions only ever see whole vectors: the rest is padded with copies of the last element.
   void call(char* const* data, int64_t index, int64_t count) const {
     const int64_t rest = even_ ? count % kVector : 0;
     if (count > rest) plan_.loop(formula_, data, index, count - rest);

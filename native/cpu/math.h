@@ -41,20 +41,20 @@ template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
 /// Functions of one real number: float and double forms of the C library, integers as double.
-#define FLAMBEAU_REAL_1(name)                                   \
-  FLAMBEAU_INLINE float name(float x) { return ::name##f(x); }  \
-  FLAMBEAU_INLINE double name(double x) { return ::name(x); }   \
+#define FLAMBEAU_REAL_1(name)                                  \
+  FLAMBEAU_INLINE float name(float x) { return ::name##f(x); } \
+  FLAMBEAU_INLINE double name(double x) { return ::name(x); }  \
   FLAMBEAU_INLINE double name(Integer auto x) { return ::name(static_cast<double>(x)); }
 /// The same, with a float form of our own, defined below.
 #define FLAMBEAU_REAL_1_DOUBLE(name)                          \
   FLAMBEAU_INLINE double name(double x) { return ::name(x); } \
   FLAMBEAU_INLINE double name(Integer auto x) { return ::name(static_cast<double>(x)); }
-#define FLAMBEAU_REAL_2(name)                                                              \
-  FLAMBEAU_INLINE float name(float a, float b) { return ::name##f(a, b); }                 \
-  FLAMBEAU_INLINE double name(double a, double b) { return ::name(a, b); }                 \
-  template <Arithmetic A, Arithmetic B>                                                    \
-  FLAMBEAU_INLINE double name(A a, B b) {                                                  \
-    return ::name(static_cast<double>(a), static_cast<double>(b));                         \
+#define FLAMBEAU_REAL_2(name)                                              \
+  FLAMBEAU_INLINE float name(float a, float b) { return ::name##f(a, b); } \
+  FLAMBEAU_INLINE double name(double a, double b) { return ::name(a, b); } \
+  template <Arithmetic A, Arithmetic B>                                    \
+  FLAMBEAU_INLINE double name(A a, B b) {                                  \
+    return ::name(static_cast<double>(a), static_cast<double>(b));         \
   }
 
 FLAMBEAU_REAL_1_DOUBLE(exp)
@@ -85,7 +85,8 @@ FLAMBEAU_REAL_2(nextafter)
 
 namespace detail {
 
-/// 1.5 * 2^23: adding it rounds a float of magnitude below 2^22 to an integer, kept in the low bits.
+/// 1.5 * 2^23: adding it rounds a float of magnitude below 2^22 to an integer, kept in the low
+/// bits.
 inline constexpr float kRounder = 12582912.f;
 
 /// 2^n for n in [-127, 128]; 0 and infinity at the ends.
@@ -178,12 +179,12 @@ FLAMBEAU_INLINE double rsqrt(Integer auto x) { return rsqrt(static_cast<double>(
 
 // --- rounding, sign, selection ---
 
-#define FLAMBEAU_ROUNDING(name, builtin)                                   \
+#define FLAMBEAU_ROUNDING(name, builtin)                                    \
   FLAMBEAU_INLINE float name(float x) { return __builtin_##builtin##f(x); } \
   FLAMBEAU_INLINE double name(double x) { return __builtin_##builtin(x); }  \
-  template <Integer T>                                                     \
-  FLAMBEAU_INLINE T name(T x) {                                            \
-    return x;                                                              \
+  template <Integer T>                                                      \
+  FLAMBEAU_INLINE T name(T x) {                                             \
+    return x;                                                               \
   }
 FLAMBEAU_ROUNDING(floor, floor)
 FLAMBEAU_ROUNDING(ceil, ceil)
@@ -385,8 +386,7 @@ inline T pow(T a, T b) {
   }
 }
 template <Arithmetic A, Arithmetic B>
-  requires(!std::is_same_v<A, B>)
-FLAMBEAU_INLINE auto pow(A a, B b) {
+requires(!std::is_same_v<A, B>) FLAMBEAU_INLINE auto pow(A a, B b) {
   using T = std::common_type_t<A, B>;
   return pow(static_cast<T>(a), static_cast<T>(b));
 }

@@ -18,9 +18,9 @@ FLAMBEAU_INLINE complex<T> own(const std::complex<T>& x) {
 
 }  // namespace detail
 
-#define FLAMBEAU_COMPLEX_1(name)                   \
-  template <class T>                               \
-  FLAMBEAU_INLINE complex<T> name(complex<T> x) {  \
+#define FLAMBEAU_COMPLEX_1(name)                        \
+  template <class T>                                    \
+  FLAMBEAU_INLINE complex<T> name(complex<T> x) {       \
     return detail::own(std::name(detail::standard(x))); \
   }
 FLAMBEAU_COMPLEX_1(exp)

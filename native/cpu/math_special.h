@@ -38,8 +38,8 @@ inline float digamma(float x) { return static_cast<float>(digamma(static_cast<do
 /// Hurwitz zeta(s, q), s > 1, q > 0: Euler-Maclaurin with 10 terms of the sum.
 inline double hurwitz_zeta(double s, double q) {
   constexpr int kTerms = 10;
-  constexpr double kBernoulli[] = {1. / 6,    -1. / 30, 1. / 42,       -1. / 30,
-                                   5. / 66,   -691. / 2730, 7. / 6,    -3617. / 510,
+  constexpr double kBernoulli[] = {1. / 6,       -1. / 30,      1. / 42, -1. / 30,
+                                   5. / 66,      -691. / 2730,  7. / 6,  -3617. / 510,
                                    43867. / 798, -174611. / 330};
   double sum = 0;
   for (int k = 0; k < kTerms; ++k) sum += ::pow(q + k, -s);

@@ -1,10 +1,11 @@
 #pragma once
 
 /// Fills buffers with random numbers. How element i of a draw reads the stream (the same on every
-/// backend): a counter gives four words; 32-bit draws take word i % 4 of counter i / 4, 64-bit draws
-/// words 2 (i % 2) and the next of counter i / 2. Normal numbers come in pairs from two uniform ones
-/// (Box-Muller): the even element is the cosine, the odd one the sine. The cosine is computed as a
-/// shifted sine: compilers merge the two of one angle into sincos, which has no vector form.
+/// backend): a counter gives four words; 32-bit draws take word i % 4 of counter i / 4, 64-bit
+/// draws words 2 (i % 2) and the next of counter i / 2. Normal numbers come in pairs from two
+/// uniform ones (Box-Muller): the even element is the cosine, the odd one the sine. The cosine is
+/// computed as a shifted sine: compilers merge the two of one angle into sincos, which has no
+/// vector form.
 
 #include <algorithm>
 
@@ -82,8 +83,7 @@ inline char* fill_draw(char* buffer, DrawKind kind, const RandomStream& stream, 
       for (int64_t i = 0; i < counters; ++i) {
         const double radius =
             box_muller_radius(positive_uniform_double(words[4 * i], words[4 * i + 1]));
-        const double angle =
-            6.283185307179586 * uniform_double(words[4 * i + 2], words[4 * i + 3]);
+        const double angle = 6.283185307179586 * uniform_double(words[4 * i + 2], words[4 * i + 3]);
         out[2 * i] = radius * math::sin(angle + 1.5707963267948966);
         out[2 * i + 1] = radius * math::sin(angle);
       }

@@ -20,7 +20,8 @@
 ///     void mean(Reduction& reduction, const MeanParameters& parameters) {
 ///       switch (reduction.input_dtype()) {
 ///         case DType::float32: return reduce<float, float>(reduction, MeanFold<float, float>{});
-///         case DType::float16: return reduce<float16, float16>(reduction, MeanFold<float, float>{});
+///         case DType::float16: return reduce<float16, float16>(reduction, MeanFold<float,
+///         float>{});
 ///         ...
 ///         default: unsupported(reduction);
 ///       }
@@ -32,14 +33,14 @@
 ///
 /// reduce<Out, In>: element types of the result and of the input in memory; the fold sees compute
 /// types (float for half types) and finish() returns something that static_casts to Compute<Out>.
-/// step and combine must be commutative and associative up to rounding, combine(init(), a) == a, and
-/// written without branches (conditional expressions are fine), so that they vectorise. An
+/// step and combine must be commutative and associative up to rounding, combine(init(), a) == a,
+/// and written without branches (conditional expressions are fine), so that they vectorise. An
 /// Accumulator may be any trivially copyable struct. Order of evaluation depends on the geometry
 /// only, never on the number of threads; no partial sum takes more than about a hundred steps, so
 /// float32 sums are good to float32 precision at any length.
 ///
-/// How it works: a fold is compiled into a few loops over dense memory (struct FoldLoops), which the
-/// driver (reduce.simd.cpp, shared by all folds) calls on pieces of the input, gathering and
+/// How it works: a fold is compiled into a few loops over dense memory (struct FoldLoops), which
+/// the driver (reduce.simd.cpp, shared by all folds) calls on pieces of the input, gathering and
 /// converting what is not dense into buffers first.
 
 #include <algorithm>
@@ -62,7 +63,8 @@ struct FoldLoops {
   void (*init)(const void* fold, void* accumulators, int64_t count);
   /// One accumulator takes `count` dense elements.
   void (*rows)(const void* fold, void* accumulator, const char* data, int64_t count);
-  /// accumulators[c] takes element (r, c) for r in [0, rows), c in [0, columns); strides in elements.
+  /// accumulators[c] takes element (r, c) for r in [0, rows), c in [0, columns); strides in
+  /// elements.
   void (*columns)(const void* fold, void* accumulators, const char* data, int64_t rows,
                   int64_t row_stride, int64_t columns, int64_t column_stride);
   /// a[i] = combine(a[i], b[i])

@@ -10,8 +10,8 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace detail {
 namespace {
 
-/// Reduced elements of a task when one output is shared out over threads, and the most that one call
-/// of FoldLoops::rows takes: its two levels of accumulators are then about 64 steps each.
+/// Reduced elements of a task when one output is shared out over threads, and the most that one
+/// call of FoldLoops::rows takes: its two levels of accumulators are then about 64 steps each.
 constexpr int64_t kSplit = int64_t{1} << 18;
 /// With at least this many outputs, threads share outputs only.
 constexpr int64_t kManyOutputs = 64;
@@ -86,9 +86,9 @@ class Walk {
   void run() const {
     const int64_t bytes = loops_.input.bytes;
     const bool plain = loops_.input.conversion == Conversion::none;
-    const bool short_rows = reduced_.rank == 1 && count_ <= kShortRow && plain &&
-                            kept_.rank > 0 && kept_.extent[0] >= 16 &&
-                            kept_strides_[0] % bytes == 0 && reduced_strides_[0] % bytes == 0;
+    const bool short_rows = reduced_.rank == 1 && count_ <= kShortRow && plain && kept_.rank > 0 &&
+                            kept_.extent[0] >= 16 && kept_strides_[0] % bytes == 0 &&
+                            reduced_strides_[0] % bytes == 0;
     const bool columns = kept_.rank > 0 && reduced_.rank > 0 && kept_.extent[0] > 1 &&
                          kept_strides_[0] == bytes && std::abs(reduced_strides_[0]) > bytes &&
                          reduced_strides_[0] % bytes == 0;
@@ -205,7 +205,8 @@ class Walk {
     const bool plain = loops_.input.conversion == Conversion::none;
     const int64_t bytes = loops_.input.bytes, width = loops_.input.compute_bytes;
     alignas(64) char buffer[16384];
-    const int64_t most = plain ? kLevelRows : static_cast<int64_t>(sizeof buffer) / (columns * width);
+    const int64_t most =
+        plain ? kLevelRows : static_cast<int64_t>(sizeof buffer) / (columns * width);
     Position position = reduced_;
     position.seek(begin);
     while (begin < end) {

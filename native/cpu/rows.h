@@ -142,11 +142,16 @@ void for_rows(int64_t rows, int64_t row_length, int64_t cost, const Body& body) 
 template <class Function>
 void with_floating(DType dtype, const char* op, const Function& function) {
   switch (dtype) {
-    case DType::float32: return function.template operator()<float>();
-    case DType::float64: return function.template operator()<double>();
-    case DType::float16: return function.template operator()<float16>();
-    case DType::bfloat16: return function.template operator()<bfloat16>();
-    default: fail(ErrorKind::runtime, op, ": expected a floating dtype, got ", name(dtype));
+    case DType::float32:
+      return function.template operator()<float>();
+    case DType::float64:
+      return function.template operator()<double>();
+    case DType::float16:
+      return function.template operator()<float16>();
+    case DType::bfloat16:
+      return function.template operator()<bfloat16>();
+    default:
+      fail(ErrorKind::runtime, op, ": expected a floating dtype, got ", name(dtype));
   }
 }
 

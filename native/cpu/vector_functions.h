@@ -1,15 +1,15 @@
 #pragma once
 
-/// Tells the compiler that glibc has vector forms of these functions (libmvec, since glibc 2.35), so
-/// that `#pragma omp simd` loops through them vectorise. Elsewhere they are called one by one.
+/// Tells the compiler that glibc has vector forms of these functions (libmvec, since glibc 2.35),
+/// so that `#pragma omp simd` loops through them vectorise. Elsewhere they are called one by one.
 
 #include <cmath>
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
 #if __GLIBC_PREREQ(2, 35)
 #define FLAMBEAU_VECTOR __attribute__((simd("notinbranch"), const))
-#define FLAMBEAU_VECTOR_1(name)                    \
-  FLAMBEAU_VECTOR float name##f(float) noexcept;   \
+#define FLAMBEAU_VECTOR_1(name)                  \
+  FLAMBEAU_VECTOR float name##f(float) noexcept; \
   FLAMBEAU_VECTOR double name(double) noexcept;
 #define FLAMBEAU_VECTOR_2(name)                         \
   FLAMBEAU_VECTOR float name##f(float, float) noexcept; \

@@ -1,4 +1,5 @@
-/// The drivers of pointwise and reduction loops, against element-by-element loops over every layout.
+/// The drivers of pointwise and reduction loops, against element-by-element loops over every
+/// layout.
 
 #include <cstring>
 
@@ -69,12 +70,8 @@ void check_layouts() {
     if (n < 30000) check_add<T>(fresh({n}), strided(base, {n}, {2}), strided(base, {n}, {1}, 3));
   }
   // Rows and columns broadcast, transposed operands, gaps between rows, short and long rows.
-  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{3, 5},
-                                      {100, 3},
-                                      {3, 1000},
-                                      {200, 300},
-                                      {37, 64},
-                                      {1, 400}}) {
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{3, 5}, {100, 3}, {3, 1000}, {200, 300}, {37, 64}, {1, 400}}) {
     const Shape sizes{rows, columns};
     const Tensor dense = strided(base, sizes, {columns, 1});
     const Tensor transposed = strided(base, sizes, {1, rows}, 11);
@@ -240,7 +237,8 @@ std::vector<double> reference_sums(const Tensor& tensor, uint64_t mask) {
       }
       rest /= tensor.sizes()[d];
     }
-    sums[static_cast<size_t>(place)] += static_cast<double>(static_cast<Compute<T>>(at<T>(tensor, i)));
+    sums[static_cast<size_t>(place)] +=
+        static_cast<double>(static_cast<Compute<T>>(at<T>(tensor, i)));
   }
   return sums;
 }
@@ -283,7 +281,8 @@ void check_reduce_layouts() {
                                       {4, 0}}) {
     check_sums<T, A>(strided(base, {rows, columns}, {columns, 1}));
     check_sums<T, A>(strided(base, {rows, columns}, {1, rows}));
-    if (rows * (columns + 3) < 70000) check_sums<T, A>(strided(base, {rows, columns}, {columns + 3, 1}));
+    if (rows * (columns + 3) < 70000)
+      check_sums<T, A>(strided(base, {rows, columns}, {columns + 3, 1}));
     check_sums<T, A>(strided(base, {rows, columns}, {0, 1}));
     check_sums<T, A>(strided(base, {rows, columns}, {1, 0}));
   }

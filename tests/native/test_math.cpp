@@ -65,8 +65,8 @@ Worst<T> sweep(F f, Wide (*reference)(Wide)) {
     } else if (block % 2 == 1) {
       // Half of the samples where functions are not constant.
       for (int i = 0; i < kBlock; ++i)
-        x[i] = static_cast<T>((block * kBlock + i) % 1000003) / T(1000003) * T(block % 3 ? 4 : 200) *
-               (i % 2 ? 1 : -1);
+        x[i] = static_cast<T>((block * kBlock + i) % 1000003) / T(1000003) *
+               T(block % 3 ? 4 : 200) * (i % 2 ? 1 : -1);
     }
     apply(f, x, y);
     for (int i = 0; i < kBlock; ++i) {
@@ -93,11 +93,13 @@ void expect_ulps(const char* name, double limit, F f, Wide (*reference)(Wide)) {
   CHECK(good);
 }
 
-#define ACCURATE(name, float_limit, double_limit)                                              \
-  expect_ulps<float, double>(#name, float_limit, [](float x) { return math::name(x); },         \
-                             +[](double x) { return std::name(x); });                           \
-  expect_ulps<double, long double>(#name, double_limit, [](double x) { return math::name(x); }, \
-                                   +[](long double x) { return std::name(x); });
+#define ACCURATE(name, float_limit, double_limit)                  \
+  expect_ulps<float, double>(                                      \
+      #name, float_limit, [](float x) { return math::name(x); },   \
+      +[](double x) { return std::name(x); });                     \
+  expect_ulps<double, long double>(                                \
+      #name, double_limit, [](double x) { return math::name(x); }, \
+      +[](long double x) { return std::name(x); });
 
 TEST(accuracy) {
   ACCURATE(exp, 1.5, 4)

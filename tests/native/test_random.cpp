@@ -31,9 +31,8 @@ Tensor draw(int64_t n, const RandomStream& stream, int64_t stride = 1) {
   iter.add_output(out);
   iter.set_common_dtype(dtype_of<T>);
   iter.build({.promoted = 0});
-  map_random<Outs<T>, Draws<Draw>, Ins<>>(iter, stream, [](typename Draw::Value x) {
-    return static_cast<T>(x);
-  });
+  map_random<Outs<T>, Draws<Draw>, Ins<>>(iter, stream,
+                                          [](typename Draw::Value x) { return static_cast<T>(x); });
   return out;
 }
 
@@ -60,7 +59,8 @@ TEST(distributions) {
   check_moments<float>(draw<float, Normal<float>>(kCount, {3, 7}), 0, 1, 0);
   check_moments<double>(draw<double, Normal<double>>(kCount, {4, 7}), 0, 1, 0);
   const Tensor uniform = draw<float, Uniform<float>>(kCount, {5, 0});
-  const auto [low, high] = std::minmax_element(uniform.data<float>(), uniform.data<float>() + kCount);
+  const auto [low, high] =
+      std::minmax_element(uniform.data<float>(), uniform.data<float>() + kCount);
   CHECK(*low >= 0 && *low < 1e-4 && *high < 1 && *high > 0.9999);
   // Kurtosis of the normal distribution: 3.
   const Tensor normal = draw<float, Normal<float>>(kCount, {6, 0});

@@ -68,13 +68,16 @@ template <class T>
 void check_softmax(const Shape& sizes, int64_t dim) {
   const Tensor x = random<T>(sizes, 1, -6, 6), g = random<T>(sizes, 2);
   const DimBlocks b(sizes, dim);
-  const auto place = [&](int64_t i) { return i % b.inner + i / (b.inner * b.size) * b.inner * b.size; };
+  const auto place = [&](int64_t i) {
+    return i % b.inner + i / (b.inner * b.size) * b.inner * b.size;
+  };
   const auto fold = [&](int64_t i, const auto& term) {
     double sum = 0;
     for (int64_t k = 0; k < b.size; ++k) sum += term(place(i) + k * b.inner);
     return sum;
   };
-  const Tensor out = empty(sizes, dtype_of<T>, Device{}), back = empty(sizes, dtype_of<T>, Device{});
+  const Tensor out = empty(sizes, dtype_of<T>, Device{}),
+               back = empty(sizes, dtype_of<T>, Device{});
   const auto sum_exp = [&](int64_t i) {
     return fold(i, [&](int64_t k) { return std::exp(value<T>(x, k)); });
   };
@@ -139,7 +142,8 @@ void check_norm(const Shape& sizes, int64_t groups, int64_t parameters, const Gr
   const DType wide = promote(dtype_of<T>, DType::float32);
   const Tensor x = random<T>(sizes, 1, 1, 3), g = random<T>(sizes, 5);
   const Tensor w = random<T>({parameters}, 2), b = random<T>({parameters}, 3);
-  const Tensor out = empty(sizes, dtype_of<T>, Device{}), back = empty(sizes, dtype_of<T>, Device{});
+  const Tensor out = empty(sizes, dtype_of<T>, Device{}),
+               back = empty(sizes, dtype_of<T>, Device{});
   const Tensor mean = empty(statistics, wide, Device{}), rstd = empty(statistics, wide, Device{});
   const double eps = 1e-3;
   forward(out, mean, rstd, x, w, b, eps);
@@ -173,9 +177,9 @@ void check_norm(const Shape& sizes, int64_t groups, int64_t parameters, const Gr
 
 template <class T>
 void check_layer_norm(int64_t rows, int64_t n) {
-  check_norm<T>({rows, n}, rows, n, [=](int64_t i) { return i / n; },
-                [=](int64_t i) { return i % n; }, {rows, 1}, &layer_norm_forward,
-                &layer_norm_input_grad, &layer_norm_weight_grad);
+  check_norm<T>(
+      {rows, n}, rows, n, [=](int64_t i) { return i / n; }, [=](int64_t i) { return i % n; },
+      {rows, 1}, &layer_norm_forward, &layer_norm_input_grad, &layer_norm_weight_grad);
 }
 TEST(layer_norm) {
   for (const auto& [rows, n] :
@@ -193,9 +197,8 @@ void check_batch_norm(int64_t batch, int64_t channels, int64_t area) {
   check_norm<T>(
       {batch, channels, area}, channels, channels, channel, channel, {1, channels, 1},
       [](const Tensor& out, const Tensor& mean, const Tensor& rstd, const Tensor& x,
-         const Tensor& w, const Tensor& b, double eps) {
-        batch_norm_train(out, mean, rstd, x, w, b, Tensor(), Tensor(), 0.1, eps);
-      },
+         const Tensor& w, const Tensor& b,
+         double eps) { batch_norm_train(out, mean, rstd, x, w, b, Tensor(), Tensor(), 0.1, eps); },
       &batch_norm_input_grad, &batch_norm_weight_grad);
 }
 TEST(batch_norm) {
@@ -212,10 +215,12 @@ TEST(running_statistics) {
   const std::vector<float> old_mean(mean.data<float>(), mean.data<float>() + 3);
   const std::vector<float> old_variance(variance.data<float>(), variance.data<float>() + 3);
   const Tensor out = empty(x.sizes(), DType::float32, Device{});
-  const Tensor a = empty(Shape{1, 3, 1}, DType::float32, Device{}), r = empty(Shape{1, 3, 1}, DType::float32, Device{});
+  const Tensor a = empty(Shape{1, 3, 1}, DType::float32, Device{}),
+               r = empty(Shape{1, 3, 1}, DType::float32, Device{});
   const uint32_t version = mean.version();
   batch_norm_train(out, a, r, x, Tensor(), Tensor(), mean, variance, 0.25, 1e-5);
-  const Groups s(x, 3, [](int64_t i) { return i / 5 % 3; }, static_cast<float*>(nullptr));
+  const Groups s(
+      x, 3, [](int64_t i) { return i / 5 % 3; }, static_cast<float*>(nullptr));
   for (size_t c = 0; c < 3; ++c) {
     CHECK_CLOSE(mean.data<float>()[c], 0.75 * old_mean[c] + 0.25 * s.mean[c], 1e-6);
     CHECK_CLOSE(variance.data<float>()[c], 0.75 * old_variance[c] + 0.25 * s.variance[c] * 20 / 19,
@@ -253,7 +258,8 @@ template <class T>
 void check_extremes(const Tensor& x, int64_t dim) {
   const DimBlocks b(x.sizes(), dim);
   const Shape flat{b.outer * b.inner};
-  const Tensor values = empty(flat, dtype_of<T>, Device{}), places = empty(flat, DType::int64, Device{});
+  const Tensor values = empty(flat, dtype_of<T>, Device{}),
+               places = empty(flat, DType::int64, Device{});
   const Tensor lowest = empty(flat, DType::int64, Device{});
   max_dim(values, places, x, dim, false);
   argmin(lowest, x, dim, false);
@@ -274,7 +280,8 @@ void check_extremes(const Tensor& x, int64_t dim) {
   CHECK(wrong == 0);
 }
 TEST(extremes) {
-  for (const Shape& sizes : {Shape{5, 300}, Shape{300, 5}, Shape{3, 40, 30}, Shape{1, 200000}, Shape{600, 700}})
+  for (const Shape& sizes :
+       {Shape{5, 300}, Shape{300, 5}, Shape{3, 40, 30}, Shape{1, 200000}, Shape{600, 700}})
     for (int64_t dim = 0; dim < static_cast<int64_t>(sizes.size()); ++dim) {
       const Tensor x = random<float>(sizes, 7);
       check_extremes<float>(x, dim);

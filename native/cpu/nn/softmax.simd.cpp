@@ -10,7 +10,8 @@ namespace {
 template <class C>
 int64_t block_width(const DimBlocks& blocks) {
   constexpr int64_t kBytes = 512 * 1024;
-  const int64_t width = kBytes / std::max<int64_t>(1, blocks.size * static_cast<int64_t>(sizeof(C)));
+  const int64_t width =
+      kBytes / std::max<int64_t>(1, blocks.size * static_cast<int64_t>(sizeof(C)));
   return std::clamp<int64_t>(width / 16 * 16, 64, 512);
 }
 
@@ -46,8 +47,7 @@ void forward_rows(T* out, const T* in, int64_t rows, int64_t n) {
 #pragma omp simd
         for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - largest) - shift;
       } else {
-        const C sum =
-            sum_terms<C>(n, [=](int64_t i) { return y[i] = math::exp(x[i] - largest); });
+        const C sum = sum_terms<C>(n, [=](int64_t i) { return y[i] = math::exp(x[i] - largest); });
         const C scale = C(1) / sum;
 #pragma omp simd
         for (int64_t i = 0; i < n; ++i) y[i] *= scale;
