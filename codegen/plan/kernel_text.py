@@ -154,8 +154,9 @@ def _formula(
     symbols = _symbols(kernel)
     by_reference = bool(kernel.in_out) or len(kernel.outputs) > 1
     if by_reference:  # later formulas read earlier results
-        names = [o.name for o in kernel.outputs]
-        code = emit_scalar(formulas, symbols, bind_results=names)
+        order = kernel.formula_order
+        names = [kernel.outputs[i].name for i in order]
+        code = emit_scalar([formulas[i] for i in order], symbols, bind_results=names)
     else:
         code = emit_scalar(formulas, symbols)
     inputs = [f"{_element_type(o).value} {cpp_name(o.name)}" for o in kernel.inputs]
@@ -165,8 +166,8 @@ def _formula(
     if by_reference:
         outputs = [f"{_element_type(o).value}& {cpp_name(o.name)}" for o in kernel.outputs]
         statements += [
-            f"{cpp_name(o.name)} = {value.code};"
-            for o, value in zip(kernel.outputs, code.results, strict=True)
+            f"{cpp_name(name)} = {value.code};"
+            for name, value in zip(names, code.results, strict=True)
         ]
     suffix = f"_{index}" if len(kernel.branches) > 1 else ""
     parameters = ", ".join(f"[[maybe_unused]] {p}" for p in (*outputs, *draws, *inputs))
@@ -183,7 +184,8 @@ def _formula(
 def _draws(kernel: PointwiseKernel) -> tuple[str, ...]:
     if not kernel.random:
         return ()
-    return emit_scalar(kernel.branches[0].formulas, _symbols(kernel)).draws
+    formulas = kernel.branches[0].formulas
+    return emit_scalar([formulas[i] for i in kernel.formula_order], _symbols(kernel)).draws
 
 
 def _case(

@@ -43,6 +43,13 @@ class PointwiseKernel:
     dtypes: tuple[str, ...]
     random: bool = False
     cost: int = 1
+    evaluation: tuple[int, ...] = ()  # order of the formulas where it is not that of the outputs
+
+    @property
+    def formula_order(self) -> tuple[int, ...]:
+        """Positions of the outputs, as their formulas are computed: a formula sees the new values of
+        those before it."""
+        return self.evaluation or tuple(range(len(self.outputs)))
 
     @property
     def parameter_struct(self) -> str:
@@ -71,6 +78,8 @@ def forward_kernel(operator: Operator, declarations: Declarations) -> PointwiseK
     ]
     formulas = tuple(operator.expressions[o.name] for o in outputs)
     names = frozenset(a.name for a in operator.tensor_arguments) | {o.name for o in outputs}
+    written = list(operator.expressions)
+    evaluation = sorted(range(len(outputs)), key=lambda i: written.index(outputs[i].name))
     return PointwiseKernel(
         name=operator.identifier,
         outputs=tuple(outputs),
@@ -81,6 +90,7 @@ def forward_kernel(operator: Operator, declarations: Declarations) -> PointwiseK
         dtypes=tuple(sorted(operator.dtypes.kernels, key=order.__getitem__)),
         random=operator.random is not None,
         cost=cost(formulas),
+        evaluation=tuple(evaluation),
     )
 
 
