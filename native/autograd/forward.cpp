@@ -13,10 +13,12 @@ FLAMBEAU_FAST_TLS thread_local constinit bool forward_paused = false;
 
 namespace {
 
-/// The tensors that have a tangent, so that leaving the level can drop them.
+/// The tensors and nodes that have a tangent, so that leaving the level can drop them. Tangents may
+/// lead back to a node that holds them: until then, that is a cycle.
 struct Registry {
   std::mutex mutex;
   std::unordered_set<State*> states;
+  std::vector<std::weak_ptr<Node::Extras>> nodes;
 };
 Registry& registry() {
   static Registry* registry = new Registry;  // outlives tensors that die at exit
@@ -51,11 +53,21 @@ uint32_t enter_forward_level() {
 void exit_forward_level(uint32_t level) {
   check(level != 0 && forward_level.load() == level, ErrorKind::runtime, "forward mode: level ",
         level, " is not active");
-  std::vector<Tensor> dropped;  // their own states leave the registry as they die
+  // Both die after the lock is gone: their own states leave the registry as they do.
+  std::vector<Tensor> dropped;
+  std::vector<std::shared_ptr<Node::Extras>> nodes;
   {
     const std::lock_guard guard(registry().mutex);
     for (State* state : registry().states) dropped.push_back(std::move(state->tangent));
     registry().states.clear();
+    for (const auto& node : registry().nodes) {
+      if (auto alive = node.lock()) nodes.push_back(std::move(alive));
+    }
+    registry().nodes.clear();
+  }
+  for (const auto& node : nodes) {
+    for (auto& kept : node->tangents) dropped.push_back(std::move(kept.tangent));
+    node->tangents.clear();
   }
   forward_level.store(0);
 }
@@ -83,6 +95,7 @@ void set_tangent(const Tensor& tensor, const Tensor& tangent) {
   }
   Tensor previous = own.tangent;
   const std::lock_guard guard(registry().mutex);
+  if (own.grad_fn) registry().nodes.push_back(own.grad_fn->extras_if_any());
   registry().states.insert(&own);
   own.tangent = tangent;
 }

@@ -14,15 +14,15 @@ struct Slice {
   int64_t offset;  ///< in elements of `dtype`, from the base's first element
 };
 using SliceRef = std::shared_ptr<const Slice>;
-SliceRef slice_of(const Tensor& view, const Tensor& base);
+FLAMBEAU_API SliceRef slice_of(const Tensor& view, const Tensor& base);
 
 /// Three linear maps that are closed under differentiation. They record history and carry tangents.
 /// The slice of a tensor of the base's shape (a dense copy).
-Tensor gather(const Tensor& tensor, const SliceRef& slice);
+FLAMBEAU_API Tensor gather(const Tensor& tensor, const SliceRef& slice);
 /// Zeros of the base's shape with `values` in the slice, summed where the view overlaps itself.
-Tensor scatter(const Tensor& values, const SliceRef& slice);
+FLAMBEAU_API Tensor scatter(const Tensor& values, const SliceRef& slice);
 /// A tensor of the base's shape with `values` (undefined: zeros) in place of the slice.
-Tensor replace(Tensor tensor, const Tensor& values, const SliceRef& slice);
+FLAMBEAU_API Tensor replace(Tensor tensor, const Tensor& values, const SliceRef& slice);
 
 /// A differentiable view of the whole tensor.
 FLAMBEAU_API Tensor alias(const Tensor& tensor);
