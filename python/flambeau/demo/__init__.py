@@ -1,0 +1,1 @@
+"""The demonstration: a small convolutional network learns to read digits."""

@@ -1,0 +1,83 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from flambeau._version import __version__
+
+INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+
+
+class DemoError(Exception):
+    """Something that the user can put right; the message says how."""
+
+
+def _positive_int(text: str) -> int:
+    value = int(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"must be positive, got {text}")
+    return value
+
+
+def _positive_float(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"must be positive, got {text}")
+    return value
+
+
+_positive_int.__name__ = "int"
+_positive_float.__name__ = "number"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of every subcommand."""
+    result = argparse.ArgumentParser(
+        prog="flambeau", description="Flambeau: a deep-learning library for Python."
+    )
+    result.add_argument("--version", action="version", version=f"flambeau {__version__}")
+    commands = result.add_subparsers(dest="command", metavar="COMMAND")
+    demo = commands.add_parser(
+        "demo",
+        help="train a small network on handwritten digits and draw how it went",
+        description="Trains a small convolutional network on scikit-learn's 1,797 images of "
+        "handwritten digits (8x8 pixels) and draws loss, accuracy and predictions.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    demo.add_argument("--epochs", type=_positive_int, default=12, help="passes over the images")
+    demo.add_argument("--batch-size", type=_positive_int, default=32, help="images per step")
+    demo.add_argument(
+        "--learning-rate", type=_positive_float, default=3e-3, help="highest learning rate of Adam"
+    )
+    demo.add_argument("--seed", type=int, default=0, help="of the random numbers")
+    demo.add_argument(
+        "--output", type=Path, default=Path("flambeau-demo.png"), help="the picture to write"
+    )
+    demo.add_argument(
+        "--threads", type=_positive_int, default=None, help="threads per operation (default: all)"
+    )
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns the exit code."""
+    options = parser().parse_args(arguments)
+    if options.command is None:
+        parser().print_help()
+        return 0
+    try:
+        # Imported late: --help and --version need none of it.
+        from flambeau.demo.run import run
+
+        run(options)
+    except KeyboardInterrupt:
+        print("\nInterrupted: no picture was written.", file=sys.stderr)
+        return INTERRUPTED
+    except DemoError as error:
+        print(f"flambeau demo: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,52 @@
+"""The demonstration from data to picture."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import time
+
+import flambeau
+from flambeau.demo.command import DemoError
+from flambeau.demo.data import load_digits
+from flambeau.demo.model import DigitNet
+from flambeau.demo.training import train
+
+
+def run(options: argparse.Namespace) -> None:
+    """Trains, prints what happens, and writes the picture.
+
+    Raises:
+        DemoError: if a package is missing or the picture cannot be written.
+    """
+    _check(options)
+    if options.threads is not None:
+        flambeau.set_num_threads(options.threads)
+    flambeau.manual_seed(options.seed)
+    digits = load_digits(options.seed)
+    model = DigitNet()
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    print(
+        f"{len(digits.train)} training and {len(digits.test)} test images, {weights:,} weights, "
+        f"{flambeau.get_num_threads()} threads"
+    )
+    start = time.perf_counter()
+    history = train(model, digits, options.epochs, options.batch_size, options.learning_rate)
+    seconds = time.perf_counter() - start
+    print(f"Test accuracy {history.test_accuracy[-1]:.2%} after {seconds:.1f} s")
+    from flambeau.demo.picture import draw
+
+    draw(options.output, history, model, digits)
+    print(f"Picture: {options.output}")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuses before training what would fail after it."""
+    for module, package in (("sklearn", "scikit-learn"), ("matplotlib", "matplotlib")):
+        if importlib.util.find_spec(module) is None:
+            raise DemoError(f"it needs {package}: install it with 'pip install {package}'.")
+    folder = options.output.resolve().parent
+    if not folder.is_dir():
+        raise DemoError(f"the folder {folder} of --output does not exist.")
+    if options.output.is_dir():
+        raise DemoError(f"--output {options.output} is a folder; name a file.")

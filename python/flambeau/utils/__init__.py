@@ -1,0 +1,7 @@
+"""Utilities; `flambeau.utils.data` loads data."""
+
+from __future__ import annotations
+
+from flambeau import _lazy
+
+__getattr__, __dir__ = _lazy.submodules(globals(), ("data",))

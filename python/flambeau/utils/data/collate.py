@@ -1,0 +1,72 @@
+"""Joining samples into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+
+
+def _is_array(value: Any) -> bool:
+    """NumPy arrays and scalars, recognized without importing NumPy."""
+    return type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "dtype")
+
+
+def default_convert(data: Any) -> Any:
+    """Arrays become tensors, inside mappings and sequences too; other things stay."""
+    if isinstance(data, Tensor):
+        return data
+    if _is_array(data):
+        return data if data.dtype.kind in "SUO" else flambeau.as_tensor(data)
+    return _mapped(data, default_convert)
+
+
+def _mapped(data: Any, function: Any) -> Any:
+    if isinstance(data, Mapping):
+        converted = {key: function(value) for key, value in data.items()}
+        return type(data)(converted) if type(data) is not dict else converted  # type: ignore[call-arg]
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*(function(value) for value in data))
+    if isinstance(data, tuple):
+        return tuple(function(value) for value in data)
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        return [function(value) for value in data]
+    return data
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Joins a list of samples: tensors and arrays are stacked, numbers become a tensor, tuples,
+    lists and mappings are joined element by element, strings stay in a list.
+
+    Raises:
+        TypeError: for samples of another type.
+        RuntimeError: for samples whose lengths differ.
+    """
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return flambeau.stack(list(batch), 0)
+    if _is_array(first):
+        if first.dtype.kind in "SUO":
+            raise TypeError(f"default_collate: arrays of dtype {first.dtype} cannot be joined")
+        return flambeau.stack([flambeau.as_tensor(sample) for sample in batch], 0)
+    if isinstance(first, bool | int):
+        return flambeau.tensor(list(batch))
+    if isinstance(first, float):
+        return flambeau.tensor(list(batch), dtype=flambeau.float64)
+    if isinstance(first, str | bytes):
+        return list(batch)
+    if isinstance(first, Mapping):
+        joined = {key: default_collate([sample[key] for sample in batch]) for key in first}
+        return type(first)(joined) if type(first) is not dict else joined  # type: ignore[call-arg]
+    if isinstance(first, Sequence):
+        if any(len(sample) != len(first) for sample in batch):
+            lengths = sorted({len(sample) for sample in batch})
+            raise RuntimeError(f"default_collate: samples have different lengths, {lengths}")
+        columns = [default_collate(column) for column in zip(*batch, strict=True)]
+        return type(first)(*columns) if hasattr(first, "_fields") else columns
+    raise TypeError(
+        "default_collate: expected tensors, arrays, numbers, strings, mappings or sequences, got "
+        f"{type(first).__name__}"
+    )

@@ -1,0 +1,176 @@
+"""Orders in which samples are visited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, TypeVar
+
+import flambeau
+from flambeau import Generator, Tensor
+
+T = TypeVar("T", covariant=True)
+
+
+class Sampler(Generic[T]):
+    """Indices (or lists of indices) of samples: subclasses define `__iter__`, usually `__len__`."""
+
+    def __iter__(self) -> Iterator[T]:
+        raise NotImplementedError(f"{type(self).__name__} does not define __iter__")
+
+
+class SequentialSampler(Sampler[int]):
+    """0, 1, 2, ..."""
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """Indices in random order.
+
+    Args:
+        data_source: what is sampled.
+        replacement: an index may come several times.
+        num_samples: how many; None: as many as there are samples.
+        generator: None: one seeded from the default generator at each start.
+    """
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
+        if num_samples is not None and num_samples <= 0:
+            raise ValueError(f"RandomSampler: num_samples must be positive, got {num_samples}")
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices come."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.data_source)
+        generator = self.generator or new_generator()
+        if self.replacement:
+            yield from flambeau.randint(count, [self.num_samples], generator=generator).tolist()
+            return
+        left = self.num_samples
+        while left > 0 and count > 0:
+            yield from flambeau.randperm(count, generator=generator).tolist()[:left]
+            left -= count
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+def new_generator() -> Generator:
+    """A generator seeded with a number from the default one."""
+    generator = Generator()
+    generator.manual_seed(new_seed())
+    return generator
+
+
+def new_seed(generator: Generator | None = None) -> int:
+    """A seed drawn from a generator; None: the default one."""
+    number = flambeau.empty([], dtype=flambeau.int64)
+    return int(number.random_(0, 2**62, generator=generator).item())
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """Given indices in random order, each once."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        for i in flambeau.randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Indices drawn with given weights.
+
+    Args:
+        weights: one per sample; they need not add up to 1.
+        num_samples: how many indices come.
+        replacement: an index may come several times.
+    """
+
+    def __init__(
+        self,
+        weights: Sequence[float] | Tensor,
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(
+                f"WeightedRandomSampler: num_samples must be a positive int, got {num_samples!r}"
+            )
+        self.weights = flambeau.as_tensor(weights, dtype=flambeau.float64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"WeightedRandomSampler: weights must be a vector, got {tuple(self.weights.shape)}"
+            )
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = flambeau.multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        )
+        return iter(drawn.tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of batch_size indices of another sampler.
+
+    Args:
+        sampler: gives indices.
+        batch_size: indices per list.
+        drop_last: leave out a last list that is shorter.
+    """
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(f"BatchSampler: batch_size must be a positive int, got {batch_size!r}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"BatchSampler: drop_last must be a bool, got {drop_last!r}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batch: list[int] = []
+        for index in self.sampler:
+            batch.append(index)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def __len__(self) -> int:
+        sampler: Any = self.sampler
+        full, rest = divmod(len(sampler), self.batch_size)
+        return full + (rest > 0 and not self.drop_last)
