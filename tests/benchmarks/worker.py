@@ -1,0 +1,53 @@
+"""Times workloads in one framework and prints {name: seconds per call} as JSON."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from workloads import WORKLOADS
+
+SAMPLE_SECONDS = 0.05
+SAMPLES = 7
+
+
+def seconds_per_call(call: Callable[[], Any]) -> float:
+    """Median over samples, each of enough calls to be measured well."""
+    call()
+    count = 1
+    while True:
+        elapsed = _time(call, count)
+        if elapsed >= SAMPLE_SECONDS / 2 or count >= 1 << 20:
+            break
+        count *= 2
+    return statistics.median(_time(call, count) / count for _ in range(SAMPLES))
+
+
+def _time(call: Callable[[], Any], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    framework, threads, *names = sys.argv[1:]
+    module = importlib.import_module(framework)
+    if framework != "numpy":
+        module.set_num_threads(int(threads))
+        module.manual_seed(0)
+    result = {}
+    for workload in WORKLOADS:
+        make = workload.numpy if framework == "numpy" else workload.make
+        if make is not None and workload.name in names:
+            result[workload.name] = seconds_per_call(make(module))
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
