@@ -35,7 +35,8 @@ def generate(generated: Path) -> None:
     link = bridge / "codegen"
     if not link.exists():
         link.symlink_to(ROOT / "codegen")
-    environment = {**os.environ, "PYTHONPATH": str(bridge.parent), "PYTHONDONTWRITEBYTECODE": ""}
+    paths = [str(bridge.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "flambeau.codegen", "emit", str(generated)]
     if subprocess.run(command, env=environment, check=False).returncode != 0:
         raise BuildError("The declarations have errors (above): nothing was compiled.")

@@ -112,7 +112,7 @@ def _compile(
     optimized: str,
     sanitize: str | None,
 ) -> list[str]:
-    objects = []
+    plain, special = [], []
     for source in sources:
         inside = generated if source.is_relative_to(generated) else root
         stem = build / "objects" / source.relative_to(inside).with_suffix("")
@@ -122,12 +122,13 @@ def _compile(
                 level = optimized if sanitize else LOOPS
                 extra = f"{level} -DFLAMBEAU_ISA={name} {flags}"
                 writer.build(target, "compile", str(source), variables={"extra": extra})
-                objects.append(target)
+                (special if flags else plain).append(target)
         else:
             target = f"{stem}.o"
             writer.build(target, "compile", str(source), variables={"extra": optimized})
-            objects.append(target)
-    return objects
+            plain.append(target)
+    # The linker keeps the first copy of a shared inline function: one that every processor can run.
+    return plain + special
 
 
 def _link(

@@ -90,7 +90,9 @@ def find_toolchain(compiler: str, third_party: Path) -> Toolchain:
     _copy_if_changed(library, stable_library)
     ninja = shutil.which("ninja")
     if ninja is None:
-        raise BuildError("The program ninja is not on the PATH: install it with `pip install ninja`.")
+        raise BuildError(
+            "The program ninja is not on the PATH: install it with `pip install ninja`."
+        )
     return Toolchain(
         compiler=find_compiler(compiler),
         includes=(include, find_python_headers()),

@@ -75,14 +75,16 @@ def _emit_family(
 def _emit_kernel_units(
     family: str, kernels: list[KernelText], folds: list[FoldText], output: Output
 ) -> None:
+    def emit(name: str, loops: list[KernelText], reductions: list[FoldText]) -> None:
+        file = f"cpu/{family}_{name}.simd.cpp"
+        output.render(
+            "cpu_kernels.simd.cpp.jinja", file, family=family, kernels=loops, folds=reductions
+        )
+
     for start in range(0, len(kernels), KERNELS_PER_UNIT):
-        part = kernels[start : start + KERNELS_PER_UNIT]
-        name = f"cpu/{family}_{start // KERNELS_PER_UNIT}.simd.cpp"
-        output.render("cpu_kernels.simd.cpp.jinja", name, family=family, kernels=part, folds=[])
+        emit(f"{start // KERNELS_PER_UNIT}", kernels[start : start + KERNELS_PER_UNIT], [])
     for start in range(0, len(folds), KERNELS_PER_UNIT):
-        part = folds[start : start + KERNELS_PER_UNIT]
-        name = f"cpu/{family}_folds_{start // KERNELS_PER_UNIT}.simd.cpp"
-        output.render("cpu_kernels.simd.cpp.jinja", name, family=family, kernels=[], folds=part)
+        emit(f"folds_{start // KERNELS_PER_UNIT}", [], folds[start : start + KERNELS_PER_UNIT])
 
 
 def pointwise_kernels(operator: Operator, declarations: Declarations) -> list[KernelText]:
@@ -99,7 +101,8 @@ def handwritten(
     operators: list[Operator],
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """(name, declaration) of CPU kernels written by hand: compiled once, and per instruction set."""
-    plain, simd = [], []
+    plain: list[tuple[str, str]] = []
+    simd: list[tuple[str, str]] = []
     for operator in operators:
         kernel = operator.kernels.get("cpu")
         if operator.kind is not Kind.STRUCTURED or kernel is None:

@@ -112,8 +112,11 @@ def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPla
             argument=a,
             index=i,
             formula=derivative.formulas[a.name],
-            passes_through=derivative.formulas[a.name] == nodes.name(gradient_name(operator, results[0])),
-            scaled_by=_scale(operator, derivative.formulas[a.name], gradient_name(operator, results[0])),
+            passes_through=derivative.formulas[a.name]
+            == nodes.name(gradient_name(operator, results[0])),
+            scaled_by=_scale(
+                operator, derivative.formulas[a.name], gradient_name(operator, results[0])
+            ),
             reads=reads_of(derivative.formulas[a.name]),
         )
         for i, a in enumerate(inputs)
@@ -122,7 +125,9 @@ def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPla
         node=f"{class_name(operator.identifier)}Backward",
         inputs=inputs,
         gradients=gradients,
-        saved=_saved_fields(operator, gradients, frozenset(gradient_name(operator, r) for r in results)),
+        saved=_saved_fields(
+            operator, gradients, frozenset(gradient_name(operator, r) for r in results)
+        ),
         kernels=_fused_kernels(operator, gradients, declarations),
         results=results,
         gradient_names=tuple(gradient_name(operator, r) for r in results),
@@ -140,8 +145,16 @@ def _scale(operator: Operator, formula: Expression, gradient: str) -> str | None
     factor = factors[0]
     if isinstance(factor, nodes.Call) and factor.function == "conj":
         factor = factor.arguments[0]
-    numbers = {a.name for a in operator.signature.arguments if a.type.base is Base.SCALAR and not a.type.optional}
-    return factor.identifier if isinstance(factor, nodes.Name) and factor.identifier in numbers else None
+    numbers = {
+        a.name
+        for a in operator.signature.arguments
+        if a.type.base is Base.SCALAR and not a.type.optional
+    }
+    return (
+        factor.identifier
+        if isinstance(factor, nodes.Name) and factor.identifier in numbers
+        else None
+    )
 
 
 def _saved_fields(

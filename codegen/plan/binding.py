@@ -60,7 +60,14 @@ BINARY_SLOTS = {
     "<<": ("nb_lshift", "nb_inplace_lshift"),
     ">>": ("nb_rshift", "nb_inplace_rshift"),
 }
-UNARY_SLOTS = {"neg": "nb_negative", "pos": "nb_positive", "abs": "nb_absolute", "invert": "nb_invert"}
+# Tokens whose operands may change places, so that `1 + x` needs no operator of its own.
+COMMUTATIVE = frozenset("+*&|^")
+UNARY_SLOTS = {
+    "neg": "nb_negative",
+    "pos": "nb_positive",
+    "abs": "nb_absolute",
+    "invert": "nb_invert",
+}
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 
 
@@ -153,7 +160,11 @@ def _binding(name: str, namespace: str, overloads: list[tuple[Operator, bool]]) 
 def _documented(operator: Operator, inplace: bool) -> tuple[Operator, Form, Form | None]:
     method = Form.INPLACE_METHOD if inplace else Form.METHOD
     has_method = is_method(operator, inplace)
-    return operator, Form.INPLACE_FUNCTION if inplace else Form.FUNCTION, method if has_method else None
+    return (
+        operator,
+        Form.INPLACE_FUNCTION if inplace else Form.FUNCTION,
+        method if has_method else None,
+    )
 
 
 def _overload(operator: Operator, inplace: bool) -> OverloadBinding:
@@ -344,7 +355,9 @@ def _quick_path(
     ]
     call = f"ops::{function}({', '.join(values)})"
     if tensors:
-        call = f"released(work_of({', '.join(tensors)}), [&]() -> decltype(auto) {{ return {call}; }})"
+        call = (
+            f"released(work_of({', '.join(tensors)}), [&]() -> decltype(auto) {{ return {call}; }})"
+        )
     owner = "self" if receiver >= 0 else "args[0]"
     lines = _return_lines(operator, inplace, call, owner, named)
     return QuickPath(position, variadic, tuple(declarations), tuple(conditions), "\n".join(lines))
@@ -407,7 +420,10 @@ def _list_binding(operator: Operator) -> Binding:
         flags="kFunction",
         receiver=-1,
         conversions=tuple(conversions),
-        returned=(f"released(work_of({tensors}), [&] {{ ops::{function}({names}); }});", "Py_RETURN_NONE;"),
+        returned=(
+            f"released(work_of({tensors}), [&] {{ ops::{function}({names}); }});",
+            "Py_RETURN_NONE;",
+        ),
         quick_function=(),
         quick_method=(),
         named_result=(),
@@ -450,9 +466,12 @@ def plan_slots(declarations: Declarations) -> tuple[list[SlotBinding], dict[str,
         if token not in by_token:
             continue
         operator = by_token[token]
-        body = _binary_body(operator, by_token.get(f"reflected {token}"))
+        reflected = operator if token in COMMUTATIVE else by_token.get(f"reflected {token}")
+        body = _binary_body(operator, reflected)
         ternary = ", PyObject*" if token == "**" else ""
-        slots.append(SlotBinding(forward, f"slot_{forward}", body, f"PyObject* a, PyObject* b{ternary}"))
+        slots.append(
+            SlotBinding(forward, f"slot_{forward}", body, f"PyObject* a, PyObject* b{ternary}")
+        )
         if "inplace" in operator.variants:
             second = _second_type(operator)
             lines = (
@@ -473,7 +492,9 @@ def plan_slots(declarations: Declarations) -> tuple[list[SlotBinding], dict[str,
             operator = by_token[token]
             name = f"compare_{operator.identifier}"
             reflected = by_token.get({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(token, token))
-            slots.append(SlotBinding("", name, _binary_body(operator, reflected), "PyObject* a, PyObject* b"))
+            slots.append(
+                SlotBinding("", name, _binary_body(operator, reflected), "PyObject* a, PyObject* b")
+            )
             comparisons[token] = name
     return slots, comparisons
 

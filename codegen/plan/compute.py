@@ -16,7 +16,13 @@ from flambeau.codegen.model import (
     ShapeRule,
 )
 from flambeau.codegen.plan.cpp_types import class_name, cpp_literal, cpp_name, cpp_type
-from flambeau.codegen.plan.kernels import COMMON, REAL, PointwiseKernel, forward_kernel, result_dtype_kind
+from flambeau.codegen.plan.kernels import (
+    COMMON,
+    REAL,
+    PointwiseKernel,
+    forward_kernel,
+    result_dtype_kind,
+)
 from flambeau.codegen.plan.translate import (
     METADATA_TYPES,
     Names,
@@ -142,7 +148,7 @@ def _constraint(
 
 def _let_lines(operator: Operator, translator: Translator, names: Names) -> list[str]:
     """Lets of the shape rule as local variables; they extend `names`."""
-    lines = []
+    lines: list[str] = []
     for index, (targets, value) in enumerate(operator.shape.lets if operator.shape else ()):
         code = translator.code(value, names, prefix=f"let{index}_")
         lines += code.statements
@@ -152,11 +158,11 @@ def _let_lines(operator: Operator, translator: Translator, names: Names) -> list
             names[targets[0]] = Symbol(cpp_name(targets[0]), code.type)
             continue
         lines.append(f"const Shape let{index} = {code.code};")
-        lines.append(
-            f'check_rank(let{index}, {len(targets)}, "{operator.name}", "{value}");'
-        )
+        lines.append(f'check_rank(let{index}, {len(targets)}, "{operator.name}", "{value}");')
         for position, target in enumerate(targets):
-            lines.append(f"[[maybe_unused]] const int64_t {cpp_name(target)} = let{index}[{position}];")
+            lines.append(
+                f"[[maybe_unused]] const int64_t {cpp_name(target)} = let{index}[{position}];"
+            )
             names[target] = Symbol(cpp_name(target), METADATA_TYPES["numel"])
     return lines
 
@@ -257,17 +263,23 @@ def _reduction(operator: Operator, declarations: Declarations, translator: Trans
     lines = dtype_checks(operator, declarations)
     lines += constraint_checks(operator, translator, names)
     kind = result_dtype_kind(operator, result.name)
-    lines.append(f"const DType result_dtype = {result_dtype(operator, result.name, translator, names)};")
+    lines.append(
+        f"const DType result_dtype = {result_dtype(operator, result.name, translator, names)};"
+    )
     fixed = kind in {d.name for d in declarations.dtypes}
     converted = source if fixed or kind == REAL else f"cast_data({source}, result_dtype)"
     lines.append(f'Reduction reduction("{operator.name}");')
     lines.append("reduction.add_output(result_dtype, out);")
-    lines.append(f"reduction.build({converted}, {_reduced_dims(arguments)}, {_keepdim(arguments)});")
+    lines.append(
+        f"reduction.build({converted}, {_reduced_dims(arguments)}, {_keepdim(arguments)});"
+    )
     parameters = _reduction_parameters(operator)
     struct = reduction_struct(operator)
     lines.append("if (reduction.output_numel() != 0 && reduction.backend() != Backend::meta) {")
     values = ", ".join(cpp_name(a.name) for a in parameters)
-    lines.append(f"  {operator.identifier}_table[reduction.backend()](reduction, {struct}{{{values}}});")
+    lines.append(
+        f"  {operator.identifier}_table[reduction.backend()](reduction, {struct}{{{values}}});"
+    )
     lines += ["}", "reduction.finish();", "return reduction.output(0);"]
     table = Table(operator.identifier, f"void(const Reduction&, const {struct}&)")
     text = f"const Tensor& out, [[maybe_unused]] bool inplace, {plain_parameters(operator)}"
@@ -308,9 +320,7 @@ def _keepdim(arguments: dict[str, Argument]) -> str:
     return "keepdim" if "keepdim" in arguments else "false"
 
 
-def result_dtype(
-    operator: Operator, result: str, translator: Translator, names: Names
-) -> str:
+def result_dtype(operator: Operator, result: str, translator: Translator, names: Names) -> str:
     """The dtype of a result as a C++ expression."""
     declared = next((r.dtype for r in operator.signature.results if r.name == result), None)
     rule = declared or operator.dtypes.results.get(result)
@@ -344,9 +354,13 @@ def _view(operator: Operator, declarations: Declarations, translator: Translator
         call = f"views::{operator.shape.geometry}({argument_list(operator)})"
         if result.is_list:
             lines.append("std::vector<Tensor> results;")
-            lines.append(f"for (const View& view : {call}) results.push_back(make_view({base}, view{dtype}));")
+            lines.append(
+                f"for (const View& view : {call}) results.push_back(make_view({base}, view{dtype}));"
+            )
             lines.append("return results;")
-            return Compute("std::vector<Tensor>", plain_parameters(operator), tuple(lines), (), False)
+            return Compute(
+                "std::vector<Tensor>", plain_parameters(operator), tuple(lines), (), False
+            )
         lines.append(f"return make_view({base}, {call}{dtype});")
         return Compute("Tensor", plain_parameters(operator), tuple(lines), (), False)
     lines += _let_lines(operator, translator, names)
@@ -378,7 +392,11 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
         lines.append(f"return {table}[device_.backend]({', '.join(arguments)});")
         function = f"{returns}({', '.join(types)})"
         return Compute(
-            returns, plain_parameters(operator), tuple(lines), (Table(operator.identifier, function),), False
+            returns,
+            plain_parameters(operator),
+            tuple(lines),
+            (Table(operator.identifier, function),),
+            False,
         )
     for result in results:
         shape = translator.value(rule.shapes[result.name], names, INTS)
@@ -419,14 +437,22 @@ def _device_lines(operator: Operator) -> list[str]:
         device = next((a for a in operator.signature.arguments if a.type.base is Base.DEVICE), None)
         if device is None:
             return ["const Device device_{};"]
-        value = f"{cpp_name(device.name)}.value_or(Device{{}})" if device.type.optional else cpp_name(device.name)
+        value = (
+            f"{cpp_name(device.name)}.value_or(Device{{}})"
+            if device.type.optional
+            else cpp_name(device.name)
+        )
         return [f"const Device device_ = {value};"]
     first = required[0]
     name = cpp_name(first.name)
     if first.type.is_tensor_list:
         lines = [f'const Device device_ = device_of({name}, "{operator.name}", "{first.name}");']
     else:
-        lines = [f"const Device device_ = {name}.device();"]
+        moved = next((a for a in operator.signature.arguments if a.type.base is Base.DEVICE), None)
+        place = f"{name}.device()"
+        if moved is not None:
+            place = f"{cpp_name(moved.name)}.value_or({place})"
+        lines = [f"const Device device_ = {place};"]
     for other in tensors:
         if other is first or other.type.is_tensor_list:
             continue

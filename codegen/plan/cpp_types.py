@@ -98,7 +98,11 @@ def cpp_default(argument: Argument, prefix: str) -> str:
         return "nullptr" if declared.base is Base.GENERATOR else "std::nullopt"
     value = ast.literal_eval(argument.default)
     if declared.is_list and declared.base is Base.INT:
-        return f"IntList({prefix}{DEFAULT_INFIX}{argument.name})" if value != [] and value != () else "IntList()"
+        return (
+            f"IntList({prefix}{DEFAULT_INFIX}{argument.name})"
+            if value != [] and value != ()
+            else "IntList()"
+        )
     return cpp_literal(value)
 
 
@@ -107,7 +111,11 @@ def list_constant(argument: Argument, prefix: str) -> str | None:
     if argument.default in (None, "None") or not argument.type.is_list:
         return None
     value = ast.literal_eval(str(argument.default))
-    values = list(value) if isinstance(value, list | tuple) else [value] * (argument.type.list_length or 1)
+    values = (
+        list(value)
+        if isinstance(value, list | tuple)
+        else [value] * (argument.type.list_length or 1)
+    )
     if not values:
         return None
     return f"inline constexpr int64_t {prefix}{DEFAULT_INFIX}{argument.name}[] = {{{', '.join(map(str, values))}}};"

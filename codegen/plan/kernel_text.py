@@ -77,7 +77,9 @@ def struct_fields(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
     return tuple(fields)
 
 
-def kernel_text(operator: Operator, kernel: PointwiseKernel, declarations: Declarations) -> KernelText:
+def kernel_text(
+    operator: Operator, kernel: PointwiseKernel, declarations: Declarations
+) -> KernelText:
     """Translates a kernel's formulas and spells its dtype switch."""
     formulas = tuple(
         _formula(kernel, index, branch.condition, branch.formulas)
@@ -144,12 +146,17 @@ def _number_lines(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
             value = f"{field} ? {inner} : {target}{{}}"
         else:
             value = f"{field}.template to<N>()" if kind is ScalarType.NUMBER else field
-        lines.append(f"[[maybe_unused]] const {target} {name} = {value};".replace("->to<", "->template to<"))
+        lines.append(
+            f"[[maybe_unused]] const {target} {name} = {value};".replace("->to<", "->template to<")
+        )
     return tuple(lines)
 
 
 def _formula(
-    kernel: PointwiseKernel, index: int, condition: Expression | None, formulas: tuple[Expression, ...]
+    kernel: PointwiseKernel,
+    index: int,
+    condition: Expression | None,
+    formulas: tuple[Expression, ...],
 ) -> FormulaText:
     symbols = _symbols(kernel)
     by_reference = bool(kernel.in_out) or len(kernel.outputs) > 1
@@ -200,7 +207,11 @@ def _case(
         f"InOut<{spelled(o)}>" if o.name in kernel.in_out else spelled(o) for o in kernel.outputs
     ]
     compute = dtypes[dtype.accumulate].cpp if dtype.category == "float" else dtype.cpp
-    real = dtypes[dtypes[dtype.accumulate].real].cpp if dtype.category in ("float", "complex") else "float"
+    real = (
+        dtypes[dtypes[dtype.accumulate].real].cpp
+        if dtype.category in ("float", "complex")
+        else "float"
+    )
     kinds = {"uniform": "Uniform", "normal": "Normal"}
     return DtypeCase(
         enumerator=cpp_dtype(dtype.name),
@@ -302,5 +313,7 @@ def _fold_case(
         accumulator = output
     elif kind == "real":
         output = dtypes[dtype.real].cpp
-        accumulator = dtypes[dtypes[dtype.real].accumulate].cpp if dtype.category != "complex" else output
+        accumulator = (
+            dtypes[dtypes[dtype.real].accumulate].cpp if dtype.category != "complex" else output
+        )
     return cpp_dtype(dtype.name), output, dtype.cpp, compute, accumulator

@@ -67,7 +67,8 @@ def forward_kernel(operator: Operator, declarations: Declarations) -> PointwiseK
     order = {d.name: i for i, d in enumerate(declarations.dtypes)}
     outputs = [KernelOperand(a.name, COMMON) for a in mutable if a.name in operator.expressions]
     outputs += [
-        KernelOperand(r.name, result_dtype_kind(operator, r.name)) for r in operator.signature.results
+        KernelOperand(r.name, result_dtype_kind(operator, r.name))
+        for r in operator.signature.results
     ]
     outputs = [o for o in outputs if o.name in operator.expressions]
     in_out = frozenset(a.name for a in mutable)

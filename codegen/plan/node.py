@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.types import TENSOR, TENSORS, value_type
 from flambeau.codegen.model import Kind, Operator
-from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, SavedField
+from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, GradientPlan, SavedField
 from flambeau.codegen.plan.compute import parameter_values
 from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.kernels import KernelOperand
@@ -45,7 +45,12 @@ def _has_list(plan: BackwardPlan) -> bool:
 
 
 def _members(plan: BackwardPlan) -> list[str]:
-    lines = [f"{field.cpp} {field.member};" if field.cpp in _CLASSES else f"{field.cpp} {field.member}{{}};" for field in plan.saved]
+    lines = [
+        f"{field.cpp} {field.member};"
+        if field.cpp in _CLASSES
+        else f"{field.cpp} {field.member}{{}};"
+        for field in plan.saved
+    ]
     lines += [f"size_t {a.name}_count_ = 0;" for a in plan.inputs if a.type.is_tensor_list]
     return lines
 
@@ -103,7 +108,9 @@ def _finish(operator: Operator, plan: BackwardPlan) -> list[str]:
     lines = []
     for field in plan.saved:
         if field.is_result:
-            lines.append(_when_wanted(plan, field, f"node->{field.member} = {field.store};", "node->"))
+            lines.append(
+                _when_wanted(plan, field, f"node->{field.member} = {field.store};", "node->")
+            )
     return lines
 
 
@@ -116,7 +123,9 @@ def _apply(operator: Operator, plan: BackwardPlan, translator: Translator) -> li
                 "for (size_t i = 0; i < gradients.size(); ++i) "
                 "gradients[i] = gradient_or_zeros(gradients, i, *this);"
             )
-            lines.append(f"[[maybe_unused]] const TensorList {name}(gradients.data(), gradients.size());")
+            lines.append(
+                f"[[maybe_unused]] const TensorList {name}(gradients.data(), gradients.size());"
+            )
         else:
             lines.append("if (!gradients[0].defined()) return computed;")
             lines.append(f"[[maybe_unused]] const Tensor {name} = gradients[0];")
@@ -189,9 +198,7 @@ def _spelling(operator: Operator, plan: BackwardPlan) -> dict[str, str]:
     return {name: symbol.code for name, symbol in _names(operator, plan).items()}
 
 
-def _tensor_gradients(
-    operator: Operator, plan: BackwardPlan, translator: Translator
-) -> list[str]:
+def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Translator) -> list[str]:
     names = _names(operator, plan)
     lines = []
     offset = "0"
@@ -201,7 +208,10 @@ def _tensor_gradients(
             lines += [
                 f"if (wants_any({offset}, {offset} + {count})) {{",
                 "  std::vector<Tensor> values;",
-                *(f"  {line}" for line in translator.assignments(gradient.formula, names, "values", True)),
+                *(
+                    f"  {line}"
+                    for line in translator.assignments(gradient.formula, names, "values", True)
+                ),
                 f"  for (size_t i = 0; i < {count}; ++i) {{",
                 f"    if (wants({offset} + i)) computed[{offset} + i] = std::move(values[i]);",
                 "  }",
@@ -272,7 +282,9 @@ def _run(operator: Operator, plan: BackwardPlan, fused: FusedKernel) -> list[str
     lines += ["iter.add_output(fresh);" for _ in kernel.outputs]
     lines += [f"iter.add_input({_operand(operand, names)});" for operand in kernel.inputs]
     flag = "true" if operator.dtypes.integers_to_float else "false"
-    lines.append(f"iter.build({{.promoted = {kernel.promoted_mask:#x}u, .integers_to_float = {flag}}});")
+    lines.append(
+        f"iter.build({{.promoted = {kernel.promoted_mask:#x}u, .integers_to_float = {flag}}});"
+    )
     lines.append("if (iter.numel() != 0 && iter.backend() != Backend::meta) {")
     lines.append(f"  {kernel.name}_table[iter.backend()](iter, {parameter_values(kernel, names)});")
     lines.append("}")

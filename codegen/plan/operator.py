@@ -229,7 +229,9 @@ class _Functions:
             untracked = " && ".join(f"!has_autograd({name})" for name in self.tracked)
             if not hidden:
                 lines.append(f"if (FLAMBEAU_LIKELY({untracked})) return {self.call()};")
-            lines.append(f"const auto node = record_{self.operator.identifier}({self.arguments}{self.comma}false);")
+            lines.append(
+                f"const auto node = record_{self.operator.identifier}({self.arguments}{self.comma}false);"
+            )
         lines += self._bind(self.call())
         values = ", ".join(cpp_name(r.name) for r in results)
         if self.backward:
@@ -244,7 +246,9 @@ class _Functions:
                 f"if ({tangents}) forward_{self.operator.identifier}({values}{self.comma}{self.arguments});"
             )
         visible = [cpp_name(r.name) for r in results if not r.hidden]
-        lines.append(f"return {visible[0]};" if len(visible) == 1 else f"return {{{', '.join(visible)}}};")
+        lines.append(
+            f"return {visible[0]};" if len(visible) == 1 else f"return {{{', '.join(visible)}}};"
+        )
         return lines
 
     def _viewing(self) -> list[str]:
@@ -260,7 +264,9 @@ class _Functions:
             else:
                 lines.append(f"set_view({name}, {base});")
             lines.append(f"if (has_autograd({base})) {{")
-            lines.append(f"  const auto node = record_{operator.identifier}({self.arguments}, false);")
+            lines.append(
+                f"  const auto node = record_{operator.identifier}({self.arguments}, false);"
+            )
             lines.append("  if (node) {")
             lines += [f"    {line}" for line in self._link_results()]
             lines += ["  }", "}"]
@@ -302,7 +308,9 @@ class _Functions:
             lines.append(f"const auto node = record_{operator.identifier}({self.arguments}, true);")
             records = "node"
         if operator.kind is not Kind.POINTWISE or self.tracked:
-            lines.append(f'check_inplace({target}, "{operator.name}", static_cast<bool>({records}));')
+            lines.append(
+                f'check_inplace({target}, "{operator.name}", static_cast<bool>({records}));'
+            )
         lines.append(f"{self.call()};")
         if operator.kind is not Kind.POINTWISE:
             mutated = [cpp_name(a.name) for a in operator.tensor_arguments if a.type.mutable]
@@ -324,7 +332,9 @@ class _Functions:
         lines = []
         if self.has_forward:
             tangents = " || ".join(f"has_tangent({n})" for n in self.tracked)
-            lines.append(f"if (FLAMBEAU_UNLIKELY({tangents})) return ops::{COPY}({first}, {out_of_place});")
+            lines.append(
+                f"if (FLAMBEAU_UNLIKELY({tangents})) return ops::{COPY}({first}, {out_of_place});"
+            )
         if self.tracked:
             lines.append(f"const auto node = record_{operator.identifier}({self.arguments}, true);")
             lines.append(f'check_inplace({first}, "{name}", static_cast<bool>(node));')
@@ -335,7 +345,9 @@ class _Functions:
             lines.append(f"{first}.bump_version();")
         else:
             lines += self._bind(self.call())
-            lines.append(f'write_inplace({first}, {cpp_name(operator.signature.results[0].name)}, "{name}");')
+            lines.append(
+                f'write_inplace({first}, {cpp_name(operator.signature.results[0].name)}, "{name}");'
+            )
         if self.tracked:
             lines.append("if (node) {")
             lines.append(f"  rebase_history({first}, node);")
@@ -359,7 +371,9 @@ class _Functions:
             lines += [f"{self.call('out')};", "out.bump_version();", "return out;"]
             return lines
         lines.append("const GradMode no_grad(false);")
-        lines.append(f'write_out(out, ops::{operator.identifier}({self.arguments}), "{operator.name}");')
+        lines.append(
+            f'write_out(out, ops::{operator.identifier}({self.arguments}), "{operator.name}");'
+        )
         lines.append("return out;")
         return lines
 
@@ -374,5 +388,7 @@ class _Functions:
         lines = [
             f'check_list_lengths("{self.operator.name}", {first}.size(), {{{", ".join(f"{n}.size()" for n in lists)}}});'
         ]
-        lines.append(f"for (size_t i = 0; i < {first}.size(); ++i) ops::{self.operator.identifier}({each});")
+        lines.append(
+            f"for (size_t i = 0; i < {first}.size(); ++i) ops::{self.operator.identifier}({each});"
+        )
         return lines

@@ -64,7 +64,11 @@ class Translator:
         self.families |= {o.family for o in self._index.overloads(name)}
 
     def code(
-        self, expression: Expression, names: Names, wanted: ValueType | None = None, prefix: str = "t"
+        self,
+        expression: Expression,
+        names: Names,
+        wanted: ValueType | None = None,
+        prefix: str = "t",
     ) -> TensorCode:
         """Statements and an expression."""
         code = emit_tensor(

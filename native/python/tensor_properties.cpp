@@ -76,7 +76,7 @@ PyObject* base(const Tensor& self) {
 PyObject* grad(const Tensor& self) { return to_python(autograd::grad(self)); }
 void set_grad(const Tensor& self, PyObject* value) {
   if (!given(value)) {
-    if (autograd::grad(self).defined()) autograd::mutable_grad(self) = Tensor();
+    if (autograd::grad(self).defined()) autograd::set_grad(self, Tensor());
     return;
   }
   check(is_tensor(value), ErrorKind::type, "Tensor.grad must be a Tensor or None, not ",
@@ -90,23 +90,14 @@ void set_grad(const Tensor& self, PyObject* value) {
         gradient.dtype(), ", expected that of the tensor, ", self.dtype());
   check(gradient.device() == self.device(), ErrorKind::runtime, "Tensor.grad: it is on ",
         gradient.device(), ", the tensor is on ", self.device());
-  autograd::mutable_grad(self) = gradient;
+  autograd::set_grad(self, gradient);
 }
 
 PyObject* data(const Tensor& self) { return to_python(alias(self, false)); }
 void set_data(const Tensor& self, PyObject* value) {
   check(value && is_tensor(value), ErrorKind::type, "Tensor.data must be a Tensor, not ",
         value ? describe_type(value) : "deleted");
-  const TensorImpl& source = *unwrap(value).impl();
-  TensorImpl& target = *self.impl();
-  check(!autograd::requires_grad(self) || is_differentiable(source.dtype), ErrorKind::runtime,
-        "Tensor.data: the tensor requires grad, so it cannot take data of dtype ", source.dtype);
-  target.storage = source.storage;
-  target.offset = source.offset;
-  target.sizes = source.sizes;
-  target.strides = source.strides;
-  target.dtype = source.dtype;
-  target.refresh_geometry();
+  autograd::set_data(self, unwrap(value));
 }
 
 }  // namespace

@@ -22,7 +22,11 @@ Times = dict[str, float]
 
 def measure(python: str, framework: str, threads: int, names: list[str]) -> Times:
     """One process; empty where the framework is not there."""
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": str(threads),
+        "OPENBLAS_NUM_THREADS": str(threads),
+    }
     command = [python, str(WORKER), framework, str(threads), *names]
     process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if process.returncode != 0:
@@ -72,7 +76,9 @@ def _text(seconds: float | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--torch", metavar="PYTHON", help="an interpreter that can import torch")
-    parser.add_argument("--only", metavar="TEXT", default="", help="workloads whose name holds TEXT")
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="workloads whose name holds TEXT"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()

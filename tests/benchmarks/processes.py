@@ -70,25 +70,37 @@ def edit_loop_seconds() -> float:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "build" / "release" / "package")}
     program = "import flambeau; print(flambeau.nn.functional.silu(flambeau.ones(1)).item())"
     try:
-        source.write_text(before.replace(marker, 'expr: "self * sigmoid(self) + 1"'), encoding="utf-8")
+        source.write_text(
+            before.replace(marker, 'expr: "self * sigmoid(self) + 1"'), encoding="utf-8"
+        )
         start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "build_tools.build"], cwd=ROOT, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "build_tools.build"], cwd=ROOT, check=True, capture_output=True
+        )
         shown = subprocess.run(
-            [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+            [sys.executable, "-c", program],
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
         )
         elapsed = time.perf_counter() - start
         if abs(float(shown.stdout) - 1.7310586) > 1e-4:
             raise SystemExit(f"the edit had no effect: {shown.stdout}")
     finally:
         source.write_text(before, encoding="utf-8")
-        subprocess.run([sys.executable, "-m", "build_tools.build"], cwd=ROOT, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "build_tools.build"], cwd=ROOT, check=True, capture_output=True
+        )
     return elapsed
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--torch", metavar="PYTHON")
-    parser.add_argument("--edit", action="store_true", help="also time the edit loop (rebuilds the tree)")
+    parser.add_argument(
+        "--edit", action="store_true", help="also time the edit loop (rebuilds the tree)"
+    )
     options = parser.parse_args()
     frameworks = [("flambeau", sys.executable)]
     if options.torch:
@@ -98,7 +110,9 @@ def main() -> None:
         print(f"import {framework}: {import_seconds(python, framework):.3f} s")
         base = peak_kilobytes(python, framework, BASELINE)
         step = peak_kilobytes(python, framework, RESNET_STEP)
-        print(f"{framework}: training step peaks at {step / 1024:.0f} MiB, {(step - base) / 1024:.0f} above import")
+        print(
+            f"{framework}: training step peaks at {step / 1024:.0f} MiB, {(step - base) / 1024:.0f} above import"
+        )
     if options.edit:
         print(f"edit loop: {edit_loop_seconds():.1f} s")
 

@@ -88,7 +88,11 @@ def _matmul(size: int) -> Callable[[Any], Call]:
 
 def _linear(rows: int, inputs: int, outputs: int) -> Callable[[Any], Call]:
     def make(torch: Any) -> Call:
-        x, weight, bias = torch.randn(rows, inputs), torch.randn(outputs, inputs), torch.randn(outputs)
+        x, weight, bias = (
+            torch.randn(rows, inputs),
+            torch.randn(outputs, inputs),
+            torch.randn(outputs),
+        )
         return lambda: torch.nn.functional.linear(x, weight, bias)
 
     return make
@@ -163,7 +167,9 @@ WORKLOADS = (
     Workload("x + x 5x5", 0.15, _small(lambda x: x + x), _small_numpy(lambda x: x + x)),
     Workload("x[1] 5x5", 0.15, _small(lambda x: x[1]), _small_numpy(lambda x: x[1])),
     Workload("x.sum() 5x5", 0.15, _small(lambda x: x.sum()), _small_numpy(lambda x: x.sum())),
-    Workload("x.view(25) 5x5", 0.15, _small(lambda x: x.view(25)), _small_numpy(lambda x: x.reshape(25))),
+    Workload(
+        "x.view(25) 5x5", 0.15, _small(lambda x: x.view(25)), _small_numpy(lambda x: x.reshape(25))
+    ),
     Workload("x @ x 5x5", 0.15, _small(lambda x: x @ x), _small_numpy(lambda x: x @ x)),
     Workload("backward 5x5", 0.10, _backward),
     Workload("MLP step", 0.35, _mlp),
