@@ -1,0 +1,161 @@
+"""Calling an operator of the library in each of its forms, with values from NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from operator_cases import ARRAY, Values, dtypes, result_names
+
+import flambeau
+from flambeau import _C, Tensor
+from flambeau.codegen.model import Base, Dtype, Operator
+from flambeau.codegen.plan.python_signature import (
+    INTERNAL_NAMESPACE,
+    Form,
+    form_name,
+    forms,
+    receiver_index,
+    visible_results,
+)
+
+Convert = Callable[[Any], Tensor]
+
+
+def to_tensor(array: Any, dtype: str | None = None) -> Tensor:
+    """A tensor with the array's values and strides; `dtype`: converted first."""
+    array = np.asarray(array)
+    if dtype is not None:
+        array = array.astype(numpy_dtype(dtypes()[dtype]))
+    copy = np.array(array, order="K", copy=True)
+    if any(step < 0 for step in copy.strides):
+        copy = np.ascontiguousarray(copy)
+    tensor = flambeau.from_numpy(copy)
+    if dtype is not None and dtypes()[dtype].numpy is None:
+        tensor = tensor.to(library_dtype(dtype))
+    return tensor
+
+
+def to_array(tensor: Tensor) -> Any:
+    """A NumPy copy of a tensor's values; dtypes that NumPy lacks are widened."""
+    tensor = tensor.detach()
+    if dtypes()[tensor.dtype.name].numpy is None:
+        tensor = tensor.to(flambeau.float32)
+    return np.array(tensor.numpy())
+
+
+def numpy_dtype(dtype: Dtype) -> Any:
+    """NumPy's dtype; float32 stands for those it lacks."""
+    return np.dtype(dtype.numpy or "<f4")
+
+
+def library_dtype(name: str) -> Any:
+    """flambeau.NAME"""
+    return getattr(flambeau, name)
+
+
+def library_values(operator: Operator, values: Values, convert: Convert = to_tensor) -> Values:
+    """NumPy values as the library takes them."""
+    return {
+        name: _library_value(operator, name, value, convert) for name, value in values.items()
+    }
+
+
+def _library_value(operator: Operator, name: str, value: Any, convert: Convert) -> Any:
+    declared = operator.argument(name).type
+    if declared.base is Base.TENSOR:
+        if isinstance(value, list | tuple):
+            return [None if v is None else convert(np.asarray(v)) for v in value]
+        return convert(value) if isinstance(value, ARRAY) else value
+    if declared.base is Base.DTYPE and isinstance(value, str):
+        return library_dtype(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def primary_form(operator: Operator) -> Form | None:
+    """The plainest form that the operator has; None where Python cannot reach it."""
+    found = forms(operator)
+    order = (Form.FUNCTION, Form.METHOD, Form.LIST)
+    return next((form for form in order if form in found), None)
+
+
+def is_reachable(operator: Operator) -> bool:
+    """Whether Python can call it."""
+    return primary_form(operator) is not None
+
+
+def call(
+    operator: Operator,
+    values: Mapping[str, Any],
+    form: Form | None = None,
+    *,
+    by_keyword: bool = False,
+    **further: Any,
+) -> Any:
+    """Calls the operator; what it returns."""
+    form = form or primary_form(operator)
+    assert form is not None
+    if form is Form.LIST:
+        return _call_list(operator, values)
+    arguments = list(operator.signature.arguments)
+    if form.is_method:
+        receiver = arguments.pop(receiver_index(operator))
+        function = getattr(values[receiver.name], form_name(operator, form))
+    else:
+        function = function_of(operator, form)
+    positional: list[Any] = []
+    keywords: dict[str, Any] = dict(further)
+    skipped = by_keyword
+    for argument in arguments:
+        if argument.name not in values:
+            skipped = True
+        elif skipped or argument.keyword_only:
+            keywords[argument.name] = values[argument.name]
+        else:
+            positional.append(values[argument.name])
+    return function(*positional, **keywords)
+
+
+def _call_list(operator: Operator, values: Mapping[str, Any]) -> None:
+    """Optimizer steps take lists of tensors: here of one each."""
+    listed = {
+        a.name: [values[a.name]] if a.type.is_tensor else values[a.name]
+        for a in operator.signature.arguments
+        if a.name in values
+    }
+    function_of(operator, Form.LIST)(**listed)
+
+
+def function_of(operator: Operator, form: Form) -> Any:
+    """The compiled function behind a form."""
+    space: Any = _C
+    internal = operator.internal or form is Form.LIST
+    for part in (INTERNAL_NAMESPACE if internal else operator.namespace).split("."):
+        space = getattr(space, part) if part else space
+    return getattr(space, form_name(operator, form))
+
+
+def outputs(operator: Operator, returned: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Results by name: tensors, or tuples of tensors."""
+    names = result_names(operator)
+    if not visible_results(operator):
+        return {name: values[name] for name in names}
+    if len(names) == 1:
+        return {names[0]: returned}
+    return dict(zip(names, returned, strict=True))
+
+
+def flat_tensors(results: Mapping[str, Any]) -> list[Tensor]:
+    """The tensors of results, lists spread out."""
+    found: list[Tensor] = []
+    for value in results.values():
+        found.extend(value if isinstance(value, list | tuple) else [value])
+    return found
+
+
+def run_flat(operator: Operator, values: Mapping[str, Any], form: Form | None = None) -> list[Any]:
+    """Calls the operator; its result tensors in one list."""
+    return flat_tensors(outputs(operator, call(operator, values, form), values))

@@ -1,0 +1,87 @@
+"""What is written about operators is true: examples, docstrings, signatures, names."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+from typing import Any
+
+import pytest
+from operator_calls import function_of
+from operator_cases import operators
+
+import flambeau
+from flambeau.codegen.model import Operator
+from flambeau.codegen.plan.python_signature import (
+    Form,
+    form_name,
+    forms,
+    python_signature,
+    qualified_name,
+)
+
+PUBLIC = [o for o in operators() if not o.internal and forms(o)]
+
+
+@pytest.mark.parametrize(
+    "operator", [o for o in operators() if o.doc.example], ids=lambda o: o.full_name
+)
+def test_example(operator: Operator) -> None:
+    """The example prints what it says."""
+    flambeau.manual_seed(0)
+    assert operator.doc.example is not None
+    place = operator.span
+    test = doctest.DocTestParser().get_doctest(
+        operator.doc.example,
+        {"flambeau": flambeau},
+        operator.full_name,
+        place.file,
+        place.line,
+    )
+    report: list[str] = []
+    doctest.DocTestRunner().run(test, out=report.append)
+    assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("operator", PUBLIC, ids=lambda o: o.full_name)
+def test_public_name(operator: Operator) -> None:
+    """Every form is found where users look for it."""
+    for form in forms(operator):
+        if form is Form.LIST:
+            continue
+        names = [form_name(operator, form)]
+        names += [f"{a}_" if form.is_inplace else a for a in operator.aliases]
+        for name in names:
+            if form.is_method:
+                assert callable(getattr(flambeau.Tensor, name)) or hasattr(flambeau.Tensor, name)
+            else:
+                space = ".".join(p for p in ("flambeau", operator.namespace) if p)
+                assert callable(getattr(importlib.import_module(space), name)), name
+
+
+def _docstrings(operator: Operator) -> list[tuple[Form, Any]]:
+    found: list[tuple[Form, Any]] = []
+    for form in forms(operator):
+        name = form_name(operator, form)
+        owner = vars(flambeau.Tensor).get(name) if form.is_method else function_of(operator, form)
+        found.append((form, owner))
+    return found
+
+
+@pytest.mark.parametrize("operator", PUBLIC, ids=lambda o: o.full_name)
+def test_docstring(operator: Operator) -> None:
+    """help() shows the signature and what the operator does."""
+    alone = [o for o in operators() if o.name == operator.name] == [operator]
+    for form, function in _docstrings(operator):
+        if not inspect.isroutine(function) or isinstance(function, type(lambda: None)):
+            continue  # written by hand over the generated one
+        signature = python_signature(operator, form)
+        text = inspect.getdoc(function) or ""
+        own = " ".join(text.split())
+        if form.is_method and not own.startswith(operator.name):
+            continue
+        assert " ".join(signature.text(receiver="").split()) in own, qualified_name(operator, form)
+        if alone:
+            shown = [p for p in inspect.signature(function).parameters if p != "self"]
+            assert shown == [p.name for p in signature.parameters]

@@ -1,0 +1,184 @@
+"""Every dtype that an operator accepts: results against NumPy in float64, and the result's dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from operator_calls import (
+    call,
+    is_reachable,
+    library_dtype,
+    library_values,
+    outputs,
+    to_array,
+    to_tensor,
+)
+from operator_cases import (
+    Case,
+    NoReferenceError,
+    Values,
+    arrays,
+    declarations,
+    dtypes,
+    expected,
+    map_arrays,
+    operators,
+)
+from operator_compare import difference, tolerance
+
+from flambeau import Tensor
+from flambeau.codegen.check.samples import seed_of
+from flambeau.codegen.model import Argument, Base, Kind, Operator
+
+SAMPLES = 2  # per dtype
+
+
+def swept(operator: Operator) -> list[str]:
+    """The arguments whose dtype is varied together."""
+    rule = operator.dtypes
+    names = list(rule.promote)
+    names += [name for name, target in rule.same_as.items() if target in rule.promote]
+    return [n for n in names if operator.argument(n).type.base is Base.TENSOR]
+
+
+def accepted(operator: Operator) -> list[str]:
+    """The dtypes that all of them accept."""
+    names = swept(operator)
+    return [
+        d.name
+        for d in declarations().dtypes
+        if names and all(d.name in operator.dtypes.accepts[name] for name in names)
+    ]
+
+
+def in_dtype(array: Any, name: str, key: object) -> Any:
+    """Values of a sample that make sense in another dtype: fractions become whole numbers."""
+    category = dtypes()[name].category
+    kind = array.dtype.kind
+    if category in ("float", "complex") or kind == "c":
+        if category == "complex" and kind == "f":
+            random = np.random.default_rng(seed_of("imaginary", key))
+            return array + 0.5j * random.standard_normal(array.shape)
+        return array.real if kind == "c" and category != "complex" else array
+    if kind == "f":
+        array = np.nan_to_num(np.round(array * 3), nan=1.0, posinf=5.0, neginf=-5.0)
+        array = np.where(array == 0, 1, array)
+    if category == "bool":
+        return array.astype(np.int64) % 2 == 1
+    return np.abs(array.astype(np.int64)) if category == "unsigned" else array.astype(np.int64)
+
+
+def converted(operator: Operator, values: Values, name: str) -> tuple[Values, Values]:
+    """The library's arguments with the swept ones in a dtype, and NumPy's with the same values."""
+    chosen = set(swept(operator))
+    tensors: list[Tensor] = []
+
+    def convert(argument: Argument, array: Any) -> Any:
+        if argument.name in chosen:
+            array = in_dtype(array, name, (operator.full_name, argument.name))
+            tensors.append(to_tensor(array, name))
+        else:
+            tensors.append(to_tensor(array))
+        return _wide(to_array(tensors[-1]))
+
+    reference = map_arrays(operator, values, convert)
+    queue = iter(tensors)
+    return library_values(operator, reference, lambda _: next(queue)), reference
+
+
+def _wide(array: Any) -> Any:
+    """Exactly the same values in NumPy's widest type of the kind."""
+    wide = {"f": np.float64, "c": np.complex128, "i": np.int64, "u": np.int64}
+    return array.astype(wide.get(array.dtype.kind, array.dtype))
+
+
+def result_dtype(operator: Operator, name: str, values: Values) -> str | None:
+    """The dtype that the rule gives the first result; None where numbers or several dtypes take
+    part.
+    """
+    if not operator.signature.results or operator.kind is Kind.COMPOSITE:
+        return None
+    result = operator.signature.results[0]
+    if result.hidden:
+        return None
+    rule = result.dtype or operator.dtypes.results.get(result.name, "common")
+    if rule in dtypes():
+        return rule
+    free = {a.name for a, _ in arrays(operator, values)} - set(swept(operator))
+    numbers = any(a.type.base is Base.SCALAR for a in operator.signature.arguments) or any(
+        operator.argument(n).type.or_scalar and isinstance(v, int | float)
+        for n, v in values.items()
+    )
+    if numbers or (free and operator.kind is Kind.POINTWISE) or rule not in ("common", "real"):
+        return None
+    common = name
+    if operator.dtypes.integers_to_float and dtypes()[name].category in (
+        "bool",
+        "unsigned",
+        "signed",
+    ):
+        common = "float32"
+    return dtypes()[common].real if rule == "real" else common
+
+
+def promises(operator: Operator) -> bool:
+    """Whether the accepted dtypes are the operator's own word: a body takes what its parts take."""
+    return operator.kind is not Kind.COMPOSITE or len(accepted(operator)) < len(dtypes())
+
+
+PAIRS = [
+    (operator, name)
+    for operator in operators()
+    if is_reachable(operator) and operator.random is None and operator.test.samples
+    for name in accepted(operator)
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "name"), PAIRS, ids=[f"{o.full_name}-{name}" for o, name in PAIRS]
+)
+def test_dtype(operator: Operator, name: str) -> None:
+    compared = 0
+    for index in range(min(SAMPLES, len(operator.test.samples))):
+        values = Case(operator, index).values()
+        given, reference = converted(operator, values, name)
+        try:
+            results = outputs(operator, call(operator, given), given)
+        except (RuntimeError, TypeError, ValueError) as error:
+            if not promises(operator) or is_declared(operator, error):
+                continue
+            raise AssertionError(f"{operator.full_name} of {name}: {error}") from error
+        rule = result_dtype(operator, name, values)
+        first = next(iter(results.values()))
+        if rule is not None and isinstance(first, Tensor):
+            assert first.dtype is library_dtype(rule), f"{first.dtype} instead of {rule}"
+        try:
+            target = expected(operator, reference)
+        except NoReferenceError:
+            continue
+        limit = tolerance(operator, name, *(t.dtype.name for t in _floating(results)))
+        found = list(results.values())
+        wrong = difference(operator, found, target, limit)
+        assert wrong is None, f"{operator.full_name} of {name}, sample {index}: {wrong}"
+        compared += 1
+    if not compared and name in ("float32", "float64") and operator.test.reference is not None:
+        raise AssertionError(f"{operator.full_name}: nothing could be compared for {name}")
+
+
+def is_declared(operator: Operator, error: Exception) -> bool:
+    """Whether the error is one that the declaration announces."""
+    texts = [part for c in operator.constraints for part in c.parts if isinstance(part, str)]
+    return any(len(text) > 5 and text in str(error) for text in texts)
+
+
+def _floating(results: Values) -> list[Tensor]:
+    found = []
+    for value in results.values():
+        found += [
+            t
+            for t in (value if isinstance(value, list | tuple) else [value])
+            if isinstance(t, Tensor) and (t.dtype.is_floating_point or t.dtype.is_complex)
+        ]
+    return found

@@ -1,0 +1,171 @@
+"""Mistakes in calls: declared errors, wrong dtypes, missing and undefined tensors."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import pytest
+from operator_calls import call, is_reachable, library_values, primary_form, to_tensor
+from operator_cases import Case, Values, arrays, dtypes, evaluate_sample, operators
+from test_operator_dtypes import in_dtype, swept
+
+from flambeau.codegen.model import Argument, Base, Constraint, Kind, Operator
+from flambeau.codegen.plan.python_signature import Form
+
+REJECTED = [
+    (o, c) for o in operators() for c in o.constraints if is_reachable(o) and c.name in o.test.rejects
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "constraint"), REJECTED, ids=[f"{o.full_name}-{c.name}" for o, c in REJECTED]
+)
+def test_rejected(operator: Operator, constraint: Constraint) -> None:
+    """The arguments that break a constraint raise its error, which names the operator."""
+    sample = operator.test.rejects[constraint.name]
+    given = library_values(operator, evaluate_sample(operator, sample, constraint.name))
+    with pytest.raises(getattr(builtins, constraint.exception)) as caught:
+        call(operator, given)
+    message = str(caught.value)
+    assert operator.name in message
+    for part in constraint.parts:
+        if isinstance(part, str):
+            assert part.strip() in message, f"{part!r} is not in {message!r}"
+
+
+def refused_dtype(operator: Operator, argument: Argument) -> str | None:
+    """A dtype that an argument does not accept."""
+    accepted = operator.dtypes.accepts[argument.name]
+    order = ("complex64", "float32", "int64", "bool", "int16", "uint8")
+    return next((name for name in order if name not in accepted), None)
+
+
+DTYPES = [
+    (o, a)
+    for o in operators()
+    for a in o.tensor_arguments
+    if is_reachable(o)
+    and o.kind is not Kind.COMPOSITE
+    and o.test.samples
+    and primary_form(o) is not Form.LIST
+    and a.name not in o.dtypes.same_as
+    and not a.type.is_list
+    and refused_dtype(o, a) is not None
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "argument"), DTYPES, ids=[f"{o.full_name}-{a.name}" for o, a in DTYPES]
+)
+def test_refused_dtype(operator: Operator, argument: Argument) -> None:
+    values = Case(operator, 0).values()
+    if not any(a is argument for a, _ in arrays(operator, values)):
+        pytest.skip("the sample has no such tensor")
+    name = refused_dtype(operator, argument)
+    assert name is not None
+    together = set(swept(operator)) if argument.name in swept(operator) else {argument.name}
+    given: Values = {}
+    for key, value in values.items():
+        convert: Any = to_tensor
+        if key in together:
+            convert = lambda array, key=key: to_tensor(in_dtype(array, name, key), name)  # noqa: E731
+        given.update(library_values(operator, {key: value}, convert))
+    with pytest.raises((RuntimeError, TypeError, IndexError)) as caught:
+        call(operator, given)
+    message = str(caught.value)
+    assert operator.name in message
+    assert name in message, f"{name} is not in {message!r}"
+
+
+SAME = [
+    (o, name, target)
+    for o in operators()
+    for name, target in o.dtypes.same_as.items()
+    if is_reachable(o) and o.test.samples and o.kind is not Kind.COMPOSITE
+    and primary_form(o) is not Form.LIST
+    and not o.argument(name).type.is_list and not o.argument(target).type.is_list
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "name", "target"), SAME, ids=[f"{o.full_name}-{n}" for o, n, _ in SAME]
+)
+def test_different_dtypes(operator: Operator, name: str, target: str) -> None:
+    values = Case(operator, 0).values()
+    given_names = {a.name for a, _ in arrays(operator, values)}
+    if not {name, target} <= given_names:
+        pytest.skip("the sample does not have both tensors")
+    given = library_values(operator, values)
+    accepted = operator.dtypes.accepts[name]
+    now = given[name].dtype.name
+    other = next((d for d in dtypes() if d in accepted and d != now), None)
+    if other is None:
+        pytest.skip("only one dtype is accepted")
+    given.update(
+        library_values(operator, {name: values[name]}, lambda a: to_tensor(in_dtype(a, other, 0), other))
+    )
+    with pytest.raises((RuntimeError, TypeError)) as caught:
+        call(operator, given)
+    message = str(caught.value)
+    assert operator.name in message
+    assert other in message
+
+
+REQUIRED = [
+    (o, a)
+    for o in operators()
+    for a in o.tensor_arguments
+    if is_reachable(o)
+    and o.test.samples
+    and primary_form(o) is not Form.LIST
+    and not a.type.optional
+    and a.default is None
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "argument"), REQUIRED, ids=[f"{o.full_name}-{a.name}" for o, a in REQUIRED]
+)
+def test_undefined(operator: Operator, argument: Argument) -> None:
+    """None, a string, or nothing in place of a tensor."""
+    given = library_values(operator, Case(operator, 0).values())
+    form = primary_form(operator)
+    if form is not None and form.is_method:
+        first = next(a for a in operator.tensor_arguments)
+        if argument.name == first.name:
+            pytest.skip("a method needs its tensor to be found")
+    for wrong in (None, "text"):
+        with pytest.raises(TypeError, match=operator.name):
+            call(operator, {**given, argument.name: wrong})
+    overloads = [o for o in operators() if o.name == operator.name]
+    if len(overloads) == 1:
+        rest = {k: v for k, v in given.items() if k != argument.name}
+        with pytest.raises(TypeError, match=operator.name):
+            call(operator, rest, by_keyword=True)
+
+
+UNIQUE = [
+    o
+    for o in operators()
+    if is_reachable(o) and o.test.samples and primary_form(o) is not Form.LIST
+]
+
+
+@pytest.mark.parametrize("operator", UNIQUE, ids=lambda o: o.full_name)
+def test_unknown_keyword(operator: Operator) -> None:
+    given = library_values(operator, Case(operator, 0).values())
+    with pytest.raises(TypeError, match=operator.name):
+        call(operator, given, by_keyword=True, no_such_argument=1)
+
+
+@pytest.mark.parametrize(
+    ("operator", "argument"),
+    [(o, a) for o in UNIQUE for a in o.signature.arguments if a.type.base in (Base.INT, Base.BOOL)],
+    ids=lambda v: v.full_name if isinstance(v, Operator) else v.name,
+)
+def test_wrong_type(operator: Operator, argument: Argument) -> None:
+    """Text in place of a number."""
+    given = library_values(operator, Case(operator, 0).values())
+    with pytest.raises(TypeError, match=operator.name):
+        call(operator, {**given, argument.name: "text"}, by_keyword=True)

@@ -1,0 +1,378 @@
+"""Derivatives of every operator: reverse mode, second order, forward mode, in place, at extremes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from operator_calls import (
+    call,
+    flat_tensors,
+    is_reachable,
+    library_values,
+    outputs,
+    primary_form,
+    run_flat,
+    to_array,
+    to_tensor,
+)
+from operator_cases import Case, Values, arrays, cases, declarations, map_arrays, operators
+from operator_gradients import (
+    Function,
+    check_forward,
+    check_reverse,
+    directions,
+    gradient_function,
+    is_differentiable,
+)
+
+import flambeau
+from flambeau import Tensor
+from flambeau.codegen.check.samples import seed_of
+from flambeau.codegen.expression.forward import tangent_terms
+from flambeau.codegen.model import Argument, Kind, Operator
+from flambeau.codegen.plan.backward import plan_backward
+from flambeau.codegen.plan.python_signature import Form, forms, visible_results
+
+SAMPLES = 4  # per operator
+SECOND_ORDER_SAMPLES = 2
+LARGEST = 600  # elements of an input that is differentiated
+
+
+def differentiable_arguments(operator: Operator) -> frozenset[str]:
+    """The arguments that have a gradient; of a body, all that could."""
+    derivative = operator.derivative
+    if operator.kind is Kind.COMPOSITE and derivative is None:
+        return frozenset(a.name for a in operator.tensor_arguments)
+    if derivative is None or derivative.none:
+        return frozenset()
+    return frozenset(derivative.formulas)
+
+
+def has_gradient(operator: Operator) -> bool:
+    """Whether its gradients are to be compared with differences."""
+    return (
+        is_reachable(operator)
+        and primary_form(operator) is not Form.LIST
+        and operator.test.gradient
+        and bool(differentiable_arguments(operator))
+    )
+
+
+class Split:
+    """A sample's values, the arrays that are differentiated taken out."""
+
+    def __init__(self, operator: Operator, values: Values) -> None:
+        self.operator = operator
+        self.values = values
+        self.chosen = differentiable_arguments(operator)
+        self.inputs = [
+            np.array(array)
+            for argument, array in arrays(operator, values)
+            if self.is_input(argument, array)
+        ]
+
+    def is_input(self, argument: Argument, array: Any) -> bool:
+        return argument.name in self.chosen and array.dtype.kind in "fc"
+
+    def function(self, form: Form | None = None) -> Function:
+        """The operator as a function of the inputs alone."""
+
+        def compute(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+            flambeau.manual_seed(0)
+            queue = iter(inputs)
+            tensors: list[Tensor] = []
+
+            def take(argument: Argument, array: Any) -> Any:
+                given = next(queue) if self.is_input(argument, array) else to_tensor(array)
+                # What is written in place is a copy, so that a leaf stays as it is.
+                copied = argument.type.mutable or (form is not None and form.is_inplace)
+                tensors.append(given.clone() if copied else given)
+                return array
+
+            map_arrays(self.operator, self.values, take)
+            order = iter(tensors)
+            given = library_values(self.operator, self.values, lambda _: next(order))
+            if form is not None and form.is_inplace:
+                return [call(self.operator, given, form)]
+            return run_flat(self.operator, given, form)
+
+        return compute
+
+    @property
+    def is_small(self) -> bool:
+        return 0 < len(self.inputs) and all(0 < a.size <= LARGEST for a in self.inputs)
+
+
+def split(case: Case) -> Split:
+    """The sample, ready to be differentiated."""
+    found = Split(case.operator, case.values())
+    if not found.is_small:
+        pytest.skip("nothing to differentiate")
+    results = found.function()([to_tensor(a) for a in found.inputs])
+    if not any(is_differentiable(r) for r in results):
+        pytest.skip("no result is differentiable")
+    return found
+
+
+DIFFERENTIATED = [c for c in cases() if has_gradient(c.operator) and c.index < SAMPLES]
+
+
+def seed(case: Case) -> int:
+    return seed_of("gradient", case)
+
+
+@pytest.mark.parametrize("case", DIFFERENTIATED, ids=str)
+def test_reverse(case: Case) -> None:
+    found = split(case)
+    wrong = check_reverse(found.function(), found.inputs, seed(case))
+    assert wrong is None, f"{case.operator.full_name}: {wrong}"
+
+
+def complexified(case: Case) -> Split:
+    found = split(case)
+    random = np.random.default_rng(seed_of("imaginary", case))
+
+    def convert(argument: Argument, array: Any) -> Any:
+        names = case.operator.dtypes.promote + tuple(case.operator.dtypes.same_as)
+        if argument.name not in names or array.dtype.kind != "f":
+            return array
+        return array + 0.7j * random.standard_normal(array.shape)
+
+    return Split(case.operator, map_arrays(case.operator, found.values, convert))
+
+
+COMPLEX = [
+    c
+    for c in DIFFERENTIATED
+    if c.index == 0
+    and c.operator.kind is not Kind.COMPOSITE
+    and "complex128" in c.operator.dtypes.kernels
+    and c.operator.random is None
+]
+
+
+@pytest.mark.parametrize("case", COMPLEX, ids=str)
+def test_complex(case: Case) -> None:
+    found = complexified(case)
+    try:
+        found.function()([to_tensor(a) for a in found.inputs])
+    except RuntimeError as error:
+        assert "dtype" in str(error) or "complex" in str(error), error
+        return
+    wrong = check_reverse(found.function(), found.inputs, seed(case))
+    assert wrong is None, f"{case.operator.full_name} of complex numbers: {wrong}"
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in DIFFERENTIATED if c.index < SECOND_ORDER_SAMPLES], ids=str
+)
+def test_second_order(case: Case) -> None:
+    found = split(case)
+    function = found.function()
+    leaves = [to_tensor(a).requires_grad_() for a in found.inputs]
+    results = [r for r in function(leaves) if is_differentiable(r)]
+    if not any(r.requires_grad for r in results):
+        pytest.skip("constant")
+    random = np.random.default_rng(seed(case))
+    cotangents = directions(random, [to_array(r) for r in results])
+    second = gradient_function(function, len(found.inputs))
+    wrong = check_reverse(second, [*found.inputs, *cotangents], seed(case))
+    assert wrong is None, f"{case.operator.full_name}, second order: {wrong}"
+
+
+def has_tangent(operator: Operator) -> bool:
+    """Whether forward mode is declared or derived; a body asks its parts."""
+    if operator.kind is Kind.COMPOSITE:
+        return True
+    if plan_backward(operator, declarations()) is None or len(visible_results(operator)) != 1:
+        return False
+    return bool(operator.forward or tangent_terms(operator))
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in DIFFERENTIATED if has_tangent(c.operator)], ids=str
+)
+def test_forward_mode(case: Case) -> None:
+    found = split(case)
+    try:
+        wrong = check_forward(found.function(), found.inputs, seed(case))
+    except NotImplementedError:
+        if case.operator.kind is not Kind.COMPOSITE:
+            raise
+        return
+    assert wrong is None, f"{case.operator.full_name}, forward mode: {wrong}"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [c for c in COMPLEX if has_tangent(c.operator)],
+    ids=str,
+)
+def test_forward_mode_complex(case: Case) -> None:
+    found = complexified(case)
+    try:
+        found.function()([to_tensor(a) for a in found.inputs])
+    except RuntimeError:
+        pytest.skip("takes no complex numbers here")
+    wrong = check_forward(found.function(), found.inputs, seed(case))
+    assert wrong is None, f"{case.operator.full_name} of complex numbers, forward mode: {wrong}"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        c
+        for c in DIFFERENTIATED
+        if c.index == 0
+        and not has_tangent(c.operator)
+        and any(c.operator.derivative.formulas.values())  # type: ignore[union-attr]
+    ],
+    ids=str,
+)
+def test_no_forward_mode(case: Case) -> None:
+    """Where forward mode is not known, asking for it is an error: a lost tangent would be wrong."""
+    found = split(case)
+    with pytest.raises(NotImplementedError, match=case.operator.name):
+        check_forward(found.function(), found.inputs, seed(case))
+
+
+INPLACE = [c for c in DIFFERENTIATED if "inplace" in c.operator.variants and c.index < 2]
+
+
+@pytest.mark.parametrize("case", INPLACE, ids=str)
+def test_inplace(case: Case) -> None:
+    """Differentiating through a write gives what differentiating the plain form does."""
+    found = split(case)
+    (result,) = found.function()([to_tensor(a) for a in found.inputs])
+    first = next(a for _, a in arrays(case.operator, found.values))
+    if tuple(result.shape) != first.shape or first.dtype != to_array(result).dtype:
+        pytest.skip("the result does not fit into the first argument")
+    function = found.function(Form.INPLACE_FUNCTION)
+    wrong = check_reverse(function, found.inputs, seed(case))
+    assert wrong is None, f"{case.operator.name}_: {wrong}"
+    wrong = check_forward(function, found.inputs, seed(case)) if has_tangent(case.operator) else None
+    assert wrong is None, f"{case.operator.name}_, forward mode: {wrong}"
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [o for o in operators() if "inplace" in o.variants and is_reachable(o) and o.test.samples],
+    ids=lambda o: o.full_name,
+)
+def test_inplace_on_leaf(operator: Operator) -> None:
+    """Writing to a leaf that requires grad would lose what it was."""
+    given = library_values(operator, Case(operator, 0).values())
+    tensor = next(v for v in given.values() if isinstance(v, Tensor))
+    if not is_differentiable(tensor):
+        pytest.skip("the first argument has no gradient")
+    tensor.requires_grad_()
+    with pytest.raises(RuntimeError, match=f"{operator.name}_"):
+        call(operator, given, Form.INPLACE_FUNCTION)
+
+
+def saved_tensors(operator: Operator) -> dict[str, bool]:
+    """Whether an argument, or a result, is read again by backward."""
+    plan = plan_backward(operator, declarations())
+    if plan is None:
+        return {}
+    names = [a.name for a in plan.inputs] + [r.name for r in visible_results(operator)]
+    saved = {field.name for field in plan.saved if field.is_tensor}
+    return {name: name in saved for name in names}
+
+
+SAVING = [
+    o
+    for o in operators()
+    if is_reachable(o)
+    and primary_form(o) is not Form.LIST
+    and o.test.samples
+    and saved_tensors(o)
+    and not o.skip_when
+    and o.kind is not Kind.VIEW
+    and not any(a.type.mutable or a.type.is_list for a in o.tensor_arguments)
+    and not any(r.is_list for r in visible_results(o))
+]
+
+
+@pytest.mark.parametrize("operator", SAVING, ids=lambda o: o.full_name)
+def test_modified_after_saving(operator: Operator) -> None:
+    """Backward refuses exactly those tensors that it reads and that were written since."""
+    for name, is_saved in saved_tensors(operator).items():
+        values = Case(operator, 0).values()
+        given = library_values(operator, values)
+        inputs = saved_tensors(operator).keys() & given.keys()
+        for key in inputs:
+            if isinstance(given[key], Tensor) and is_differentiable(given[key]):
+                given[key] = given[key].requires_grad_() * 1
+        results = outputs(operator, call(operator, given), given)
+        tensor = {**given, **results}.get(name)
+        if not isinstance(tensor, Tensor) or not tensor.requires_grad:
+            continue
+        total = sum(
+            (r.sum() for r in flat_tensors(results) if r.requires_grad), flambeau.zeros(())
+        )
+        with flambeau.no_grad():
+            tensor.mul_(2)
+        if is_saved and tensor.numel():
+            with pytest.raises(RuntimeError, match="modified"):
+                total.backward()
+        else:
+            total.backward()
+
+
+EXTREMES = [o for o in operators() if o.test.extremes and has_gradient(o) and o.test.samples]
+
+
+@pytest.mark.parametrize("operator", EXTREMES, ids=lambda o: o.full_name)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extremes(operator: Operator, dtype: str) -> None:
+    """Gradients are finite at the declared extremes."""
+    for name, points in operator.test.extremes.items():
+        values = Case(operator, 0).values()
+
+        def at_points(
+            argument: Argument, array: Any, name: str = name, points: Any = points
+        ) -> Any:
+            if argument.name == name:
+                return np.array(points, np.float64)
+            return array.flat[:1].reshape(()) if array.dtype.kind in "fiub" else array
+
+        values = map_arrays(operator, values, at_points)
+        values.setdefault(name, np.array(points, np.float64))
+        given = library_values(
+            operator, values, lambda a: to_tensor(a, dtype) if a.dtype.kind == "f" else to_tensor(a)
+        )
+        leaves = {
+            n: given[n].requires_grad_()
+            for n in differentiable_arguments(operator) & given.keys()
+            if isinstance(given[n], Tensor) and is_differentiable(given[n])
+        }
+        results = [r for r in run_flat(operator, given) if r.requires_grad]
+        for result in results:
+            result.sum().backward(retain_graph=True)
+        for leaf_name, leaf in leaves.items():
+            if leaf.grad is None:
+                continue
+            finite = np.isfinite(to_array(leaf.grad))
+            for result in results:
+                if result.shape == leaf.shape:
+                    finite |= ~np.isfinite(to_array(result))
+            assert finite.all(), (
+                f"{operator.full_name}: gradient of '{leaf_name}' is "
+                f"{to_array(leaf.grad).tolist()} at {name} = {list(points)}"
+            )
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in DIFFERENTIATED if Form.METHOD in forms(c.operator) and c.index == 0], ids=str
+)
+def test_no_grad(case: Case) -> None:
+    """Nothing is recorded without gradients."""
+    found = split(case)
+    leaves = [to_tensor(a).requires_grad_() for a in found.inputs]
+    with flambeau.no_grad():
+        results = found.function()(leaves)
+    assert not any(r.requires_grad for r in results if not any(r is leaf for leaf in leaves))

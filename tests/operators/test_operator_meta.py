@@ -1,0 +1,45 @@
+"""On the meta device every operator gives the shape and dtype that it gives on the CPU."""
+
+from __future__ import annotations
+
+import pytest
+from operator_calls import (
+    Form,
+    is_reachable,
+    library_values,
+    primary_form,
+    run_flat,
+    to_tensor,
+)
+from operator_cases import Case, cases, declarations
+
+from flambeau.codegen.model import Base
+from flambeau.codegen.plan.documentation import backends_of
+
+META = "meta"
+CASES = [
+    c for c in cases() if is_reachable(c.operator) and primary_form(c.operator) is not Form.LIST
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_meta(case: Case) -> None:
+    operator = case.operator
+    values = case.values()
+    on_cpu = run_flat(operator, library_values(operator, values))
+    given = library_values(operator, values, lambda array: to_tensor(array).to(META))
+    if not operator.tensor_arguments:
+        names = [a.name for a in operator.signature.arguments if a.type.base is Base.DEVICE]
+        if not names:
+            pytest.skip("makes tensors on the CPU only")
+        given[names[0]] = META
+    if META not in backends_of(operator, declarations()):
+        with pytest.raises(RuntimeError, match=META):
+            run_flat(operator, given)
+        return
+    on_meta = run_flat(operator, given)
+    assert len(on_meta) == len(on_cpu)
+    for found, wanted in zip(on_meta, on_cpu, strict=True):
+        assert found.is_meta
+        assert found.shape == wanted.shape
+        assert found.dtype is wanted.dtype
