@@ -46,6 +46,7 @@ class SavedField:
     is_result: bool = False
     is_operand: bool = False
     is_list: bool = False
+    only_if: str | None = None  # an optional tensor whose metadata this is
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,7 @@ def _metadata_field(
         needed_by=needed_by,
         is_tensor=False,
         is_result=argument is None,
+        only_if=owner if argument is not None and argument.type.optional else None,
     )
 
 

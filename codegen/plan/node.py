@@ -97,6 +97,8 @@ def _record(operator: Operator, plan: BackwardPlan) -> list[str]:
 
 def _when_wanted(plan: BackwardPlan, field: SavedField, statement: str, prefix: str) -> str:
     """Tensors are kept only for the gradients that read them."""
+    if field.only_if is not None:
+        return f"if ({field.only_if}.defined()) {statement}"
     if not field.is_tensor or _has_list(plan) or len(field.needed_by) == len(plan.inputs) == 1:
         return statement
     wanted = " || ".join(f"{prefix}wants({index})" for index in field.needed_by)

@@ -230,7 +230,7 @@ class _Functions:
             if not hidden:
                 lines.append(f"if (FLAMBEAU_LIKELY({untracked})) return {self.call()};")
             lines.append(
-                f"const auto node = record_{self.operator.identifier}({self.arguments}{self.comma}false);"
+                f"auto node = record_{self.operator.identifier}({self.arguments}{self.comma}false);"
             )
         lines += self._bind(self.call())
         values = ", ".join(cpp_name(r.name) for r in results)
@@ -265,7 +265,7 @@ class _Functions:
                 lines.append(f"set_view({name}, {base});")
             lines.append(f"if (has_autograd({base})) {{")
             lines.append(
-                f"  const auto node = record_{operator.identifier}({self.arguments}, false);"
+                f"  auto node = record_{operator.identifier}({self.arguments}, false);"
             )
             lines.append("  if (node) {")
             lines += [f"    {line}" for line in self._link_results()]
@@ -281,12 +281,14 @@ class _Functions:
         """Makes the differentiable results outputs of the node, in order."""
         assert self.backward is not None
         lists = {r.name for r in self.operator.signature.results if r.is_list}
-        return [
-            f"set_history(TensorList({cpp_name(name)}), node, {index});"
-            if name in lists
-            else f"set_history({cpp_name(name)}, node, {index});"
-            for index, name in enumerate(self.backward.results)
-        ]
+        lines = []
+        for index, name in enumerate(self.backward.results):
+            is_last = index == len(self.backward.results) - 1 and not self.saves_results
+            # The last use hands its reference over: two atomic operations less.
+            node = "std::move(node)" if is_last and name not in lists else "node"
+            tensors = f"TensorList({cpp_name(name)})" if name in lists else cpp_name(name)
+            lines.append(f"set_history({tensors}, {node}, {index});")
+        return lines
 
     @property
     def saves_results(self) -> bool:
