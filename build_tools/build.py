@@ -1,6 +1,7 @@
 """Builds Flambeau: generate, write the ninja file, compile, lay out the package.
 
-`python -m build_tools.build` builds for work in the tree and prints the folder to put on PYTHONPATH.
+`python -m build_tools.build` builds for work in the tree and prints the folder to put on
+PYTHONPATH.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from build_tools import build as building  # noqa: E402
-from build_tools.stage import package_files, stage_links  # noqa: E402
-from build_tools.toolchain import BuildError  # noqa: E402
+from build_tools import build as building
+from build_tools.stage import package_files, stage_links
+from build_tools.toolchain import BuildError
 
 
 class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]

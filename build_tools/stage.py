@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Path, str]]:
-    """(source, path inside the wheel) of everything beside python/flambeau that the wheel carries."""
+    """(source, path inside the wheel) of what the wheel carries beside python/flambeau."""
     yield build / "lib" / "_C.so", "flambeau/_C.so"
     yield build / "lib" / "libflambeau.so", "flambeau/lib/libflambeau.so"
     for file in sorted((root / "codegen").rglob("*")):
@@ -29,7 +29,7 @@ def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Pa
 
 
 def stage_links(root: Path, build: Path, generated: Path, onednn: Path) -> Path:
-    """A folder of links for `import flambeau` from the working tree; returns what to put on sys.path."""
+    """A folder of links for `import flambeau` from the tree; returns what to put on sys.path."""
     package = build / "package"
     target = package / "flambeau"
     if target.exists():

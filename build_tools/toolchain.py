@@ -32,8 +32,8 @@ def find_compiler(name: str = "g++") -> str:
     path = shutil.which(name)
     if path is None:
         raise BuildError(
-            f"Flambeau needs the C++ compiler {name} (version {MINIMUM_GCC} or newer), which is not on "
-            "the PATH: install it with `apt install g++`."
+            f"Flambeau needs the C++ compiler {name} (version {MINIMUM_GCC} or newer), which is "
+            "not on the PATH: install it with `apt install g++`."
         )
     probe = [path, "-dumpfullversion", "-dumpversion"]
     output = subprocess.run(probe, capture_output=True, text=True, check=False).stdout
@@ -42,8 +42,8 @@ def find_compiler(name: str = "g++") -> str:
         raise BuildError(f"{path} does not answer -dumpversion: it does not seem to be g++.")
     if int(match[1]) < MINIMUM_GCC:
         raise BuildError(
-            f"{path} is g++ {output.strip()}, but Flambeau needs version {MINIMUM_GCC} or newer: install "
-            f"g++-{MINIMUM_GCC} and set CXX=g++-{MINIMUM_GCC}."
+            f"{path} is g++ {output.strip()}, but Flambeau needs version {MINIMUM_GCC} or newer: "
+            f"install g++-{MINIMUM_GCC} and set CXX=g++-{MINIMUM_GCC}."
         )
     ccache = shutil.which("ccache")
     return f"{ccache} {path}" if ccache else path
@@ -78,7 +78,8 @@ def find_package_file(package: str, name: str) -> Path:
 def find_toolchain(compiler: str, third_party: Path) -> Toolchain:
     """Checks everything and copies third-party headers into the build folder.
 
-    pip builds in an environment whose path changes on every run; stable paths keep a no-op build a no-op.
+    pip builds in an environment whose path changes on every run; stable paths keep a build with
+    nothing to do one that does nothing.
     """
     onednn = find_package_file("onednn-devel-cpu-gomp", "/dnnl.h").parent
     pybind11 = find_package_file("pybind11", "include/pybind11/pybind11.h").parent

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "autograd/hooks.h"
-#include "cases.h"
+#include "check.h"
 #include "toy_operators.h"
 
 namespace flambeau::testing {

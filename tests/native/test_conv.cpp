@@ -98,9 +98,7 @@ void run(const Case& t) {
                 t.dilation_y, t.dilation_x, t.groups);
 }
 
-}  // namespace
-
-int main() {
+TEST(forward_and_gradients) {
   const Case cases[] = {
       {2, 3, 8, 9, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1},
       {1, 1, 5, 5, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1},
@@ -126,5 +124,8 @@ int main() {
     run<float>(t);
     run<double>(t);
   }
-  return flambeau::testing::report();
 }
+
+}  // namespace
+
+int main() { return flambeau::testing::run_all(); }

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cases.h"
+#include "check.h"
 #include "core/half.h"
 #include "core/parallel.h"
 #include "core_tools.h"

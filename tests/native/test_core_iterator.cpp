@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "cases.h"
+#include "check.h"
 #include "core/iterator.h"
 #include "core_tools.h"
 

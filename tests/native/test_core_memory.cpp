@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "cases.h"
+#include "check.h"
 #include "core/parallel.h"
 #include "core_tools.h"
 

@@ -1,6 +1,6 @@
 // Reduction geometry: sums walked through it against sums by index.
 
-#include "cases.h"
+#include "check.h"
 #include "core/reduction.h"
 #include "core_tools.h"
 

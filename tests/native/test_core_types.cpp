@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cases.h"
+#include "check.h"
 #include "core/dispatch.h"
 #include "core/iterator.h"
 #include "core/shape_rules.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cases.h"
+#include "check.h"
 #include "core/views.h"
 #include "core_tools.h"
 

@@ -40,7 +40,7 @@ float at(const Tensor& x, int64_t i, int64_t j) {
 }
 Tensor transposed(const Tensor& x) { return make_view(x, views::transpose(x, 0, 1)); }
 
-void check_gather_scatter() {
+TEST(gather_scatter) {
   for (const bool turned : {false, true}) {
     const Tensor x = turned ? transposed(numbers(Shape{6, 5})) : numbers(Shape{5, 6});
     const Tensor index = integers(Shape{4, 9}, 0, 6), result = empty(Shape{4, 9});
@@ -73,7 +73,7 @@ void check_gather_scatter() {
   CHECK(thrown);
 }
 
-void check_advanced() {
+TEST(advanced) {
   const Tensor x = numbers(Shape{4, 5, 3});
   const Tensor a = integers(Shape{6, 1}, -4, 4), b = integers(Shape{2}, 0, 3);
   const std::vector<Tensor> apart{a, Tensor(), b};
@@ -105,7 +105,7 @@ void check_advanced() {
   CHECK(places.sizes() == Shape{count, 2} && places.data<int64_t>()[3] == 3);
 }
 
-void check_joins() {
+TEST(joins) {
   const Tensor a = numbers(Shape{3, 2}), b = transposed(numbers(Shape{4, 3}, 2));
   const Tensor result = empty(Shape{3, 6});
   const std::vector<Tensor> parts{a, b};
@@ -129,7 +129,7 @@ void check_joins() {
   CHECK(sums.data<float>()[2] == at(numbers(Shape{3, 3}), 0, 2) + at(numbers(Shape{3, 3}), 1, 0));
 }
 
-void check_moments() {
+TEST(moments) {
   const Tensor x = numbers(Shape{4, 50, 130});
   for (int64_t i = 0; i < x.numel(); ++i) x.data<float>()[i] += 1000;
   const int64_t middle[] = {1}, ends[] = {0, 2};
@@ -162,10 +162,4 @@ void check_moments() {
 
 }  // namespace
 
-int main() {
-  check_gather_scatter();
-  check_advanced();
-  check_joins();
-  check_moments();
-  return testing::failures != 0;
-}
+int main() { return flambeau::testing::run_all(); }

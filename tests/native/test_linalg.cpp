@@ -93,7 +93,7 @@ void compare_mm(const Tensor& a, const Tensor& b) {
     }
 }
 
-void test_mm() {
+TEST(mm) {
   const DType all[] = {DType::float32,   DType::float64,   DType::int32, DType::int64,
                        DType::bfloat16,  DType::float16,   DType::uint8, DType::int8,
                        DType::complex64, DType::complex128};
@@ -115,7 +115,7 @@ void test_mm() {
     }
 }
 
-void test_unread_result() {
+TEST(unread_result) {
   // A result that holds NaN is not read.
   const Tensor a = random_tensor({8, 8}, DType::float32), c = empty(Shape{8, 8}, DType::float32);
   fill_data(c, NAN);
@@ -128,7 +128,7 @@ void test_unread_result() {
   for (int64_t i = 0; i < 64; ++i) CHECK(c.data<float>()[i] == 0);
 }
 
-void test_matmul_ranks() {
+TEST(matmul_ranks) {
   const Tensor a = random_tensor({2, 1, 3, 4}, DType::float64);
   const Tensor b = random_tensor({5, 4, 6}, DType::float64);
   const Tensor c = empty(Shape{2, 5, 3, 6}, DType::float64);
@@ -161,7 +161,7 @@ void test_matmul_ranks() {
     }
 }
 
-void test_linear_and_addmm() {
+TEST(linear_and_addmm) {
   for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16})
     for (const int64_t batch : {1, 3, 70}) {
       const Tensor x = random_tensor({batch, 50}, dtype), w = random_tensor({37, 50}, dtype);
@@ -183,10 +183,4 @@ void test_linear_and_addmm() {
 
 }  // namespace
 
-int main() {
-  test_mm();
-  test_unread_result();
-  test_matmul_ranks();
-  test_linear_and_addmm();
-  return flambeau::testing::report();
-}
+int main() { return flambeau::testing::run_all(); }

@@ -72,7 +72,7 @@ void check_sort(int64_t length, int64_t distinct) {
   }
 }
 
-void check_dims() {
+TEST(dims) {
   const Tensor x = random_tensor<float>(Shape{4, 5, 3}, 1000, 3);
   const Tensor values = empty(x.sizes(), x.dtype()), indices = empty(x.sizes(), DType::int64);
   cpu::sort(values, indices, x, 1, false, false);
@@ -91,7 +91,7 @@ void check_dims() {
   }
 }
 
-void check_others() {
+TEST(others) {
   const Tensor x = random_tensor<int32_t>(Shape{1000}, 20, 5);
   const auto [values, inverse, counts] = cpu::unique_elements(x, true);
   int64_t total = 0;
@@ -109,9 +109,7 @@ void check_others() {
   CHECK(*place.data<int64_t>() == 6);
 }
 
-}  // namespace
-
-int main() {
+TEST(sort_and_topk) {
   for (const int64_t length : {1, 3, 100, 300, 5000}) {
     for (const int64_t distinct : {4, 1000000}) {
       check_sort<float>(length, distinct);
@@ -121,7 +119,8 @@ int main() {
       if (distinct == 4) check_sort<int8_t>(length, distinct);
     }
   }
-  check_dims();
-  check_others();
-  return testing::failures != 0;
 }
+
+}  // namespace
+
+int main() { return flambeau::testing::run_all(); }

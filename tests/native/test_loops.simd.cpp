@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "cases.h"
+#include "check.h"
 #include "core/iterator.h"
 #include "core/reduction.h"
 #include "cpu/loops.h"

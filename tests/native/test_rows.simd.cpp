@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "cases.h"
+#include "check.h"
 #include "core/tensor.h"
 #include "cpu/blocks.h"
 #include "cpu/loops.h"

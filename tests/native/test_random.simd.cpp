@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cases.h"
+#include "check.h"
 #include "core/generator.h"
 #include "core/iterator.h"
 #include "cpu/loops.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "cases.h"
+#include "check.h"
 #include "core/half.h"
 #include "cpu/math.h"
 

@@ -1,0 +1,189 @@
+"""Builds and runs the C++ tests: every tests/native/test_*.cpp is a program.
+
+`python -m build_tools.native_tests [NAME ...]` brings the library up to date first. A program links
+the library's objects, not libflambeau.so, which hides what is internal. A *.simd.cpp is built once
+for each instruction set that this processor has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from build_tools.build import ROOT, build
+from build_tools.ninja_file import INSTRUCTION_SETS, LOOPS, internal_archive
+from build_tools.ninja_writer import NinjaWriter
+from build_tools.toolchain import BuildError
+
+# What an instruction set needs, in the words of /proc/cpuinfo.
+_FEATURES = {
+    "baseline": set[str](),
+    "avx2": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe"},
+    "avx512": {"avx2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """One test program; `instruction_set` is empty for a source that is compiled once."""
+
+    source: Path
+    instruction_set: str = ""
+
+    @property
+    def name(self) -> str:
+        stem = self.source.name.removesuffix(".cpp").removesuffix(".simd")
+        return f"{stem}.{self.instruction_set}" if self.instruction_set else stem
+
+
+def programs(root: Path = ROOT) -> list[Program]:
+    """The programs that this processor can run."""
+    found = []
+    for source in sorted((root / "tests" / "native").glob("test_*.cpp")):
+        if source.name.endswith(".simd.cpp"):
+            found += [Program(source, name) for name in runnable_instruction_sets()]
+        else:
+            found.append(Program(source))
+    return found
+
+
+def runnable_instruction_sets() -> list[str]:
+    """Those of this processor, the smallest first."""
+    words: set[str] = set()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("flags"):
+                words = set(line.split())
+                break
+    return [name for name in INSTRUCTION_SETS if _FEATURES[name] <= words]
+
+
+def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = None) -> Path:
+    """Writes tests.ninja beside the library's build.ninja, which it includes."""
+    writer = NinjaWriter()
+    writer.line(f"include {folder / 'build.ninja'}")
+    archive = internal_archive(folder)
+    writer.rule(
+        "program",
+        command=(
+            "$linker -fopenmp $sanitizer -o $out $in "
+            f"-Wl,--whole-archive {archive} -Wl,--no-whole-archive "
+            f"$onednn -lmvec -lm -pthread -Wl,-rpath,{ROOT / 'build' / 'third_party' / 'lib'}"
+        ),
+        description="link $out",
+    )
+    for program in wanted:
+        stem = folder / "objects" / "tests" / program.name
+        # Loops are tested as they are shipped; the tests around them need not be fast.
+        level = LOOPS if program.instruction_set and not sanitize else "-O1"
+        extra = level
+        if program.instruction_set:
+            flags = INSTRUCTION_SETS[program.instruction_set]
+            extra += f" -DFLAMBEAU_ISA={program.instruction_set} {flags}"
+        writer.build(f"{stem}.o", "compile", [str(program.source)], variables={"extra": extra})
+        writer.build(
+            str(program_path(folder, program)),
+            "program",
+            [f"{stem}.o"],
+            implicit=[str(archive)],
+        )
+    return writer.write(folder / "tests.ninja")
+
+
+def program_path(folder: Path, program: Program) -> Path:
+    return folder / "tests" / program.name
+
+
+def build_programs(
+    folder: Path,
+    wanted: Sequence[Program],
+    sanitize: str | None = None,
+    jobs: int | None = None,
+) -> None:
+    """Compiles and links; the library must have been built in this folder."""
+    if not (folder / "build.ninja").exists():
+        raise BuildError(f"No library was built in {folder}: run `python -m build_tools.build`.")
+    ninja = find_ninja()
+    with _lock(folder):
+        path = write_tests(folder, programs(), sanitize)
+        targets = [str(program_path(folder, program)) for program in wanted]
+        command = [ninja, "-f", str(path), "-k", "20", *targets]
+        if jobs:
+            command += ["-j", str(jobs)]
+        process = subprocess.run(command, check=False, capture_output=True, text=True)
+    if process.returncode != 0:
+        raise BuildError(f"The native tests do not build.\n{process.stdout}{process.stderr}")
+
+
+def run_program(
+    folder: Path, program: Program, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program; what it printed, both streams together, is in `stdout`."""
+    return subprocess.run(
+        [str(program_path(folder, program))],
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+def find_ninja() -> str:
+    """ninja beside the running Python, or on the PATH."""
+    beside = Path(sys.executable).parent / "ninja"
+    found = str(beside) if beside.exists() else shutil.which("ninja")
+    if found is None:
+        raise BuildError(
+            "The program ninja is not on the PATH: install it with `pip install ninja`."
+        )
+    return found
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Two processes of a parallel test run must not both write into the folder."""
+    with (folder / "tests.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m build_tools.native_tests", description=__doc__)
+    parser.add_argument("names", nargs="*", help="programs to run (default: all)")
+    parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
+    options = parser.parse_args()
+    wanted = [p for p in programs() if not options.names or p.name in options.names]
+    unknown = set(options.names) - {p.name for p in wanted}
+    if unknown:
+        parser.error(f"no such program: {', '.join(sorted(unknown))}")
+    try:
+        folder = build(jobs=options.jobs).folder
+        build_programs(folder, wanted, jobs=options.jobs)
+    except BuildError as error:
+        print(f"flambeau: {error}", file=sys.stderr)
+        return 1
+    failed = [program.name for program in wanted if not _passes(folder, program)]
+    print(f"{len(wanted) - len(failed)} of {len(wanted)} programs passed")
+    return 1 if failed else 0
+
+
+def _passes(folder: Path, program: Program) -> bool:
+    process = run_program(folder, program)
+    print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}")
+    if process.returncode != 0:
+        print(process.stdout)
+    return process.returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
