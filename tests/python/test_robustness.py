@@ -1,0 +1,171 @@
+"""Many threads, forked children, hopeless sizes: what must neither crash nor hang."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+
+
+def run_in_threads(count: int, work) -> None:
+    """Runs work(i) in threads and raises what the first of them raised."""
+    errors: list[BaseException] = []
+
+    def guarded(index: int) -> None:
+        try:
+            work(index)
+        except BaseException as error:  # handed to the test below
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive(), "a thread hangs"
+    if errors:
+        raise errors[0]
+
+
+def test_operators_from_many_threads() -> None:
+    data = [np.random.default_rng(i).standard_normal((64, 300)).astype(np.float32) for i in range(8)]
+
+    def work(index: int) -> None:
+        x = flambeau.from_numpy(data[index])
+        expected = (data[index] * 2 + 1).sum(1)
+        for _ in range(50):
+            np.testing.assert_allclose((x * 2 + 1).sum(1).numpy(), expected, rtol=1e-4, atol=1e-3)
+
+    run_in_threads(8, work)
+
+
+def test_backward_from_many_threads_into_one_leaf() -> None:
+    weight = flambeau.ones(200, requires_grad=True)
+    run_in_threads(8, lambda i: [(weight * 3).sum().backward() for _ in range(100)])
+    assert weight.grad is not None
+    assert weight.grad.tolist() == [3.0 * 8 * 100] * 200
+
+
+def test_random_numbers_from_many_threads_do_not_repeat() -> None:
+    drawn: list[Tensor] = []
+    run_in_threads(8, lambda i: [drawn.append(flambeau.rand(1000)) for _ in range(10)])
+    firsts = {t[0].item() for t in drawn}
+    assert len(firsts) > 75  # 80 draws; equal starts would mean that two calls got one range
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_computes() -> None:
+    a = np.random.default_rng(0).standard_normal((400, 400)).astype(np.float32)
+    x = flambeau.from_numpy(a)
+    (x @ x).sum()  # the parent's threads are running now
+    image, filters = flambeau.randn(4, 3, 32, 32), flambeau.randn(8, 3, 3, 3)
+    flambeau.nn.functional.conv2d(image, filters)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            y = (x @ x).exp().clamp(max=1).sum().item()
+            z = flambeau.nn.functional.conv2d(image, filters).shape
+            os.write(writer, f"{y == y} {tuple(z)}".encode())
+            os._exit(0)
+        except BaseException as error:
+            os.write(writer, repr(error).encode())
+            os._exit(1)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    assert os.WIFEXITED(status), f"the child was killed: {status}"
+    assert said == "True (4, 8, 30, 30)"
+
+
+HOPELESS = [(2**62, 4), (2**40, 2**40), (-1, 3), (2**31, 2**31, 2**31)]
+
+
+@pytest.mark.parametrize("size", HOPELESS, ids=str)
+def test_sizes_that_overflow(size: tuple[int, ...]) -> None:
+    with pytest.raises(RuntimeError, match=r"64 bits|negative|allocate"):
+        flambeau.empty(size)
+
+
+def test_more_memory_than_there_is() -> None:
+    with pytest.raises(flambeau.OutOfMemoryError, match="cannot allocate"):
+        flambeau.empty(2**50)
+    assert flambeau.ones(3).sum().item() == 3  # and life goes on
+
+
+def test_expanding_beyond_int64() -> None:
+    x = flambeau.ones(1)
+    with pytest.raises(RuntimeError):
+        x.expand(2**40, 2**40)
+    with pytest.raises(RuntimeError):
+        x.expand(2**33, 2**20).contiguous()
+
+
+def test_writing_to_overlapping_memory_is_refused() -> None:
+    x = flambeau.zeros(1).expand(4)
+    with pytest.raises(RuntimeError, match=r"overlap|memory"):
+        x.add_(1)
+
+
+def test_partial_overlap_reads_old_values() -> None:
+    x = flambeau.arange(6.0)
+    x[1:].copy_(x[:-1].clone())
+    y = flambeau.arange(6.0)
+    y[1:] = y[:-1]
+    assert x.tolist() == y.tolist() == [0, 0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: flambeau.ones(2) + flambeau.ones(3), ["add", r"\[2\]", r"\[3\]"]),
+        (lambda: flambeau.ones(2, 3) @ flambeau.ones(2, 3), ["matmul", r"\[2, 3\]"]),
+        (lambda: flambeau.ones(2).view(3), ["view", r"\[3\]"]),
+        (lambda: flambeau.ones(2, 2).sum(5), ["sum", "5"]),
+        (lambda: flambeau.ones(2)[4], ["4", "2"]),
+        (lambda: flambeau.cat([flambeau.ones(2, 2), flambeau.ones(3, 3)]), ["cat"]),
+        (lambda: flambeau.ones(2).to("cuda:99"), ["cuda"]),
+    ],
+)
+def test_errors_name_what_is_wrong(call, words: list[str]) -> None:
+    with pytest.raises((RuntimeError, IndexError)) as caught:
+        call()
+    for word in words:
+        caught.match(word)
+
+
+def test_a_long_chain_of_operators_goes_backward() -> None:
+    x = flambeau.ones(1, requires_grad=True)
+    y = x
+    for _ in range(100_000):
+        y = y + 0
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.item() == 1
+
+
+def test_saved_tensor_versions() -> None:
+    """The case that the in-place rules are measured by."""
+    x = flambeau.ones(3, requires_grad=True)
+    y = flambeau.full((3,), 2.0, requires_grad=True)
+    ones = flambeau.ones(3)
+
+    def graph() -> tuple[Tensor, Tensor, Tensor]:
+        z = x * y
+        q = z * y
+        r = z + y
+        z.add_(y)
+        return z, q, r
+
+    z, _, r = graph()
+    z.backward(ones, retain_graph=True)
+    r.backward(ones)
+    _, q, _ = graph()
+    with pytest.raises(RuntimeError, match="Mul.*self.*at version 1, expected version 0"):
+        q.backward(ones)
