@@ -83,7 +83,8 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[list[str]], list[str]]
         free = rank - len(head) - len(tail)
         if free < 0 or (free > 0 and not dots):
             raise RuntimeError(
-                f"einsum: term '{term}' of '{equation}' does not fit operand {i} of {rank} dimensions"
+                f"einsum: term '{term}' of '{equation}' does not fit operand {i} of {rank} "
+                "dimensions"
             )
         widest = max(widest, free)
         parsed.append([*head, *_ellipsis(free), *tail])
@@ -134,10 +135,12 @@ def _diagonal(term: list[str], operand: Tensor) -> tuple[list[str], Tensor]:
 def _contract(
     left_letters: list[str], left: Tensor, right_letters: list[str], right: Tensor, later: set[str]
 ) -> tuple[list[str], Tensor]:
-    """One pairwise product: a batch of matrix products over the letters that are not needed later."""
+    """One pairwise product: a batch of matrix products over the letters that are not needed
+    later."""
     left_letters, left = _summed_early(left_letters, left, {*right_letters} | later)
     right_letters, right = _summed_early(right_letters, right, {*left_letters} | later)
-    # A size of 1 against a larger one broadcasts: it is dropped and the other side keeps the letter.
+    # A size of 1 against a larger one broadcasts: it is dropped and the other side keeps the
+    # letter.
     for mine, theirs in ((0, 1), (1, 0)):
         sides = [(left_letters, left), (right_letters, right)]
         letters, tensor = sides[mine]

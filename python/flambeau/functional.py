@@ -50,7 +50,8 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
 
     Args:
         tensors: vectors (or scalars) of coordinates along each axis, of one dtype.
-        indexing: "ij" (default): dimensions in the order of the inputs; "xy": the first two swapped.
+        indexing: "ij" (default): dimensions in the order of the inputs; "xy": the first two
+            swapped.
 
     Raises:
         RuntimeError: for inputs of more than one dimension or mixed dtypes.
@@ -141,7 +142,8 @@ def _split_along(name: str, input: Tensor, sections: int | Sequence[int], dim: i
     if isinstance(sections, int):
         if sections <= 0 or input.shape[dim] % sections:
             raise RuntimeError(
-                f"{name}: dimension {dim} of size {input.shape[dim]} does not divide into {sections}"
+                f"{name}: dimension {dim} of size {input.shape[dim]} does not divide into "
+                f"{sections}"
             )
         return tuple(input.split(input.shape[dim] // sections, dim))
     size = input.shape[dim]

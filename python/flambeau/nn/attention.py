@@ -42,8 +42,8 @@ class MultiheadAttention(Module):
         kdim, vdim: features of keys and values; None: embed_dim.
         batch_first: tensors are (N, L, E) instead of (L, N, E).
 
-    Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), or without N; output as the
-    query; weights (N, L, S), or (N, num_heads, L, S) when not averaged.
+    Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), or without N; output as
+    the query; weights (N, L, S), or (N, num_heads, L, S) when not averaged.
     """
 
     def __init__(
@@ -63,7 +63,8 @@ class MultiheadAttention(Module):
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
             raise ValueError(
-                f"MultiheadAttention: embed_dim {embed_dim} must be a multiple of num_heads {num_heads}"
+                f"MultiheadAttention: embed_dim {embed_dim} must be a multiple of num_heads "
+                f"{num_heads}"
             )
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim

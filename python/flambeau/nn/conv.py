@@ -128,7 +128,8 @@ class Conv1d(_Conv):
         in_channels, out_channels: channels before and after.
         kernel_size: length of the kernel.
         stride: step of the kernel.
-        padding: elements added to both ends, "same" (output as long as the input) or "valid" (none).
+        padding: elements added to both ends, "same" (output as long as the input) or "valid"
+            (none).
         dilation: step between elements of the kernel.
         groups: channels are split into so many groups that do not mix.
         bias: whether there is one.

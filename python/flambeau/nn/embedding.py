@@ -50,7 +50,8 @@ class Embedding(Module):
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise ValueError(
-                    f"Embedding: padding_idx {padding_idx} is out of range for {num_embeddings} rows"
+                    f"Embedding: padding_idx {padding_idx} is out of range for "
+                    f"{num_embeddings} rows"
                 )
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx

@@ -33,7 +33,8 @@ class Linear(Module):
         bias: whether there is one.
         device, dtype: of the parameters.
 
-    Shapes: input (..., in_features), output (..., out_features), weight (out_features, in_features).
+    Shapes: input (..., in_features), output (..., out_features), weight (out_features,
+    in_features).
     """
 
     def __init__(

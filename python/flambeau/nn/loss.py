@@ -67,7 +67,8 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """(input - target)^2 / (2 beta) where |input - target| < beta, else |input - target| - beta / 2."""
+    """(input - target)^2 / (2 beta) where |input - target| < beta, else |input - target| - beta /
+    2."""
 
     def __init__(
         self,
@@ -86,7 +87,8 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """(input - target)^2 / 2 where |input - target| < delta, else delta (|input - target| - delta / 2)."""
+    """(input - target)^2 / 2 where |input - target| < delta, else delta (|input - target| - delta /
+    2)."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -135,8 +137,8 @@ class CrossEntropyLoss(_Weighted):
         reduction: "mean" divides by the sum of the weights.
         label_smoothing: share of the target spread over all classes.
 
-    Shapes: input (N, C), (C,) or (N, C, d1, ...) unnormalized; target classes (N,), (), (N, d1, ...)
-    of int64, or probabilities of the input's shape.
+    Shapes: input (N, C), (C,) or (N, C, d1, ...) unnormalized; target classes (N,), (), (N, d1,
+    ...) of int64, or probabilities of the input's shape.
     """
 
     def __init__(
@@ -203,7 +205,8 @@ class KLDivLoss(_Loss):
     """target (log(target) - input), of log-probabilities.
 
     Args:
-        reduction: also "batchmean": the sum divided by the number of samples, the divergence itself.
+        reduction: also "batchmean": the sum divided by the number of samples, the divergence
+            itself.
         log_target: whether targets are logarithms too.
     """
 

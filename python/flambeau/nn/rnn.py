@@ -18,8 +18,9 @@ from flambeau.nn.utils.rnn import PackedSequence
 class RNNBase(Module):
     """Layers, directions and weights of RNN, LSTM and GRU.
 
-    Weights start uniform in +-1 / sqrt(hidden_size). Layer k has weight_ih_lk, weight_hh_lk, bias_ih_lk,
-    bias_hh_lk (and weight_hr_lk with proj_size); those of the second direction end in "_reverse".
+    Weights start uniform in +-1 / sqrt(hidden_size). Layer k has weight_ih_lk, weight_hh_lk,
+    bias_ih_lk, bias_hh_lk (and weight_hr_lk with proj_size); those of the second direction end in
+    "_reverse".
     """
 
     def __init__(
@@ -46,7 +47,8 @@ class RNNBase(Module):
             raise ValueError(f"{name}: dropout must be a number within [0, 1], got {dropout!r}")
         if hidden_size <= 0 or num_layers <= 0:
             raise ValueError(
-                f"{name}: hidden_size and num_layers must be positive, got {hidden_size}, {num_layers}"
+                f"{name}: hidden_size and num_layers must be positive, got {hidden_size}, "
+                f"{num_layers}"
             )
         if not 0 <= proj_size < hidden_size:
             raise ValueError(f"{name}: proj_size must be within [0, hidden_size), got {proj_size}")
@@ -127,8 +129,8 @@ class RNNBase(Module):
         name = type(self).__name__
         if input.dim() not in (2, 3) or input.shape[-1] != self.input_size:
             raise RuntimeError(
-                f"{name}: expected an input of 2 or 3 dimensions, the last of size {self.input_size}, "
-                f"got shape {tuple(input.shape)}"
+                f"{name}: expected an input of 2 or 3 dimensions, the last of size "
+                f"{self.input_size}, got shape {tuple(input.shape)}"
             )
         single = input.dim() == 2
         if single:
@@ -208,8 +210,8 @@ class RNN(RNNBase):
         dropout: probability between layers, in training.
         bidirectional: also run backwards; outputs are concatenated.
 
-    Shapes: input (L, N, input_size), or (L, input_size) for one sequence, or a PackedSequence; h_0 and
-    h_n (num_layers * directions, N, hidden_size); output (L, N, directions * hidden_size).
+    Shapes: input (L, N, input_size), or (L, input_size) for one sequence, or a PackedSequence; h_0
+    and h_n (num_layers * directions, N, hidden_size); output (L, N, directions * hidden_size).
     """
 
     def __init__(
@@ -239,8 +241,8 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units over a sequence; arguments and shapes as of RNN. Gates are stacked in the
-    order reset, update, new."""
+    """Gated recurrent units over a sequence; arguments and shapes as of RNN. Gates are stacked in
+    the order reset, update, new."""
 
     def __init__(
         self,
@@ -255,9 +257,18 @@ class GRU(RNNBase):
         dtype: Any = None,
     ) -> None:
         super().__init__(
-            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0,
-            device, dtype,
-        )  # fmt: skip
+            "GRU",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            0,
+            device,
+            dtype,
+        )
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         output, (h,) = self._run(input, None if hx is None else (hx,))

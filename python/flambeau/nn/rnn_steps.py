@@ -1,8 +1,8 @@
 """One step of recurrent layers, and running steps over sequences.
 
 Sources: J. Elman, Finding Structure in Time, 1990; S. Hochreiter, J. Schmidhuber, Long Short-Term
-Memory, 1997 (with the forget gate of F. Gers et al., 2000, and the projection of H. Sak et al., 2014);
-K. Cho et al., Learning Phrase Representations, 2014 (GRU, the reset gate after the product).
+Memory, 1997 (with the forget gate of F. Gers et al., 2000, and the projection of H. Sak et al.,
+2014); K. Cho et al., Learning Phrase Representations, 2014 (GRU, the reset gate after the product).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def relu_step(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | 
 
 
 def lstm_step(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
-    """c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'), projected by `p` if given."""
+    """c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'), projected by `p` if
+    given."""
     h, c = state
     i, f, g, o = (x + _linear(h, w, b)).chunk(4, -1)
     c = f.sigmoid() * c + i.sigmoid() * g.tanh()

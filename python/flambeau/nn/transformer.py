@@ -249,7 +249,8 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """An encoder and a decoder; arguments as of their layers.
 
-    Shapes: src (S, N, d_model), tgt and result (T, N, d_model); with batch_first (N, S, d_model), ...
+    Shapes: src (S, N, d_model), tgt and result (T, N, d_model); with batch_first (N, S, d_model),
+    ...
     """
 
     def __init__(

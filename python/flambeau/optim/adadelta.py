@@ -15,7 +15,8 @@ from flambeau.optim.optimizer import (
 
 
 class Adadelta(Optimizer):
-    """Steps as large as recent steps were, relative to recent gradients (M. Zeiler, ADADELTA, 2012).
+    """Steps as large as recent steps were, relative to recent gradients (M. Zeiler, ADADELTA,
+    2012).
 
     Args:
         params: parameters or groups.

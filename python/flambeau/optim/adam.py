@@ -124,8 +124,8 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters themselves (I. Loshchilov, F. Hutter, Decoupled
-    Weight Decay Regularization, 2017). Arguments as of Adam."""
+    """Adam whose weight decay shrinks the parameters themselves (I. Loshchilov, F. Hutter,
+    Decoupled Weight Decay Regularization, 2017). Arguments as of Adam."""
 
     def __init__(
         self,

@@ -29,7 +29,8 @@ class Optimizer:
     """Updates parameters from their gradients.
 
     Args:
-        params: parameters, (name, parameter) pairs, or dicts with "params" and options of that group.
+        params: parameters, (name, parameter) pairs, or dicts with "params" and options of that
+            group.
         defaults: options of groups that do not give them.
 
     Attributes:

@@ -20,8 +20,8 @@ _step = _C._internal.rmsprop_step_list_
 
 
 class RMSprop(Optimizer):
-    """Divides gradients by the root of a running mean of their squares (T. Hinton, lecture 6 of Neural
-    Networks for Machine Learning, 2012).
+    """Divides gradients by the root of a running mean of their squares (T. Hinton, lecture 6 of
+    Neural Networks for Machine Learning, 2012).
 
     Args:
         params: parameters or groups.

@@ -23,8 +23,8 @@ _momentum_step = _C._internal.sgd_momentum_step_list_
 class SGD(Optimizer):
     """param -= lr * (grad + weight_decay * param), optionally with momentum.
 
-    The direction is buffer = momentum * buffer + (1 - dampening) * grad (the first gradient itself at
-    first), or with nesterov grad + momentum * buffer (I. Sutskever et al., 2013).
+    The direction is buffer = momentum * buffer + (1 - dampening) * grad (the first gradient itself
+    at first), or with nesterov grad + momentum * buffer (I. Sutskever et al., 2013).
 
     Args:
         params: parameters or groups.

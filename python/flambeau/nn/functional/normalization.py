@@ -36,7 +36,8 @@ def instance_norm(
     samples, channels, *pixels = input.shape
     if input.dim() < 3 or input[0, 0].numel() < 2:
         raise ValueError(
-            f"instance_norm: expected more than one pixel per channel, got shape {tuple(input.shape)}"
+            "instance_norm: expected more than one pixel per channel, got shape "
+            f"{tuple(input.shape)}"
         )
     mean = None if running_mean is None else running_mean.repeat([samples])
     variance = None if running_var is None else running_var.repeat([samples])

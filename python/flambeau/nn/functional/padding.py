@@ -83,8 +83,8 @@ def _sources(mode: str, size: int, before: int, after: int, dim: int) -> Tensor:
     largest = {"reflect": size - 1, "circular": size, "replicate": max(before, after)}[mode]
     if max(before, after) > largest or size == 0:
         raise RuntimeError(
-            f"pad: mode '{mode}' cannot add {before} and {after} elements to dimension {dim} of size "
-            f"{size}"
+            f"pad: mode '{mode}' cannot add {before} and {after} elements to dimension {dim} of "
+            f"size {size}"
         )
     places = range(-before, size + after)
     if mode == "replicate":

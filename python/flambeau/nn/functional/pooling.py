@@ -52,9 +52,13 @@ def max_pool1d(
         for v in (kernel_size, stride, padding, dilation)
     )
     values, indices = _space.max_pool2d_with_indices(
-        input.unsqueeze(-2), (1, size), (1, size if step is None else step), (0, border), (1, spread),
+        input.unsqueeze(-2),
+        (1, size),
+        (1, size if step is None else step),
+        (0, border),
+        (1, spread),
         ceil_mode,
-    )  # fmt: skip
+    )
     return values.squeeze(-2), indices.squeeze(-2)
 
 

@@ -41,7 +41,8 @@ def get_total_norm(
         total = norm(flambeau.stack(norms), float(norm_type)) if len(norms) > 1 else norms[0]
         if error_if_nonfinite and not bool(total.isfinite().item()):
             raise RuntimeError(
-                f"the total norm of order {norm_type} is {total.item()}, so gradients cannot be clipped"
+                f"the total norm of order {norm_type} is {total.item()}, so gradients cannot be "
+                "clipped"
             )
     return total  # type: ignore[no-any-return]
 

@@ -115,8 +115,8 @@ def pack_padded_sequence(
     sizes = _numbers(lengths)
     if len(sizes) != batch.shape[0] or not sizes or min(sizes) <= 0 or max(sizes) > batch.shape[1]:
         raise RuntimeError(
-            f"pack_padded_sequence: lengths {sizes} do not fit {batch.shape[0]} sequences of at most "
-            f"{batch.shape[1]} elements; each must be positive"
+            f"pack_padded_sequence: lengths {sizes} do not fit {batch.shape[0]} sequences of at "
+            f"most {batch.shape[1]} elements; each must be positive"
         )
     order = sorted(range(len(sizes)), key=lambda i: -sizes[i])
     sorted_indices = None
@@ -149,8 +149,8 @@ def pad_packed_sequence(
     """
     counts = _numbers(sequence.batch_sizes)
     longest = len(counts)
-    if total_length is not None:
-        if total_length < longest:
+    if total_length is not None and total_length < longest:
+        if True:
             raise ValueError(
                 f"pad_packed_sequence: total_length {total_length} is below the longest, {longest}"
             )

@@ -32,7 +32,8 @@ class LambdaLR(LRScheduler):
         return [base * factor(self.last_epoch) for factor, base in pairs]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; functions are left out, callable objects give their state."""
+        """Everything but the optimizer; functions are left out, callable objects give their
+        state."""
         state = super().state_dict()
         state["lr_lambdas"] = [
             None
@@ -156,8 +157,8 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """initial_lr times a factor that goes evenly from start_factor to end_factor in total_iters epochs
-    and stays there."""
+    """initial_lr times a factor that goes evenly from start_factor to end_factor in total_iters
+    epochs and stays there."""
 
     def __init__(
         self,
@@ -216,8 +217,8 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """eta_min + (initial_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2 (I. Loshchilov, F. Hutter,
-    SGDR, 2016, without restarts)."""
+    """eta_min + (initial_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2 (I. Loshchilov, F.
+    Hutter, SGDR, 2016, without restarts)."""
 
     def __init__(
         self, optimizer: Optimizer, T_max: float, eta_min: float = 0.0, last_epoch: int = -1
@@ -245,7 +246,8 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """CosineAnnealingLR that starts over after T_0 epochs, then after T_0 * T_mult, ... (SGDR, 2016)."""
+    """CosineAnnealingLR that starts over after T_0 epochs, then after T_0 * T_mult, ... (SGDR,
+    2016)."""
 
     def __init__(
         self,

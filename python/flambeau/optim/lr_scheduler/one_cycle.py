@@ -10,15 +10,16 @@ from flambeau.optim.optimizer import Optimizer
 
 
 class OneCycleLR(LRScheduler):
-    """From max_lr / div_factor up to max_lr and down to max_lr / div_factor / final_div_factor, one step
-    per batch (L. Smith, N. Topin, Super-Convergence, 2017).
+    """From max_lr / div_factor up to max_lr and down to max_lr / div_factor / final_div_factor, one
+    step per batch (L. Smith, N. Topin, Super-Convergence, 2017).
 
     Args:
         max_lr: the highest rate, or one per group.
         total_steps: length of the cycle; or epochs * steps_per_epoch.
         pct_start: share of the steps that rise.
         anneal_strategy: "cos" or "linear".
-        cycle_momentum: move momentum (or beta1) the other way, between base_momentum and max_momentum.
+        cycle_momentum: move momentum (or beta1) the other way, between base_momentum and
+            max_momentum.
         three_phase: fall to the first rate as fast as it rose, then further.
     """
 
@@ -79,7 +80,8 @@ class OneCycleLR(LRScheduler):
         if cycle_momentum:
             if not {"momentum", "betas"} & optimizer.defaults.keys():
                 raise ValueError(
-                    f"OneCycleLR: {type(optimizer).__name__} has no momentum; pass cycle_momentum=False"
+                    f"OneCycleLR: {type(optimizer).__name__} has no momentum; pass "
+                    "cycle_momentum=False"
                 )
             lowest = _each("base_momentum", base_momentum, count)
             largest = _each("max_momentum", max_momentum, count)
@@ -93,11 +95,11 @@ class OneCycleLR(LRScheduler):
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(f"OneCycleLR: step {step} of a cycle of {self.total_steps} steps")
-        begin = 0.0
-        for i, (end, *names) in enumerate(self._phases):
-            if step <= end or i == len(self._phases) - 1:
-                break
-            begin = end
+        phase, begin = 0, 0.0
+        while phase < len(self._phases) - 1 and step > self._phases[phase][0]:
+            begin = self._phases[phase][0]
+            phase += 1
+        end, *names = self._phases[phase]
         share = (step - begin) / (end - begin)
         rates = []
         for group in self.optimizer.param_groups:

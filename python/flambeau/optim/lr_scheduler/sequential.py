@@ -27,8 +27,8 @@ class SequentialLR(LRScheduler):
     ) -> None:
         if not schedulers or len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                f"SequentialLR: {len(schedulers)} schedules need {len(schedulers) - 1} milestones, got "
-                f"{len(milestones)}"
+                f"SequentialLR: {len(schedulers)} schedules need {len(schedulers) - 1} milestones, "
+                f"got {len(milestones)}"
             )
         for scheduler in schedulers:
             if scheduler.optimizer is not optimizer:

@@ -1,0 +1,50 @@
+"""Checks the size of files: at most 600 lines, and lines of at most 100 characters.
+
+Two kinds of files may have longer lines. In declarations a formula, a message or a list of samples
+is one string, and reads better unbroken. In templates the length of a line is that of its output.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("build_tools", "codegen", "declarations", "native", "python", "tests")
+SUFFIXES = {".py", ".pyi", ".h", ".cpp", ".cu", ".cuh", ".md", ".yaml", ".jinja"}
+LONG_LINES = {".yaml", ".jinja"}
+MAXIMUM_LINES = 600
+MAXIMUM_WIDTH = 100
+
+
+def files(root: Path) -> Iterator[Path]:
+    """What is written by hand."""
+    yield from sorted(root.glob("*.md"))
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*")):
+            if path.suffix in SUFFIXES and path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def mistakes(path: Path) -> Iterator[str]:
+    """What is too large in a file, each with its place."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if len(lines) > MAXIMUM_LINES:
+        yield f"{path}:{MAXIMUM_LINES}: the file has {len(lines)} lines, at most {MAXIMUM_LINES}"
+    if path.suffix in LONG_LINES:
+        return
+    for number, line in enumerate(lines, 1):
+        table = path.suffix == ".md" and line.startswith("|")
+        if len(line) > MAXIMUM_WIDTH and not table:
+            yield f"{path}:{number}: {len(line)} characters, at most {MAXIMUM_WIDTH}"
+
+
+def main() -> int:
+    found = [text for path in files(ROOT) for text in mistakes(path)]
+    print("\n".join(found) or "All files are within the limits.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
