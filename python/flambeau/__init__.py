@@ -5,6 +5,7 @@ The functions and names of this module are PyTorch's, so that a script runs afte
 declarations; submodules are imported when they are first used.
 """
 
+# ruff: noqa: E402, F401
 # Names here shadow builtins (float, int, bool, sum, ...): nothing may be computed in this file.
 from math import e, inf, nan, pi
 
@@ -13,11 +14,11 @@ from flambeau._export import public_members as _public_members
 
 globals().update(_public_members(_C))
 
-from flambeau import _lazy  # noqa: E402
-from flambeau import _tensor as _tensor  # noqa: E402
-from flambeau._dtype_limits import finfo, iinfo  # noqa: E402
-from flambeau._einsum import einsum  # noqa: E402
-from flambeau._queries import (  # noqa: E402
+from flambeau import _lazy
+from flambeau import _tensor as _tensor
+from flambeau._dtype_limits import finfo, iinfo
+from flambeau._einsum import einsum
+from flambeau._queries import (
     allclose,
     equal,
     is_complex,
@@ -29,9 +30,9 @@ from flambeau._queries import (  # noqa: E402
     numel,
     typename,
 )
-from flambeau._tensor_str import set_printoptions  # noqa: E402
-from flambeau._version import __version__  # noqa: E402
-from flambeau.autograd import (  # noqa: E402
+from flambeau._tensor_str import set_printoptions
+from flambeau._version import __version__
+from flambeau.autograd import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -39,7 +40,7 @@ from flambeau.autograd import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
-from flambeau.functional import (  # noqa: E402
+from flambeau.functional import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -61,7 +62,7 @@ from flambeau.functional import (  # noqa: E402
     vsplit,
     vstack,
 )
-from flambeau.serialization import load, save  # noqa: E402
+from flambeau.serialization import load, save
 
 __getattr__, __dir__ = _lazy.submodules(
     globals(),

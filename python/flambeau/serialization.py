@@ -1,8 +1,8 @@
 """Saving objects with tensors to a file, and loading them without running code from the file.
 
-A file is a zip archive: `flambeau/version`, `flambeau/structure.pkl` (a pickle in which tensors refer
-to storages) and `flambeau/storages/N` (raw bytes, native little endian). A storage shared by several
-tensors is written once, so that views stay views.
+A file is a zip archive: `flambeau/version`, `flambeau/structure.pkl` (a pickle in which tensors
+refer to storages) and `flambeau/storages/N` (raw bytes, native little endian). A storage shared by
+several tensors is written once, so that views stay views.
 """
 
 from __future__ import annotations
@@ -97,10 +97,16 @@ def load(f: File, map_location: MapLocation = None, *, weights_only: bool = True
         pickle.UnpicklingError: the file names something that is not allowed.
         RuntimeError: the file is not one that `save` writes.
     """
+    if isinstance(f, str | os.PathLike):
+        with open(f, "rb") as file:
+            return _load(file, map_location, weights_only)
+    return _load(f, map_location, weights_only)
+
+
+def _load(f: IO[bytes], map_location: MapLocation, weights_only: bool) -> Any:
     if not zipfile.is_zipfile(f):
         raise RuntimeError(f"load: {_described(f)} is not a file written by flambeau.save")
-    if hasattr(f, "seek"):
-        f.seek(0)
+    f.seek(0)
     with zipfile.ZipFile(f) as archive:
         names = set(archive.namelist())
         if _VERSION not in names:
@@ -108,16 +114,17 @@ def load(f: File, map_location: MapLocation = None, *, weights_only: bool = True
         version = int(archive.read(_VERSION))
         if version > FORMAT_VERSION:
             raise RuntimeError(
-                f"load: {_described(f)} has format {version}; this version of flambeau reads formats "
-                f"up to {FORMAT_VERSION}"
+                f"load: {_described(f)} has format {version}; this version of flambeau reads "
+                f"formats up to {FORMAT_VERSION}"
             )
         structure = io.BytesIO(archive.read(_STRUCTURE))
         kind = _SafeUnpickler if weights_only else _Unpickler
         return kind(structure, archive, map_location).load()
 
 
-def _described(f: File) -> str:
-    return f"'{os.fspath(f)}'" if isinstance(f, str | os.PathLike) else "the file object"
+def _described(f: IO[bytes]) -> str:
+    name = getattr(f, "name", None)
+    return f"'{name}'" if isinstance(name, str | os.PathLike) else "the file object"
 
 
 def _bytes_of(storage: UntypedStorage) -> Any:
@@ -235,9 +242,9 @@ class _SafeUnpickler(_Unpickler):
             if (allowed.__module__, allowed.__qualname__) == (module, name):
                 return allowed
         raise pickle.UnpicklingError(
-            f"load: the file names {module}.{name}, which weights_only=True refuses. If you trust the "
-            "file, allow the name with flambeau.serialization.add_safe_globals, or load it with "
-            "weights_only=False (then the file can run any code)"
+            f"load: the file names {module}.{name}, which weights_only=True refuses. If you trust "
+            "the file, allow the name with flambeau.serialization.add_safe_globals, or load it "
+            "with weights_only=False (then the file can run any code)"
         )
 
 

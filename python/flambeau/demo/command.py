@@ -58,7 +58,10 @@ def parser() -> argparse.ArgumentParser:
         "--output", type=Path, default=Path("flambeau-demo.png"), help="the picture to write"
     )
     demo.add_argument(
-        "--threads", type=_positive_int, default=None, help="threads per operation (default: all)"
+        "--threads",
+        type=_positive_int,
+        default=1,
+        help="threads per operation; more than one does not pay for so small a network",
     )
     return result
 

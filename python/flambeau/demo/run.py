@@ -20,15 +20,14 @@ def run(options: argparse.Namespace) -> None:
         DemoError: if a package is missing or the picture cannot be written.
     """
     _check(options)
-    if options.threads is not None:
-        flambeau.set_num_threads(options.threads)
+    flambeau.set_num_threads(options.threads)
     flambeau.manual_seed(options.seed)
     digits = load_digits(options.seed)
     model = DigitNet()
     weights = sum(parameter.numel() for parameter in model.parameters())
     print(
         f"{len(digits.train)} training and {len(digits.test)} test images, {weights:,} weights, "
-        f"{flambeau.get_num_threads()} threads"
+        f"{options.threads} {'thread' if options.threads == 1 else 'threads'}"
     )
     start = time.perf_counter()
     history = train(model, digits, options.epochs, options.batch_size, options.learning_rate)

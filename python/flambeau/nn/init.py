@@ -15,8 +15,10 @@ import flambeau
 from flambeau import Generator, Tensor
 
 _LINEAR = frozenset(
-    ("linear", "conv1d", "conv2d", "conv3d", "sigmoid")
-    + ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+    (
+        *("linear", "sigmoid", "conv1d", "conv2d", "conv3d"),
+        *("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+    )
 )
 
 
@@ -110,7 +112,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution weight of 3 to 5 dimensions that passes as many channels as it can unchanged."""
+    """A convolution weight of 3 to 5 dimensions that passes as many channels as it can
+    unchanged."""
     if not 3 <= tensor.dim() <= 5:
         raise ValueError(f"dirac_: expected 3 to 5 dimensions, got shape {tuple(tensor.shape)}")
     if tensor.shape[0] % groups:
@@ -203,8 +206,8 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """`gain` times a random matrix with orthonormal rows or columns (of the flattened weight).
 
-    The matrix is the Q of a QR decomposition of normal numbers, signs chosen so that R has a positive
-    diagonal: then it is uniformly distributed.
+    The matrix is the Q of a QR decomposition of normal numbers, signs chosen so that R has a
+    positive diagonal: then it is uniformly distributed.
     """
     if tensor.dim() < 2:
         raise ValueError(f"orthogonal_: expected at least 2 dimensions, got {tuple(tensor.shape)}")

@@ -26,8 +26,8 @@ class IncompatibleKeys(NamedTuple):
 class Module:
     """A part of a model: parameters, buffers and submodules under names, and a `forward`.
 
-    Assigning a Parameter, a Buffer or a Module to an attribute registers it. Calling the module runs
-    its hooks around `forward`.
+    Assigning a Parameter, a Buffer or a Module to an attribute registers it. Calling the module
+    runs its hooks around `forward`.
     """
 
     training: bool
@@ -108,8 +108,8 @@ class Module:
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs are known and
-        may return other gradients of the inputs."""
+        """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs are known
+        and may return other gradients of the inputs."""
         if self._backward_hooks is None:
             object.__setattr__(self, "_backward_hooks", HookTable())
         return self._backward_hooks.add(hook, prepend=prepend)
@@ -118,13 +118,13 @@ class Module:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
-            self._forget(name)
+            self._forget(name, "_parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Module):
-            self._forget(name)
+            self._forget(name, "_modules")
             self._tables()["_modules"][name] = value
         elif isinstance(value, Buffer):
-            self._forget(name)
+            self._forget(name, "_buffers")
             self.register_buffer(name, value, value.persistent)
         elif not self._set_registered(name, value):
             object.__setattr__(self, name, value)
@@ -133,19 +133,22 @@ class Module:
         tables = self.__dict__
         if "_modules" not in tables:
             raise AttributeError(
-                f"{type(self).__name__} assigns parameters or modules before Module.__init__() was called"
+                f"{type(self).__name__} assigns parameters or modules before Module.__init__() was "
+                "called"
             )
         return tables
 
-    def _forget(self, name: str) -> None:
+    def _forget(self, name: str, into: str) -> None:
+        """Frees a name for the table `into`, where it keeps its position."""
         tables = self._tables()
         tables.pop(name, None)
         for table in ("_parameters", "_buffers", "_modules"):
-            tables[table].pop(name, None)
+            if table != into:
+                tables[table].pop(name, None)
         tables["_non_persistent_buffers_set"].discard(name)
 
     def _set_registered(self, name: str, value: Any) -> bool:
-        """Replaces what is registered under a name, by None or a tensor; False: nothing is registered."""
+        """Replaces what is registered under a name by None or a tensor; False: nothing is there."""
         tables = self.__dict__
         parameters = tables.get("_parameters")
         if parameters is not None and name in parameters:
@@ -203,7 +206,8 @@ class Module:
         self._check_name(name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"register_parameter: '{name}' must be a Parameter or None, got {type(param).__name__}"
+                f"register_parameter: '{name}' must be a Parameter or None, got "
+                f"{type(param).__name__}"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -353,8 +357,8 @@ class Module:
         return self
 
     def _apply(self: T, fn: Callable[[Tensor], Tensor]) -> T:
-        """Replaces every parameter, its gradient and every buffer by `fn` of it; parameters stay the
-        same objects, so that optimizers keep them."""
+        """Replaces every parameter, its gradient and every buffer by `fn` of it; parameters stay
+        the same objects, so that optimizers keep them."""
         for module in self.children():
             module._apply(fn)
         for parameter in self._parameters.values():
@@ -371,8 +375,8 @@ class Module:
         return self
 
     def to(self: T, *args: Any, **kwargs: Any) -> T:
-        """Moves and converts parameters and buffers: `to(device)`, `to(dtype)`, `to(device, dtype)`,
-        `to(tensor)`. A dtype applies to floating and complex tensors only."""
+        """Moves and converts parameters and buffers: `to(device)`, `to(dtype)`,
+        `to(device, dtype)`, `to(tensor)`. A dtype applies to floating and complex tensors only."""
         device, dtype = module_state.parse_to(args, kwargs)
 
         def convert(tensor: Tensor) -> Tensor:
@@ -457,8 +461,8 @@ class Module:
         """Copies tensors of a state_dict into this module.
 
         Raises:
-            RuntimeError: listing every missing and unexpected key (when `strict`) and every shape that
-                does not fit.
+            RuntimeError: listing every missing and unexpected key (when `strict`) and every shape
+                that does not fit.
         """
         missing, unexpected = module_state.load(self, state_dict, strict, assign)
         return IncompatibleKeys(missing, unexpected)

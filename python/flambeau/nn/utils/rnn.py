@@ -150,10 +150,9 @@ def pad_packed_sequence(
     counts = _numbers(sequence.batch_sizes)
     longest = len(counts)
     if total_length is not None and total_length < longest:
-        if True:
-            raise ValueError(
-                f"pad_packed_sequence: total_length {total_length} is below the longest, {longest}"
-            )
+        raise ValueError(
+            f"pad_packed_sequence: total_length {total_length} is below the longest, {longest}"
+        )
     full = longest if total_length is None else total_length
     steps = []
     for step in sequence.data.split(counts, 0):

@@ -1,0 +1,106 @@
+"""The command `flambeau`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import flambeau
+from flambeau.demo.command import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"flambeau {flambeau.__version__}\n"
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert stated == flambeau.__version__
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "demo" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["demo", "--help"])
+    text = capsys.readouterr().out
+    for option in (
+        "--epochs",
+        "--batch-size",
+        "--learning-rate",
+        "--seed",
+        "--output",
+        "--threads",
+    ):
+        assert option in text
+
+
+def test_bad_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["demo", "--epochs", "0"])
+    assert stop.value.code == 2
+    assert "must be positive" in capsys.readouterr().err
+
+
+def test_training_reads_digits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    threads = flambeau.get_num_threads()
+    picture = tmp_path / "picture.png"
+    try:
+        assert main(["demo", "--output", str(picture)]) == 0
+    finally:
+        flambeau.set_num_threads(threads)
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("Epoch") for line in lines) == 12
+    accuracy = float(lines[-2].split()[2].rstrip("%"))
+    assert accuracy >= 98
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [p.name for p in tmp_path.iterdir()] == ["picture.png"]
+
+
+def test_folder_of_the_output_must_exist(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--output", str(tmp_path / "no" / "x.png")]) == 1
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_missing_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from importlib import util
+
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "sklearn" else object())
+    assert main(["demo"]) == 1
+    assert "pip install scikit-learn" in capsys.readouterr().err
+
+
+def test_interrupt(tmp_path: Path) -> None:
+    command = [sys.executable, "-u", "-m", "flambeau", "demo", "--epochs", "100000"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("Epoch"):
+            break
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Interrupted" in errors
+    assert "Traceback" not in errors
+    assert not list(tmp_path.iterdir())
