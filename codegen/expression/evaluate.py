@@ -248,6 +248,8 @@ class Evaluator:
                 return self.method(node)
             case nodes.Comprehension():
                 return self.comprehension(node)
+            case nodes.Let():
+                return self.let(node)
         raise EvaluationError(node, f"'{node}' cannot be evaluated")
 
     def name(self, node: nodes.Name) -> Any:
@@ -331,6 +333,15 @@ class Evaluator:
             raise EvaluationError(node, f"the method '{node.name}' is not available here")
         target = getattr(self(node.value), node.name)
         return target(*self.spread(node.arguments), **{k: self(v) for k, v in node.keywords})
+
+    def let(self, node: nodes.Let) -> Any:
+        values = [self(value) for value in node.values]
+        outer = dict(self.names)
+        self.names.update(zip(node.names, values, strict=True))
+        try:
+            return self(node.body)
+        finally:
+            self.names = outer
 
     def comprehension(self, node: nodes.Comprehension) -> list[Any]:
         values: list[Any] = []

@@ -291,6 +291,22 @@ class Comprehension(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Let(Expression):
+    """`(lambda names: body)(values)`: names for parts of a reference."""
+
+    names: tuple[str, ...]
+    values: tuple[Expression, ...]
+    body: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (*self.values, self.body)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return replace(self, values=children[:-1], body=children[-1])
+
+
+@dataclass(frozen=True, slots=True)
 class Starred(Expression):
     """`*value` in a call, list or index of a reference."""
 
@@ -360,6 +376,9 @@ def free_names(expression: Expression, *, constants: bool = False) -> frozenset[
         return (inner - set(expression.names)) | free_names(
             expression.iterable, constants=constants
         )
+    if isinstance(expression, Let):
+        inner = free_names(expression.body, constants=constants) - set(expression.names)
+        return inner.union(*(free_names(v, constants=constants) for v in expression.values))
     if isinstance(expression, Name):
         hidden = expression.identifier in CONSTANTS and not constants
         return frozenset() if hidden else frozenset({expression.identifier})

@@ -230,7 +230,26 @@ class _Converter:
                 return nodes.Call(dotted, arguments, named, span=span)
             value = self.convert(node.func.value, depth)
             return nodes.Method(value, node.func.attr, arguments, named, span=span)
+        if self.language is Language.REFERENCE and isinstance(node.func, ast.Lambda):
+            return self.let(node.func, arguments, named, depth, span)
         raise self.fail(node.func, "only functions can be called, by their name")
+
+    def let(
+        self,
+        node: ast.Lambda,
+        values: tuple[Expression, ...],
+        named: tuple[tuple[str, Expression], ...],
+        depth: int,
+        span: Span,
+    ) -> Expression:
+        """`(lambda a, b: body)(x, y)`, the one use of a lambda: to name parts of a reference."""
+        given = node.args
+        others = (given.posonlyargs, given.kwonlyargs, given.defaults, given.vararg, given.kwarg)
+        names = tuple(a.arg for a in given.args)
+        if any(others) or named or len(names) != len(values):
+            hint = "write (lambda a, b: ...)(x, y), one value for each name"
+            raise self.fail(node, "a lambda only names parts of a reference", hint)
+        return nodes.Let(names, values, self.convert(node.body, depth), span=span)
 
     def comprehension(
         self, node: ast.ListComp | ast.GeneratorExp, depth: int, span: Span

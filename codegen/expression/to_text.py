@@ -91,6 +91,8 @@ def _print(node: Expression) -> tuple[str, int]:
             return f"({_tuple(items)})" if is_tuple else f"[{_arguments(items)}]", _ATOM
         case nodes.Comprehension():
             return f"[{_loops(node)}]", _ATOM
+        case nodes.Let(names=names, values=values, body=body):
+            return f"(lambda {', '.join(names)}: {to_text(body)})({_arguments(values)})", _ATOM
         case nodes.Starred(value=value):
             return f"*{_at_least(value, _BIT_OR)}", _CONDITIONAL
         case nodes.EllipsisLiteral():

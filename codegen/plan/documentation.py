@@ -75,7 +75,7 @@ def describe(operator: Operator) -> OverloadDoc:
         arguments=_arguments(signatures),
         returns=_returns(operator, signatures),
         errors=tuple(Described(c.exception, "", message_text(c)) for c in operator.constraints),
-        example=None if operator.doc.example is None else operator.doc.example.rstrip(),
+        example=example_text(operator),
         see_also=operator.doc.see_also,
         location=location(operator),
     )
@@ -114,8 +114,14 @@ def _overload_text(operator: Operator, form: Form, signature: PythonSignature) -
         lines = [f"{c.exception}: {message_text(c)}" for c in operator.constraints]
         parts.append(_section("Raises", lines))
     if operator.doc.example and not form.is_inplace:
-        parts.append("Example:\n" + textwrap.indent(operator.doc.example.rstrip(), "    "))
+        parts.append("Example:\n" + textwrap.indent(example_text(operator) or "", "    "))
     return "\n\n".join(part for part in parts if part)
+
+
+def example_text(operator: Operator) -> str | None:
+    """The example as it looks in a terminal."""
+    example = operator.doc.example
+    return None if example is None else example.rstrip().replace("<BLANKLINE>", "")
 
 
 def _shown(signature: PythonSignature) -> str:

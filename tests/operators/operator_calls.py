@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from operator_cases import ARRAY, Values, dtypes, result_names
+from operator_cases import ARRAY, Values, dtypes, operators, result_names
 
 import flambeau
 from flambeau import _C, Tensor
@@ -108,7 +108,8 @@ def call(
         function = function_of(operator, form)
     positional: list[Any] = []
     keywords: dict[str, Any] = dict(further)
-    skipped = by_keyword
+    # By position, the first overload that fits would be meant.
+    skipped = by_keyword or not is_first_overload(operator)
     for argument in arguments:
         if argument.name not in values:
             skipped = True
@@ -117,6 +118,12 @@ def call(
         else:
             positional.append(values[argument.name])
     return function(*positional, **keywords)
+
+
+def is_first_overload(operator: Operator) -> bool:
+    """Whether no other operator of the name is tried before."""
+    same = (o for o in operators() if (o.name, o.namespace) == (operator.name, operator.namespace))
+    return next(same).full_name == operator.full_name
 
 
 def _call_list(operator: Operator, values: Mapping[str, Any]) -> None:

@@ -135,8 +135,9 @@ def expected(operator: Operator, values: Values) -> list[Any]:
 
 def property_holds(operator: Operator, text: str, values: Values, results: Values) -> bool:
     """Whether a declared property of the results is true."""
-    names = {**with_defaults(operator, values), **results}
     first = next(iter(results.values()))
+    result = first if len(results) == 1 else tuple(results.values())
+    names = {**with_defaults(operator, values), "result": result, **results}
     if isinstance(first, ARRAY) and first.size > 1 and first.dtype.kind in "fiub":
         names.setdefault("stderr", float(np.std(first.astype(np.float64)) / np.sqrt(first.size)))
     functions = {"all": np.all, "any": np.any, "mean": np.mean, "std": np.std, "abs": np.abs}
@@ -147,6 +148,12 @@ def result_names(operator: Operator) -> list[str]:
     """Visible results; without any, the arguments that are written in place."""
     names = [r.name for r in visible_results(operator)]
     return names or [a.name for a in operator.signature.arguments if a.type.mutable]
+
+
+def is_random(operator: Operator) -> bool:
+    """Draws numbers itself, or takes the generator that it draws from."""
+    has_generator = any(a.type.base is Base.GENERATOR for a in operator.signature.arguments)
+    return operator.random is not None or has_generator
 
 
 def map_arrays(operator: Operator, values: Values, function: Any) -> Values:

@@ -1,8 +1,8 @@
 """Checks of derivatives that need nothing but the function itself.
 
-A function maps tensors to tensors. Its numeric derivative along a random direction u is J u; reverse
-mode gives J^T v for a random v. Both are right if <v, J u> = <J^T v, u>, and forward mode is if it
-gives J u.
+A function maps tensors to tensors. Its numeric derivative along a random direction u is J u;
+reverse mode gives J^T v for a random v. Both are right if <v, J u> = <J^T v, u>, and forward mode
+is if it gives J u.
 """
 
 from __future__ import annotations

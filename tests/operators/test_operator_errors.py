@@ -135,14 +135,20 @@ def test_undefined(operator: Operator, argument: Argument) -> None:
         first = next(a for a in operator.tensor_arguments)
         if argument.name == first.name:
             pytest.skip("a method needs its tensor to be found")
+    if is_overloaded(operator):
+        pytest.skip("another overload may take the arguments")
     for wrong in (None, "text"):
         with pytest.raises(TypeError, match=operator.name):
             call(operator, {**given, argument.name: wrong})
-    overloads = [o for o in operators() if o.name == operator.name]
-    if len(overloads) == 1:
+    if argument.default is None:
         rest = {k: v for k, v in given.items() if k != argument.name}
         with pytest.raises(TypeError, match=operator.name):
             call(operator, rest, by_keyword=True)
+
+
+def is_overloaded(operator: Operator) -> bool:
+    """Whether the name stands for several operators."""
+    return sum(o.name == operator.name for o in operators()) > 1
 
 
 UNIQUE = [
@@ -161,7 +167,12 @@ def test_unknown_keyword(operator: Operator) -> None:
 
 @pytest.mark.parametrize(
     ("operator", "argument"),
-    [(o, a) for o in UNIQUE for a in o.signature.arguments if a.type.base in (Base.INT, Base.BOOL)],
+    [
+        (o, a)
+        for o in UNIQUE
+        for a in o.signature.arguments
+        if a.type.base in (Base.INT, Base.BOOL) and not is_overloaded(o)
+    ],
     ids=lambda v: v.full_name if isinstance(v, Operator) else v.name,
 )
 def test_wrong_type(operator: Operator, argument: Argument) -> None:

@@ -7,24 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 from operator_calls import call, is_reachable, library_values, outputs, to_array
-from operator_cases import Case, cases, property_holds
+from operator_cases import Case, cases, is_random, property_holds
 
 import flambeau
-from flambeau.codegen.model import Base, Operator
-
-
-def is_random(operator: Operator) -> bool:
-    """Draws numbers itself, or takes the generator that it draws from."""
-    has_generator = any(a.type.base is Base.GENERATOR for a in operator.signature.arguments)
-    return operator.random is not None or has_generator
+from flambeau.codegen.model import Base
 
 
 RANDOM = [c for c in cases() if is_random(c.operator) and is_reachable(c.operator)]
 
 
 def draw(case: Case, **further: Any) -> dict[str, Any]:
-    given = library_values(case.operator, case.values())
-    results = outputs(case.operator, call(case.operator, given, **further), given)
+    given = {**library_values(case.operator, case.values()), **further}
+    results = outputs(case.operator, call(case.operator, given), given)
     return {name: to_array(tensor) for name, tensor in results.items()}
 
 

@@ -23,18 +23,18 @@ from operator_cases import (
     arrays,
     cases,
     expected,
+    is_random,
     property_holds,
     result_names,
 )
-from operator_compare import difference, tolerance
+from operator_compare import difference, floating, tolerance
 
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen.model import Operator
 from flambeau.codegen.plan.python_signature import Form, forms, visible_results
 
-REACHABLE = [case for case in cases() if is_reachable(case.operator)]
-COMPARED = [case for case in REACHABLE if case.operator.random is None]
+COMPARED = [c for c in cases() if is_reachable(c.operator) and not is_random(c.operator)]
 
 
 def wanted(case: Case, values: Values) -> list[Any] | None:
@@ -54,8 +54,8 @@ def check(case: Case, values: Values, results: dict[str, Any], how: str) -> None
     operator = case.operator
     target = wanted(case, values)
     if target is not None:
-        limit = tolerance(operator, "float64")
-        wrong = difference(operator, list(results.values()), target, limit)
+        found = list(results.values())
+        wrong = difference(operator, found, target, tolerance(operator, *floating(found)))
         assert wrong is None, f"{operator.full_name} as {how}: {wrong}"
     as_arrays = {
         name: [to_array(v) for v in value] if isinstance(value, list | tuple) else to_array(value)
@@ -130,7 +130,7 @@ def test_inplace(case: Case, form: Form) -> None:
     given = library_values(case.operator, values)
     plain = call(case.operator, given)
     if not _can_write(case, given, plain):
-        with pytest.raises((RuntimeError, TypeError), match=case.operator.name):
+        with pytest.raises((RuntimeError, TypeError), match=r"\w+: "):
             call(case.operator, given, form)
         return
     target = given[_first(case.operator)]
@@ -175,6 +175,9 @@ def test_numbers(case: Case, number: float) -> None:
     for argument in operator.signature.arguments:
         if argument.type.or_scalar and argument.name in values:
             values[argument.name] = number
+    form = primary_form(operator)
+    if form is not None and form.is_method:
+        pytest.skip("numbers have no methods")
     given = library_values(operator, values)
     try:
         target = expected(operator, values)
@@ -187,7 +190,7 @@ def test_numbers(case: Case, number: float) -> None:
         assert "dtype" in str(error) or "integ" in str(error), error
         return
     found = list(outputs(operator, returned, given).values())
-    wrong = difference(operator, found, target, tolerance(operator, "float64"))
+    wrong = difference(operator, found, target, tolerance(operator, *floating(found)))
     assert wrong is None, f"{operator.full_name} with {number!r}: {wrong}"
 
 
@@ -219,13 +222,14 @@ def test_shared_input(case: Case) -> None:
         target = expected(operator, values)
     except NoReferenceError:
         pytest.skip("no reference")
-    wrong = difference(operator, found, target, tolerance(operator, "float64"))
+    wrong = difference(operator, found, target, tolerance(operator, *floating(found)))
     assert wrong is None, f"{operator.full_name} with one tensor twice: {wrong}"
     if "inplace" in operator.variants and to_tensor(array).shape == found[0].shape:
         if not _can_write(case, given, found[0]):
             return
         call(operator, given, Form.INPLACE_FUNCTION)
-        wrong = difference(operator, [given[first]], target, tolerance(operator, "float64"))
+        found = [given[first]]
+        wrong = difference(operator, found, target, tolerance(operator, *floating(found)))
         assert wrong is None, f"{operator.full_name}_ with itself: {wrong}"
 
 
