@@ -11,7 +11,8 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 
 class Output:
-    """A folder of generated files. Rewrites only what changed and removes what is no longer emitted."""
+    """A folder of generated files. Rewrites only what changed and removes what is no longer
+    emitted."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -100,7 +100,8 @@ def pointwise_kernels(operator: Operator, declarations: Declarations) -> list[Ke
 def handwritten(
     operators: list[Operator],
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """(name, declaration) of CPU kernels written by hand: compiled once, and per instruction set."""
+    """(name, declaration) of CPU kernels written by hand: compiled once, and per instruction
+    set."""
     plain: list[tuple[str, str]] = []
     simd: list[tuple[str, str]] = []
     for operator in operators:

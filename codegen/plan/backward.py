@@ -1,4 +1,5 @@
-"""What an operator's node saves, and how it turns gradients of results into gradients of arguments."""
+"""What an operator's node saves, and how it turns gradients of results into gradients of
+arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from flambeau.codegen.plan.kernels import (
     gradient_name,
 )
 
-# Metadata of tensors: kept as numbers, never as the tensor. Attribute -> stored C++ type, how it is read.
+# Metadata of tensors: kept as numbers, never as the tensor. Attribute -> stored C++ type, how it is
+# read.
 METADATA = {
     "shape": ("Shape", "{0}.sizes()"),
     "strides": ("Shape", "{0}.strides()"),

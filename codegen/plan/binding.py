@@ -475,7 +475,8 @@ def plan_slots(declarations: Declarations) -> tuple[list[SlotBinding], dict[str,
         if "inplace" in operator.variants:
             second = _second_type(operator)
             lines = (
-                f"return inplace_slot(a, b, [](const Tensor& x, {second} y) {{ ops::{operator.identifier}_(x, y); }});",
+                f"return inplace_slot(a, b, [](const Tensor& x, {second} y) "
+                f"{{ ops::{operator.identifier}_(x, y); }});",
             )
             slots.append(
                 SlotBinding(inplace, f"slot_{inplace}", lines, f"PyObject* a, PyObject* b{ternary}")
@@ -483,7 +484,8 @@ def plan_slots(declarations: Declarations) -> tuple[list[SlotBinding], dict[str,
     for token, slot in UNARY_SLOTS.items():
         if token in by_token:
             lines = (
-                f"return unary_slot(a, [](const Tensor& x) {{ return ops::{by_token[token].identifier}(x); }});",
+                "return unary_slot(a, [](const Tensor& x) "
+                f"{{ return ops::{by_token[token].identifier}(x); }});",
             )
             slots.append(SlotBinding(slot, f"slot_{slot}", lines, "PyObject* a"))
     comparisons = {}

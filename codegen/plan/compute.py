@@ -1,4 +1,5 @@
-"""The body that computes an operator's results, without autograd: checks, allocation, the kernel call."""
+"""The body that computes an operator's results, without autograd: checks, allocation, the kernel
+call."""
 
 from __future__ import annotations
 
@@ -105,7 +106,8 @@ def dtype_checks(operator: Operator, declarations: Declarations) -> list[str]:
         if operator.argument(name).type.is_list or operator.argument(other).type.is_list:
             continue
         lines.append(
-            f'check_same_dtype({cpp_name(name)}, {cpp_name(other)}, "{operator.name}", "{name}", "{other}");'
+            f'check_same_dtype({cpp_name(name)}, {cpp_name(other)}, "{operator.name}", '
+            f'"{name}", "{other}");'
         )
     return lines
 
@@ -118,7 +120,8 @@ def dtype_mask(accepted: frozenset[str], declarations: Declarations) -> str:
 def constraint_checks(
     operator: Operator, translator: Translator, names: Names, reads_result: bool | None = None
 ) -> list[str]:
-    """`if (!(require)) fail(...)`. `reads_result`: only those that do (or do not) look at the result."""
+    """`if (!(require)) fail(...)`. `reads_result`: only those that do (or do not) look at the
+    result."""
     lines = []
     results = {r.name for r in operator.signature.results}
     for constraint in operator.constraints:
@@ -234,7 +237,8 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
         lines.append(f"return {{{values}}};")
     parameters = plain_parameters(operator)
     if takes_out:
-        parameters = f"const Tensor& out, [[maybe_unused]] bool inplace{', ' if parameters else ''}{parameters}"
+        comma = ", " if parameters else ""
+        parameters = f"const Tensor& out, [[maybe_unused]] bool inplace{comma}{parameters}"
     return Compute(returns, parameters, tuple(lines), (table_for(kernel),), takes_out)
 
 
@@ -355,7 +359,8 @@ def _view(operator: Operator, declarations: Declarations, translator: Translator
         if result.is_list:
             lines.append("std::vector<Tensor> results;")
             lines.append(
-                f"for (const View& view : {call}) results.push_back(make_view({base}, view{dtype}));"
+                f"for (const View& view : {call}) "
+                f"results.push_back(make_view({base}, view{dtype}));"
             )
             lines.append("return results;")
             return Compute(
@@ -457,6 +462,7 @@ def _device_lines(operator: Operator) -> list[str]:
         if other is first or other.type.is_tensor_list:
             continue
         lines.append(
-            f'check_same_device({cpp_name(other.name)}, device_, "{operator.name}", "{other.name}");'
+            f'check_same_device({cpp_name(other.name)}, device_, "{operator.name}", '
+            f'"{other.name}");'
         )
     return lines

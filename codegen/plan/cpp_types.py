@@ -118,7 +118,8 @@ def list_constant(argument: Argument, prefix: str) -> str | None:
     )
     if not values:
         return None
-    return f"inline constexpr int64_t {prefix}{DEFAULT_INFIX}{argument.name}[] = {{{', '.join(map(str, values))}}};"
+    numbers = ", ".join(map(str, values))
+    return f"inline constexpr int64_t {prefix}{DEFAULT_INFIX}{argument.name}[] = {{{numbers}}};"
 
 
 def cpp_literal(value: object) -> str:
@@ -139,17 +140,18 @@ def cpp_literal(value: object) -> str:
     raise ValueError(f"no C++ spelling of the default {value!r}")
 
 
-_KEYWORDS = frozenset(
-    "and auto bool break case char class const continue default delete do double else enum explicit "
-    "export extern false float for friend goto if inline int long mutable namespace new not operator or "
-    "private protected public register return short signed sizeof static struct switch template this "
-    "throw true try typedef union unsigned using virtual void volatile while xor".split()
-)
+_KEYWORDS = """
+and auto bool break case char class const continue default delete do double else enum explicit
+export extern false float for friend goto if inline int long mutable namespace new not operator or
+private protected public register return short signed sizeof static struct switch template this
+throw true try typedef union unsigned using virtual void volatile while xor
+"""
+_RESERVED = frozenset(_KEYWORDS.split())
 
 
 def cpp_name(name: str) -> str:
     """A declared name as a C++ identifier."""
-    return f"{name}_" if name in _KEYWORDS else name
+    return f"{name}_" if name in _RESERVED else name
 
 
 def class_name(identifier: str) -> str:

@@ -14,7 +14,8 @@ from flambeau.codegen.plan.translate import Symbol, Translator, argument_names
 def forward_lines(
     operator: Operator, backward: BackwardPlan | None, translator: Translator
 ) -> list[str]:
-    """The body of forward_OP, which sets the tangents of the results; empty where there are none."""
+    """The body of forward_OP, which sets the tangents of the results; empty where there are
+    none."""
     results = [r for r in operator.signature.results if not r.hidden]
     if backward is None or len(results) != 1:
         return []

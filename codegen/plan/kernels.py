@@ -47,8 +47,8 @@ class PointwiseKernel:
 
     @property
     def formula_order(self) -> tuple[int, ...]:
-        """Positions of the outputs, as their formulas are computed: a formula sees the new values of
-        those before it."""
+        """Positions of the outputs, as their formulas are computed: a formula sees the new values
+        of those before it."""
         return self.evaluation or tuple(range(len(self.outputs)))
 
     @property

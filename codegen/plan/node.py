@@ -69,7 +69,8 @@ def _release(plan: BackwardPlan) -> list[str]:
 
 def _saved_pairs(plan: BackwardPlan) -> list[str]:
     return [
-        f'{{"{field.name}", {field.member}.defined() ? {field.member}.unpack(*this, false) : Tensor()}}'
+        f'{{"{field.name}", {field.member}.defined() '
+        f"? {field.member}.unpack(*this, false) : Tensor()}}"
         for field in plan.saved
         if field.is_tensor and not field.is_list
     ]
@@ -134,7 +135,8 @@ def _apply(operator: Operator, plan: BackwardPlan, translator: Translator) -> li
     else:
         for index, name in enumerate(plan.gradient_names):
             lines.append(
-                f"[[maybe_unused]] const Tensor {name} = gradient_or_zeros(gradients, {index}, *this);"
+                f"[[maybe_unused]] const Tensor {name} = "
+                f"gradient_or_zeros(gradients, {index}, *this);"
             )
     lines += _unpack_lines(plan)
     if plan.kernels:
@@ -160,12 +162,14 @@ def _unpack_lines(plan: BackwardPlan) -> list[str]:
             wanted = _if_wanted(plan, field, "true")
             lines.append(
                 f"[[maybe_unused]] const Operand {name} = {wanted} "
-                f"? {field.member}.unpack(*this, {field.name}_holder) : Operand({field.name}_holder);"
+                f"? {field.member}.unpack(*this, {field.name}_holder) "
+                f": Operand({field.name}_holder);"
             )
         else:
             wanted = _if_wanted(plan, field, f"{field.member}.defined()")
             lines.append(
-                f"[[maybe_unused]] const Tensor {name} = {wanted} ? {field.member}.unpack(*this) : Tensor();"
+                f"[[maybe_unused]] const Tensor {name} = {wanted} "
+                f"? {field.member}.unpack(*this) : Tensor();"
             )
     return lines
 

@@ -31,7 +31,6 @@ from flambeau.codegen.plan.forward import forward_lines
 from flambeau.codegen.plan.node import NodeText, node_text
 from flambeau.codegen.plan.translate import Names, Translator, argument_names
 
-
 # The in-place copy that stands in where forward mode needs the old and the new value at once.
 COPY = "copy_"
 
@@ -243,7 +242,8 @@ class _Functions:
         if self.has_forward:
             tangents = " || ".join(f"has_tangent({name})" for name in self.tracked)
             lines.append(
-                f"if ({tangents}) forward_{self.operator.identifier}({values}{self.comma}{self.arguments});"
+                f"if ({tangents}) "
+                f"forward_{self.operator.identifier}({values}{self.comma}{self.arguments});"
             )
         visible = [cpp_name(r.name) for r in results if not r.hidden]
         lines.append(
@@ -264,9 +264,7 @@ class _Functions:
             else:
                 lines.append(f"set_view({name}, {base});")
             lines.append(f"if (has_autograd({base})) {{")
-            lines.append(
-                f"  auto node = record_{operator.identifier}({self.arguments}, false);"
-            )
+            lines.append(f"  auto node = record_{operator.identifier}({self.arguments}, false);")
             lines.append("  if (node) {")
             lines += [f"    {line}" for line in self._link_results()]
             lines += ["  }", "}"]
@@ -387,9 +385,8 @@ class _Functions:
             f"{cpp_name(a.name)}[i]" if a.type.is_tensor else cpp_name(a.name)
             for a in self.operator.signature.arguments
         )
-        lines = [
-            f'check_list_lengths("{self.operator.name}", {first}.size(), {{{", ".join(f"{n}.size()" for n in lists)}}});'
-        ]
+        sizes = ", ".join(f"{name}.size()" for name in lists)
+        lines = [f'check_list_lengths("{self.operator.name}", {first}.size(), {{{sizes}}});']
         lines.append(
             f"for (size_t i = 0; i < {first}.size(); ++i) ops::{self.operator.identifier}({each});"
         )

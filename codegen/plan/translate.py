@@ -1,4 +1,5 @@
-"""Formulas of one file's operators as C++ over tensors: the expression emitter, bound to the declarations."""
+"""Formulas of one file's operators as C++ over tensors: the expression emitter, bound to the
+declarations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Flambeau against PyTorch and NumPy: `python tests/benchmarks --torch /path/to/python-with-torch`.
 
-The frameworks take turns, a process each, for several rounds; the table shows medians over the rounds and the
-median of the ratios round by round, so that a machine whose speed drifts does not favour one of them.
+The frameworks take turns, a process each, for several rounds; the table shows medians over the
+rounds and the median of the ratios round by round, so that a machine whose speed drifts does not
+favour one of them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def table(rounds: list[dict[str, Times]], names: list[str]) -> str:
         verdict = "" if ratio is None else "ok" if ratio <= targets[name] else "**missed**"
         shown = "" if ratio is None else f"{ratio:.2f}"
         lines.append(
-            f"| {name} | {_text(own)} | {_text(torch)} | {_text(numpy)} | {shown} | {targets[name]:.2f} | {verdict} |"
+            f"| {name} | {_text(own)} | {_text(torch)} | {_text(numpy)} "
+            f"| {shown} | {targets[name]:.2f} | {verdict} |"
         )
     return "\n".join(lines)
 

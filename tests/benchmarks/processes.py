@@ -18,25 +18,28 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # A residual network small enough for any machine; batch 32 of 3x32x32.
 RESNET_STEP = """
-import sys, FRAMEWORK as torch
+import resource, FRAMEWORK as torch
 torch.set_num_threads(2); torch.manual_seed(0)
 nn = torch.nn
 class Block(nn.Module):
     def __init__(self, inputs, outputs, stride):
         super().__init__()
-        self.a = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False); self.na = nn.BatchNorm2d(outputs)
-        self.b = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False); self.nb = nn.BatchNorm2d(outputs)
-        self.skip = nn.Conv2d(inputs, outputs, 1, stride, bias=False) if stride != 1 or inputs != outputs else None
+        self.a = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.b = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.na, self.nb = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)
+        same = stride == 1 and inputs == outputs
+        self.skip = None if same else nn.Conv2d(inputs, outputs, 1, stride, bias=False)
     def forward(self, x):
         y = self.nb(self.b(torch.relu(self.na(self.a(x)))))
         return torch.relu(y + (x if self.skip is None else self.skip(x)))
-model = nn.Sequential(nn.Conv2d(3, 32, 3, 1, 1), Block(32, 32, 1), Block(32, 64, 2), Block(64, 128, 2),
-                      nn.AvgPool2d(8), nn.Flatten(), nn.Linear(128, 10))
+model = nn.Sequential(
+    nn.Conv2d(3, 32, 3, 1, 1), Block(32, 32, 1), Block(32, 64, 2), Block(64, 128, 2),
+    nn.AvgPool2d(8), nn.Flatten(), nn.Linear(128, 10))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 for step in range(3):
     x, y = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
     optimizer.zero_grad(); nn.CrossEntropyLoss()(model(x), y).backward(); optimizer.step()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 BASELINE = "import FRAMEWORK, resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
 
@@ -61,7 +64,8 @@ def peak_kilobytes(python: str, framework: str, code: str) -> int:
 
 
 def edit_loop_seconds() -> float:
-    """From changing a pointwise expression to printing its new result, in a copy of the declarations."""
+    """From changing a pointwise expression to printing its new result, in a copy of the
+    declarations."""
     source = ROOT / "declarations" / "activation.yaml"
     before = source.read_text(encoding="utf-8")
     marker = 'expr: "self * sigmoid(self)"'
@@ -111,7 +115,8 @@ def main() -> None:
         base = peak_kilobytes(python, framework, BASELINE)
         step = peak_kilobytes(python, framework, RESNET_STEP)
         print(
-            f"{framework}: training step peaks at {step / 1024:.0f} MiB, {(step - base) / 1024:.0f} above import"
+            f"{framework}: training step peaks at {step / 1024:.0f} MiB, "
+            f"{(step - base) / 1024:.0f} above import"
         )
     if options.edit:
         print(f"edit loop: {edit_loop_seconds():.1f} s")

@@ -1,5 +1,5 @@
-"""What is timed. Each workload is written once against PyTorch's API and runs on Flambeau and on PyTorch;
-`numpy` gives the same computation in NumPy where it has one."""
+"""What is timed. Each workload is written once against PyTorch's API and runs on Flambeau and on
+PyTorch; `numpy` gives the same computation in NumPy where it has one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Workload:
-    """`make(torch)` prepares data and returns the call to time; `target`: ratio to PyTorch's time."""
+    """`make(torch)` prepares data and returns the call to time; `target`: ratio to PyTorch's
+    time."""
 
     name: str
     target: float
