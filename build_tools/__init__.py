@@ -1,0 +1,1 @@
+"""Builds, checks and tests of the native parts."""

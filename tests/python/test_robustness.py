@@ -33,7 +33,8 @@ def run_in_threads(count: int, work) -> None:
 
 
 def test_operators_from_many_threads() -> None:
-    data = [np.random.default_rng(i).standard_normal((64, 300)).astype(np.float32) for i in range(8)]
+    generators = [np.random.default_rng(i) for i in range(8)]
+    data = [g.standard_normal((64, 300)).astype(np.float32) for g in generators]
 
     def work(index: int) -> None:
         x = flambeau.from_numpy(data[index])
@@ -167,5 +168,5 @@ def test_saved_tensor_versions() -> None:
     z.backward(ones, retain_graph=True)
     r.backward(ones)
     _, q, _ = graph()
-    with pytest.raises(RuntimeError, match="Mul.*self.*at version 1, expected version 0"):
+    with pytest.raises(RuntimeError, match=r"Mul.*self.*at version 1, expected version 0"):
         q.backward(ones)
