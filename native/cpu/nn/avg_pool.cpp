@@ -1,66 +1,29 @@
 #include "cpu/nn/conv_types.h"
-#include "cpu/nn/pool_geometry.h"
+#include "cpu/nn/pool_kernel.h"
 
 namespace flambeau::cpu {
 namespace {
 
-/// What a window's sum is divided by.
+/// What each window's sum is divided by.
 struct Divisor {
   bool count_padding = false;
   std::optional<int64_t> fixed;
   template <class T>
-  T factor(const PoolGeometry& geometry, size_t i, size_t j) const {
+  std::vector<T> of_windows(const PoolGeometry& geometry) const {
     const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-    const int64_t count = fixed ? *fixed
-                          : count_padding
-                              ? rows.full[i] * columns.full[j]
-                              : (rows.end[i] - rows.begin[i]) * (columns.end[j] - columns.begin[j]);
-    return static_cast<T>(count);
+    std::vector<T> result;
+    result.reserve(rows.begin.size() * columns.begin.size());
+    for (size_t i = 0; i < rows.begin.size(); ++i)
+      for (size_t j = 0; j < columns.begin.size(); ++j) {
+        const int64_t inside =
+            (rows.end[i] - rows.begin[i]) * (columns.end[j] - columns.begin[j]);
+        const int64_t count =
+            fixed ? *fixed : count_padding ? rows.full[i] * columns.full[j] : inside;
+        result.push_back(static_cast<T>(count));
+      }
+    return result;
   }
 };
-
-template <class T>
-void average(const PoolGeometry& geometry, const Divisor& divisor, const T* input, T* result) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-  over_planes(geometry, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      const T* image = input + plane * geometry.input_plane();
-      T* out = result + plane * geometry.output_plane();
-      for (size_t i = 0; i < rows.begin.size(); ++i)
-        for (size_t j = 0; j < columns.begin.size(); ++j) {
-          T sum = 0;
-          for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y) {
-            const T* row = image + y * geometry.input_columns;
-            T row_sum = 0;
-            for (int64_t x = columns.begin[j]; x < columns.end[j]; ++x) row_sum += row[x];
-            sum += row_sum;
-          }
-          *out++ = sum / divisor.factor<T>(geometry, i, j);
-        }
-    }
-  });
-}
-
-/// Spreads each gradient over its window.
-template <class T>
-void spread(const PoolGeometry& geometry, const Divisor& divisor, const T* grad, T* result) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-  over_planes(geometry, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      const T* g = grad + plane * geometry.output_plane();
-      T* image = result + plane * geometry.input_plane();
-      std::fill_n(image, geometry.input_plane(), T(0));
-      for (size_t i = 0; i < rows.begin.size(); ++i)
-        for (size_t j = 0; j < columns.begin.size(); ++j) {
-          const T share = *g++ / divisor.factor<T>(geometry, i, j);
-          for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y) {
-            T* row = image + y * geometry.input_columns;
-            for (int64_t x = columns.begin[j]; x < columns.end[j]; ++x) row[x] += share;
-          }
-        }
-    }
-  });
-}
 
 void run_average(const char* op, const PoolGeometry& geometry, const Divisor& divisor,
                  const Tensor& result, const Tensor& input) {
@@ -68,7 +31,11 @@ void run_average(const char* op, const PoolGeometry& geometry, const Divisor& di
       op, result,
       [&](auto zero, const Tensor& out, const Tensor& x) {
         using T = decltype(zero);
-        average(geometry, divisor, x.data<T>(), out.data<T>());
+        const std::vector<T> divisors = divisor.of_windows<T>(geometry);
+        over_planes(geometry, [&](int64_t begin, int64_t end) {
+          pool_kernels<T>().average(geometry, begin, end, divisors.data(), x.data<T>(),
+                                    out.data<T>());
+        });
       },
       input);
 }
@@ -79,7 +46,11 @@ void run_spread(const char* op, const PoolGeometry& geometry, const Divisor& div
       op, result,
       [&](auto zero, const Tensor& out, const Tensor& g) {
         using T = decltype(zero);
-        spread(geometry, divisor, g.data<T>(), out.data<T>());
+        const std::vector<T> divisors = divisor.of_windows<T>(geometry);
+        over_planes(geometry, [&](int64_t begin, int64_t end) {
+          pool_kernels<T>().spread(geometry, begin, end, divisors.data(), g.data<T>(),
+                                   out.data<T>());
+        });
       },
       grad);
 }

@@ -1,36 +1,13 @@
 #include "cpu/nn/conv_types.h"
-#include "cpu/nn/pool_geometry.h"
+#include "cpu/nn/pool_kernel.h"
 
 namespace flambeau::cpu {
 namespace {
 
-/// The largest element of each window and its flat position in the plane; a NaN is the largest.
 template <class T>
 void max_windows(const PoolGeometry& geometry, const T* input, T* result, int64_t* indices) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
   over_planes(geometry, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      const T* image = input + plane * geometry.input_plane();
-      T* out = result + plane * geometry.output_plane();
-      int64_t* out_index = indices + plane * geometry.output_plane();
-      for (size_t i = 0; i < rows.begin.size(); ++i)
-        for (size_t j = 0; j < columns.begin.size(); ++j) {
-          int64_t best = rows.begin[i] * geometry.input_columns + columns.begin[j];
-          T value = image[best];
-          for (int64_t y = rows.begin[i]; y < rows.end[i]; y += rows.step) {
-            const int64_t row = y * geometry.input_columns;
-            for (int64_t x = columns.begin[j]; x < columns.end[j]; x += columns.step) {
-              const T candidate = image[row + x];
-              // Branches would be unpredictable here.
-              const bool better = (candidate > value) | (candidate != candidate);
-              value = better ? candidate : value;
-              best = better ? row + x : best;
-            }
-          }
-          *out++ = value;
-          *out_index++ = best;
-        }
-    }
+    pool_kernels<T>().max(geometry, begin, end, input, result, indices);
   });
 }
 

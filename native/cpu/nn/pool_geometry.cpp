@@ -6,6 +6,8 @@ PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride
                    int64_t dilation) {
   PoolAxis axis;
   axis.step = dilation;
+  axis.kernel = kernel;
+  axis.stride = stride;
   for (int64_t i = 0; i < output; ++i) {
     const int64_t first = i * stride - padding;
     const int64_t last = first + dilation * (kernel - 1) + 1;
@@ -15,7 +17,11 @@ PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride
     axis.begin.push_back(begin);
     axis.end.push_back(std::min(last, input));
     axis.full.push_back(std::min(last, input + padding) - first);
+    if (last > input) continue;
+    if (first < 0) axis.inner_begin = i + 1;
+    axis.inner_end = i + 1;
   }
+  axis.inner_end = std::max(axis.inner_begin, axis.inner_end);
   return axis;
 }
 

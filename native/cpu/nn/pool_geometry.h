@@ -14,6 +14,9 @@ namespace flambeau::cpu {
 struct PoolAxis {
   std::vector<int64_t> begin, end, full;
   int64_t step = 1;
+  /// Windows [inner_begin, inner_end) lie inside the image as a whole: `kernel` taps each, `stride`
+  /// after one another. No such windows are named for axes whose windows differ in size.
+  int64_t kernel = 0, stride = 0, inner_begin = 0, inner_end = 0;
 };
 
 PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride, int64_t padding,

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/dispatch.h"
+#include "cpu/nn/pool_geometry.h"
+
+namespace flambeau::cpu {
+
+/// Pooling of planes [begin, end); compiled once per instruction set (pool_kernel.simd.cpp).
+template <class T>
+struct PoolKernels {
+  /// The largest element of each window and its flat position in the plane; a NaN is the largest.
+  void (*max)(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input, T* result,
+              int64_t* indices);
+  /// The sum of each window divided by divisors[window].
+  void (*average)(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
+                  const T* input, T* result);
+  /// Each gradient divided by divisors[window], added to the elements of its window.
+  void (*spread)(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
+                 const T* grad, T* result);
+};
+
+#define FLAMBEAU_DECLARE_POOL(ISA)      \
+  namespace ISA {                       \
+  template <class T>                    \
+  const PoolKernels<T>& pool_kernels(); \
+  }
+FLAMBEAU_DECLARE_POOL(baseline)
+FLAMBEAU_DECLARE_POOL(avx2)
+FLAMBEAU_DECLARE_POOL(avx512)
+#undef FLAMBEAU_DECLARE_POOL
+
+/// The kernels for the processor at hand.
+template <class T>
+const PoolKernels<T>& pool_kernels() {
+  static const PoolKernels<T>& best =
+      instruction_set() == InstructionSet::avx512 ? avx512::pool_kernels<T>()
+      : instruction_set() == InstructionSet::avx2 ? avx2::pool_kernels<T>()
+                                                  : baseline::pool_kernels<T>();
+  return best;
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,292 @@
+#include "cpu/nn/pool_kernel.h"
+
+#include <limits>
+
+// Windows are handled a row of them at a time: every tap is one loop over the row, which runs in
+// vectors. Windows that stick out of the image are handled one by one.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+constexpr int64_t kRow = 512;  // windows whose positions wait in L1 to be widened to int64
+
+/// Calls body(constant) with the strides that are worth loops of their own; 0 stands for others.
+template <class Body>
+void with_stride(int64_t stride, const Body& body) {
+  if (stride == 1)
+    body(std::integral_constant<int64_t, 1>());
+  else if (stride == 2)
+    body(std::integral_constant<int64_t, 2>());
+  else
+    body(std::integral_constant<int64_t, 0>());
+}
+
+// --- largest elements ---
+
+/// The larger one in the order of scanning: the first of equals, the last NaN.
+template <class T>
+bool wins(T candidate, T value) {
+  return (candidate > value) | (candidate != candidate);
+}
+
+template <class T>
+void max_window(const PoolGeometry& geometry, size_t i, size_t j, const T* image, T* out,
+                int64_t* index) {
+  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  int64_t best = rows.begin[i] * geometry.input_columns + columns.begin[j];
+  T value = image[best];
+  for (int64_t y = rows.begin[i]; y < rows.end[i]; y += rows.step) {
+    const int64_t row = y * geometry.input_columns;
+    for (int64_t x = columns.begin[j]; x < columns.end[j]; x += columns.step) {
+      const T candidate = image[row + x];
+      const bool better = wins(candidate, value);
+      value = better ? candidate : value;
+      best = better ? row + x : best;
+    }
+  }
+  *out = value;
+  *index = best;
+}
+
+/// `count` windows of one row that lie inside the image, from column `first` of it on.
+template <int64_t fixed, class T>
+void max_row(const PoolGeometry& geometry, size_t i, int64_t first, int64_t count, const T* image,
+             T* out, int64_t* index) {
+  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  const int64_t stride = fixed ? fixed : columns.stride;
+  alignas(64) int32_t offsets[kRow];  // from the window's first element
+  const T* corner = image + rows.begin[i] * geometry.input_columns + first;
+#pragma omp simd
+  for (int64_t j = 0; j < count; ++j) {
+    out[j] = corner[j * stride];
+    offsets[j] = 0;
+  }
+  for (int64_t y = rows.begin[i]; y < rows.end[i]; y += rows.step)
+    for (int64_t s = 0; s < columns.kernel; ++s) {
+      const int64_t offset = (y - rows.begin[i]) * geometry.input_columns + s * columns.step;
+      const T* taps = corner + offset;
+      const int32_t narrow = static_cast<int32_t>(offset);
+#pragma omp simd
+      for (int64_t j = 0; j < count; ++j) {
+        const T candidate = taps[j * stride], value = out[j];
+        const bool better = wins(candidate, value);
+        out[j] = better ? candidate : value;
+        offsets[j] = better ? narrow : offsets[j];
+      }
+    }
+  const int64_t base = rows.begin[i] * geometry.input_columns + first;
+#pragma omp simd
+  for (int64_t j = 0; j < count; ++j) index[j] = base + j * stride + offsets[j];
+}
+
+template <class T>
+void max_general(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input,
+                 T* result, int64_t* indices) {
+  const PoolAxis& columns = geometry.columns;
+  const bool narrow = geometry.input_plane() <= std::numeric_limits<int32_t>::max();
+  const int64_t inner_begin = narrow ? columns.inner_begin : 0;
+  const int64_t inner_end = narrow ? columns.inner_end : 0;
+  for (int64_t plane = begin; plane < end; ++plane) {
+    const T* image = input + plane * geometry.input_plane();
+    for (int64_t i = 0; i < geometry.output_rows; ++i) {
+      const int64_t place = plane * geometry.output_plane() + i * geometry.output_columns;
+      T* out = result + place;
+      int64_t* index = indices + place;
+      const size_t row = static_cast<size_t>(i);
+      for (int64_t j = 0; j < inner_begin; ++j)
+        max_window(geometry, row, static_cast<size_t>(j), image, out + j, index + j);
+      for (int64_t j = inner_begin; j < inner_end; j += kRow)
+        with_stride(columns.stride, [&](auto stride) {
+          max_row<decltype(stride)::value>(geometry, row, columns.begin[static_cast<size_t>(j)],
+                                           std::min(kRow, inner_end - j), image, out + j,
+                                           index + j);
+        });
+      for (int64_t j = inner_end; j < geometry.output_columns; ++j)
+        max_window(geometry, row, static_cast<size_t>(j), image, out + j, index + j);
+    }
+  }
+}
+
+/// Rows of 2x2 windows: of `left` (larger ones of neighbours) and `right` (which of them), the
+/// upper row and then the lower row of each row of windows.
+template <int64_t fixed, class T>
+void max_halves(int64_t rows, int64_t width, int64_t row, int64_t rows_per_plane, const T* values,
+                const int32_t* sides, T* out, int64_t* index) {
+  const int64_t n = fixed ? fixed : width;
+  for (int64_t i = 0; i < rows; ++i, ++row) {
+    if (row == rows_per_plane) row = 0;
+    const int64_t base = row * 4 * n;
+    const int32_t below = static_cast<int32_t>(2 * n);
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) {
+      const T upper = values[j], lower = values[n + j];
+      const bool better = wins(lower, upper);
+      out[j] = better ? lower : upper;
+      const int32_t column = better ? sides[n + j] + below : sides[j];
+      index[j] = base + 2 * j + column;
+    }
+    values += 2 * n;
+    sides += 2 * n;
+    out += n;
+    index += n;
+  }
+}
+
+/// Small planes that 2x2 windows cover exactly: a plane's rows are too short for vectors, but
+/// neighbours in memory can be compared all over the planes.
+template <class T>
+void max_pairs(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input, T* result,
+               int64_t* indices) {
+  alignas(64) T values[2 * kRow];
+  alignas(64) int32_t sides[2 * kRow];
+  const int64_t width = geometry.output_columns, last = end * geometry.output_rows;
+  const int64_t step = kRow / width;
+  for (int64_t row = begin * geometry.output_rows; row < last; row += step) {
+    const int64_t rows = std::min(step, last - row), count = 2 * rows * width;
+    const T* from = input + row * 4 * width;
+#pragma omp simd
+    for (int64_t k = 0; k < count; ++k) {
+      const T left = from[2 * k], right = from[2 * k + 1];
+      const bool better = wins(right, left);
+      values[k] = better ? right : left;
+      sides[k] = better ? 1 : 0;
+    }
+    const auto run = [&](auto fixed) {
+      max_halves<decltype(fixed)::value>(rows, width, row % geometry.output_rows,
+                                         geometry.output_rows, values, sides, result + row * width,
+                                         indices + row * width);
+    };
+    if (width == 4)
+      run(std::integral_constant<int64_t, 4>());
+    else if (width == 8)
+      run(std::integral_constant<int64_t, 8>());
+    else
+      run(std::integral_constant<int64_t, 0>());
+  }
+}
+
+bool covered_by_pairs(const PoolGeometry& geometry) {
+  const auto exact = [](const PoolAxis& axis, int64_t input, int64_t output) {
+    return axis.kernel == 2 && axis.stride == 2 && axis.step == 1 && axis.begin[0] == 0 &&
+           2 * output == input && axis.inner_end == output;
+  };
+  return exact(geometry.rows, geometry.input_rows, geometry.output_rows) &&
+         exact(geometry.columns, geometry.input_columns, geometry.output_columns);
+}
+
+template <class T>
+void max(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input, T* result,
+         int64_t* indices) {
+  if (geometry.output_columns < 32 && covered_by_pairs(geometry))
+    max_pairs(geometry, begin, end, input, result, indices);
+  else
+    max_general(geometry, begin, end, input, result, indices);
+}
+
+// --- averages ---
+
+template <class T>
+T window_sum(const PoolGeometry& geometry, size_t i, size_t j, const T* image) {
+  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  T sum = 0;
+  for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y) {
+    const T* row = image + y * geometry.input_columns;
+    T row_sum = 0;
+#pragma omp simd reduction(+ : row_sum)
+    for (int64_t x = columns.begin[j]; x < columns.end[j]; ++x) row_sum += row[x];
+    sum += row_sum;
+  }
+  return sum;
+}
+
+template <class T>
+void average(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
+             const T* input, T* result) {
+  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  for (int64_t plane = begin; plane < end; ++plane) {
+    const T* image = input + plane * geometry.input_plane();
+    for (int64_t i = 0; i < geometry.output_rows; ++i) {
+      T* out = result + plane * geometry.output_plane() + i * geometry.output_columns;
+      const size_t row = static_cast<size_t>(i);
+      for (int64_t j = 0; j < columns.inner_begin; ++j)
+        out[j] = window_sum(geometry, row, static_cast<size_t>(j), image);
+      const int64_t count = columns.inner_end - columns.inner_begin;
+      if (count > 0) {
+        T* inner = out + columns.inner_begin;
+        const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];
+        std::fill_n(inner, count, T(0));
+        with_stride(columns.stride, [&](auto fixed) {
+          constexpr int64_t value = decltype(fixed)::value;
+          const int64_t stride = value ? value : columns.stride;
+          for (int64_t y = rows.begin[row]; y < rows.end[row]; ++y)
+            for (int64_t s = 0; s < columns.kernel; ++s) {
+              const T* taps = image + y * geometry.input_columns + first + s;
+#pragma omp simd
+              for (int64_t j = 0; j < count; ++j) inner[j] += taps[j * stride];
+            }
+        });
+      }
+      for (int64_t j = columns.inner_end; j < geometry.output_columns; ++j)
+        out[j] = window_sum(geometry, row, static_cast<size_t>(j), image);
+      const T* divisor = divisors + i * geometry.output_columns;
+#pragma omp simd
+      for (int64_t j = 0; j < geometry.output_columns; ++j) out[j] /= divisor[j];
+    }
+  }
+}
+
+template <class T>
+void spread(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
+            const T* grad, T* result) {
+  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  std::vector<T> buffer(static_cast<size_t>(geometry.output_columns));
+  T* shares = buffer.data();
+  for (int64_t plane = begin; plane < end; ++plane) {
+    T* image = result + plane * geometry.input_plane();
+    std::fill_n(image, geometry.input_plane(), T(0));
+    for (int64_t i = 0; i < geometry.output_rows; ++i) {
+      const T* g = grad + plane * geometry.output_plane() + i * geometry.output_columns;
+      const T* divisor = divisors + i * geometry.output_columns;
+#pragma omp simd
+      for (int64_t j = 0; j < geometry.output_columns; ++j) shares[j] = g[j] / divisor[j];
+      const size_t window_row = static_cast<size_t>(i);
+      for (int64_t y = rows.begin[window_row]; y < rows.end[window_row]; ++y) {
+        T* row = image + y * geometry.input_columns;
+        const auto one = [&](int64_t j) {
+          const size_t window = static_cast<size_t>(j);
+          const T share = shares[j];
+#pragma omp simd
+          for (int64_t x = columns.begin[window]; x < columns.end[window]; ++x) row[x] += share;
+        };
+        for (int64_t j = 0; j < columns.inner_begin; ++j) one(j);
+        const int64_t count = columns.inner_end - columns.inner_begin;
+        if (count > 0) {
+          const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];
+          const T* inner = shares + columns.inner_begin;
+          with_stride(columns.stride, [&](auto fixed) {
+            constexpr int64_t value = decltype(fixed)::value;
+            const int64_t stride = value ? value : columns.stride;
+            for (int64_t s = 0; s < columns.kernel; ++s) {
+              T* taps = row + first + s;
+#pragma omp simd
+              for (int64_t j = 0; j < count; ++j) taps[j * stride] += inner[j];
+            }
+          });
+        }
+        for (int64_t j = columns.inner_end; j < geometry.output_columns; ++j) one(j);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+const PoolKernels<T>& pool_kernels() {
+  static constexpr PoolKernels<T> kernels{&max<T>, &average<T>, &spread<T>};
+  return kernels;
+}
+template const PoolKernels<float>& pool_kernels();
+template const PoolKernels<double>& pool_kernels();
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
