@@ -79,8 +79,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
         aligned[i] = shape[i]
         grids.append(axis.reshape(aligned).expand(shape))
     if swap:
-        grids[0], grids[1] = grids[1].transpose(0, 1), grids[0].transpose(0, 1)
-        grids[2:] = [g.transpose(0, 1) for g in grids[2:]]
+        grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 
 

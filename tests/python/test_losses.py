@@ -1,0 +1,179 @@
+"""Losses against NumPy, their reductions and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+import flambeau
+from flambeau import Tensor, nn
+from flambeau.autograd import gradcheck
+from flambeau.nn import functional as F
+
+rng = np.random.default_rng(0)
+A, B = rng.normal(size=(6, 5)), rng.normal(size=(6, 5))
+P, Q = rng.uniform(0.05, 0.95, (6, 5)), rng.uniform(0.05, 0.95, (6, 5))
+SIGN = rng.choice([-1.0, 1.0], (6, 5))
+D = abs(A - B)
+
+
+def tensor(array: np.ndarray, requires_grad: bool = False) -> Tensor:
+    return flambeau.tensor(array, requires_grad=requires_grad)
+
+
+def cosine(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return (x * y).sum(1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
+
+
+Case = tuple[Callable[..., Any], tuple[np.ndarray, ...], np.ndarray]
+CASES: dict[str, Case] = {
+    "l1": (nn.L1Loss, (A, B), D),
+    "mse": (nn.MSELoss, (A, B), D**2),
+    "smooth-l1": (
+        lambda **k: nn.SmoothL1Loss(beta=0.7, **k),
+        (A, B),
+        np.where(D < 0.7, D**2 / 1.4, D - 0.35),
+    ),
+    "huber": (
+        lambda **k: nn.HuberLoss(delta=0.7, **k),
+        (A, B),
+        np.where(D < 0.7, D**2 / 2, 0.7 * (D - 0.35)),
+    ),
+    "bce": (nn.BCELoss, (P, Q), -(Q * np.log(P) + (1 - Q) * np.log(1 - P))),
+    "bce-logits": (
+        nn.BCEWithLogitsLoss,
+        (A, Q),
+        -(Q * special.log_expit(A) + (1 - Q) * special.log_expit(-A)),
+    ),
+    "kl": (nn.KLDivLoss, (A, Q), Q * (np.log(Q) - A)),
+    "kl-log": (lambda **k: nn.KLDivLoss(log_target=True, **k), (A, B), np.exp(B) * (B - A)),
+    "soft-margin": (nn.SoftMarginLoss, (A, SIGN), np.log1p(np.exp(-SIGN * A))),
+    "hinge": (nn.HingeEmbeddingLoss, (A, SIGN), np.where(SIGN == 1, A, np.maximum(0, 1 - A))),
+    "ranking": (
+        lambda **k: nn.MarginRankingLoss(0.3, **k),
+        (A, B, SIGN),
+        np.maximum(0, -SIGN * (A - B) + 0.3),
+    ),
+    "cosine": (
+        lambda **k: nn.CosineEmbeddingLoss(0.1, **k),
+        (A, B, SIGN[:, 0]),
+        np.where(SIGN[:, 0] == 1, 1 - cosine(A, B), np.maximum(0, cosine(A, B) - 0.1)),
+    ),
+    "poisson": (nn.PoissonNLLLoss, (A, Q), np.exp(A) - Q * A),
+    "gaussian": (nn.GaussianNLLLoss, (A, B, Q), (np.log(Q) + D**2 / Q) / 2),
+    "triplet": (
+        nn.TripletMarginLoss,
+        (A, B, P),
+        np.maximum(
+            np.linalg.norm(A - B + 1e-6, axis=1) - np.linalg.norm(A - P + 1e-6, axis=1) + 1, 0
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", CASES)
+def test_loss(name: str, reduction: str) -> None:
+    make, arrays, expected = CASES[name]
+    result = make(reduction=reduction)(*map(tensor, arrays))
+    reduced = {"none": expected, "mean": expected.mean(), "sum": expected.sum()}[reduction]
+    np.testing.assert_allclose(result.numpy(), reduced, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradient(name: str) -> None:
+    make, arrays, _ = CASES[name]
+    first = tensor(arrays[0], requires_grad=True)
+    rest = [tensor(a) for a in arrays[1:]]
+    assert gradcheck(lambda x: make()(x, *rest), (first,))
+
+
+CLASSES = np.array([0, 3, 1, 4, 2, 0])
+WEIGHT = np.array([1.0, 2.0, 0.5, 3.0, 1.5])
+
+
+def nll(log_p: np.ndarray, target: np.ndarray, weight: Any = None, ignored: int = -100) -> Any:
+    """(losses, their weights)."""
+    w = np.ones(log_p.shape[1]) if weight is None else weight
+    used = np.where(target == ignored, 0, w[np.where(target == ignored, 0, target)])
+    picked = np.take_along_axis(log_p, np.where(target == ignored, 0, target)[:, None], 1)[:, 0]
+    return -used * picked, used
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("ignored", [-100, 3])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_nll_and_cross_entropy(weight: Any, ignored: int, reduction: str) -> None:
+    log_p = special.log_softmax(A, 1)
+    losses, used = nll(log_p, CLASSES, weight, ignored)
+    expected = {"none": losses, "mean": losses.sum() / used.sum(), "sum": losses.sum()}[reduction]
+    given = None if weight is None else tensor(weight)
+    options = {"weight": given, "ignore_index": ignored, "reduction": reduction}
+    target = tensor(CLASSES)
+    first = nn.NLLLoss(**options)(tensor(log_p), target)
+    second = nn.CrossEntropyLoss(**options)(tensor(A), target)
+    np.testing.assert_allclose(first.numpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(second.numpy(), expected, rtol=1e-6)
+    assert gradcheck(
+        lambda x: nn.CrossEntropyLoss(**options)(x, target), (tensor(A, requires_grad=True),)
+    )
+
+
+def test_cross_entropy_over_pixels_and_of_one_sample() -> None:
+    scores = rng.normal(size=(2, 4, 3, 2))
+    target = rng.integers(0, 4, (2, 3, 2))
+    log_p = special.log_softmax(scores, 1)
+    picked = np.take_along_axis(log_p, target[:, None], 1)
+    result = F.cross_entropy(tensor(scores), tensor(target))
+    np.testing.assert_allclose(result.item(), -picked.mean(), rtol=1e-6)
+    single = F.cross_entropy(tensor(A[0]), tensor(np.array(2)))
+    np.testing.assert_allclose(single.item(), -special.log_softmax(A[0])[2], rtol=1e-6)
+
+
+def test_label_smoothing_is_a_mixture_of_targets() -> None:
+    one_hot = np.eye(5)[CLASSES]
+    smooth = 0.8 * one_hot + 0.2 / 5
+    expected = -(smooth * special.log_softmax(A, 1)).sum(1).mean()
+    by_class = nn.CrossEntropyLoss(label_smoothing=0.2)(tensor(A), tensor(CLASSES))
+    by_share = nn.CrossEntropyLoss()(tensor(A), tensor(smooth))
+    np.testing.assert_allclose(by_class.item(), expected, rtol=1e-6)
+    np.testing.assert_allclose(by_share.item(), expected, rtol=1e-6)
+
+
+def test_weights_of_binary_losses() -> None:
+    weight = rng.uniform(0.5, 2, 5)
+    plain = -(Q * np.log(P) + (1 - Q) * np.log(1 - P))
+    result = nn.BCELoss(tensor(weight))(tensor(P), tensor(Q))
+    np.testing.assert_allclose(result.item(), (weight * plain).mean(), rtol=1e-6)
+    logits = -(weight * Q * special.log_expit(A) + (1 - Q) * special.log_expit(-A))
+    result = nn.BCEWithLogitsLoss(pos_weight=tensor(weight))(tensor(A), tensor(Q))
+    np.testing.assert_allclose(result.item(), logits.mean(), rtol=1e-6)
+
+
+def test_extremes_stay_finite() -> None:
+    far = tensor(np.array([-800.0, 800.0]))
+    wrong = tensor(np.array([1.0, 0.0]))
+    loss = nn.BCEWithLogitsLoss(reduction="none")(far, wrong)
+    np.testing.assert_allclose(loss.numpy(), [800, 800])
+    limited = nn.BCELoss(reduction="none")(tensor(np.array([0.0, 1.0])), wrong)
+    np.testing.assert_allclose(limited.numpy(), [100, 100])
+
+
+def test_batchmean_and_former_flags() -> None:
+    expected = (Q * (np.log(Q) - A)).sum() / 6
+    result = nn.KLDivLoss(reduction="batchmean")(tensor(A), tensor(Q))
+    np.testing.assert_allclose(result.item(), expected, rtol=1e-6)
+    assert nn.MSELoss(size_average=False).reduction == "sum"
+    assert nn.MSELoss(reduce=False).reduction == "none"
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(ValueError, match="nosuch"):
+        nn.MSELoss(reduction="nosuch")
+    with pytest.raises(IndexError, match="class"):
+        F.cross_entropy(tensor(A), tensor(CLASSES + 1))
+    assert "weight" in nn.CrossEntropyLoss(tensor(WEIGHT)).state_dict()
