@@ -11,13 +11,15 @@ import contextlib
 import io
 import os
 import pickle
-import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import flambeau
 from flambeau import Tensor, UntypedStorage
+
+if TYPE_CHECKING:
+    import zipfile
 
 FORMAT_VERSION = 1
 _VERSION, _STRUCTURE, _STORAGES = "flambeau/version", "flambeau/structure.pkl", "flambeau/storages"
@@ -72,6 +74,8 @@ def save(obj: Any, f: File, pickle_protocol: int = 4) -> None:
         f: a path, or a binary file open for writing.
         pickle_protocol: of the part that is not tensor data.
     """
+    import zipfile  # here: it costs the import of flambeau a fifth of its time
+
     structure = io.BytesIO()
     pickler = _Pickler(structure, pickle_protocol)
     pickler.dump(obj)
@@ -104,6 +108,8 @@ def load(f: File, map_location: MapLocation = None, *, weights_only: bool = True
 
 
 def _load(f: IO[bytes], map_location: MapLocation, weights_only: bool) -> Any:
+    import zipfile
+
     if not zipfile.is_zipfile(f):
         raise RuntimeError(f"load: {_described(f)} is not a file written by flambeau.save")
     f.seek(0)

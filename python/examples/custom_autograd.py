@@ -1,0 +1,72 @@
+"""An operation with a gradient of its own: rounding that lets gradients pass (a straight-through
+estimator), used to learn weights of three bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import Tensor, nn, optim
+from flambeau.autograd import Function, gradcheck
+
+
+class Cube(Function):
+    """x ** 3, its derivative written by hand."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
+
+
+class StraightThroughRound(Function):
+    """Rounds; backward pretends that it did nothing."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.round()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad
+
+
+class QuantizedLinear(nn.Linear):
+    """A linear layer that computes with weights of the form k / 4, -4 <= k <= 3."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        weight = StraightThroughRound.apply((self.weight * 4).clamp(-4, 3)) / 4
+        return nn.functional.linear(input, weight, self.bias)
+
+
+def main() -> float:
+    flambeau.manual_seed(0)
+    x = flambeau.randn(5, dtype=flambeau.float64, requires_grad=True)
+    print("gradient of Cube agrees with finite differences:", gradcheck(Cube.apply, (x,)))
+
+    inputs = flambeau.randn(512, 8)
+    wanted = flambeau.randint(-4, 4, [3, 8]).float() / 4
+    targets = inputs @ wanted.t()
+    layer = QuantizedLinear(8, 3)
+    optimizer = optim.Adam(layer.parameters(), lr=0.02)
+    loss = flambeau.tensor(0.0)
+    for step in range(1, 301):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(layer(inputs), targets)
+        loss.backward()
+        optimizer.step()
+        if step % 100 == 0:
+            print(f"step {step}  loss {loss.item():.6f}")
+    learned = (layer.weight.detach() * 4).clamp(-4, 3).round() / 4
+    found = (learned == wanted).float().mean().item()
+    print(f"{found:.0%} of the weights found exactly")
+    return found
+
+
+if __name__ == "__main__":
+    main()
