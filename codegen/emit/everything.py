@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flambeau.codegen.emit.bindings import emit_bindings
+from flambeau.codegen.emit.cuda import emit_cuda
 from flambeau.codegen.emit.docs import emit_docs
 from flambeau.codegen.emit.dtypes import emit_dtypes
 from flambeau.codegen.emit.files import Output
@@ -19,6 +20,7 @@ def emit_everything(declarations: Declarations, folder: Path) -> Output:
     for name, text in emit_dtypes(declarations).items():
         output.write(name, text)
     emit_native(declarations, output)
+    emit_cuda(declarations, output)
     emit_bindings(declarations, output)
     emit_stubs(declarations, output)
     emit_docs(declarations, output)
