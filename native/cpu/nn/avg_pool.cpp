@@ -15,10 +15,10 @@ struct Divisor {
     result.reserve(rows.begin.size() * columns.begin.size());
     for (size_t i = 0; i < rows.begin.size(); ++i)
       for (size_t j = 0; j < columns.begin.size(); ++j) {
-        const int64_t inside =
-            (rows.end[i] - rows.begin[i]) * (columns.end[j] - columns.begin[j]);
-        const int64_t count =
-            fixed ? *fixed : count_padding ? rows.full[i] * columns.full[j] : inside;
+        const int64_t inside = (rows.end[i] - rows.begin[i]) * (columns.end[j] - columns.begin[j]);
+        const int64_t count = fixed           ? *fixed
+                              : count_padding ? rows.full[i] * columns.full[j]
+                                              : inside;
         result.push_back(static_cast<T>(count));
       }
     return result;

@@ -5,12 +5,51 @@
 #include "cpu/nn/conv_geometry.h"
 #include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_types.h"
+#include "cpu/nn/winograd_lines.h"
 
 namespace flambeau::cpu {
 namespace {
 
 constexpr int64_t kSourceBytes = 384 << 10;  // of padded planes: half of L2
 constexpr int64_t kThreadWork = 400'000;     // multiplications that pay for a thread and its sums
+
+/// 3x3 filters of unit stride over small images.
+bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
+                  const Tensor& input) {
+  for (const ConvAxis& axis : geometry.axes)
+    if (axis.kernel != 3 || axis.stride != 1 || axis.dilation != 1) return false;
+  const auto& [rows, columns] = geometry.axes;
+  const int64_t groups = geometry.groups, batch = geometry.batch;
+  const WinogradLines shape{geometry.in_channels,
+                            geometry.out_channels,
+                            {rows.input, columns.input},
+                            {rows.output, columns.output},
+                            {rows.padding, columns.padding},
+                            groups * geometry.in_channels * geometry.input_plane(),
+                            groups * geometry.out_channels * geometry.output_plane()};
+  if (!winograd_lines_pay(shape, batch)) return false;
+  const WinogradLineKernels& kernels = winograd_line_kernels();
+  const WinogradCut cut(shape, batch);
+  const int64_t size = 16 * shape.channels * kernels.padded(shape.outputs);
+  const int64_t threads = std::min<int64_t>(num_threads(), cut.parts);
+  const Tensor sums = empty(Shape{threads * size}, DType::float32);
+  for (int64_t group = 0; group < groups; ++group) {
+    const float* source = input.data<float>() + group * shape.channels * geometry.input_plane();
+    const float* from = grad.data<float>() + group * shape.outputs * geometry.output_plane();
+    parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t thread = begin; thread < end; ++thread) {
+        float* mine = sums.data<float>() + thread * size;
+        std::fill_n(mine, size, 0.f);
+        for (int64_t i = cut.parts * thread / threads; i < cut.parts * (thread + 1) / threads; ++i)
+          kernels.weight(shape, cut.part(shape, i), source + cut.first_image(i) * shape.source_step,
+                         from + cut.first_image(i) * shape.result_step, mine);
+      }
+    });
+    kernels.finish(shape, threads, size, sums.data<float>(),
+                   out.data<float>() + group * shape.outputs * shape.channels * 9);
+  }
+  return true;
+}
 
 template <class T>
 void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, const Tensor& input) {
@@ -106,6 +145,8 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
   with_float_compute(
       "conv2d_weight_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& x) {
+        if constexpr (std::is_same_v<decltype(zero), float>)
+          if (try_winograd(geometry, out, g, x)) return;
         run<decltype(zero)>(geometry, out, g, x);
       },
       grad, input);

@@ -15,26 +15,6 @@ constexpr int64_t kChannels = 32;
 constexpr int64_t kPlane = 144;
 constexpr int64_t kFiltersPerElement = 400;
 
-/// The nine taps in row-major order if they are a dense 3x3 square, and its corner.
-struct Square {
-  int64_t row = 0, column = 0;
-  int64_t taps[9];
-};
-
-bool find_square(const Correlation<float>& task, Square& square) {
-  if (task.tap_rows.size() != 9) return false;
-  square.row = *std::min_element(task.tap_rows.begin(), task.tap_rows.end());
-  square.column = *std::min_element(task.tap_columns.begin(), task.tap_columns.end());
-  unsigned found = 0;
-  for (size_t t = 0; t < 9; ++t) {
-    const int64_t y = task.tap_rows[t] - square.row, x = task.tap_columns[t] - square.column;
-    if (y > 2 || x > 2) return false;
-    square.taps[y * 3 + x] = task.weights.taps[t];
-    found |= 1u << (y * 3 + x);
-  }
-  return found == 0x1ff;
-}
-
 /// Blocks [first, first + count) of one output channel, to the rows and columns of the result.
 void write_blocks(const Correlation<float>& task, const float* blocks, int64_t first, int64_t count,
                   float bias, float* result) {
@@ -58,10 +38,24 @@ void write_blocks(const Correlation<float>& task, const float* blocks, int64_t f
 
 }  // namespace
 
-bool try_winograd(const Correlation<float>& given) {
-  Square square;
-  if (given.planes.row_stride != 1 || given.planes.column_stride != 1 || given.column_step != 1)
+bool find_square(const Correlation<float>& task, TapSquare& square) {
+  if (task.planes.row_stride != 1 || task.planes.column_stride != 1 || task.column_step != 1)
     return false;
+  if (task.tap_rows.size() != 9) return false;
+  square.row = *std::min_element(task.tap_rows.begin(), task.tap_rows.end());
+  square.column = *std::min_element(task.tap_columns.begin(), task.tap_columns.end());
+  unsigned found = 0;
+  for (size_t t = 0; t < 9; ++t) {
+    const int64_t y = task.tap_rows[t] - square.row, x = task.tap_columns[t] - square.column;
+    if (y > 2 || x > 2) return false;
+    square.taps[y * 3 + x] = task.weights.taps[t];
+    found |= 1u << (y * 3 + x);
+  }
+  return found == 0x1ff;
+}
+
+bool try_winograd(const Correlation<float>& given) {
+  TapSquare square;
   if (given.weights.majors < kChannels || given.weights.outputs < kChannels ||
       given.rows * given.columns < kPlane ||
       given.weights.majors * given.weights.outputs >

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/dispatch.h"
+#include "cpu/nn/conv_kernel.h"
+
+namespace flambeau::cpu {
+
+/// Winograd's F(2x2, 3x3) (see winograd.h) with the channels of a pixel side by side, a *line*:
+/// vectors hold channels, so that images may be as small as they like; many of them share a matrix
+/// product. One group of the channels; [0] rows, [1] columns.
+struct WinogradLines {
+  int64_t channels, outputs;
+  int64_t source[2], result[2];      ///< sizes of the planes
+  int64_t border[2];                 ///< zeros above and to the left of the source
+  int64_t source_step, result_step;  ///< from image to image
+  int64_t strips() const { return (result[0] + 1) / 2; }  ///< rows of blocks
+  int64_t strip_blocks() const { return (result[1] + 1) / 2; }
+};
+
+/// Some images, or some strips of one image.
+struct WinogradPart {
+  int64_t images, first_strip, strips;
+};
+
+struct WinogradLineKernels {
+  /// Transforms the filters of outputs [panel * panel_columns, ...) of all channels.
+  void (*pack)(const WinogradLines& shape, const ConvWeights<float>& weights, int64_t panel,
+               float* packed);
+  /// result = the correlation, plus bias where there is one.
+  void (*forward)(const WinogradLines& shape, const WinogradPart& part, const float* packed,
+                  const float* source, const float* bias, float* result);
+  /// Adds the transformed gradient of the filters; `grad` is shaped like the result.
+  void (*weight)(const WinogradLines& shape, const WinogradPart& part, const float* source,
+                 const float* grad, float* sums);
+  /// The filters' gradient [outputs, channels, 3, 3] of sums that are [parts, 16, channels, lines].
+  void (*finish)(const WinogradLines& shape, int64_t parts, int64_t part_step, const float* sums,
+                 float* result);
+  int64_t panel_columns;  ///< outputs per packed panel
+  int64_t lanes;          ///< lines are padded to a multiple
+  int64_t padded(int64_t count) const { return (count + lanes - 1) / lanes * lanes; }
+};
+
+namespace baseline {
+const WinogradLineKernels& winograd_line_kernels();
+}
+namespace avx2 {
+const WinogradLineKernels& winograd_line_kernels();
+}
+namespace avx512 {
+const WinogradLineKernels& winograd_line_kernels();
+}
+
+/// The kernels for the processor at hand.
+inline const WinogradLineKernels& winograd_line_kernels() {
+  static const WinogradLineKernels& best =
+      instruction_set() == InstructionSet::avx512 ? avx512::winograd_line_kernels()
+      : instruction_set() == InstructionSet::avx2 ? avx2::winograd_line_kernels()
+                                                  : baseline::winograd_line_kernels();
+  return best;
+}
+
+/// Whether transforms pay for `batch` images of this shape.
+bool winograd_lines_pay(const WinogradLines& shape, int64_t batch);
+
+/// How the work is cut: so many images, or strips of an image, at a time.
+struct WinogradCut {
+  int64_t batch, images, strips, parts_per_image, parts;
+  WinogradCut(const WinogradLines& shape, int64_t batch);
+  int64_t first_image(int64_t i) const { return i / parts_per_image * images; }
+  WinogradPart part(const WinogradLines& shape, int64_t i) const;
+};
+
+}  // namespace flambeau::cpu
