@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """Neural networks: layers, losses, containers, initial values."""
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ class _Norm(Module):
         track_running_stats: bool,
         device: Any,
         dtype: Any,
+        bias: bool,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -35,12 +36,12 @@ class _Norm(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         where = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", None)
+        self.register_parameter("bias", None)
         if affine:
-            self.weight = Parameter(flambeau.empty(num_features, **where))
-            self.bias = Parameter(flambeau.empty(num_features, **where))
-        else:
-            self.register_parameter("weight", None)
-            self.register_parameter("bias", None)
+            self._parameters["weight"] = Parameter(flambeau.empty(num_features, **where))
+            if bias:
+                self._parameters["bias"] = Parameter(flambeau.empty(num_features, **where))
         if track_running_stats:
             self.register_buffer("running_mean", flambeau.zeros(num_features, **where))
             self.register_buffer("running_var", flambeau.ones(num_features, **where))
@@ -64,6 +65,7 @@ class _Norm(Module):
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def _check(self, input: Tensor) -> None:
@@ -91,7 +93,8 @@ class _BatchNorm(_Norm):
         num_features: C, the size of dimension 1.
         eps: added to the variance.
         momentum: weight of a new batch in the running statistics; None: their plain average.
-        affine: whether there are weight and bias.
+        affine: whether there is a weight.
+        bias: whether there is a bias too.
         track_running_stats: False: always use the batch's statistics.
     """
 
@@ -104,8 +107,12 @@ class _BatchNorm(_Norm):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)
@@ -154,7 +161,8 @@ class _InstanceNorm(_Norm):
         num_features: C.
         eps: added to the variance.
         momentum: weight of a new batch in the running statistics.
-        affine: whether there are weight and bias; off by default.
+        affine: whether there is a weight; off by default.
+        bias: whether there is a bias too.
         track_running_stats: keep running statistics and use them in evaluation.
     """
 
@@ -167,8 +175,12 @@ class _InstanceNorm(_Norm):
         track_running_stats: bool = False,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import flambeau
 from flambeau import Tensor
 from flambeau.nn import module_state
 from flambeau.nn.hooks import HookTable, RemovableHandle
+from flambeau.nn.module_tree import ModuleTree
 from flambeau.nn.parameter import Buffer, Parameter
 
 T = TypeVar("T", bound="Module")
@@ -23,7 +24,7 @@ class IncompatibleKeys(NamedTuple):
     unexpected_keys: list[str]
 
 
-class Module:
+class Module(ModuleTree):
     """A part of a model: parameters, buffers and submodules under names, and a `forward`.
 
     Assigning a Parameter, a Buffer or a Module to an attribute registers it. Calling the module
@@ -249,103 +250,6 @@ class Module:
             raise KeyError(f"a name must not be empty nor hold a '.', got '{name}'")
         if hasattr(self, name) and name not in self._tables()[table]:
             raise KeyError(f"{type(self).__name__} has an attribute '{name}' already")
-
-    # --- walking ---
-
-    def children(self) -> Iterator[Module]:
-        """The direct submodules, each once."""
-        return (module for _, module in self.named_children())
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """(name, module) of the direct submodules, each once."""
-        seen: set[int] = set()
-        for name, module in self._modules.items():
-            if module is not None and id(module) not in seen:
-                seen.add(id(module))
-                yield name, module
-
-    def modules(self) -> Iterator[Module]:
-        """This module and all below it, each once."""
-        return (module for _, module in self.named_modules())
-
-    def named_modules(
-        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
-        """(dotted name, module) of this module and all below it."""
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                below = f"{prefix}.{name}" if prefix else name
-                yield from module.named_modules(memo, below, remove_duplicate)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once."""
-        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        """(dotted name, parameter), each parameter once."""
-        return self._named_members("_parameters", prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, each once."""
-        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
-
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, buffer), each buffer once."""
-        return self._named_members("_buffers", prefix, recurse, remove_duplicate)
-
-    def _named_members(
-        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        walked = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else [(prefix, self)]
-        )
-        for module_name, module in walked:
-            for name, member in module.__dict__[table].items():
-                if member is None or (remove_duplicate and id(member) in seen):
-                    continue
-                seen.add(id(member))
-                yield (f"{module_name}.{name}" if module_name else name), member
-
-    def get_submodule(self, target: str) -> Module:
-        """The module of a dotted name; AttributeError that says where the path breaks."""
-        module: Module = self
-        for name in filter(None, target.split(".")):
-            found = module._modules.get(name)
-            if found is None:
-                raise AttributeError(
-                    f"{type(module).__name__} has no submodule '{name}' (of '{target}')"
-                )
-            module = found
-        return module
-
-    def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name."""
-        path, _, name = target.rpartition(".")
-        found = self.get_submodule(path)._parameters.get(name)
-        if found is None:
-            raise AttributeError(f"there is no parameter '{target}'")
-        return found  # type: ignore[no-any-return]
-
-    def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a dotted name."""
-        path, _, name = target.rpartition(".")
-        found = self.get_submodule(path)._buffers.get(name)
-        if found is None:
-            raise AttributeError(f"there is no buffer '{target}'")
-        return found  # type: ignore[no-any-return]
 
     # --- changing everything below ---
 

@@ -106,8 +106,8 @@ class RMSNorm(Module):
         if self.weight is not None:
             init.ones_(self.weight)
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)  # type: ignore[no-any-return, attr-defined]
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)  # type: ignore[no-any-return, attr-defined]
 
     def extra_repr(self) -> str:
         return (
@@ -122,7 +122,8 @@ class GroupNorm(Module):
         num_groups: how many groups the channels are split into.
         num_channels: C, the size of dimension 1.
         eps: added to the (biased) variance.
-        affine: whether there are weight and bias, one per channel.
+        affine: whether there is a weight, one number per channel.
+        bias: whether there is a bias too.
 
     Shapes: input and output (N, C, ...).
     """
@@ -135,6 +136,8 @@ class GroupNorm(Module):
         affine: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_channels % num_groups:
@@ -146,18 +149,19 @@ class GroupNorm(Module):
         self.eps = eps
         self.affine = affine
         where = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", None)
+        self.register_parameter("bias", None)
         if affine:
-            self.weight = Parameter(flambeau.empty(num_channels, **where))
-            self.bias = Parameter(flambeau.empty(num_channels, **where))
-        else:
-            self.register_parameter("weight", None)
-            self.register_parameter("bias", None)
+            self._parameters["weight"] = Parameter(flambeau.empty(num_channels, **where))
+            if bias:
+                self._parameters["bias"] = Parameter(flambeau.empty(num_channels, **where))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weight 1, bias 0."""
-        if self.affine:
+        if self.weight is not None:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:

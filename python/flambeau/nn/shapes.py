@@ -85,43 +85,204 @@ class _Padding(Module):
     mode = "constant"
     rank = 0
 
-    def __init__(self, padding: int | Sequence[int], value: float | None = None) -> None:
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         count = 2 * self.rank
         self.padding = (padding,) * count if isinstance(padding, int) else tuple(padding)
         if len(self.padding) != count:
             raise ValueError(f"{type(self).__name__}: expected {count} sizes, got {padding!r}")
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        return str(self.padding)
+
+
+class _ConstantPadding(_Padding):
+    def __init__(self, padding: int | Sequence[int], value: float) -> None:
+        super().__init__(padding)
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.pad(input, self.padding, self.mode, self.value)
+        return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.padding}"
-            if self.value is None
-            else f"padding={self.padding}, value={self.value}"
-        )
+        return f"padding={self.padding}, value={self.value}"
 
 
-def _padding(mode: str, rank: int, name: str, doc: str) -> type[_Padding]:
-    return type(
-        name, (_Padding,), {"mode": mode, "rank": rank, "__doc__": doc, "__module__": __name__}
-    )
+class ConstantPad1d(_ConstantPadding):
+    """Pads the last dimension with a value.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+        value: of the new elements.
+    """
+
+    rank = 1
 
 
-ConstantPad1d = _padding("constant", 1, "ConstantPad1d", "Pads the last dimension with a value.")
-ConstantPad2d = _padding("constant", 2, "ConstantPad2d", "Pads the last 2 dimensions with a value.")
-ConstantPad3d = _padding("constant", 3, "ConstantPad3d", "Pads the last 3 dimensions with a value.")
-ZeroPad1d = _padding("constant", 1, "ZeroPad1d", "Pads the last dimension with zeros.")
-ZeroPad2d = _padding("constant", 2, "ZeroPad2d", "Pads the last 2 dimensions with zeros.")
-ZeroPad3d = _padding("constant", 3, "ZeroPad3d", "Pads the last 3 dimensions with zeros.")
-ReflectionPad1d = _padding("reflect", 1, "ReflectionPad1d", "Mirrors the last dimension.")
-ReflectionPad2d = _padding("reflect", 2, "ReflectionPad2d", "Mirrors the last 2 dimensions.")
-ReflectionPad3d = _padding("reflect", 3, "ReflectionPad3d", "Mirrors the last 3 dimensions.")
-ReplicationPad1d = _padding("replicate", 1, "ReplicationPad1d", "Repeats the border elements.")
-ReplicationPad2d = _padding("replicate", 2, "ReplicationPad2d", "Repeats the border elements.")
-ReplicationPad3d = _padding("replicate", 3, "ReplicationPad3d", "Repeats the border elements.")
-CircularPad1d = _padding("circular", 1, "CircularPad1d", "Wraps the last dimension around.")
-CircularPad2d = _padding("circular", 2, "CircularPad2d", "Wraps the last 2 dimensions around.")
-CircularPad3d = _padding("circular", 3, "CircularPad3d", "Wraps the last 3 dimensions around.")
+class ConstantPad2d(_ConstantPadding):
+    """Pads the last 2 dimensions with a value.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+        value: of the new elements.
+    """
+
+    rank = 2
+
+
+class ConstantPad3d(_ConstantPadding):
+    """Pads the last 3 dimensions with a value.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+        value: of the new elements.
+    """
+
+    rank = 3
+
+
+class ZeroPad1d(_Padding):
+    """Pads the last dimension with zeros.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 1
+
+
+class ZeroPad2d(_Padding):
+    """Pads the last 2 dimensions with zeros.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 2
+
+
+class ZeroPad3d(_Padding):
+    """Pads the last 3 dimensions with zeros.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 3
+
+
+class ReflectionPad1d(_Padding):
+    """Mirrors the last dimension at the borders.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 1
+    mode = "reflect"
+
+
+class ReflectionPad2d(_Padding):
+    """Mirrors the last 2 dimensions at the borders.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 2
+    mode = "reflect"
+
+
+class ReflectionPad3d(_Padding):
+    """Mirrors the last 3 dimensions at the borders.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 3
+    mode = "reflect"
+
+
+class ReplicationPad1d(_Padding):
+    """Repeats the border elements of the last dimension.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 1
+    mode = "replicate"
+
+
+class ReplicationPad2d(_Padding):
+    """Repeats the border elements of the last 2 dimensions.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 2
+    mode = "replicate"
+
+
+class ReplicationPad3d(_Padding):
+    """Repeats the border elements of the last 3 dimensions.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 3
+    mode = "replicate"
+
+
+class CircularPad1d(_Padding):
+    """Wraps the last dimension around.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 1
+    mode = "circular"
+
+
+class CircularPad2d(_Padding):
+    """Wraps the last 2 dimensions around.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 2
+    mode = "circular"
+
+
+class CircularPad3d(_Padding):
+    """Wraps the last 3 dimensions around.
+
+    Args:
+        padding: elements at all ends, or at (before, after) of the last dimension, then of the one
+            before it, ...
+    """
+
+    rank = 3
+    mode = "circular"

@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """Helpers for gradients, parameters and sequences."""
 
 from __future__ import annotations
