@@ -26,8 +26,8 @@ FLAGS = (
     "--extended-lambda",
     "-cudart=static",
     "-Xcompiler=-fPIC,-fvisibility=hidden,-fopenmp,-Wall,-Wno-unknown-pragmas",
-    # Attributes and pragmas of core headers that are meant for g++ alone.
-    "-diag-suppress=1835,1675",
+    # Attributes and pragmas of core headers that are meant for g++ alone; an unsigned x < 0 in templates.
+    "-diag-suppress=1835,1675,186",
 )
 
 
@@ -132,7 +132,11 @@ def compile_one(source: Path, settings: Settings) -> tuple[Path, float, str]:
     target.unlink(missing_ok=True)
     started = time.monotonic()
     done = subprocess.run(
-        [*command, "-MD", "-MF", f"{target}.d"], capture_output=True, text=True, check=False, cwd=ROOT
+        [*command, "-MD", "-MF", f"{target}.d"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
     )
     seconds = time.monotonic() - started
     said = (done.stdout + done.stderr).strip()
@@ -167,7 +171,14 @@ def link(objects: list[Path], flambeau: Path, settings: Settings) -> Path:
     newest = max(file.stat().st_mtime_ns for file in [*objects, flambeau])
     if target.exists() and target.stat().st_mtime_ns > newest:
         return target
-    command = [settings.nvcc, "-shared", "-cudart=static", f"-arch={settings.arch}", "-o", str(target)]
+    command = [
+        settings.nvcc,
+        "-shared",
+        "-cudart=static",
+        f"-arch={settings.arch}",
+        "-o",
+        str(target),
+    ]
     command += [*map(str, objects), str(flambeau), f"-Xlinker=-soname={LIBRARY}"]
     command += ["-Xlinker=-z,defs", "-Xlinker=-rpath=$ORIGIN", "-Xlinker=--allow-shlib-undefined"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -191,7 +202,9 @@ def check(arch: str, jobs: int, verbose: bool = False) -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_tools.cuda_check", description=__doc__)
-    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="compilers at a time")
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=os.cpu_count() or 1, help="compilers at a time"
+    )
     parser.add_argument("--arch", default="sm_90", help="the architecture to compile for")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what each unit took")
     options = parser.parse_args()
@@ -205,7 +218,9 @@ def main() -> int:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1
     size = library.stat().st_size / 1e6
-    print(f"{library.relative_to(ROOT)}: {size:.1f} MB for {options.arch}, {time.monotonic() - started:.0f} s")
+    print(
+        f"{library.relative_to(ROOT)}: {size:.1f} MB for {options.arch}, {time.monotonic() - started:.0f} s"
+    )
     return 0
 
 

@@ -2,7 +2,7 @@
 
 `python -m build_tools.native_tests [NAME ...]` brings the library up to date first. A program links
 the library's objects, not libflambeau.so, which hides what is internal. A *.simd.cpp is built once
-for each instruction set that this processor has.
+for each instruction set that this processor has. Benchmarks in C++ run when they are named.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ def programs(root: Path = ROOT) -> list[Program]:
     return found
 
 
+def benchmarks(root: Path = ROOT) -> list[Program]:
+    """Programs that measure."""
+    return [Program(source) for source in sorted((root / "tests" / "benchmarks").glob("*.cpp"))]
+
+
 def runnable_instruction_sets() -> list[str]:
     """Those of this processor, the smallest first."""
     words: set[str] = set()
@@ -84,7 +89,8 @@ def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = 
     for program in wanted:
         stem = folder / "objects" / "tests" / program.name
         # Loops are tested as they are shipped; the tests around them need not be fast.
-        level = LOOPS if program.instruction_set and not sanitize else "-O1"
+        shipped = program.instruction_set or program.source.parent.name == "benchmarks"
+        level = LOOPS if shipped and not sanitize else "-O1"
         extra = level
         if program.instruction_set:
             flags = INSTRUCTION_SETS[program.instruction_set]
@@ -114,7 +120,7 @@ def build_programs(
         raise BuildError(f"No library was built in {folder}: run `python -m build_tools.build`.")
     ninja = find_ninja()
     with _lock(folder):
-        path = write_tests(folder, programs(), sanitize)
+        path = write_tests(folder, [*programs(), *benchmarks()], sanitize)
         targets = [str(program_path(folder, program)) for program in wanted]
         command = [ninja, "-f", str(path), "-k", "20", *targets]
         if jobs:
@@ -162,10 +168,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="programs to run (default: all)")
     parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
     options = parser.parse_args()
-    wanted = [p for p in programs() if not options.names or p.name in options.names]
-    unknown = set(options.names) - {p.name for p in wanted}
+    known = {program.name: program for program in [*programs(), *benchmarks()]}
+    unknown = [name for name in options.names if name not in known]
     if unknown:
-        parser.error(f"no such program: {', '.join(sorted(unknown))}")
+        parser.error(f"no such program: {', '.join(unknown)} (there are {', '.join(known)})")
+    wanted = [known[name] for name in options.names] or programs()
     try:
         folder = build(jobs=options.jobs).folder
         build_programs(folder, wanted, jobs=options.jobs)
@@ -180,7 +187,7 @@ def main() -> int:
 def _passes(folder: Path, program: Program) -> bool:
     process = run_program(folder, program)
     print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}")
-    if process.returncode != 0:
+    if process.returncode != 0 or program in benchmarks():
         print(process.stdout)
     return process.returncode == 0
 

@@ -1,0 +1,111 @@
+"""What a build needs and does not find is said in one clear sentence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))
+
+from build_tools import toolchain  # noqa: E402
+from build_tools.toolchain import BuildError  # noqa: E402
+
+
+def script(folder: Path, name: str, text: str) -> Path:
+    """A program on a PATH of its own."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def sentence(error: pytest.ExceptionInfo[BuildError]) -> str:
+    text = str(error.value)
+    assert "\n" not in text
+    assert text.endswith(".")
+    assert text.count(". ") == 0, "more than one sentence"
+    return text
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("path")
+def test_missing_compiler() -> None:
+    with pytest.raises(BuildError) as error:
+        toolchain.find_compiler("g++")
+    assert "needs the C++ compiler g++" in sentence(error)
+    assert "apt install g++" in str(error.value)
+
+
+@pytest.mark.parametrize("version", ["9.4.0", "11", "4.8.5"])
+def test_old_compiler(path: Path, version: str) -> None:
+    compiler = script(path, "g++", f"echo {version}")
+    with pytest.raises(BuildError) as error:
+        toolchain.find_compiler("g++")
+    assert f"{compiler} is g++ {version}" in sentence(error)
+    assert "version 12 or newer" in str(error.value)
+
+
+def test_program_that_is_no_compiler(path: Path) -> None:
+    compiler = script(path, "g++", "echo 'what is this?' >&2; exit 1")
+    with pytest.raises(BuildError) as error:
+        toolchain.find_compiler("g++")
+    assert str(compiler) in sentence(error)
+
+
+@pytest.mark.parametrize("version", ["12", "12.2.0", "15.1.1"])
+def test_recent_compiler(path: Path, version: str) -> None:
+    compiler = script(path, "g++", f"echo {version}")
+    assert toolchain.find_compiler("g++") == str(compiler)
+    ccache = script(path, "ccache", "")
+    assert toolchain.find_compiler("g++") == f"{ccache} {compiler}"
+
+
+def test_missing_python_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
+    with pytest.raises(BuildError) as error:
+        toolchain.find_python_headers()
+    assert f"Python.h is not in {tmp_path}" in sentence(error)
+
+
+def test_missing_package() -> None:
+    with pytest.raises(BuildError) as error:
+        toolchain.find_package_file("no-such-package-as-this", "/header.h")
+    assert "no-such-package-as-this is not installed" in sentence(error)
+
+
+def test_package_without_the_file() -> None:
+    with pytest.raises(BuildError) as error:
+        toolchain.find_package_file("pytest", "/no_such_header.h")
+    assert "pytest is installed but has no file /no_such_header.h" in sentence(error)
+
+
+def test_the_command_prints_the_sentence(tmp_path: Path) -> None:
+    """`python -m build_tools.build` without a compiler: a line, no traceback, status 1."""
+    code = (
+        "import sys; from build_tools import build, toolchain\n"
+        "build.find_toolchain = lambda compiler, _: toolchain.find_compiler(compiler)\n"
+        "sys.argv = ['build']; sys.exit(build.main())"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PATH": str(tmp_path), "CXX": "g++-99"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 1
+    assert process.stderr.startswith("flambeau: Flambeau needs the C++ compiler g++-99")
+    assert len(process.stderr.splitlines()) == 1
