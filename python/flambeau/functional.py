@@ -281,7 +281,8 @@ def unique(
     order = list(range(rows.shape[0]))
     content = rows.tolist()
     order.sort(key=content.__getitem__)
-    first, inverse, counts = [], [0] * len(order), []
+    first: list[int] = []
+    inverse, counts = [0] * len(order), []
     for i in order:
         if not first or content[first[-1]] != content[i]:
             first.append(i)

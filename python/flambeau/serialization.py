@@ -135,7 +135,8 @@ def _described(f: IO[bytes]) -> str:
 
 def _bytes_of(storage: UntypedStorage) -> Any:
     on_cpu = storage._view(flambeau.uint8, 0, [storage.nbytes()], [1]).cpu()
-    return memoryview(on_cpu.untyped_storage()) if on_cpu.numel() else b""
+    storage_on_cpu: Any = on_cpu.untyped_storage()
+    return memoryview(storage_on_cpu) if on_cpu.numel() else b""
 
 
 def _rebuild_tensor(
@@ -192,7 +193,7 @@ class _Pickler(pickle.Pickler):
             )
         if kind is flambeau.nn.Parameter:
             return _rebuild_parameter, (obj.detach(), obj.requires_grad)
-        if kind is flambeau.nn.Buffer:
+        if kind is flambeau.nn.Buffer and isinstance(obj, flambeau.nn.Buffer):
             return _rebuild_buffer, (obj.detach(), obj.persistent)
         return NotImplemented
 
@@ -260,14 +261,19 @@ _BUILDERS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _restore(content: bytearray, device: Any) -> UntypedStorage:
+    storage: Any = UntypedStorage
+    return storage._restore(content, device)
+
+
 def _located(content: bytearray, device: str, location: MapLocation) -> UntypedStorage:
     """A storage of these bytes on the device that map_location asks for."""
     if location is None:
-        return UntypedStorage._restore(content, flambeau.device(device))
+        return _restore(content, flambeau.device(device))
     if isinstance(location, dict):
-        return UntypedStorage._restore(content, flambeau.device(location.get(device, device)))
+        return _restore(content, flambeau.device(location.get(device, device)))
     if callable(location):
-        storage = UntypedStorage._restore(content, flambeau.device("cpu"))
+        storage = _restore(content, flambeau.device("cpu"))
         moved = location(storage, device)
         return _located(content, device, None) if moved is None else moved
-    return UntypedStorage._restore(content, flambeau.device(location))
+    return _restore(content, flambeau.device(location))

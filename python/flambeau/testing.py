@@ -149,7 +149,8 @@ def _difference(
     error = flambeau.where(close, flambeau.zeros_like(error), error).reshape(-1)
     values = error.tolist()
     worst = max(range(len(values)), key=lambda i: (values[i] != values[i], values[i]))
-    index, rest = [], worst
+    index: list[int] = []
+    rest = worst
     for size in reversed(given.shape):
         rest, position = divmod(rest, size)
         index.insert(0, position)

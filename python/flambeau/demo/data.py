@@ -25,7 +25,7 @@ def load_digits(seed: int) -> Digits:
     Args:
         seed: of the split.
     """
-    from sklearn import datasets
+    from sklearn import datasets  # type: ignore[import-untyped]
 
     pixels, digits = datasets.load_digits(return_X_y=True)
     images = flambeau.from_numpy(pixels).to(flambeau.float32).reshape(-1, 1, 8, 8)

@@ -28,4 +28,4 @@ class DigitNet(nn.Module):
         )
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.classifier(self.features(images))  # type: ignore[no-any-return]
+        return self.classifier(self.features(images))

@@ -43,7 +43,8 @@ def draw(path: Path, history: History, model: nn.Module, digits: Digits) -> None
         }
     ):
         figure = pyplot.figure(figsize=(11, 6.6), layout="constrained")
-        upper, lower = figure.subfigures(2, 1, height_ratios=[3.2, 1.35])
+        parts: Any = figure.subfigures(2, 1, height_ratios=[3.2, 1.35])
+        upper, lower = parts
         accuracy = history.test_accuracy[-1]
         upper.suptitle(
             f"Reading digits with Flambeau: {accuracy:.1%} of {len(digits.test)} test images",

@@ -71,5 +71,5 @@ def evaluate(model: nn.Module, dataset: Subset[tuple[Tensor, ...]]) -> tuple[flo
     with flambeau.no_grad():
         images, labels = next(iter(DataLoader(dataset, len(dataset))))
         scores = model(images)
-        loss = nn.functional.cross_entropy(scores, labels)  # type: ignore[attr-defined]
+        loss = nn.functional.cross_entropy(scores, labels)
     return loss.item(), _right(scores, labels) / len(labels)

@@ -75,35 +75,35 @@ class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return _C.sigmoid(input)  # type: ignore[no-any-return]
+        return _C.sigmoid(input)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return _C.tanh(input)  # type: ignore[no-any-return]
+        return _C.tanh(input)
 
 
 class LogSigmoid(Module):
     """log(sigmoid(x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)  # type: ignore[no-any-return, attr-defined]
+        return F.logsigmoid(input)
 
 
 class Softsign(Module):
     """x / (1 + |x|)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)  # type: ignore[no-any-return, attr-defined]
+        return F.softsign(input)
 
 
 class Tanhshrink(Module):
     """x - tanh(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)  # type: ignore[no-any-return, attr-defined]
+        return F.tanhshrink(input)
 
 
 class GELU(Module):
@@ -118,7 +118,7 @@ class GELU(Module):
         self.approximate = approximate
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.gelu(input, approximate=self.approximate)  # type: ignore[no-any-return, attr-defined]
+        return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -228,7 +228,7 @@ class Softplus(Module):
         self.threshold = threshold
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)  # type: ignore[no-any-return, attr-defined]
+        return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
@@ -247,14 +247,14 @@ class Softshrink(_Shrink):
     """x moved towards 0 by lambd, 0 within."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)  # type: ignore[no-any-return, attr-defined]
+        return F.softshrink(input, self.lambd)
 
 
 class Hardshrink(_Shrink):
     """x where |x| exceeds lambd, else 0."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)  # type: ignore[no-any-return, attr-defined]
+        return _C.hardshrink(input, self.lambd)
 
 
 class PReLU(Module):
@@ -280,7 +280,7 @@ class PReLU(Module):
             self.weight.fill_(self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.prelu(input, self.weight)  # type: ignore[no-any-return, attr-defined]
+        return _C.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -294,7 +294,7 @@ class GLU(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)  # type: ignore[no-any-return, attr-defined]
+        return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"

@@ -130,7 +130,7 @@ class _BatchNorm(_Norm):
             used_mean, used_variance = mean, variance
         else:
             used_mean = used_variance = None
-        return F.batch_norm(  # type: ignore[no-any-return, attr-defined]
+        return F.batch_norm(
             input, used_mean, used_variance, parameters["weight"], parameters["bias"], from_batch,
             momentum, self.eps,
         )  # fmt: skip
@@ -195,7 +195,7 @@ class _InstanceNorm(_Norm):
             0.0 if self.momentum is None else self.momentum,
             self.eps,
         )
-        return result.squeeze(0) if single else result  # type: ignore[no-any-return]
+        return result.squeeze(0) if single else result
 
 
 class InstanceNorm1d(_InstanceNorm):

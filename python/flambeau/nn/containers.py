@@ -92,7 +92,7 @@ class Sequential(Module):
         """Removes and returns a module."""
         module = self[key]
         del self[key]
-        return module  # type: ignore[no-any-return]
+        return module
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential(*self, *other)
@@ -157,7 +157,7 @@ class ModuleList(Module):
         """Removes and returns a module."""
         module = self[key]
         del self[key]
-        return module  # type: ignore[no-any-return]
+        return module
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(itertools.chain(self, other))
@@ -187,7 +187,7 @@ class ModuleDict(Module):
         return key in self._modules
 
     def __getitem__(self, key: str) -> Module:
-        return self._modules[key]  # type: ignore[no-any-return]
+        return self._modules[key]
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
@@ -201,19 +201,19 @@ class ModuleDict(Module):
 
     def pop(self, key: str) -> Module:
         """Removes and returns a module."""
-        return self._modules.pop(key)  # type: ignore[no-any-return]
+        return self._modules.pop(key)
 
     def keys(self) -> Iterable[str]:
         """The names."""
-        return self._modules.keys()  # type: ignore[no-any-return]
+        return self._modules.keys()
 
     def values(self) -> Iterable[Module]:
         """The modules."""
-        return self._modules.values()  # type: ignore[no-any-return]
+        return self._modules.values()
 
     def items(self) -> Iterable[tuple[str, Module]]:
         """(name, module) pairs."""
-        return self._modules.items()  # type: ignore[no-any-return]
+        return self._modules.items()
 
     def update(self, modules: Any) -> None:
         """Adds or replaces modules: a mapping or (name, module) pairs."""

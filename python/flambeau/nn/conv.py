@@ -162,10 +162,10 @@ class Conv1d(_Conv):
         )  # fmt: skip
 
     def forward(self, input: Tensor) -> Tensor:
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._border, self.padding_mode), 0
-        return F.conv1d(  # type: ignore[no-any-return, attr-defined]
+        return F.conv1d(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
@@ -201,10 +201,10 @@ class Conv2d(_Conv):
         )  # fmt: skip
 
     def forward(self, input: Tensor) -> Tensor:
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._border, self.padding_mode), 0
-        return F.conv2d(  # type: ignore[no-any-return, attr-defined]
+        return F.conv2d(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
@@ -274,12 +274,13 @@ class ConvTranspose1d(_ConvTranspose):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         extra = self._output_padding(input, output_size)
-        return F.conv_transpose1d(  # type: ignore[no-any-return, attr-defined]
+        padding: Any = self.padding
+        return F.conv_transpose1d(
             input,
             self.weight,
             self.bias,
             self.stride,
-            self.padding,
+            padding,
             extra,
             self.groups,
             self.dilation,
@@ -293,12 +294,13 @@ class ConvTranspose2d(_ConvTranspose):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         extra = self._output_padding(input, output_size)
-        return F.conv_transpose2d(  # type: ignore[no-any-return, attr-defined]
+        padding: Any = self.padding
+        return F.conv_transpose2d(
             input,
             self.weight,
             self.bias,
             self.stride,
-            self.padding,
+            padding,
             extra,
             self.groups,
             self.dilation,

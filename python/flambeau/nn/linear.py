@@ -65,7 +65,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         parameters = self._parameters
-        return F.linear(input, parameters["weight"], parameters["bias"])  # type: ignore[no-any-return, attr-defined]
+        return F.linear(input, parameters["weight"], parameters["bias"])
 
     def extra_repr(self) -> str:
         return (
@@ -116,7 +116,7 @@ class Bilinear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        return F.bilinear(input1, input2, self.weight, self.bias)  # type: ignore[no-any-return, attr-defined]
+        return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

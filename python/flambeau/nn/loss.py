@@ -56,14 +56,14 @@ class L1Loss(_Loss):
     """|input - target|."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.l1_loss(input, target, reduction=self.reduction)  # type: ignore[no-any-return]
+        return _f.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
     """(input - target)^2."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.mse_loss(input, target, reduction=self.reduction)  # type: ignore[no-any-return]
+        return _f.mse_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
@@ -81,9 +81,7 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.smooth_l1_loss(  # type: ignore[no-any-return]
-            input, target, reduction=self.reduction, beta=self.beta
-        )
+        return _f.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
 class HuberLoss(_Loss):
@@ -95,9 +93,7 @@ class HuberLoss(_Loss):
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.huber_loss(  # type: ignore[no-any-return]
-            input, target, reduction=self.reduction, delta=self.delta
-        )
+        return _f.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
 class NLLLoss(_Weighted):
@@ -123,7 +119,7 @@ class NLLLoss(_Weighted):
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.nll_loss(  # type: ignore[no-any-return]
+        return _f.nll_loss(
             input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction
         )
 
@@ -155,7 +151,7 @@ class CrossEntropyLoss(_Weighted):
         self.label_smoothing = label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.cross_entropy(  # type: ignore[no-any-return]
+        return _f.cross_entropy(
             input,
             target,
             self._buffers["weight"],
@@ -169,9 +165,7 @@ class BCELoss(_Weighted):
     """-weight (target log(input) + (1 - target) log(1 - input)), logarithms at least -100."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.binary_cross_entropy(  # type: ignore[no-any-return]
-            input, target, self.weight, reduction=self.reduction
-        )
+        return _f.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Weighted):
@@ -196,7 +190,7 @@ class BCEWithLogitsLoss(_Weighted):
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.binary_cross_entropy_with_logits(  # type: ignore[no-any-return]
+        return _f.binary_cross_entropy_with_logits(
             input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
         )
 
@@ -224,7 +218,7 @@ class KLDivLoss(_Loss):
         self.log_target = log_target
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)  # type: ignore[no-any-return, attr-defined]
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
 class PoissonNLLLoss(_Loss):
@@ -250,7 +244,7 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return _f.poisson_nll_loss(  # type: ignore[no-any-return]
+        return _f.poisson_nll_loss(
             log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
             reduction=self.reduction,
         )  # fmt: skip
@@ -265,7 +259,7 @@ class GaussianNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor) -> Tensor:
-        return _f.gaussian_nll_loss(  # type: ignore[no-any-return]
+        return _f.gaussian_nll_loss(
             input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
         )
 
@@ -274,7 +268,7 @@ class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)), targets 1 or -1."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.soft_margin_loss(input, target, reduction=self.reduction)  # type: ignore[no-any-return]
+        return _f.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class _Margin(_Loss):
@@ -302,9 +296,7 @@ class HingeEmbeddingLoss(_Margin):
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return _f.hinge_embedding_loss(  # type: ignore[no-any-return]
-            input, target, margin=self.margin, reduction=self.reduction
-        )
+        return _f.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
 class MarginRankingLoss(_Margin):
@@ -320,7 +312,7 @@ class MarginRankingLoss(_Margin):
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return _f.margin_ranking_loss(  # type: ignore[no-any-return]
+        return _f.margin_ranking_loss(
             input1, input2, target, margin=self.margin, reduction=self.reduction
         )
 
@@ -338,7 +330,7 @@ class CosineEmbeddingLoss(_Margin):
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return _f.cosine_embedding_loss(  # type: ignore[no-any-return]
+        return _f.cosine_embedding_loss(
             input1, input2, target, margin=self.margin, reduction=self.reduction
         )
 
@@ -370,7 +362,7 @@ class TripletMarginLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return _f.triplet_margin_loss(  # type: ignore[no-any-return]
+        return _f.triplet_margin_loss(
             anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
             reduction=self.reduction,
         )  # fmt: skip
@@ -385,7 +377,7 @@ class CosineSimilarity(Module):
         self.eps = eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return _f.cosine_similarity(x1, x2, self.dim, self.eps)  # type: ignore[no-any-return]
+        return _f.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
 class PairwiseDistance(Module):
@@ -398,4 +390,4 @@ class PairwiseDistance(Module):
         self.keepdim = keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return _f.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)  # type: ignore[no-any-return]
+        return _f.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

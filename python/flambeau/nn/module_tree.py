@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from flambeau import Tensor
 
@@ -40,11 +40,12 @@ class ModuleTree:
     ) -> Iterator[tuple[str, Module]]:
         """(dotted name, module) of this module and all below it."""
         memo = set() if memo is None else memo
-        if self in memo:
+        me = cast("Module", self)
+        if me in memo:
             return
         if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
+            memo.add(me)
+        yield prefix, me
         for name, module in self._modules.items():
             if module is not None:
                 below = f"{prefix}.{name}" if prefix else name
@@ -88,7 +89,7 @@ class ModuleTree:
 
     def get_submodule(self, target: str) -> Module:
         """The module of a dotted name; AttributeError that says where the path breaks."""
-        module: Module = self
+        module = cast("Module", self)
         for name in filter(None, target.split(".")):
             found = module._modules.get(name)
             if found is None:
@@ -104,7 +105,7 @@ class ModuleTree:
         found = self.get_submodule(path)._parameters.get(name)
         if found is None:
             raise AttributeError(f"there is no parameter '{target}'")
-        return found  # type: ignore[no-any-return]
+        return found
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer of a dotted name."""
@@ -112,4 +113,4 @@ class ModuleTree:
         found = self.get_submodule(path)._buffers.get(name)
         if found is None:
             raise AttributeError(f"there is no buffer '{target}'")
-        return found  # type: ignore[no-any-return]
+        return found

@@ -60,7 +60,7 @@ class LayerNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         parameters = self._parameters
-        return F.layer_norm(  # type: ignore[no-any-return, attr-defined]
+        return F.layer_norm(
             input, self.normalized_shape, parameters["weight"], parameters["bias"], self.eps
         )
 
@@ -107,7 +107,7 @@ class RMSNorm(Module):
             init.ones_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)  # type: ignore[no-any-return, attr-defined]
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -165,7 +165,7 @@ class GroupNorm(Module):
             init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)  # type: ignore[no-any-return, attr-defined]
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"

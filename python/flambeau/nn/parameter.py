@@ -18,7 +18,7 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         values = flambeau.empty([0]) if data is None else data
-        return Tensor._make_subclass(cls, values.detach(), requires_grad)  # type: ignore[attr-defined,no-any-return]
+        return Tensor._make_subclass(cls, values.detach(), requires_grad)
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -26,7 +26,7 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
-        return memo[id(self)]  # type: ignore[no-any-return]
+        return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return Parameter, (self.detach(), self.requires_grad)
@@ -44,6 +44,6 @@ class Buffer(Tensor):
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         values = flambeau.empty([0]) if data is None else data
-        buffer = Tensor._make_subclass(cls, values.detach(), values.requires_grad)  # type: ignore[attr-defined]
+        buffer = Tensor._make_subclass(cls, values.detach(), values.requires_grad)
         buffer.persistent = persistent
-        return buffer  # type: ignore[no-any-return]
+        return buffer

@@ -104,7 +104,7 @@ class AvgPool1d(Module):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(  # type: ignore[no-any-return, attr-defined]
+        return F.avg_pool1d(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
             self.count_include_pad,
         )  # fmt: skip
@@ -137,7 +137,7 @@ class AvgPool2d(AvgPool1d):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(  # type: ignore[no-any-return, attr-defined]
+        return F.avg_pool2d(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
             self.count_include_pad, self.divisor_override,
         )  # fmt: skip
@@ -156,7 +156,7 @@ class AdaptiveAvgPool1d(_Adaptive):
     """Means of (N, C, L) over output_size windows that cover the input evenly."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)  # type: ignore[no-any-return, attr-defined]
+        return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_Adaptive):

@@ -26,7 +26,7 @@ def _activation(name: Activation) -> Callable[[Tensor], Tensor]:
         return name
     if name not in ("relu", "gelu"):
         raise ValueError(f"activation must be 'relu', 'gelu' or a function, got {name!r}")
-    return F.relu if name == "relu" else F.gelu  # type: ignore[no-any-return, attr-defined]
+    return F.relu if name == "relu" else F.gelu
 
 
 def _copies(module: Module, count: int) -> ModuleList:
@@ -70,7 +70,7 @@ class _Layer(Module):
         self.activation = _activation(activation)
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))  # type: ignore[no-any-return]
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -119,13 +119,13 @@ class TransformerEncoderLayer(_Layer):
                 x, x, x, attn_mask=src_mask, key_padding_mask=src_key_padding_mask,
                 need_weights=False, is_causal=is_causal,
             )  # fmt: skip
-            return self.dropout1(mixed)  # type: ignore[no-any-return]
+            return self.dropout1(mixed)
 
         if self.norm_first:
             src = src + attend(self.norm1(src))
-            return src + self.dropout2(self._feed_forward(self.norm2(src)))  # type: ignore[no-any-return]
+            return src + self.dropout2(self._feed_forward(self.norm2(src)))
         src = self.norm1(src + attend(src))
-        return self.norm2(src + self.dropout2(self._feed_forward(src)))  # type: ignore[no-any-return]
+        return self.norm2(src + self.dropout2(self._feed_forward(src)))
 
 
 class TransformerDecoderLayer(_Layer):
@@ -167,7 +167,7 @@ class TransformerDecoderLayer(_Layer):
                 x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask,
                 need_weights=False, is_causal=tgt_is_causal,
             )  # fmt: skip
-            return self.dropout1(mixed)  # type: ignore[no-any-return]
+            return self.dropout1(mixed)
 
         def look_up(x: Tensor) -> Tensor:
             mixed, _ = self.multihead_attn(
@@ -175,16 +175,16 @@ class TransformerDecoderLayer(_Layer):
                 key_padding_mask=memory_key_padding_mask, need_weights=False,
                 is_causal=memory_is_causal,
             )  # fmt: skip
-            return self.dropout2(mixed)  # type: ignore[no-any-return]
+            return self.dropout2(mixed)
 
         x = tgt
         if self.norm_first:
             x = x + attend(self.norm1(x))
             x = x + look_up(self.norm2(x))
-            return x + self.dropout3(self._feed_forward(self.norm3(x)))  # type: ignore[no-any-return]
+            return x + self.dropout3(self._feed_forward(self.norm3(x)))
         x = self.norm1(x + attend(x))
         x = self.norm2(x + look_up(x))
-        return self.norm3(x + self.dropout3(self._feed_forward(x)))  # type: ignore[no-any-return]
+        return self.norm3(x + self.dropout3(self._feed_forward(x)))
 
 
 class TransformerEncoder(Module):
@@ -215,7 +215,7 @@ class TransformerEncoder(Module):
                 src, src_mask=mask, src_key_padding_mask=src_key_padding_mask,
                 is_causal=bool(is_causal) and mask is not None,
             )  # fmt: skip
-        return src if self.norm is None else self.norm(src)  # type: ignore[no-any-return]
+        return src if self.norm is None else self.norm(src)
 
 
 class TransformerDecoder(Module):
@@ -243,7 +243,7 @@ class TransformerDecoder(Module):
                 tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
                 bool(tgt_is_causal) and tgt_mask is not None, memory_is_causal,
             )  # fmt: skip
-        return tgt if self.norm is None else self.norm(tgt)  # type: ignore[no-any-return]
+        return tgt if self.norm is None else self.norm(tgt)
 
 
 class Transformer(Module):
@@ -307,7 +307,7 @@ class Transformer(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
-        return self.decoder(  # type: ignore[no-any-return]
+        return self.decoder(
             tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
             tgt_is_causal, memory_is_causal,
         )  # fmt: skip

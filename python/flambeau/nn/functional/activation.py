@@ -36,7 +36,7 @@ _space = _C.nn.functional
 def _operator(name: str) -> Callable[..., Any]:
     """The operator, wherever its declaration puts it."""
     found = getattr(_space, name, None) or getattr(_C, name)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 _relu, _relu_ = _operator("relu"), _operator("relu_")
@@ -55,18 +55,18 @@ _hardswish, _hardswish_ = _operator("hardswish"), _operator("hardswish_")
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0) of each element."""
-    return _relu_(input) if inplace else _relu(input)  # type: ignore[no-any-return]
+    return _relu_(input) if inplace else _relu(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x, 0), 6) of each element."""
-    return _relu6_(input) if inplace else _relu6(input)  # type: ignore[no-any-return]
+    return _relu6_(input) if inplace else _relu6(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where it is positive, else negative_slope * x."""
     function = _leaky_relu_ if inplace else _leaky_relu
-    return function(input, negative_slope)  # type: ignore[no-any-return]
+    return function(input, negative_slope)
 
 
 def rrelu(
@@ -88,32 +88,32 @@ def rrelu(
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it exceeds the threshold, else `value`."""
     function = _threshold_ if inplace else _threshold
-    return function(input, threshold, value)  # type: ignore[no-any-return]
+    return function(input, threshold, value)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where it is positive, else alpha * (exp(x) - 1)."""
-    return (_elu_ if inplace else _elu)(input, alpha)  # type: ignore[no-any-return]
+    return (_elu_ if inplace else _elu)(input, alpha)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
-    return (_celu_ if inplace else _celu)(input, alpha)  # type: ignore[no-any-return]
+    return (_celu_ if inplace else _celu)(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """The self-normalizing ELU of Klambauer et al., 2017."""
-    return _selu_(input) if inplace else _selu(input)  # type: ignore[no-any-return]
+    return _selu_(input) if inplace else _selu(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
-    return _silu_(input) if inplace else _silu(input)  # type: ignore[no-any-return]
+    return _silu_(input) if inplace else _silu(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * tanh(softplus(x))."""
-    return _mish_(input) if inplace else _mish(input)  # type: ignore[no-any-return]
+    return _mish_(input) if inplace else _mish(input)
 
 
 def hardtanh(
@@ -121,27 +121,27 @@ def hardtanh(
 ) -> Tensor:
     """x, cut off at min_val and max_val."""
     function = _hardtanh_ if inplace else _hardtanh
-    return function(input, min_val, max_val)  # type: ignore[no-any-return]
+    return function(input, min_val, max_val)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x + 3, 0), 6) / 6."""
-    return _hardsigmoid_(input) if inplace else _hardsigmoid(input)  # type: ignore[no-any-return]
+    return _hardsigmoid_(input) if inplace else _hardsigmoid(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * hardsigmoid(x)."""
-    return _hardswish_(input) if inplace else _hardswish(input)  # type: ignore[no-any-return]
+    return _hardswish_(input) if inplace else _hardswish(input)
 
 
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent of each element."""
-    return _C.tanh(input)  # type: ignore[no-any-return]
+    return _C.tanh(input)
 
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-x)) of each element."""
-    return _C.sigmoid(input)  # type: ignore[no-any-return]
+    return _C.sigmoid(input)
 
 
 def _dimension(name: str, input: Tensor, dim: int | None) -> int:
@@ -161,7 +161,7 @@ def softmax(
         dtype: convert to it first.
     """
     dim = _dimension("softmax", input, dim)
-    return _C.softmax(input, dim, dtype=dtype)  # type: ignore[no-any-return]
+    return _C.softmax(input, dim, dtype=dtype)
 
 
 def log_softmax(
@@ -169,7 +169,7 @@ def log_softmax(
 ) -> Tensor:
     """log(softmax(x)), computed without overflow. Arguments as of `softmax`."""
     dim = _dimension("log_softmax", input, dim)
-    return _C.log_softmax(input, dim, dtype=dtype)  # type: ignore[no-any-return]
+    return _C.log_softmax(input, dim, dtype=dtype)
 
 
 def softmin(

@@ -32,7 +32,7 @@ def instance_norm(
     """
     batch_norm = _C.nn.functional.batch_norm
     if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)  # type: ignore[no-any-return]
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     samples, channels, *pixels = input.shape
     if input.dim() < 3 or input[0, 0].numel() < 2:
         raise ValueError(
@@ -49,7 +49,7 @@ def instance_norm(
         for running, seen in ((running_mean, mean), (running_var, variance)):
             if running is not None and seen is not None:
                 running.copy_(seen.reshape([samples, channels]).mean(0))
-    return result.reshape(input.shape)  # type: ignore[no-any-return]
+    return result.reshape(input.shape)
 
 
 def rms_norm(

@@ -47,14 +47,12 @@ def max_pool1d(
     """The largest element of each window of (N, C, L) or (C, L)."""
     if not return_indices:
         return _space.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
-    size, step, border, spread = (
-        None if v is None else (v if isinstance(v, int) else v[0])
-        for v in (kernel_size, stride, padding, dilation)
-    )
+    given = (kernel_size, kernel_size if stride is None else stride, padding, dilation)
+    size, step, border, spread = (v if isinstance(v, int) else v[0] for v in given)
     values, indices = _space.max_pool2d_with_indices(
         input.unsqueeze(-2),
         (1, size),
-        (1, size if step is None else step),
+        (1, step),
         (0, border),
         (1, spread),
         ceil_mode,
@@ -89,4 +87,4 @@ def _output_size(input: Tensor, output_size: Any, count: int) -> list[int]:
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Means over a grid of output_size windows of (N, C, H, W) or (C, H, W); None in output_size
     keeps a size."""
-    return _space.adaptive_avg_pool2d(input, _output_size(input, output_size, 2))  # type: ignore[no-any-return]
+    return _space.adaptive_avg_pool2d(input, _output_size(input, output_size, 2))

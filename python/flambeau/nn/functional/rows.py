@@ -36,7 +36,7 @@ def embedding(
     if max_norm is not None:
         with flambeau.no_grad():
             _limit_rows(weight, input, max_norm, norm_type)
-    return _C.nn.functional.embedding(  # type: ignore[no-any-return]
+    return _C.nn.functional.embedding(
         input, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq
     )
 

@@ -44,7 +44,7 @@ def get_total_norm(
                 f"the total norm of order {norm_type} is {total.item()}, so gradients cannot be "
                 "clipped"
             )
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def clip_grads_with_norm_(

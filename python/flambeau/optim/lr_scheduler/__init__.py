@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """Schedules of learning rates."""
 
 from __future__ import annotations
