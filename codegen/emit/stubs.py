@@ -61,6 +61,10 @@ def emit_stubs(declarations: Declarations, output: Output) -> None:
     """stubs/ of the generated folder, laid out as the package is."""
     namespaces = dict.fromkeys(_namespace(o) for o in declarations.operators)
     functions = {n: _functions(declarations, n) for n in namespaces}
+    generated = _without(functions.get("", []), "extension.pyi.jinja")
+    names = dict.fromkeys(n for d in declarations.dtypes for n in (d.name, *d.aliases))
+    names |= dict.fromkeys(["Tensor", *_written("extension.pyi.jinja")])
+    names |= dict.fromkeys(f.name for f in generated)
     output.render(
         "extension.pyi.jinja",
         "stubs/_C/__init__.pyi",
@@ -69,7 +73,8 @@ def emit_stubs(declarations: Declarations, output: Output) -> None:
         results=_result_classes(declarations),
         methods=_without(_methods(declarations), "tensor.pyi.jinja"),
         slots=_slots(declarations),
-        functions=_without(functions.get("", []), "extension.pyi.jinja"),
+        functions=generated,
+        public_names=[n for n in names if not n.startswith("_")],
         submodules=sorted({n.split(".")[0] for n in namespaces if n} | {"_autograd"}),
     )
     output.render("autograd.pyi.jinja", "stubs/_C/_autograd.pyi")
@@ -87,9 +92,17 @@ def emit_stubs(declarations: Declarations, output: Output) -> None:
 
 def _without(definitions: Sequence[Definition], template: str) -> list[Definition]:
     """The definitions that a template does not write out by hand."""
-    text = (TEMPLATES / template).read_text(encoding="utf-8")
-    written = set(re.findall(r"^ *(?:def )?(\w+)[(:]", text, re.MULTILINE))
+    written = set(_written(template))
+    if template == "tensor.pyi.jinja":
+        text = (TEMPLATES / template).read_text(encoding="utf-8")
+        written |= set(re.findall(r"^    (?:def )?(\w+)[(:]", text, re.MULTILINE))
     return [d for d in definitions if d.name not in written]
+
+
+def _written(template: str) -> list[str]:
+    """What a template defines at its top level."""
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    return re.findall(r"^(?:def |class )?(\w+)[(:]", text, re.MULTILINE)
 
 
 def _module(

@@ -335,7 +335,7 @@ class Evaluator:
         return target(*self.spread(node.arguments), **{k: self(v) for k, v in node.keywords})
 
     def let(self, node: nodes.Let) -> Any:
-        values = [self(value) for value in node.values]
+        values = self.spread(node.values)
         outer = dict(self.names)
         self.names.update(zip(node.names, values, strict=True))
         try:

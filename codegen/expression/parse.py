@@ -246,7 +246,8 @@ class _Converter:
         given = node.args
         others = (given.posonlyargs, given.kwonlyargs, given.defaults, given.vararg, given.kwarg)
         names = tuple(a.arg for a in given.args)
-        if any(others) or named or len(names) != len(values):
+        spread = any(isinstance(value, nodes.Starred) for value in values)
+        if any(others) or named or (len(names) != len(values) and not spread):
             hint = "write (lambda a, b: ...)(x, y), one value for each name"
             raise self.fail(node, "a lambda only names parts of a reference", hint)
         return nodes.Let(names, values, self.convert(node.body, depth), span=span)

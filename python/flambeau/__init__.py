@@ -5,12 +5,17 @@ The functions and names of this module are PyTorch's, so that a script runs afte
 declarations; submodules are imported when they are first used.
 """
 
-# ruff: noqa: E402, F401
+# ruff: noqa: E402, F401, F403
+# mypy: implicit-reexport
 # Names here shadow builtins (float, int, bool, sum, ...): nothing may be computed in this file.
+import typing as _typing
 from math import e, inf, nan, pi
 
 from flambeau import _C
 from flambeau._export import public_members as _public_members
+
+if _typing.TYPE_CHECKING:
+    from flambeau._C import *
 
 globals().update(_public_members(_C))
 
@@ -64,20 +69,36 @@ from flambeau.functional import (
 )
 from flambeau.serialization import load, save
 
-__getattr__, __dir__ = _lazy.submodules(
-    globals(),
-    (
-        "autograd",
-        "backends",
-        "cpu",
-        "cuda",
-        "linalg",
-        "nn",
-        "optim",
-        "random",
-        "return_types",
-        "special",
-        "testing",
-        "utils",
-    ),
-)
+if _typing.TYPE_CHECKING:
+    from flambeau import (
+        autograd,
+        backends,
+        cpu,
+        cuda,
+        linalg,
+        nn,
+        optim,
+        random,
+        return_types,
+        special,
+        testing,
+        utils,
+    )
+else:
+    __getattr__, __dir__ = _lazy.submodules(
+        globals(),
+        (
+            "autograd",
+            "backends",
+            "cpu",
+            "cuda",
+            "linalg",
+            "nn",
+            "optim",
+            "random",
+            "return_types",
+            "special",
+            "testing",
+            "utils",
+        ),
+    )

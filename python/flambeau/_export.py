@@ -15,10 +15,13 @@ def public_members(module: ModuleType) -> dict[str, Any]:
     }
 
 
+_HELPERS = ("TYPE_CHECKING", "annotations", "names_of", "public_members")
+
+
 def names_of(namespace: dict[str, Any]) -> list[str]:
     """What a module with this namespace should list in `__all__`: its public names, sorted."""
     return sorted(
         name
         for name, value in namespace.items()
-        if not name.startswith("_") and not isinstance(value, ModuleType) and name != "annotations"
+        if not name.startswith("_") and not isinstance(value, ModuleType) and name not in _HELPERS
     )

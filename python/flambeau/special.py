@@ -1,10 +1,16 @@
+# mypy: implicit-reexport
 """Special functions: what the declarations put into the namespace `special`, and functions of the
 main namespace that PyTorch lists here too."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flambeau import _C
 from flambeau._export import names_of, public_members
+
+if TYPE_CHECKING:
+    from flambeau._C.special import *  # noqa: F403
 
 globals().update(public_members(_C.special))
 
@@ -28,4 +34,5 @@ expit = _C.sigmoid
 gammaln = _C.lgamma
 psi = _C.digamma
 
-__all__ = names_of(globals())
+if not TYPE_CHECKING:
+    __all__ = names_of(globals())

@@ -57,9 +57,7 @@ def library_dtype(name: str) -> Any:
 
 def library_values(operator: Operator, values: Values, convert: Convert = to_tensor) -> Values:
     """NumPy values as the library takes them."""
-    return {
-        name: _library_value(operator, name, value, convert) for name, value in values.items()
-    }
+    return {name: _library_value(operator, name, value, convert) for name, value in values.items()}
 
 
 def _library_value(operator: Operator, name: str, value: Any, convert: Convert) -> Any:

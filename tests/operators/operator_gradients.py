@@ -113,9 +113,7 @@ def reverse(found: Sequence[Tensor], leaves: Sequence[Tensor], cotangents: Seque
     ]
     if not pairs:
         return [np.zeros(leaf.shape, to_array(leaf).dtype) for leaf in leaves]
-    gradients = grad(
-        [o for o, _ in pairs], list(leaves), [v for _, v in pairs], allow_unused=True
-    )
+    gradients = grad([o for o, _ in pairs], list(leaves), [v for _, v in pairs], allow_unused=True)
     return [
         np.zeros(leaf.shape, to_array(leaf).dtype) if g is None else to_array(g)
         for g, leaf in zip(gradients, leaves, strict=True)
@@ -129,16 +127,16 @@ def check_forward(function: Function, inputs: Sequence[Any], seed: int) -> str |
     columns = [numeric(function, inputs, i, along[i]) for i in range(len(inputs))]
     with forward_ad.dual_level():
         duals = [
-            forward_ad.make_dual(
-                flambeau.from_numpy(np.array(a)), flambeau.from_numpy(np.array(u))
-            )
+            forward_ad.make_dual(flambeau.from_numpy(np.array(a)), flambeau.from_numpy(np.array(u)))
             for a, u in zip(inputs, along, strict=True)
         ]
         found = [o for o in function(duals) if is_differentiable(o)]
         tangents = [forward_ad.unpack_dual(o).tangent for o in found]
     got = flat(
         [
-            np.zeros(o.shape) if t is None else to_array(t)
+            np.zeros(o.shape)
+            if t is None
+            else to_array(t)
             if not o.dtype.is_complex
             else to_array(t).astype(np.complex128)
             for o, t in zip(found, tangents, strict=True)
@@ -167,9 +165,7 @@ def gradient_function(function: Function, count: int) -> Function:
         records = any(a.requires_grad for a in arguments)
         leaves = [a if a.requires_grad else a.requires_grad_() for a in arguments[:count]]
         found = [o for o in function(leaves) if is_differentiable(o)]
-        pairs = [
-            (o, v) for o, v in zip(found, arguments[count:], strict=True) if o.requires_grad
-        ]
+        pairs = [(o, v) for o, v in zip(found, arguments[count:], strict=True) if o.requires_grad]
         gradients = grad(
             [o for o, _ in pairs],
             leaves,

@@ -1,4 +1,4 @@
-"""Every dtype that an operator accepts: results against NumPy in float64, and the result's dtype."""
+"""Every dtype that an operator accepts: results against NumPy in float64, and their dtype."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ from flambeau.codegen.check.samples import seed_of
 from flambeau.codegen.model import Argument, Base, Kind, Operator
 
 SAMPLES = 2  # per dtype
+INEXACT = ("float32", "float64")
 ROUNDING = ("float16", "bfloat16", "float32")
 
 
 def swept(operator: Operator) -> list[str]:
     """The arguments whose dtype is varied together."""
     rule = operator.dtypes
+    if not promises(operator):
+        return [a.name for a in operator.tensor_arguments]
     names = list(rule.promote)
     names += [name for name, target in rule.same_as.items() if target in rule.promote]
     return [n for n in names if operator.argument(n).type.base is Base.TENSOR]
@@ -80,8 +83,16 @@ def converted(operator: Operator, values: Values, name: str) -> tuple[Values, Va
     chosen = set(swept(operator))
     tensors: list[Tensor] = []
 
+    # Statistics come in the type that sums are made in.
+    statistics = dtypes()[name].accumulate
+
     def convert(argument: Argument, array: Any) -> Any:
-        if argument.name in chosen:
+        is_float = all(
+            dtypes()[d].category == "float" for d in operator.dtypes.accepts[argument.name]
+        )
+        if argument.name not in chosen and is_float and statistics in INEXACT:
+            tensors.append(to_tensor(array, statistics))
+        elif argument.name in chosen and (array.dtype.kind in "fc" or promises(operator)):
             key = (operator.full_name, argument.name)
             array = in_dtype(array, name, key, len(operator.signature.results) > 1)
             tensors.append(to_tensor(array, name))
@@ -94,7 +105,8 @@ def converted(operator: Operator, values: Values, name: str) -> tuple[Values, Va
     given = library_values(operator, reference, lambda _: next(queue))
     for key, value in reference.items():
         argument = operator.argument(key)
-        if argument.type.or_scalar and isinstance(value, float) and name in ROUNDING:
+        is_number = argument.type.or_scalar or argument.type.base is Base.SCALAR
+        if is_number and isinstance(value, float) and name in ROUNDING:
             # A number takes part in the tensors' dtype.
             reference[key] = float(_wide(to_array(to_tensor(np.array(value), name))))
         elif operator.dtypes.integers_to_float and isinstance(value, ARRAY) and name == "bool":
@@ -141,7 +153,9 @@ def result_dtype(operator: Operator, name: str, values: Values) -> str | None:
 
 def promises(operator: Operator) -> bool:
     """Whether the accepted dtypes are the operator's own word: a body takes what its parts take."""
-    return operator.kind is not Kind.COMPOSITE or len(accepted(operator)) < len(dtypes())
+    tensors = operator.tensor_arguments
+    declared = any(len(operator.dtypes.accepts[a.name]) < len(dtypes()) for a in tensors)
+    return operator.kind is not Kind.COMPOSITE or declared
 
 
 def is_compared(operator: Operator, name: str) -> bool:
@@ -151,7 +165,10 @@ def is_compared(operator: Operator, name: str) -> bool:
     )
     has_dtype = any(a.type.base is Base.DTYPE for a in operator.signature.arguments)
     is_complex = dtypes()[name].category == "complex"
-    return not reads_bytes and not (is_complex and (has_dtype or not promises(operator)))
+    is_unsure = dtypes()[name].category in ("bool", "unsigned", "complex")
+    if not promises(operator) and is_unsure:
+        return False
+    return not reads_bytes and not (is_complex and has_dtype)
 
 
 PAIRS = [
@@ -201,4 +218,3 @@ def is_declared(operator: Operator, error: Exception) -> bool:
     """Whether the error is one that the declaration announces."""
     texts = [part for c in operator.constraints for part in c.parts if isinstance(part, str)]
     return any(len(text) > 5 and text in str(error) for text in texts)
-

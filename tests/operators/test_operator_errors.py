@@ -14,7 +14,10 @@ from flambeau.codegen.model import Argument, Base, Constraint, Kind, Operator
 from flambeau.codegen.plan.python_signature import Form
 
 REJECTED = [
-    (o, c) for o in operators() for c in o.constraints if is_reachable(o) and c.name in o.test.rejects
+    (o, c)
+    for o in operators()
+    for c in o.constraints
+    if is_reachable(o) and c.name in o.test.rejects
 ]
 
 
@@ -82,9 +85,12 @@ SAME = [
     (o, name, target)
     for o in operators()
     for name, target in o.dtypes.same_as.items()
-    if is_reachable(o) and o.test.samples and o.kind is not Kind.COMPOSITE
+    if is_reachable(o)
+    and o.test.samples
+    and o.kind is not Kind.COMPOSITE
     and primary_form(o) is not Form.LIST
-    and not o.argument(name).type.is_list and not o.argument(target).type.is_list
+    and not o.argument(name).type.is_list
+    and not o.argument(target).type.is_list
 ]
 
 
@@ -103,7 +109,9 @@ def test_different_dtypes(operator: Operator, name: str, target: str) -> None:
     if other is None:
         pytest.skip("only one dtype is accepted")
     given.update(
-        library_values(operator, {name: values[name]}, lambda a: to_tensor(in_dtype(a, other, 0), other))
+        library_values(
+            operator, {name: values[name]}, lambda a: to_tensor(in_dtype(a, other, 0), other)
+        )
     )
     with pytest.raises((RuntimeError, TypeError)) as caught:
         call(operator, given)

@@ -13,6 +13,7 @@ from operator_cases import (
     NoReferenceError,
     Values,
     cases,
+    declarations,
     expected,
     is_random,
     map_arrays,
@@ -23,6 +24,7 @@ from operator_compare import difference, floating, tolerance
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen.model import Argument, Kind, Operator
+from flambeau.codegen.plan.documentation import called
 from flambeau.codegen.plan.python_signature import Form, forms
 
 SAMPLES = 3  # per operator
@@ -72,9 +74,15 @@ def is_layout_dependent(operator: Operator) -> bool:
     """
     own = {a.name for a in operator.signature.arguments} & {"stride", "contiguous"}
     packs = any(r.dtype or operator.dtypes.results.get(r.name) for r in operator.signature.results)
-    return operator.kind is Kind.VIEW and bool(
-        own or packs or "function" not in operator.variants
-    )
+    if operator.kind is Kind.COMPOSITE and operator.body is not None:
+        # A body that is one view of some strides only.
+        return any(
+            is_layout_dependent(o)
+            for name in called(operator.body)
+            for o in declarations().by_name.get(name, ())
+            if o.kind is Kind.VIEW and "function" not in o.variants
+        )
+    return operator.kind is Kind.VIEW and bool(own or packs or "function" not in operator.variants)
 
 
 def compare(
@@ -182,9 +190,7 @@ def test_sizes(operator: Operator, size: int) -> None:
 )
 def test_overlap(operator: Operator) -> None:
     """Reading and writing memory that overlaps in part acts as if the input had been copied."""
-    values = map_arrays(
-        operator, Case(operator, 0).values(), lambda _, array: np.resize(array, 40)
-    )
+    values = map_arrays(operator, Case(operator, 0).values(), lambda _, array: np.resize(array, 40))
     given = library_values(operator, values)
     names = [n for n, v in given.items() if isinstance(v, Tensor)]
     if len(names) < 2 or given[names[0]].dtype != given[names[1]].dtype:

@@ -12,7 +12,6 @@ from operator_cases import Case, cases, is_random, property_holds
 import flambeau
 from flambeau.codegen.model import Base
 
-
 RANDOM = [c for c in cases() if is_random(c.operator) and is_reachable(c.operator)]
 
 

@@ -119,9 +119,7 @@ def _can_write(case: Case, values: Values, result: Tensor) -> bool:
     )
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in COMPARED if "inplace" in c.operator.variants], ids=str
-)
+@pytest.mark.parametrize("case", [c for c in COMPARED if "inplace" in c.operator.variants], ids=str)
 @pytest.mark.parametrize("form", [Form.INPLACE_FUNCTION, Form.INPLACE_METHOD], ids=str)
 def test_inplace(case: Case, form: Form) -> None:
     if form not in forms(case.operator):

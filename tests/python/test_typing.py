@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import flambeau
 
 pytest.importorskip("mypy", reason="the type checker is not installed")
 
@@ -18,9 +21,22 @@ def check(name: str, cache: Path) -> str:
     """What mypy says about a file of typing/."""
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache)]
     command += ["--config-file", "", "--no-error-summary", "--hide-error-context", name]
-    return subprocess.run(
-        command, cwd=FOLDER, capture_output=True, text=True, check=False, timeout=300
-    ).stdout
+    environment = dict(os.environ)
+    place = Path(flambeau.__file__).parents[1]
+    if place.name != "site-packages":  # a build in the tree
+        environment["MYPYPATH"] = str(place)
+    done = subprocess.run(
+        command,
+        cwd=FOLDER,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert not done.stderr, done.stderr
+    own = [line for line in done.stdout.splitlines() if line.startswith(name)]
+    return "\n".join(own)
 
 
 @pytest.fixture(scope="module")

@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """Automatic differentiation: gradients of scalars, products with Jacobians, custom operators."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """Optimizers, and schedules of their learning rates."""
 
 from __future__ import annotations

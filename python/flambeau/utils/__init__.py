@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """Utilities; `flambeau.utils.data` loads data."""
 
 from __future__ import annotations

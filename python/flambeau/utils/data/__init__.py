@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """Datasets, samplers and loaders."""
 
 from __future__ import annotations

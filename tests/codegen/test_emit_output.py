@@ -1,0 +1,64 @@
+"""The folder of generated files: what is written, rewritten, removed, refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flambeau.codegen.emit.everything import emit_everything
+from flambeau.codegen.emit.files import Output
+from flambeau.codegen.loader import load_declarations
+
+
+def test_writes_only_what_changed(tmp_path: Path) -> None:
+    first = Output(tmp_path)
+    first.write("a/b.txt", "one")
+    first.write("c.txt", "two")
+    assert sorted(p.name for p in first.changed) == ["b.txt", "c.txt"]
+    before = (tmp_path / "c.txt").stat().st_mtime_ns
+    second = Output(tmp_path)
+    second.write("a/b.txt", "other")
+    second.write("c.txt", "two")
+    assert [p.name for p in second.changed] == ["b.txt"]
+    assert (tmp_path / "c.txt").stat().st_mtime_ns == before
+
+
+def test_removes_what_is_no_longer_written(tmp_path: Path) -> None:
+    first = Output(tmp_path)
+    first.write("old/file.txt", "x")
+    first.write("kept.txt", "x")
+    second = Output(tmp_path)
+    second.write("kept.txt", "x")
+    second.remove_stale()
+    assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["kept.txt"]
+
+
+@pytest.mark.parametrize("name", ["../outside.txt", "a/../../outside.txt", "/tmp/outside.txt"])
+def test_refuses_to_write_outside(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "inside"
+    with pytest.raises(ValueError, match="outside"):
+        Output(folder).write(name, "x")
+    assert not (tmp_path / "outside.txt").exists()
+
+
+def test_refuses_to_write_through_a_link(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "inside", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (folder / "link").symlink_to(elsewhere)
+    with pytest.raises(ValueError, match="outside"):
+        Output(folder).write("link/file.txt", "x")
+    assert not list(elsewhere.iterdir())
+
+
+def test_everything_twice_changes_nothing(tmp_path: Path) -> None:
+    declarations = load_declarations()
+    assert emit_everything(declarations, tmp_path).changed
+    assert not emit_everything(declarations, tmp_path).changed
+
+
+def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
+    """Whatever a declaration is called, its files lie below the folder."""
+    emit_everything(load_declarations(), tmp_path / "inside")
+    assert [p.name for p in tmp_path.iterdir()] == ["inside"]
