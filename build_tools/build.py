@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from build_tools.lock import exclusive
 from build_tools.ninja_file import write_ninja
 from build_tools.stage import stage_links
 from build_tools.toolchain import BuildError, Toolchain, find_toolchain
@@ -49,13 +50,16 @@ def build(sanitize: str | None = None, jobs: int | None = None) -> Build:
     generated = ROOT / "build" / "generated"
     compiler = os.environ.get("CXX", "g++")
     toolchain = find_toolchain(compiler, ROOT / "build" / "third_party")
-    generate(generated)
-    ninja_file = write_ninja(ROOT, folder, generated, toolchain, sanitize)
-    command = [toolchain.ninja, "-f", str(ninja_file), "-k", "20"]
-    if jobs:
-        command += ["-j", str(jobs)]
-    if subprocess.run(command, check=False).returncode != 0:
-        raise BuildError("The compiler reported errors (above).")
+    # The generated files are shared by all builds, the rest is of this one.
+    with exclusive(ROOT / "build"):
+        generate(generated)
+    with exclusive(folder):
+        ninja_file = write_ninja(ROOT, folder, generated, toolchain, sanitize)
+        command = [toolchain.ninja, "-f", str(ninja_file), "-k", "20"]
+        if jobs:
+            command += ["-j", str(jobs)]
+        if subprocess.run(command, check=False).returncode != 0:
+            raise BuildError("The compiler reported errors (above).")
     return Build(folder, generated, toolchain)
 
 

@@ -8,17 +8,16 @@ for each instruction set that this processor has. Benchmarks in C++ run when the
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from build_tools.build import ROOT, build
+from build_tools.lock import exclusive
 from build_tools.ninja_file import INSTRUCTION_SETS, LOOPS, internal_archive
 from build_tools.ninja_writer import NinjaWriter
 from build_tools.toolchain import BuildError
@@ -119,7 +118,7 @@ def build_programs(
     if not (folder / "build.ninja").exists():
         raise BuildError(f"No library was built in {folder}: run `python -m build_tools.build`.")
     ninja = find_ninja()
-    with _lock(folder):
+    with exclusive(folder):
         path = write_tests(folder, [*programs(), *benchmarks()], sanitize)
         targets = [str(program_path(folder, program)) for program in wanted]
         command = [ninja, "-f", str(path), "-k", "20", *targets]
@@ -153,14 +152,6 @@ def find_ninja() -> str:
             "The program ninja is not on the PATH: install it with `pip install ninja`."
         )
     return found
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Two processes of a parallel test run must not both write into the folder."""
-    with (folder / "tests.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def main() -> int:

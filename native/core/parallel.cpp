@@ -9,6 +9,17 @@
 
 #include "core/error.h"
 
+#ifdef __SANITIZE_THREAD__
+// The thread sanitizer does not see the barriers of libgomp: they are told to it.
+extern "C" void __tsan_acquire(void* address);  // NOLINT: the sanitizer's names
+extern "C" void __tsan_release(void* address);  // NOLINT
+#define FLAMBEAU_ACQUIRE(address) __tsan_acquire(address)
+#define FLAMBEAU_RELEASE(address) __tsan_release(address)
+#else
+#define FLAMBEAU_ACQUIRE(address) static_cast<void>(address)
+#define FLAMBEAU_RELEASE(address) static_cast<void>(address)
+#endif
+
 namespace flambeau {
 
 namespace {
@@ -58,8 +69,10 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain,
   const int threads = static_cast<int>(std::min<int64_t>(wanted, num_threads()));
   std::exception_ptr error;
   std::atomic<bool> failed{false};
+  FLAMBEAU_RELEASE(&failed);
 #pragma omp parallel num_threads(threads)
   {
+    FLAMBEAU_ACQUIRE(&failed);
     const RegionScope scope;
     // The team may be smaller than asked for.
     const int64_t team = omp_get_num_threads(), rank = omp_get_thread_num();
@@ -71,7 +84,9 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain,
     } catch (...) {
       if (!failed.exchange(true)) error = std::current_exception();
     }
+    FLAMBEAU_RELEASE(&failed);
   }
+  FLAMBEAU_ACQUIRE(&failed);
   if (error) std::rethrow_exception(error);
 }
 

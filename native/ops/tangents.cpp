@@ -36,9 +36,8 @@ void add_tangent(std::vector<Tensor>& total, std::vector<Tensor>&& part) {
 
 void set_fitting_tangent(const Tensor& result, const Tensor& tangent) {
   if (!tangent.defined()) return;
-  const Tensor fitting = equal(tangent.sizes(), result.sizes())
-                             ? tangent
-                             : ops::expand(tangent, result.sizes());
+  const Tensor fitting =
+      equal(tangent.sizes(), result.sizes()) ? tangent : ops::expand(tangent, result.sizes());
   set_tangent(result, ops::to_dtype(fitting, result.dtype()));
 }
 

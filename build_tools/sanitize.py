@@ -1,0 +1,89 @@
+"""Builds the library and the C++ tests with a sanitizer and runs them and tests from Python.
+
+`python -m build_tools.sanitize address,undefined` (or `thread`) builds into
+`build/sanitize-address,undefined`. The interpreter is not instrumented: the sanitizer's runtime is
+loaded before it. Tests from Python run with the address sanitizer only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from build_tools.build import ROOT, Build, build
+from build_tools.native_tests import build_programs, programs, run_program
+from build_tools.stage import stage_links
+from build_tools.toolchain import BuildError
+
+_SUPPRESSIONS = ROOT / "build_tools" / "tsan.supp"
+# Python never gives its memory back at exit, so leaks are not looked for.
+_OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": f"suppressions={_SUPPRESSIONS}:ignore_noninstrumented_modules=1",
+}
+_PYTHON_TESTS = ("tests/operators", "tests/python")
+
+
+def run_native(result: Build, sanitize: str, jobs: int | None) -> list[str]:
+    """The programs that fail."""
+    wanted = programs()
+    build_programs(result.folder, wanted, sanitize, jobs)
+    failed = []
+    for program in wanted:
+        process = run_program(result.folder, program, _OPTIONS)
+        print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}", flush=True)
+        if process.returncode != 0:
+            print(process.stdout)
+            failed.append(program.name)
+    return failed
+
+
+def run_python(result: Build, tests: list[str]) -> int:
+    """pytest with the instrumented library."""
+    package = stage_links(ROOT, result.folder, result.generated, result.toolchain.onednn_library)
+    compiler = result.toolchain.compiler.split()[-1]
+    runtimes = [_runtime(compiler, name) for name in ("libasan.so", "libstdc++.so")]
+    environment = {
+        **os.environ,
+        **_OPTIONS,
+        "LD_PRELOAD": " ".join(runtimes),
+        "PYTHONPATH": str(package),
+        "PYTHONMALLOC": "malloc",  # small objects of Python's are checked too
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def _runtime(compiler: str, name: str) -> str:
+    command = [compiler, f"-print-file-name={name}"]
+    path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    if not Path(path).is_absolute():
+        raise BuildError(f"{compiler} has no {name}: install the sanitizers of this compiler.")
+    return str(Path(path).resolve())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m build_tools.sanitize", description=__doc__)
+    parser.add_argument("sanitize", choices=["address,undefined", "thread"])
+    parser.add_argument("tests", nargs="*", default=_PYTHON_TESTS, help="what pytest runs")
+    parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
+    parser.add_argument("--native", action="store_true", help="C++ tests only")
+    options = parser.parse_args()
+    try:
+        result = build(options.sanitize, options.jobs)
+        failed = run_native(result, options.sanitize, options.jobs)
+        if "address" in options.sanitize and not options.native:
+            failed += ["pytest"] * (run_python(result, list(options.tests)) != 0)
+    except BuildError as error:
+        print(f"flambeau: {error}", file=sys.stderr)
+        return 1
+    print(f"failed: {', '.join(failed)}" if failed else "The sanitizer found nothing.")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
