@@ -6,6 +6,7 @@ is one string, and reads better unbroken. In templates the length of a line is t
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +42,8 @@ def mistakes(path: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    found = [text for path in files(ROOT) for text in mistakes(path)]
+    os.chdir(ROOT)
+    found = [text for path in files(Path()) for text in mistakes(path)]
     print("\n".join(found) or "All files are within the limits.")
     return 1 if found else 0
 
