@@ -116,10 +116,12 @@ def _relative(folder: Path) -> Path:
 
 
 def _native(options: argparse.Namespace) -> Path | None:
+    """The folder to look for kernels in; None: an installed package has none, or nobody asks."""
     if options.no_kernels:
         return None
-    native: Path = options.native or options.declarations.parent / "native"
-    return native
+    beside: Path = options.declarations.parent / "native"
+    given: Path | None = options.native
+    return given or (beside if beside.is_dir() else None)
 
 
 def _of_files(found: Sequence[Diagnostic], files: Sequence[Path]) -> list[Diagnostic]:
