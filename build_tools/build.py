@@ -44,8 +44,8 @@ def generate(generated: Path) -> None:
         raise BuildError("The declarations have errors (above): nothing was compiled.")
 
 
-def build(sanitize: str | None = None, jobs: int | None = None) -> Build:
-    """Brings the build folder up to date."""
+def prepare(sanitize: str | None = None) -> Build:
+    """Generates and writes build.ninja; nothing is compiled."""
     folder = ROOT / "build" / (f"sanitize-{sanitize}" if sanitize else "release")
     generated = ROOT / "build" / "generated"
     compiler = os.environ.get("CXX", "g++")
@@ -54,13 +54,20 @@ def build(sanitize: str | None = None, jobs: int | None = None) -> Build:
     with exclusive(ROOT / "build"):
         generate(generated)
     with exclusive(folder):
-        ninja_file = write_ninja(ROOT, folder, generated, toolchain, sanitize)
-        command = [toolchain.ninja, "-f", str(ninja_file), "-k", "20"]
-        if jobs:
-            command += ["-j", str(jobs)]
+        write_ninja(ROOT, folder, generated, toolchain, sanitize)
+    return Build(folder, generated, toolchain)
+
+
+def build(sanitize: str | None = None, jobs: int | None = None) -> Build:
+    """Brings the build folder up to date."""
+    prepared = prepare(sanitize)
+    command = [prepared.toolchain.ninja, "-f", str(prepared.folder / "build.ninja"), "-k", "20"]
+    if jobs:
+        command += ["-j", str(jobs)]
+    with exclusive(prepared.folder):
         if subprocess.run(command, check=False).returncode != 0:
             raise BuildError("The compiler reported errors (above).")
-    return Build(folder, generated, toolchain)
+    return prepared
 
 
 def main() -> int:
