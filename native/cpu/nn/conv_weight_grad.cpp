@@ -5,33 +5,35 @@
 #include "cpu/nn/conv_geometry.h"
 #include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_types.h"
-#include "cpu/nn/winograd_lines.h"
+#include "cpu/nn/winograd.h"
 
 namespace flambeau::cpu {
 namespace {
 
 constexpr int64_t kSourceBytes = 384 << 10;  // of padded planes: half of L2
 constexpr int64_t kThreadWork = 400'000;     // multiplications that pay for a thread and its sums
+constexpr int64_t kBlocks = 96;  // of Winograd's, between two passes over the sums of all filters
 
-/// 3x3 filters of unit stride over small images.
+/// 3x3 filters of unit stride, if there are enough channels.
 bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
                   const Tensor& input) {
   for (const ConvAxis& axis : geometry.axes)
     if (axis.kernel != 3 || axis.stride != 1 || axis.dilation != 1) return false;
   const auto& [rows, columns] = geometry.axes;
   const int64_t groups = geometry.groups, batch = geometry.batch;
-  const WinogradLines shape{geometry.in_channels,
+  const WinogradShape shape{geometry.in_channels,
                             geometry.out_channels,
                             {rows.input, columns.input},
                             {rows.output, columns.output},
                             {rows.padding, columns.padding},
                             groups * geometry.in_channels * geometry.input_plane(),
                             groups * geometry.out_channels * geometry.output_plane()};
-  if (!winograd_lines_pay(shape, batch)) return false;
-  const WinogradLineKernels& kernels = winograd_line_kernels();
-  const WinogradCut cut(shape, batch);
+  if (!winograd_pays(shape)) return false;
+  const WinogradKernels& kernels = winograd_kernels();
+  const WinogradCut cut(shape, batch, kBlocks);
   const int64_t size = 16 * shape.channels * kernels.padded(shape.outputs);
-  const int64_t threads = std::min<int64_t>(num_threads(), cut.parts);
+  const int64_t threads = std::clamp<int64_t>(cut.parts * cut.work / kThreadWork, 1,
+                                              std::min<int64_t>(num_threads(), cut.parts));
   const Tensor sums = empty(Shape{threads * size}, DType::float32);
   for (int64_t group = 0; group < groups; ++group) {
     const float* source = input.data<float>() + group * shape.channels * geometry.input_plane();

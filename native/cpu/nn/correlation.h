@@ -29,17 +29,7 @@ struct Correlation {
 template <class T>
 void correlate(Correlation<T> task);
 
-/// The nine taps in row-major order, and their corner.
-struct TapSquare {
-  int64_t row = 0, column = 0;
-  int64_t taps[9];
-};
-/// Whether the taps are a dense 3x3 square that moves in unit steps.
-bool find_square(const Correlation<float>& task, TapSquare& square);
-
 /// The same for 3x3 filters and enough channels, faster; false, having done nothing, for others.
 bool try_winograd(const Correlation<float>& task);
-/// Likewise, for small images of which there are many (winograd_lines.h).
-bool try_winograd_lines(const Correlation<float>& task);
 
 }  // namespace flambeau::cpu

@@ -3,41 +3,31 @@
 #include <algorithm>
 
 #include "core/parallel.h"
-#include "cpu/linalg/scratch.h"
 #include "cpu/nn/correlation.h"
 
 namespace flambeau::cpu {
 namespace {
 
-// Fewer channels do not pay for the transforms; smaller images waste blocks; where filters outweigh
-// images, reading 16 numbers for 9 costs more than it saves.
-constexpr int64_t kChannels = 32;
-constexpr int64_t kPlane = 144;
-constexpr int64_t kFiltersPerElement = 400;
+// Fewer channels do not pay for the transforms. Measured with 16 channels and 32x32 images, where a
+// direct convolution takes as long.
+constexpr int64_t kChannels = 16;
+// Reading 16 numbers for each filter's 9 costs more than it saves when they are used for few
+// blocks: 512 x 512 channels are faster from some 30 blocks on. (Its gradient is faster from 16
+// on.)
+constexpr int64_t kFiltersPerBlock = 8000;
+// Blocks of the result at a time: a multiple of the rows of a tile whose transforms stay in L2.
+constexpr int64_t kBlocks = 48;
+constexpr int64_t kThreadWork = 200'000;  // multiplications that pay for a thread
 
-/// Blocks [first, first + count) of one output channel, to the rows and columns of the result.
-void write_blocks(const Correlation<float>& task, const float* blocks, int64_t first, int64_t count,
-                  float bias, float* result) {
-  const auto interleave = winograd_kernels().interleave;
-  const int64_t pitch = task.planes.pitch, block_columns = (task.columns + 1) / 2;
-  for (int64_t q = first; q < first + count;) {
-    const int64_t row = q / pitch, begin = q % pitch;
-    const int64_t end = std::min(pitch, begin + first + count - q);
-    const int64_t last = std::min(end, block_columns);
-    for (int64_t y = 0; y < 2 && 2 * row + y < task.rows; ++y) {
-      const float* left = blocks + 2 * y * kWinogradPositions + (q - first) - begin;
-      const float* right = left + kWinogradPositions;
-      float* to = result + (2 * row + y) * task.row_step;
-      const int64_t pairs = std::min(last, task.columns / 2);
-      interleave(left + begin, right + begin, bias, pairs - begin, to + 2 * begin);
-      if (pairs < last) to[2 * pairs] = left[pairs] + bias;  // an odd last column
-    }
-    q += end - begin;
-  }
-}
+bool is_plane(const WinogradShape& shape) { return shape.result[0] > 1 && shape.result[1] > 1; }
 
-}  // namespace
+/// The nine taps in row-major order, and their corner.
+struct TapSquare {
+  int64_t row = 0, column = 0;
+  int64_t taps[9];
+};
 
+/// Whether the taps are a dense 3x3 square that moves in unit steps.
 bool find_square(const Correlation<float>& task, TapSquare& square) {
   if (task.planes.row_stride != 1 || task.planes.column_stride != 1 || task.column_step != 1)
     return false;
@@ -54,70 +44,78 @@ bool find_square(const Correlation<float>& task, TapSquare& square) {
   return found == 0x1ff;
 }
 
-bool try_winograd(const Correlation<float>& given) {
-  TapSquare square;
-  if (given.weights.majors < kChannels || given.weights.outputs < kChannels ||
-      given.rows * given.columns < kPlane ||
-      given.weights.majors * given.weights.outputs >
-          kFiltersPerElement * given.rows * given.columns ||
-      !find_square(given, square))
-    return false;
-  Correlation<float> task = given;
-  task.weights.taps = square.taps;
-  PaddedPlanes& planes = task.planes;
-  planes.top -= square.row;
-  planes.left -= square.column;
-  planes.row_stride = planes.column_stride = 2;
-  const int64_t block_rows = (task.rows + 1) / 2;
-  planes.pitch = (task.columns + 1) / 2 + 1;
-  planes.height = block_rows + 1;
+int64_t filters_per_block(const WinogradShape& shape, int64_t batch) {
+  const int64_t blocks = batch * shape.strips() * shape.strip_blocks();
+  return shape.channels * shape.outputs / std::max<int64_t>(blocks, 1);
+}
 
+}  // namespace
+
+bool winograd_pays(const WinogradShape& shape) {
+  return shape.channels >= kChannels && shape.outputs >= kChannels && is_plane(shape);
+}
+
+WinogradCut::WinogradCut(const WinogradShape& shape, int64_t count, int64_t blocks) : batch(count) {
+  const int64_t per_image = shape.strips() * shape.strip_blocks(), threads = num_threads();
+  images = std::max<int64_t>(std::min(blocks / per_image, (batch + threads - 1) / threads), 1);
+  strips = shape.strips();
+  if (images == 1) {
+    const int64_t spare = std::max<int64_t>(threads / std::max<int64_t>(batch, 1), 1);
+    const int64_t wanted = (blocks + shape.strip_blocks() - 1) / shape.strip_blocks();
+    strips = std::min({strips, wanted, (strips + spare - 1) / spare});
+  }
+  parts_per_image = (shape.strips() + strips - 1) / strips;
+  parts = (batch + images - 1) / images * parts_per_image;
+  work = images * strips * shape.strip_blocks() * 16 * shape.channels * shape.outputs;
+}
+
+WinogradPart WinogradCut::part(const WinogradShape& shape, int64_t i) const {
+  const int64_t first = i % parts_per_image * strips;
+  return {std::min(images, batch - first_image(i)), first,
+          std::min(strips, shape.strips() - first)};
+}
+
+bool try_winograd(const Correlation<float>& task) {
+  TapSquare square;
+  const int64_t source_plane = task.planes.rows * task.planes.columns;
+  const WinogradShape shape{task.weights.majors,
+                            task.weights.outputs,
+                            {task.planes.rows, task.planes.columns},
+                            {task.rows, task.columns},
+                            {task.planes.top, task.planes.left},
+                            task.groups * task.weights.majors * source_plane,
+                            task.image_step};
+  if (task.row_step != task.columns || task.channel_step != task.rows * task.columns ||
+      !winograd_pays(shape) || filters_per_block(shape, task.batch) > kFiltersPerBlock ||
+      !find_square(task, square))
+    return false;
+  WinogradShape moved = shape;
+  moved.border[0] -= square.row;
+  moved.border[1] -= square.column;
+  ConvWeights<float> weights = task.weights;
+  weights.taps = square.taps;
   const WinogradKernels& kernels = winograd_kernels();
-  const int64_t channels = task.weights.majors, outputs = task.weights.outputs;
-  const int64_t panels = (outputs + kernels.panel_rows - 1) / kernels.panel_rows;
-  const int64_t group_size = 16 * panels * channels * kernels.panel_rows;
-  const Tensor packed = empty(Shape{task.groups * group_size}, DType::float32);
-  parallel_for(0, task.groups * panels, std::max<int64_t>(1, kGrain / (channels * 64)),
+  const int64_t panels = (shape.outputs + kernels.panel_columns - 1) / kernels.panel_columns;
+  const int64_t panel_size = 16 * shape.channels * kernels.panel_columns;
+  const Tensor packed = empty(Shape{task.groups * panels * panel_size}, DType::float32);
+  parallel_for(0, task.groups * panels, std::max<int64_t>(1, kGrain / panel_size),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
-                   ConvWeights<float> weights = task.weights;
-                   weights.data += i / panels * task.weight_group_step;
-                   kernels.pack(weights, i % panels, panels,
-                                packed.data<float>() + i / panels * group_size);
+                   ConvWeights<float> mine = weights;
+                   mine.data += i / panels * task.weight_group_step;
+                   kernels.pack(moved, mine, i % panels, packed.data<float>() + i * panel_size);
                  }
                });
-
-  // An image is one item, or several bands of rows where images are few.
-  const int64_t spare = num_threads() / std::max<int64_t>(task.batch * task.groups, 1);
-  const int64_t band = spare > 1 ? (block_rows + spare - 1) / spare : block_rows;
-  const int64_t bands = (block_rows + band - 1) / band;
-  planes.height = band + 1;
-  parallel_for(0, task.batch * task.groups * bands, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t group = item / bands % task.groups, image = item / bands / task.groups;
-      const int64_t first = item % bands * band;
-      const int64_t rows = std::min(band, block_rows - first);
-      float* padded = scratch<float>(0, static_cast<size_t>(channels * planes.channel()));
-      pad_planes(
-          planes, first,
-          task.source + (image * task.groups + group) * channels * planes.rows * planes.columns,
-          padded);
-      float* work = scratch<float>(1, static_cast<size_t>(winograd_work(channels, outputs)));
-      float* blocks = scratch<float>(2, static_cast<size_t>(outputs * 4 * kWinogradPositions));
-      Correlation<float> part = task;
-      part.rows = task.rows - 2 * first;
-      float* result = task.result + image * task.image_step + group * outputs * task.channel_step +
-                      2 * first * task.row_step;
-      const int64_t positions = rows * planes.pitch - 1;
-      for (int64_t q = 0; q < positions; q += kWinogradPositions) {
-        const int64_t count = std::min(kWinogradPositions, positions - q);
-        kernels.run({channels, outputs, packed.data<float>() + group * group_size, padded,
-                     planes.plane(), planes.pitch, q, count, work, blocks});
-        for (int64_t k = 0; k < outputs; ++k)
-          write_blocks(part, blocks + k * 4 * kWinogradPositions, q, count,
-                       task.bias ? task.bias[group * outputs + k] : 0.f,
-                       result + k * task.channel_step);
-      }
+  const WinogradCut cut(shape, task.batch, kBlocks);
+  const int64_t grain = std::max<int64_t>(1, kThreadWork / cut.work);
+  parallel_for(0, task.groups * cut.parts, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i / cut.parts, part = i % cut.parts, image = cut.first_image(part);
+      kernels.forward(
+          moved, cut.part(shape, part), packed.data<float>() + group * panels * panel_size,
+          task.source + image * shape.source_step + group * shape.channels * source_plane,
+          task.bias ? task.bias + group * shape.outputs : nullptr,
+          task.result + image * shape.result_step + group * shape.outputs * task.channel_step);
     }
   });
   return true;

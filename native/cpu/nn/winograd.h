@@ -6,31 +6,39 @@
 namespace flambeau::cpu {
 
 /// A 3x3 convolution by Winograd's minimal filtering F(2x2, 3x3): every 2x2 block of the result is
-/// made of 16 products per channel instead of 36. The source has been split into the four planes of
-/// even and odd rows and columns, so that block q of the result reads unit steps.
-struct WinogradBlock {
+/// made of 16 products per channel instead of 36. Vectors hold the channels of a pixel, a *line*,
+/// so that images may be as small as they like; many of them share a matrix product. One group of
+/// the channels; [0] rows, [1] columns.
+struct WinogradShape {
   int64_t channels, outputs;
-  const float* weights;  ///< from pack_winograd
-  const float* source;   ///< four planes per channel
-  int64_t plane, pitch;  ///< elements of a split plane and of its rows
-  int64_t first, count;  ///< blocks of the result, in positions of the split planes
-  float* work;           ///< winograd_work(...) floats
-  float* blocks;         ///< [outputs][4][kWinogradPositions]: the four elements of each block
+  int64_t source[2], result[2];      ///< sizes of the planes
+  int64_t border[2];                 ///< zeros above and to the left of the source
+  int64_t source_step, result_step;  ///< from image to image
+  int64_t strips() const { return (result[0] + 1) / 2; }  ///< rows of blocks
+  int64_t strip_blocks() const { return (result[1] + 1) / 2; }
 };
 
-inline constexpr int64_t kWinogradPositions = 64;  ///< blocks of the result at a time
-inline int64_t winograd_work(int64_t channels, int64_t outputs) {
-  return 16 * (channels + outputs) * kWinogradPositions;
-}
+/// Some images, or some strips of one image.
+struct WinogradPart {
+  int64_t images, first_strip, strips;
+};
 
 struct WinogradKernels {
-  /// Transforms the 3x3 filters of one panel of outputs; taps[t] is the offset of tap t in
-  /// row-major order; packed[(xi * panels + panel) * channels * panel_rows + c * panel_rows + i].
-  void (*pack)(const ConvWeights<float>& weights, int64_t panel, int64_t panels, float* packed);
-  void (*run)(const WinogradBlock& block);
-  /// to[2 i] = left[i] + bias, to[2 i + 1] = right[i] + bias
-  void (*interleave)(const float* left, const float* right, float bias, int64_t count, float* to);
-  int64_t panel_rows;
+  /// Transforms the filters of outputs [panel * panel_columns, ...) of all channels.
+  void (*pack)(const WinogradShape& shape, const ConvWeights<float>& weights, int64_t panel,
+               float* packed);
+  /// result = the correlation, plus bias where there is one.
+  void (*forward)(const WinogradShape& shape, const WinogradPart& part, const float* packed,
+                  const float* source, const float* bias, float* result);
+  /// Adds the transformed gradient of the filters; `grad` is shaped like the result.
+  void (*weight)(const WinogradShape& shape, const WinogradPart& part, const float* source,
+                 const float* grad, float* sums);
+  /// The filters' gradient [outputs, channels, 3, 3] of sums that are [parts, 16, channels, lines].
+  void (*finish)(const WinogradShape& shape, int64_t parts, int64_t part_step, const float* sums,
+                 float* result);
+  int64_t panel_columns;  ///< outputs per packed panel
+  int64_t lanes;          ///< lines are padded to a multiple
+  int64_t padded(int64_t count) const { return (count + lanes - 1) / lanes * lanes; }
 };
 
 namespace baseline {
@@ -51,5 +59,18 @@ inline const WinogradKernels& winograd_kernels() {
                                                   : baseline::winograd_kernels();
   return best;
 }
+
+/// Whether transforms pay, given enough images.
+bool winograd_pays(const WinogradShape& shape);
+
+/// How the work is cut: so many images, or strips of an image, at a time.
+struct WinogradCut {
+  int64_t batch, images, strips, parts_per_image, parts;
+  int64_t work;  ///< multiplications of a part
+  /// Parts have about `blocks` blocks, or fewer where threads would be idle.
+  WinogradCut(const WinogradShape& shape, int64_t batch, int64_t blocks);
+  int64_t first_image(int64_t i) const { return i / parts_per_image * images; }
+  WinogradPart part(const WinogradShape& shape, int64_t i) const;
+};
 
 }  // namespace flambeau::cpu
