@@ -1,8 +1,9 @@
 """Builds and runs the C++ tests: every tests/native/test_*.cpp is a program.
 
-`python -m build_tools.native_tests [NAME ...]` brings the library up to date first. A program links
-the library's objects, not libflambeau.so, which hides what is internal. A *.simd.cpp is built once
-for each instruction set that this processor has. Benchmarks in C++ run when they are named.
+`python -m build_tools.native_tests [NAME ...]` builds what changed first. A program links the
+objects of what is written by hand in native/, not libflambeau.so, which hides what is internal.
+A *.simd.cpp is built once for each instruction set that this processor has. Benchmarks in C++ run
+when they are named.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from build_tools.build import ROOT, build
+from build_tools.build import ROOT, prepare
 from build_tools.lock import exclusive
 from build_tools.ninja_file import INSTRUCTION_SETS, LOOPS, internal_archive
 from build_tools.ninja_writer import NinjaWriter
@@ -165,7 +166,7 @@ def main() -> int:
         parser.error(f"no such program: {', '.join(unknown)} (there are {', '.join(known)})")
     wanted = [known[name] for name in options.names] or programs()
     try:
-        folder = build(jobs=options.jobs).folder
+        folder = prepare().folder
         build_programs(folder, wanted, jobs=options.jobs)
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
