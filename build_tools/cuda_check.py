@@ -1,8 +1,9 @@
 """Compiles and links the CUDA backend; needs nvcc, but no GPU.
 
-`python -m build_tools.cuda_check [--jobs N] [--arch sm_90]` generates what is missing or old, compiles every .cu and
-.cpp of native/cuda and of the generated folder that changed, links build/cuda/libflambeau_cuda.so against
-libflambeau.so and prints how long it took. Exit status: 0, 1 after an error, 2 where nvcc is missing.
+`python -m build_tools.cuda_check [--jobs N] [--arch sm_90]` generates what is missing or old,
+compiles every .cu and .cpp of native/cuda and of the generated folder that changed, links
+build/cuda/libflambeau_cuda.so against libflambeau.so and prints how long it took. Exit status: 0,
+1 after an error, 2 where nvcc is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FLAGS = (
     "--extended-lambda",
     "-cudart=static",
     "-Xcompiler=-fPIC,-fvisibility=hidden,-fopenmp,-Wall,-Wno-unknown-pragmas",
-    # Attributes and pragmas of core headers that are meant for g++ alone; an unsigned x < 0 in templates.
+    # Attributes and pragmas of core headers that are for g++ alone; unsigned x < 0 in templates.
     "-diag-suppress=1835,1675,186",
 )
 
@@ -85,7 +86,8 @@ def find_flambeau() -> Path:
         if place.exists():
             return place
     raise CheckError(
-        "libflambeau.so was not found: build it with `python -m build_tools.build`, or install Flambeau."
+        "libflambeau.so was not found: build it with `python -m build_tools.build`, or install "
+        "Flambeau."
     )
 
 
@@ -123,7 +125,7 @@ def is_fresh(target: Path, command: list[str]) -> bool:
 
 
 def compile_one(source: Path, settings: Settings) -> tuple[Path, float, str]:
-    """Brings one object up to date: the object, seconds, and what the compiler said if it failed."""
+    """Brings one object up to date: the object, seconds, what the compiler said if it failed."""
     target = object_of(source, settings)
     command = [settings.nvcc, *settings.compile_flags, "-c", str(source), "-o", str(target)]
     if is_fresh(target, command):
@@ -192,7 +194,8 @@ def check(arch: str, jobs: int, verbose: bool = False) -> Path:
     nvcc = find_nvcc()
     if nvcc is None:
         raise FileNotFoundError(
-            "nvcc was not found: the CUDA backend was not compiled. Install the CUDA toolkit, or set NVCC."
+            "nvcc was not found: the CUDA backend was not compiled. Install the CUDA toolkit, or "
+            "set NVCC."
         )
     settings = Settings(nvcc, arch, ROOT / "build" / "generated", ROOT / "build" / "cuda")
     generate(settings.generated)
@@ -217,10 +220,8 @@ def main() -> int:
     except CheckError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1
-    size = library.stat().st_size / 1e6
-    print(
-        f"{library.relative_to(ROOT)}: {size:.1f} MB for {options.arch}, {time.monotonic() - started:.0f} s"
-    )
+    size, seconds = library.stat().st_size / 1e6, time.monotonic() - started
+    print(f"{library.relative_to(ROOT)}: {size:.1f} MB for {options.arch}, {seconds:.0f} s")
     return 0
 
 

@@ -8,6 +8,7 @@
 
 #include "cuda/allocator.h"
 #include "cuda/device.h"
+#include "cuda/registration.h"
 
 namespace {
 
@@ -32,6 +33,11 @@ int guarded(const Body& body) {
 extern "C" {
 
 FLAMBEAU_API const char* flambeau_cuda_error() { return last_error.c_str(); }
+
+/// What went wrong while the library loaded; empty when all is well.
+FLAMBEAU_API const char* flambeau_cuda_load_failures() {
+  return flambeau::cuda::RegisterKernel::failures().c_str();
+}
 
 FLAMBEAU_API int flambeau_cuda_device_count() { return flambeau::cuda::device_count(); }
 FLAMBEAU_API int flambeau_cuda_current_device(int* index) {

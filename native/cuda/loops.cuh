@@ -26,7 +26,7 @@
 ///         default: unsupported(iter);
 ///       }
 ///     }
-///     const Register register_add{"add", Backend::cuda, &add};
+///     const RegisterKernel register_add{"add", &add};
 ///     }  // namespace flambeau::cuda
 ///
 /// Returns: the formula takes the inputs by value in compute types and returns the one output.
@@ -227,6 +227,7 @@ struct Map<Types<Outs<O...>, Ins<I...>, Draws<D...>>, kForm, kIndexed, kCost> {
 #pragma unroll
     for (int i = 0; i < kOperands; ++i) offsets[i] = 0;
     const int last = layout.rank - 1;
+#pragma unroll 1
     for (int d = 0; d < last; ++d) {
       const uint32_t quotient = layout.extents[d].divide(index);
       const int32_t rest = static_cast<int32_t>(index - quotient * layout.extents[d].divisor);
@@ -344,8 +345,7 @@ struct Map<Types<Outs<O...>, Ins<I...>, Draws<D...>>, kForm, kIndexed, kCost> {
             get<d>(elements.draws).values[j]..., widen(get<i>(elements.ins).values[j])...))),
        ...);
     }
-    ((get<o>(elements.outs).values[j] = static_cast<typename OutTraits<O>::Storage>(get<o>(outs))),
-     ...);
+    ((get<o>(elements.outs).values[j] = narrow<typename OutTraits<O>::Storage>(get<o>(outs))), ...);
   }
 };
 

@@ -16,14 +16,7 @@
 #define FLAMBEAU_SHARED __host__ __device__ __forceinline__
 #define FLAMBEAU_CALLED __host__ __device__ __noinline__ inline
 
-namespace flambeau::cuda::math {
-
-template <class T>
-concept Real = std::floating_point<T>;
-template <class T>
-concept Integer = std::integral<T>;
-template <class T>
-concept Arithmetic = std::is_arithmetic_v<T>;
+namespace flambeau::math {
 
 /// A complex literal of a formula, for any T.
 template <class T>
@@ -34,6 +27,19 @@ FLAMBEAU_SHARED constexpr T make_complex(double re, double im) {
     return static_cast<T>(re);
   }
 }
+
+}  // namespace flambeau::math
+
+namespace flambeau::cuda::math {
+
+template <class T>
+concept Real = std::floating_point<T>;
+template <class T>
+concept Integer = std::integral<T>;
+template <class T>
+concept Arithmetic = std::is_arithmetic_v<T>;
+
+using ::flambeau::math::make_complex;
 
 /// Functions of one real number; `kind`: how the double form is compiled.
 #define FLAMBEAU_REAL_1(name, kind)                            \

@@ -177,8 +177,7 @@ struct FoldKernel {
     } else {
       fold.finish(value, plan.count, get<o>(results)...);
     }
-    ((*reinterpret_cast<Out*>(plan.outputs[o] + offsets[o]) = static_cast<Out>(get<o>(results))),
-     ...);
+    ((*reinterpret_cast<Out*>(plan.outputs[o] + offsets[o]) = narrow<Out>(get<o>(results))), ...);
   }
 
   static __device__ __forceinline__ void run(const FoldPlan& plan, const Fold& fold, A* partial) {

@@ -17,7 +17,7 @@ from flambeau.codegen.model import Declarations
 HERE = Path(__file__).parent
 SAMPLES = sorted((HERE / "samples" / "golden").glob("*.yaml"))
 GOLDEN = HERE / "golden"
-FOLDERS = ("ops", "kernels", "cpu", "python", "docs")
+FOLDERS = ("ops", "kernels", "cpu", "cuda", "python", "docs")
 
 
 @pytest.fixture(scope="module")

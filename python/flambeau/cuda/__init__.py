@@ -1,0 +1,176 @@
+"""CUDA as a device: which there are, their memory, streams and events.
+
+Questions have an answer where there is no CUDA: `is_available()` is False, statistics are 0.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import flambeau
+from flambeau.cuda import _library
+from flambeau.cuda._library import device_count
+from flambeau.cuda.streams import Event, Stream, current_stream, default_stream, set_stream, stream
+
+__all__ = ["DeviceProperties", "Event", "Stream", "current_device", "current_stream"]
+__all__ += ["default_stream", "device", "device_count", "empty_cache", "get_device_capability"]
+__all__ += ["get_device_name"]
+__all__ += ["get_device_properties", "is_available", "manual_seed", "manual_seed_all"]
+__all__ += ["max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated"]
+__all__ += ["memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_device"]
+__all__ += ["set_stream", "stream", "synchronize"]
+
+
+def is_available() -> bool:
+    """Whether tensors can be made on a CUDA device: the backend is installed and finds a device."""
+    return device_count() > 0
+
+
+def current_device() -> int:
+    """The index of the device that "cuda" without an index stands for, in this thread."""
+    index = ctypes.c_int()
+    _library.call("current_device", ctypes.byref(index))
+    return index.value
+
+
+def device_index(device: Any) -> int:
+    """The index of a device given as None (the current one), an int, a str or a device."""
+    if isinstance(device, int):
+        return device
+    if device is None:
+        return current_device()
+    parsed = flambeau.device(device)
+    if parsed.type != "cuda":
+        raise ValueError(f"expected a CUDA device, got {parsed}")
+    return current_device() if parsed.index is None else int(parsed.index)
+
+
+def set_device(device: Any) -> None:
+    """Makes a device the current one of this thread."""
+    _library.call("set_device", device_index(device))
+
+
+class device:
+    """`with cuda.device(1):` makes a device current for a while. None changes nothing."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = None if device is None else device_index(device)
+        self._previous = -1
+
+    def __enter__(self) -> device:
+        if self.idx is not None:
+            self._previous = current_device()
+            set_device(self.idx)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self.idx is not None:
+            set_device(self._previous)
+
+
+def synchronize(device: Any = None) -> None:
+    """Waits until a device has done all its work. Nothing to wait for where there is none."""
+    if is_available():
+        _library.call("synchronize", device_index(device))
+
+
+class DeviceProperties(NamedTuple):
+    """What a device is: its name, compute capability, bytes of memory and multiprocessors."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+
+
+def get_device_properties(device: Any = None) -> DeviceProperties:
+    """Name, compute capability, memory and multiprocessors of a device."""
+    name = ctypes.create_string_buffer(256)
+    numbers = (ctypes.c_int64 * 4)()
+    _library.call("properties", device_index(device), name, ctypes.c_size_t(256), numbers)
+    major, minor, processors, memory = numbers
+    return DeviceProperties(name.value.decode(), major, minor, memory, processors)
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name that the maker gave the device."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability: (9, 0) is Hopper."""
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
+
+
+def manual_seed(seed: int) -> None:
+    """Seeds the generator, which serves every device."""
+    flambeau.manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+_STATISTICS = (
+    "allocated_bytes",
+    "peak_allocated_bytes",
+    "reserved_bytes",
+    "peak_reserved_bytes",
+    "allocations",
+    "system_allocations",
+)
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Free bytes of a device, as the driver sees them, and all its bytes."""
+    numbers = (ctypes.c_int64 * 2)()
+    _library.call("memory_info", device_index(device), numbers)
+    return numbers[0], numbers[1]
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Bytes handed out and reserved, now and at their peak, and how often memory was asked for."""
+    if not is_available():
+        return dict.fromkeys(_STATISTICS, 0)
+    numbers = (ctypes.c_int64 * len(_STATISTICS))()
+    _library.call("memory_stats", device_index(device), numbers)
+    return dict(zip(_STATISTICS, numbers, strict=True))
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors hold."""
+    return memory_stats(device)["allocated_bytes"]
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that tensors held since reset_peak_memory_stats()."""
+    return memory_stats(device)["peak_allocated_bytes"]
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes taken from the device, cached ones included."""
+    return memory_stats(device)["reserved_bytes"]
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes taken from the device since reset_peak_memory_stats()."""
+    return memory_stats(device)["peak_reserved_bytes"]
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Starts the peaks over."""
+    if is_available():
+        _library.call("reset_peak", device_index(device))
+
+
+def empty_cache() -> None:
+    """Gives cached memory back to the device."""
+    if is_available():
+        _library.call("empty_cache")
