@@ -103,6 +103,7 @@ def _check_linearity(report: Report) -> None:
         if name in operator.linear_in:
             report.error(f"'{name}' is in linear_in already", "additive", str(index))
     results = [r.name for r in operator.signature.results]
+    results += [a.name for a in operator.tensor_arguments if a.type.mutable]
     for name in operator.forward:
         if name not in results:
             hint = did_you_mean(name, results)

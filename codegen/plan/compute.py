@@ -381,13 +381,30 @@ def _view(operator: Operator, declarations: Declarations, translator: Translator
     return Compute("Tensor", plain_parameters(operator), tuple(lines), (), False)
 
 
+def _by_lets(operator: Operator, rule: ShapeRule) -> tuple[list[Constraint], list[Constraint]]:
+    """The constraints that do not read the shape rule's lets, and those that do."""
+    lets = {name for names, _ in rule.lets for name in names}
+    early: list[Constraint] = []
+    late: list[Constraint] = []
+    for constraint in operator.constraints:
+        parts = [constraint.require, *(p for p in constraint.parts if not isinstance(p, str))]
+        reads = frozenset[str]().union(*(nodes.free_names(part) for part in parts))
+        (late if reads & lets else early).append(constraint)
+    return early, late
+
+
 def _structured(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
     rule = operator.shape or ShapeRule(lets=(), shapes={})  # operators that only write in place
     names = argument_names(operator)
     lines = dtype_checks(operator, declarations)
     lines += _device_lines(operator)
+    # What reads no let is checked first: the lets compute shapes that may not exist.
+    early, late = _by_lets(operator, rule)
+    for constraint in early:
+        lines += _constraint(operator, constraint, translator, names)
     lines += _let_lines(operator, translator, names)
-    lines += constraint_checks(operator, translator, names)
+    for constraint in late:
+        lines += _constraint(operator, constraint, translator, names)
     results = operator.signature.results
     arguments = [cpp_name(a.name) for a in operator.signature.arguments]
     types = [cpp_type(a.type).parameter for a in operator.signature.arguments]

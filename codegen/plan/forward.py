@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flambeau.codegen.expression.forward import tangent_name, tangent_terms
-from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.nodes import Call, Expression, Name
+from flambeau.codegen.expression.simplify import is_number
 from flambeau.codegen.expression.types import TENSOR, TENSORS
 from flambeau.codegen.model import Operator
 from flambeau.codegen.plan.backward import BackwardPlan
@@ -17,8 +18,10 @@ def forward_lines(
     """The body of forward_OP, which sets the tangents of the results; empty where there are
     none."""
     results = [r for r in operator.signature.results if not r.hidden]
-    if backward is None or len(results) != 1:
+    if backward is None or not has_forward(operator, backward):
         return []
+    if not results:
+        return _written(operator, backward, translator)
     is_list = results[0].is_list
     result = cpp_name(results[0].name)
     tracked = [a.name for a in backward.inputs]
@@ -31,6 +34,30 @@ def forward_lines(
         lines = _summed(operator, terms, tracked, is_list, translator)
     setter = "set_tangents" if is_list else "set_fitting_tangent"
     return [*lines, f"{setter}({result}, total);"]
+
+
+def has_forward(operator: Operator, backward: BackwardPlan) -> bool:
+    """Whether tangents of results are declared, derived, or known to be zero. Where not, forward
+    mode is an error: a tangent that got lost would be a wrong derivative.
+    """
+    if operator.forward or _is_constant(operator):
+        return True
+    visible = [r for r in operator.signature.results if not r.hidden]
+    return len(visible) == 1 and tangent_terms(operator) is not None
+
+
+def _is_constant(operator: Operator) -> bool:
+    derivative = operator.derivative
+    return derivative is not None and all(is_number(f, 0) for f in derivative.formulas.values())
+
+
+def _written(operator: Operator, backward: BackwardPlan, translator: Translator) -> list[str]:
+    """The tangent of the argument that is written in place, from those before the write."""
+    (target,) = (a.name for a in operator.tensor_arguments if a.type.mutable)
+    zeros = Call("zeros_like", (Name(target),))
+    tracked = [a.name for a in backward.inputs]
+    lines = _declared(operator, operator.forward.get(target, zeros), tracked, translator)
+    return [*lines, f"rebase_tangent({cpp_name(target)}, total);"]
 
 
 def _names(operator: Operator) -> dict[str, Symbol]:

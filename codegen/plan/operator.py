@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import dataclass
 
 from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.model import Base, Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
 from flambeau.codegen.plan.compute import (
     Compute,
@@ -27,12 +27,14 @@ from flambeau.codegen.plan.cpp_types import (
     parameter_list,
     result_type,
 )
-from flambeau.codegen.plan.forward import forward_lines
+from flambeau.codegen.plan.forward import forward_lines, has_forward
 from flambeau.codegen.plan.node import NodeText, node_text
 from flambeau.codegen.plan.translate import Names, Translator, argument_names
 
 # The in-place copy that stands in where forward mode needs the old and the new value at once.
 COPY = "copy_"
+# The copy that a composite's in-place form computes from.
+CLONE = "clone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,11 @@ def operator_text(
     if backward:
         tables += [table_for(k.kernel) for k in backward.kernels]
     inputs = [cpp_name(a.name) for a in backward.inputs] if backward else []
-    writer = _Functions(operator, compute, backward, bool(forward))
+    derivable = backward is None or has_forward(operator, backward)
+    writer = _Functions(operator, compute, backward, bool(forward), derivable)
     if writer.has_inplace:
         translator.require(COPY)
+        translator.require(CLONE)
     parameters = plain_parameters(operator)
     return OperatorText(
         full_name=operator.full_name,
@@ -165,6 +169,7 @@ class _Functions:
     compute: Compute | None
     backward: BackwardPlan | None
     has_forward: bool
+    knows_tangents: bool  # false: forward mode is an error
 
     @property
     def mutable(self) -> str | None:
@@ -211,6 +216,17 @@ class _Functions:
     def tracked(self) -> list[str]:
         return [cpp_name(a.name) for a in self.backward.inputs] if self.backward else []
 
+    def refusal(self, name: str) -> list[str]:
+        """The error of forward mode where no tangent is known."""
+        if self.knows_tangents or not self.tracked:
+            return []
+        tangents = " || ".join(f"has_tangent({n})" for n in self.tracked)
+        return [
+            f"if (FLAMBEAU_UNLIKELY({tangents})) {{",
+            f'  fail(ErrorKind::not_implemented, "{name}(): forward mode is not implemented");',
+            "}",
+        ]
+
     def function(self, translator: Translator, names: Names) -> list[str]:
         operator = self.operator
         lines = []
@@ -228,6 +244,7 @@ class _Functions:
             untracked = " && ".join(f"!has_autograd({name})" for name in self.tracked)
             if not hidden:
                 lines.append(f"if (FLAMBEAU_LIKELY({untracked})) return {self.call()};")
+            lines += self.refusal(operator.name)
             lines.append(
                 f"auto node = record_{self.operator.identifier}({self.arguments}{self.comma}false);"
             )
@@ -263,6 +280,7 @@ class _Functions:
                 lines.append(f"for (const Tensor& view : {name}) set_view(view, {base});")
             else:
                 lines.append(f"set_view({name}, {base});")
+            lines += self.refusal(operator.name)
             lines.append(f"if (has_autograd({base})) {{")
             lines.append(f"  auto node = record_{operator.identifier}({self.arguments}, false);")
             lines.append("  if (node) {")
@@ -311,6 +329,10 @@ class _Functions:
             lines.append(
                 f'check_inplace({target}, "{operator.name}", static_cast<bool>({records}));'
             )
+        lines += self.refusal(operator.name)
+        if self.has_forward:
+            tangents = " || ".join(f"has_tangent({n})" for n in self.tracked)
+            lines.append(f"if ({tangents}) forward_{operator.identifier}({self.arguments});")
         lines.append(f"{self.call()};")
         if operator.kind is not Kind.POINTWISE:
             mutated = [cpp_name(a.name) for a in operator.tensor_arguments if a.type.mutable]
@@ -328,9 +350,10 @@ class _Functions:
         first = cpp_name(operator.signature.arguments[0].name)
         out_of_place = f"ops::{operator.identifier}({self.arguments})"
         if self.compute is None:
-            return self._inplace_by_copy(name, first, out_of_place)
+            return self._inplace_by_copy(name, first)
         lines = []
-        if self.has_forward:
+        lines += self.refusal(name)
+        if self.tracked and self.knows_tangents:
             tangents = " || ".join(f"has_tangent({n})" for n in self.tracked)
             lines.append(
                 f"if (FLAMBEAU_UNLIKELY({tangents})) return ops::{COPY}({first}, {out_of_place});"
@@ -357,10 +380,19 @@ class _Functions:
         lines.append(f"return {first};")
         return lines
 
-    def _inplace_by_copy(self, name: str, first: str, value: str) -> list[str]:
+    def _inplace_by_copy(self, name: str, first: str) -> list[str]:
+        """A body's in-place form. What the body saves must not be overwritten, so it gets a copy
+        where it records.
+        """
+        arguments = self.operator.signature.arguments
+        tensors = [cpp_name(a.name) for a in arguments if a.type.base is Base.TENSOR]
+        records = " || ".join(f"requires_grad({tensor})" for tensor in tensors)
+        given = ", ".join(["before", *(cpp_name(a.name) for a in arguments[1:])])
         return [
-            f'check_inplace({first}, "{name}", grad_enabled() && requires_grad({first}));',
-            f"return ops::{COPY}({first}, {value});",
+            f"const bool records = grad_enabled() && ({records});",
+            f'check_inplace({first}, "{name}", records);',
+            f"const Tensor before = records ? ops::{CLONE}({first}) : {first};",
+            f"return ops::{COPY}({first}, ops::{self.operator.identifier}({given}));",
         ]
 
     def out(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,11 @@ REJECTED = [
     for c in o.constraints
     if is_reachable(o) and c.name in o.test.rejects
 ]
+
+
+def _refused(dtype: str, key: str, array: Any) -> Any:
+    """The sample as a tensor of a dtype that the operator does not take."""
+    return to_tensor(in_dtype(array, dtype, key), dtype)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,7 @@ def test_refused_dtype(operator: Operator, argument: Argument) -> None:
     for key, value in values.items():
         convert: Any = to_tensor
         if key in together:
-            convert = lambda array, key=key: to_tensor(in_dtype(array, name, key), name)  # noqa: E731
+            convert = partial(_refused, name, key)
         given.update(library_values(operator, {key: value}, convert))
     with pytest.raises((RuntimeError, TypeError, IndexError)) as caught:
         call(operator, given)

@@ -31,9 +31,9 @@ from operator_gradients import (
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen.check.samples import seed_of
-from flambeau.codegen.expression.forward import tangent_terms
 from flambeau.codegen.model import Argument, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
+from flambeau.codegen.plan.forward import has_forward
 from flambeau.codegen.plan.python_signature import Form, forms, visible_results
 
 SAMPLES = 4  # per operator
@@ -185,11 +185,8 @@ def test_second_order(case: Case) -> None:
 
 def has_tangent(operator: Operator) -> bool:
     """Whether forward mode is declared or derived; a body asks its parts."""
-    if operator.kind is Kind.COMPOSITE:
-        return True
-    if plan_backward(operator, declarations()) is None or len(visible_results(operator)) != 1:
-        return False
-    return bool(operator.forward or tangent_terms(operator))
+    plan = plan_backward(operator, declarations())
+    return operator.kind is Kind.COMPOSITE or (plan is not None and has_forward(operator, plan))
 
 
 @pytest.mark.parametrize("case", [c for c in DIFFERENTIATED if has_tangent(c.operator)], ids=str)
