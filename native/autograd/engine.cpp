@@ -299,8 +299,7 @@ Gradients backward(TensorList roots, TensorList root_gradients, TensorList input
   }
   Gradients gradients;
   std::exception_ptr failure;
-  std::thread worker([&, modes = active_modes, order = newest_sequence] {
-    active_modes = modes;
+  std::thread worker([&, order = newest_sequence] {
     newest_sequence = order;
     try {
       gradients = run_backward(roots, root_gradients, inputs, options);

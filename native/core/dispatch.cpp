@@ -7,8 +7,6 @@
 
 namespace flambeau {
 
-thread_local constinit uint8_t active_modes = 0;
-
 namespace {
 /// Tables and kernels register while libraries load, in an order that nobody controls: kernels
 /// that come before their table wait for it.

@@ -52,14 +52,4 @@ enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
 /// Can be lowered with FLAMBEAU_CPU=baseline|avx2|avx512.
 FLAMBEAU_API InstructionSet instruction_set();
 
-/// One bit per active mode of this thread. Zero: nothing to do, one load and one compare.
-enum Mode : uint8_t {
-  mode_no_grad_unused = 0,
-  mode_autocast = 1,
-  mode_tracing = 2,
-  mode_vmap = 4,
-  mode_profile = 8
-};
-extern FLAMBEAU_API thread_local constinit uint8_t active_modes;
-
 }  // namespace flambeau

@@ -15,8 +15,7 @@ namespace flambeau {
 /// The tensor, or the number as a 0-d tensor that is weak in promotion.
 inline Tensor as_tensor(const Scalar& value) { return wrap_number(value); }
 template <class Number>
-  requires std::is_arithmetic_v<Number>
-Tensor as_tensor(Number value) {
+requires std::is_arithmetic_v<Number> Tensor as_tensor(Number value) {
   return wrap_number(Scalar(value));
 }
 inline Tensor as_tensor(const Operand& operand) {

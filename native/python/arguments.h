@@ -108,7 +108,8 @@
 ///
 /// Results: results.h. An `?` type takes the flag kNone; a declared default other than None of an
 /// optional type: `in[i] ? to_optional_int(in[i]) : std::optional<int64_t>(-1)`. Mutable tensors
-/// are tensors. Factory functions: see factory_result() and FLAMBEAU_FACTORY_PARAMETERS in results.h.
+/// are tensors. Factory functions: see factory_result() and FLAMBEAU_FACTORY_PARAMETERS in
+/// results.h.
 // clang-format on
 
 #include <Python.h>

@@ -26,7 +26,9 @@ def default_convert(data: Any) -> Any:
 def _mapped(data: Any, function: Any) -> Any:
     if isinstance(data, Mapping):
         converted = {key: function(value) for key, value in data.items()}
-        return type(data)(converted) if type(data) is not dict else converted  # type: ignore[call-arg]
+        if type(data) is dict:
+            return converted
+        return type(data)(converted)  # type: ignore[call-arg]
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*(function(value) for value in data))
     if isinstance(data, tuple):
