@@ -106,4 +106,4 @@ else:
         ),
     )
 
-from flambeau import _installed_backends as _installed_backends  # noqa: E402
+from flambeau import _installed_backends as _installed_backends
