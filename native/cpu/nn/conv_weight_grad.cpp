@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/scratch.h"
 #include "cpu/nn/conv_geometry.h"
 #include "cpu/nn/conv_kernel.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int64_t kSourceBytes = 384 << 10;  // of padded planes: half of L2
 constexpr int64_t kThreadWork = 400'000;     // multiplications that pay for a thread and its sums
+constexpr int64_t kGemmSide = 8;             // channels that fill a good part of a tile
 constexpr int64_t kBlocks = 96;  // of Winograd's, between two passes over the sums of all filters
 
 /// 3x3 filters of unit stride, if there are enough channels.
@@ -71,6 +73,11 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
                       rows.output + halo_rows,
                       columns.output + halo_columns};
   const bool in_place = planes.is_identity();
+  // 1x1 filters: a product of two matrices that lie in memory.
+  const bool pointwise =
+      in_place && geometry.kernel_size() == 1 && taps >= kGemmSide && outputs >= kGemmSide;
+  const bool by_outputs = pointwise && outputs > taps;  // the factor with more rows is not copied
+  const int64_t tap_step = by_outputs ? 1 : outputs, output_step = by_outputs ? taps : 1;
   const int64_t row_bytes = planes.channels * rows.stride * columns.stride * planes.pitch *
                             static_cast<int64_t>(sizeof(T));
   int64_t item_rows = std::clamp<int64_t>(kSourceBytes / row_bytes - halo_rows, 1, rows.output);
@@ -114,9 +121,34 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
           }
           const T* g =
               grad.data<T>() + image * outputs * geometry.output_plane() + first * columns.output;
-          kernels.weight({taps, outputs, (last - first) * columns.output, offsets.data(),
-                          places.data(), columns.output, source, g, geometry.output_plane(),
-                          mine + group * group_size});
+          const int64_t positions = (last - first) * columns.output;
+          T* to = mine + group * group_size;
+          const int64_t plane = planes.plane(), grad_plane = geometry.output_plane();
+          if (by_outputs)
+            gemm_kernels<T>().gemm({outputs,
+                                    taps,
+                                    positions,
+                                    {g, grad_plane, 1},
+                                    {source, 1, plane},
+                                    to,
+                                    taps,
+                                    T(1),
+                                    T(1),
+                                    nullptr});
+          else if (pointwise)
+            gemm_kernels<T>().gemm({taps,
+                                    outputs,
+                                    positions,
+                                    {source, plane, 1},
+                                    {g, 1, grad_plane},
+                                    to,
+                                    outputs,
+                                    T(1),
+                                    T(1),
+                                    nullptr});
+          else
+            kernels.weight({taps, outputs, positions, offsets.data(), places.data(), columns.output,
+                            source, g, geometry.output_plane(), to});
         }
     }
   });
@@ -124,11 +156,12 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
   parallel_for(0, groups * outputs, std::max<int64_t>(1, kGrain / (taps * parts)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t k = begin; k < end; ++k) {
-                   const T* from = sums.data<T>() + k / outputs * group_size + k % outputs;
+                   const T* from =
+                       sums.data<T>() + k / outputs * group_size + k % outputs * output_step;
                    for (int64_t t = 0; t < taps; ++t) {
-                     T sum = from[t * outputs];
+                     T sum = from[t * tap_step];
                      for (int64_t part = 1; part < parts; ++part)
-                       sum += from[part * groups * group_size + t * outputs];
+                       sum += from[part * groups * group_size + t * tap_step];
                      result[k * taps + t] = sum;
                    }
                  }
