@@ -8,7 +8,7 @@ from types import TracebackType
 from flambeau import _C
 
 
-class detect_anomaly:  # noqa: N801 - the name users know
+class detect_anomaly:
     """Inside, errors of backward name the forward call, and NaN gradients are errors.
 
     Slow: every recorded operation stores its Python stack.
@@ -35,7 +35,7 @@ class detect_anomaly:  # noqa: N801 - the name users know
         _C.set_anomaly_enabled(*self._previous)
 
 
-class set_detect_anomaly:  # noqa: N801
+class set_detect_anomaly:
     """Turns anomaly detection on or off, at once; in a ``with``, until its end.
 
     Args:

@@ -51,7 +51,7 @@ def unpack_dual(tensor: _C.Tensor, *, level: int | None = None) -> UnpackedDualT
     return UnpackedDualTensor(*_C._autograd.unpack_dual(tensor))
 
 
-class dual_level:  # noqa: N801 - the name users know
+class dual_level:
     """Forward mode for the length of a ``with``."""
 
     def __enter__(self) -> int:

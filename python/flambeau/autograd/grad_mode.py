@@ -94,7 +94,7 @@ class _GradMode(ScopedMode):
         _C._set_grad_enabled(self._previous)
 
 
-class no_grad(_GradMode):  # noqa: N801 - the name users know
+class no_grad(_GradMode):
     """Operations inside are not recorded; their results do not require grad.
 
     Works as ``with no_grad():``, ``@no_grad()`` and ``@no_grad``, on generators too.
@@ -111,7 +111,7 @@ class no_grad(_GradMode):  # noqa: N801 - the name users know
         super().__init__()
 
 
-class enable_grad(_GradMode):  # noqa: N801
+class enable_grad(_GradMode):
     """Operations inside are recorded, also inside a no_grad()."""
 
     _enabled = True
@@ -125,7 +125,7 @@ class enable_grad(_GradMode):  # noqa: N801
         super().__init__()
 
 
-class set_grad_enabled(ScopedMode):  # noqa: N801
+class set_grad_enabled(ScopedMode):
     """Turns recording on or off: at once when called, until the end when used in a ``with``.
 
     Args:
@@ -163,7 +163,7 @@ class set_grad_enabled(ScopedMode):  # noqa: N801
         return self.__class__(self.mode)
 
 
-class inference_mode(ScopedMode):  # noqa: N801
+class inference_mode(ScopedMode):
     """Like no_grad(), and tensors made inside can never take part in a recorded operation.
 
     Args:

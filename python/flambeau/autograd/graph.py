@@ -39,7 +39,7 @@ def increment_version(tensor: _C.Tensor | list[_C.Tensor]) -> None:
         item._bump_version()
 
 
-class saved_tensors_hooks:  # noqa: N801 - the name users know
+class saved_tensors_hooks:
     """Inside, what operations save for backward goes through a pair of functions.
 
     Args:
@@ -63,7 +63,7 @@ class saved_tensors_hooks:  # noqa: N801 - the name users know
         _C._autograd.pop_saved_tensor_hooks()
 
 
-class save_on_cpu(saved_tensors_hooks):  # noqa: N801
+class save_on_cpu(saved_tensors_hooks):
     """Keeps saved tensors in the CPU's memory until backward needs them.
 
     Args:
@@ -85,7 +85,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks:  # noqa: N801
+class disable_saved_tensors_hooks:
     """Inside, saved_tensors_hooks raises.
 
     Args:
