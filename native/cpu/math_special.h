@@ -62,7 +62,10 @@ inline double polygamma(int64_t n, double x) {
   if (n == 0) return digamma(x);
   if (x != x) return x;
   if (x <= 0) {
-    if (x == ::trunc(x)) return std::numeric_limits<double>::infinity();
+    if (x == ::trunc(x)) {
+      const double pole = std::numeric_limits<double>::infinity();
+      return n % 2 == 0 ? -pole : pole;
+    }
     // Shift up: psi_n(x) = psi_n(x + m) - (-1)^n n! sum_k 1 / (x + k)^(n + 1)
     if (n == 1) {
       const double sine = ::sin(3.141592653589793 * (x - ::trunc(x)));

@@ -18,7 +18,7 @@ FLAMBEAU_DEVICE_CALLED double digamma(double x) {
   if (x == 0) return copysign(highest<double>(), -x);
   double reflected = 0;
   if (x < 0) {
-    if (x == trunc(x)) return highest<double>() - highest<double>();
+    if (x == trunc(x)) return n % 2 == 0 ? -highest<double>() - highest<double>() : highest<double>() - highest<double>();
     // tan of the fraction: pi * x would lose the digits of a large x.
     reflected = -kPi / tan(kPi * (x - trunc(x)));
     x = 1 - x;
