@@ -18,7 +18,7 @@ FLAMBEAU_DEVICE_CALLED double digamma(double x) {
   if (x == 0) return copysign(highest<double>(), -x);
   double reflected = 0;
   if (x < 0) {
-    if (x == trunc(x)) return n % 2 == 0 ? -highest<double>() - highest<double>() : highest<double>() - highest<double>();
+    if (x == trunc(x)) return highest<double>() - highest<double>();
     // tan of the fraction: pi * x would lose the digits of a large x.
     reflected = -kPi / tan(kPi * (x - trunc(x)));
     x = 1 - x;
@@ -68,7 +68,7 @@ FLAMBEAU_DEVICE_CALLED double polygamma(int64_t n, double x) {
   const double factorial = ::tgamma(order);
   double shift = 0;
   if (x <= 0) {
-    if (x == trunc(x)) return highest<double>();
+    if (x == trunc(x)) return sign * highest<double>();
     if (n == 1) {
       const double sine = sin(3.141592653589793 * (x - trunc(x)));
       return 9.869604401089358 / (sine * sine) - hurwitz_zeta(2, 1 - x);
