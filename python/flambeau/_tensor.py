@@ -87,7 +87,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A copy of the whole storage, shared by all copies of its views, with grad and attributes."""
     if id(self) in memo:
-        return memo[id(self)]  # type: ignore[no-any-return]
+        return memo[id(self)]
     if not self.is_leaf:
         raise RuntimeError(
             "deepcopy: only leaf tensors can be copied with their place in the graph, and this one "

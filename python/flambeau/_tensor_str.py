@@ -71,7 +71,7 @@ def set_printoptions(
                 f"got {profile!r}"
             )
         _options = _PROFILES[profile]
-    given = {
+    given: dict[str, Any] = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,

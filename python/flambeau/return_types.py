@@ -8,4 +8,4 @@ from flambeau import _C
 def __getattr__(name: str) -> type[tuple[object, ...]]:
     if name.startswith("_"):
         raise AttributeError(f"module 'flambeau.return_types' has no attribute '{name}'")
-    return _C._return_type(name)  # type: ignore[no-any-return]
+    return _C._return_type(name)

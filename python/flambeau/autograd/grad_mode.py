@@ -195,7 +195,7 @@ class inference_mode(ScopedMode):
         _C._set_grad_enabled(grad)
 
     def clone(self) -> inference_mode:
-        return cast("inference_mode", self.__class__(self.mode))
+        return self.__class__(self.mode)
 
 
 def is_grad_enabled() -> bool:

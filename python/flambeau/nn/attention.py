@@ -147,7 +147,9 @@ class MultiheadAttention(Module):
         same = query is key and key is value
         if single or self.batch_first:
             # To (L, N, E); one tensor stays one, so that one product projects it.
-            turn = (lambda t: t.unsqueeze(1)) if single else (lambda t: t.transpose(0, 1))
+            def turn(t: Tensor) -> Tensor:
+                return t.unsqueeze(1) if single else t.transpose(0, 1)
+
             query_, key_, value_ = query, key, value
             query = turn(query_)
             key = query if same else turn(key_)
