@@ -74,9 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         # Imported late: --help and --version need none of it.
+        from flambeau.demo.interrupt import noticed_interrupts
         from flambeau.demo.run import run
 
-        run(options)
+        with noticed_interrupts() as check:
+            run(options, check)
     except KeyboardInterrupt:
         print("\nInterrupted: no picture was written.", file=sys.stderr)
         return INTERRUPTED

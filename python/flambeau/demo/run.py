@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import time
+from collections.abc import Callable
 
 import flambeau
 from flambeau.demo.command import DemoError
@@ -13,8 +14,11 @@ from flambeau.demo.model import DigitNet
 from flambeau.demo.training import train
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, check: Callable[[], None] = lambda: None) -> None:
     """Trains, prints what happens, and writes the picture.
+
+    Args:
+        check: called at each step; may raise to end the run.
 
     Raises:
         DemoError: if a package is missing or the picture cannot be written.
@@ -30,7 +34,9 @@ def run(options: argparse.Namespace) -> None:
         f"{options.threads} {'thread' if options.threads == 1 else 'threads'}"
     )
     start = time.perf_counter()
-    history = train(model, digits, options.epochs, options.batch_size, options.learning_rate)
+    history = train(
+        model, digits, options.epochs, options.batch_size, options.learning_rate, check
+    )
     seconds = time.perf_counter() - start
     print(f"Test accuracy {history.test_accuracy[-1]:.2%} after {seconds:.1f} s")
     from flambeau.demo.picture import draw

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import flambeau
@@ -22,12 +23,18 @@ class History:
 
 
 def train(
-    model: nn.Module, digits: Digits, epochs: int, batch_size: int, learning_rate: float
+    model: nn.Module,
+    digits: Digits,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    check: Callable[[], None] = lambda: None,
 ) -> History:
     """Trains with Adam and a cosine schedule; shows progress.
 
     Args:
         learning_rate: of the first epoch.
+        check: called at each step; may raise to end the training.
     """
     loader = DataLoader(digits.train, batch_size, shuffle=True)
     criterion = nn.CrossEntropyLoss()
@@ -39,6 +46,7 @@ def train(
         with Progress(f"Epoch {epoch:>{len(str(epochs))}}/{epochs}", len(loader)) as progress:
             total_loss = right = seen = 0.0
             for images, labels in loader:
+                check()
                 optimizer.zero_grad()
                 scores = model(images)
                 loss = criterion(scores, labels)
