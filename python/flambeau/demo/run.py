@@ -34,9 +34,7 @@ def run(options: argparse.Namespace, check: Callable[[], None] = lambda: None) -
         f"{options.threads} {'thread' if options.threads == 1 else 'threads'}"
     )
     start = time.perf_counter()
-    history = train(
-        model, digits, options.epochs, options.batch_size, options.learning_rate, check
-    )
+    history = train(model, digits, options.epochs, options.batch_size, options.learning_rate, check)
     seconds = time.perf_counter() - start
     print(f"Test accuracy {history.test_accuracy[-1]:.2%} after {seconds:.1f} s")
     from flambeau.demo.picture import draw
