@@ -19,8 +19,10 @@ int64_t power_of_two(int64_t value) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(value, 1))));
 }
 
+/// Of an extent that is used: not of an empty dim, nor of one that needs wide indices.
 Divider divider(int64_t extent) {
-  return extent < (int64_t{1} << 31) ? Divider(static_cast<uint32_t>(extent)) : Divider();
+  const bool is_used = extent > 0 && extent < int64_t{1} << 31;
+  return is_used ? Divider(static_cast<uint32_t>(extent)) : Divider();
 }
 
 void set_geometry(FoldPlan& plan, const Reduction& reduction) {

@@ -76,7 +76,7 @@ def test_writing_into_a_slice() -> None:
     x[3:17:2, 1:] = 4
     y[3:17:2, 1:] = 4
     x[:, 0] = flambeau.arange(20)
-    y[:, 0] = flambeau.arange(20)
+    y[:, 0] = flambeau.arange(20, device="cuda")
     same(y, x)
 
 

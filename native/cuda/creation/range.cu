@@ -1,0 +1,82 @@
+#include "cuda/loops.cuh"
+#include "cuda/math.cuh"
+#include "kernels/creation_cuda.h"
+
+namespace flambeau::cuda {
+namespace {
+
+/// Evenly spaced numbers, counted from the nearer end, so that both ends are exact.
+struct Spaced {
+  double start, end, step;
+  int64_t steps;
+  Spaced(const Scalar& first, const Scalar& last, int64_t count)
+      : start(first.to<double>()),
+        end(last.to<double>()),
+        step(count > 1 ? (end - start) / static_cast<double>(count - 1) : 0),
+        steps(count) {}
+  __device__ double operator()(int64_t i) const {
+    return i < (steps + 1) / 2 ? start + step * static_cast<double>(i)
+                               : end - step * static_cast<double>(steps - 1 - i);
+  }
+};
+
+struct Integers {
+  int64_t first, distance;
+  __device__ int64_t operator()(int64_t i) const { return first + i * distance; }
+};
+struct Numbers {
+  double first, distance;
+  __device__ double operator()(int64_t i) const {
+    return first + distance * static_cast<double>(i);
+  }
+};
+struct Powers {
+  Spaced exponents;
+  double base;
+  __device__ double operator()(int64_t i) const { return math::pow(base, exponents(i)); }
+};
+struct Diagonal {
+  int64_t columns;
+  __device__ double operator()(int64_t i) const { return i / columns == i % columns ? 1. : 0.; }
+};
+
+/// result[i] = function(i), in the result's dtype; the result is dense and row-major.
+template <class Function>
+void generate(const Tensor& result, const char* op, const Function& function) {
+  Iterator iter(op);
+  iter.add_output(result, result.dtype());
+  iter.build({.promoted = 0});
+  switch (result.dtype()) {
+#define FLAMBEAU_GENERATE(name, type, ...) \
+  case DType::name:                        \
+    return map_indexed<Types<Outs<type>, Ins<>>, Returns>(iter, function);
+    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_GENERATE)
+#undef FLAMBEAU_GENERATE
+  }
+}
+
+}  // namespace
+
+void arange_start(const Tensor& result, const Scalar& start, const Scalar&, const Scalar& step,
+                  std::optional<DType>, std::optional<Device>) {
+  if (start.is_integral() && step.is_integral() && is_integral(result.dtype()))
+    return generate(result, "arange", Integers{start.to<int64_t>(), step.to<int64_t>()});
+  generate(result, "arange", Numbers{start.to<double>(), step.to<double>()});
+}
+
+void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
+              std::optional<DType>, std::optional<Device>) {
+  generate(result, "linspace", Spaced(start, end, steps));
+}
+
+void logspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
+              double base, std::optional<DType>, std::optional<Device>) {
+  generate(result, "logspace", Powers{Spaced(start, end, steps), base});
+}
+
+void eye(const Tensor& result, int64_t, std::optional<int64_t>, std::optional<DType>,
+         std::optional<Device>) {
+  generate(result, "eye", Diagonal{result.size(1)});
+}
+
+}  // namespace flambeau::cuda
