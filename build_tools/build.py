@@ -34,6 +34,7 @@ def generate(generated: Path) -> None:
     """Runs the generator from this tree (never an installed one)."""
     bridge = ROOT / "build" / "generator" / "flambeau"
     bridge.mkdir(parents=True, exist_ok=True)
+    (bridge / "__init__.py").touch()  # a package proper: an installed flambeau must not win
     link = bridge / "codegen"
     if not link.exists():
         link.symlink_to(ROOT / "codegen")
