@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
+from build_tools.build import generate
+from build_tools.toolchain import BuildError
+
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "libflambeau_cuda.so"
 FLAGS = (
@@ -61,19 +64,6 @@ def find_nvcc() -> str | None:
     found = shutil.which(os.environ.get("NVCC", "nvcc"))
     usual = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "nvcc"
     return found or (str(usual) if usual.exists() else None)
-
-
-def generate(folder: Path) -> None:
-    """Runs the generator from this tree, never an installed one."""
-    bridge = ROOT / "build" / "generator" / "flambeau"
-    bridge.mkdir(parents=True, exist_ok=True)
-    if not (bridge / "codegen").exists():
-        (bridge / "codegen").symlink_to(ROOT / "codegen")
-    paths = [str(bridge.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-m", "flambeau.codegen", "emit", str(folder)]
-    if subprocess.run(command, env=environment, check=False, cwd=ROOT).returncode != 0:
-        raise CheckError("The declarations have errors (above): nothing was compiled.")
 
 
 def find_flambeau() -> Path:
@@ -217,7 +207,7 @@ def main() -> int:
     except FileNotFoundError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 2
-    except CheckError as error:
+    except (BuildError, CheckError) as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1
     size, seconds = library.stat().st_size / 1e6, time.monotonic() - started
