@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from flambeau.codegen.emit.files import Output
 from flambeau.codegen.model import Declarations, Kind, Operator
-from flambeau.codegen.plan.documentation import OverloadDoc, backends_of, called, describe
+from flambeau.codegen.plan.documentation import OverloadDoc, called, describe
 from flambeau.codegen.plan.python_signature import forms, qualified_name
+from flambeau.codegen.plan.reach import Reach
 
 FOLDER = "docs/operators"
 
@@ -71,11 +72,16 @@ def pages(declarations: Declarations) -> list[Page]:
                 homes.setdefault(alias, name)
             if "inplace" in operator.variants:
                 homes.setdefault(f"{name}_", name)
-    return [_page(name, operators, declarations, homes) for name, operators in names.items()]
+    reach = Reach(declarations)
+    return [_page(name, operators, declarations, homes, reach) for name, operators in names.items()]
 
 
 def _page(
-    name: str, operators: list[Operator], declarations: Declarations, homes: dict[str, str]
+    name: str,
+    operators: list[Operator],
+    declarations: Declarations,
+    homes: dict[str, str],
+    reach: Reach,
 ) -> Page:
     first = operators[0]
     see_also = dict.fromkeys(other for o in operators for other in o.doc.see_also if other != name)
@@ -85,14 +91,14 @@ def _page(
         aliases=tuple(dict.fromkeys(a for o in operators for a in o.aliases)),
         family=first.family,
         summary=" ".join(first.doc.summary.split()),
-        overloads=tuple(_overload(o, declarations) for o in operators),
+        overloads=tuple(_overload(o, declarations, reach) for o in operators),
         see_also=tuple((other, homes.get(other)) for other in see_also),
     )
 
 
-def _overload(operator: Operator, declarations: Declarations) -> Overload:
+def _overload(operator: Operator, declarations: Declarations, reach: Reach) -> Overload:
     rule = operator.dtypes
-    supported = backends_of(operator, declarations)
+    supported = reach.backends(operator)
     marks = tuple(backend.name in supported for backend in declarations.backends)
     rows: frozenset[str] = frozenset().union(*(rule.accepts[name] for name in rule.promote))
     if not operator.tensor_arguments:

@@ -10,7 +10,7 @@ from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.to_latex import symbol, to_latex
 from flambeau.codegen.gradients import gradient_names
-from flambeau.codegen.model import Constraint, Declarations, Kind, Operator
+from flambeau.codegen.model import Constraint, Kind, Operator
 from flambeau.codegen.plan.cpp_types import location
 from flambeau.codegen.plan.python_signature import (
     Form,
@@ -244,39 +244,6 @@ def _aligned(lines: Sequence[str]) -> str | None:
         return lines[0] if lines else None
     rows = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
     return f"\\begin{{aligned}}\n{rows}\n\\end{{aligned}}"
-
-
-# Where it runs ------------------------------------------------------------------------------------
-
-
-def backends_of(operator: Operator, declarations: Declarations) -> frozenset[str]:
-    """The backends on which the operator computes; a composite where all that it calls does."""
-    return _backends(operator, declarations, frozenset())
-
-
-def _backends(
-    operator: Operator, declarations: Declarations, seen: frozenset[str]
-) -> frozenset[str]:
-    everywhere = frozenset(b.name for b in declarations.backends)
-    without_data = frozenset(b.name for b in declarations.backends if b.emit == "none")
-    dynamic = operator.shape is not None and operator.shape.dynamic
-    match operator.kind:
-        case Kind.STRUCTURED:
-            return frozenset(operator.kernels) | (frozenset() if dynamic else without_data)
-        case Kind.COMPOSITE:
-            found = everywhere
-            formulas = [f for _, f in operator.body_lets]
-            formulas += [operator.body] if operator.body is not None else []
-            for name in sorted(set().union(*(called(f) for f in formulas)) - seen):
-                overloads = declarations.by_name.get(name, ())
-                if not overloads:
-                    continue
-                reached = [
-                    _backends(o, declarations, seen | {operator.name, name}) for o in overloads
-                ]
-                found &= frozenset().union(*reached)
-            return found
-    return everywhere
 
 
 def called(formula: Expression) -> frozenset[str]:

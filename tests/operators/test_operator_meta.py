@@ -14,9 +14,10 @@ from operator_calls import (
 from operator_cases import Case, cases, declarations
 
 from flambeau.codegen.model import Base
-from flambeau.codegen.plan.documentation import backends_of
+from flambeau.codegen.plan.reach import Reach
 
 META = "meta"
+REACH = Reach(declarations())
 CASES = [
     c for c in cases() if is_reachable(c.operator) and primary_form(c.operator) is not Form.LIST
 ]
@@ -33,7 +34,7 @@ def test_meta(case: Case) -> None:
         if not names:
             pytest.skip("makes tensors on the CPU only")
         given[names[0]] = META
-    if META not in backends_of(operator, declarations()):
+    if META not in REACH.backends(operator):
         with pytest.raises(RuntimeError, match=META):
             run_flat(operator, given)
         return
