@@ -5,20 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 
 #include "core/error.h"
-
-#ifdef __SANITIZE_THREAD__
-// The thread sanitizer does not see the barriers of libgomp: they are told to it.
-extern "C" void __tsan_acquire(void* address);  // NOLINT: the sanitizer's names
-extern "C" void __tsan_release(void* address);  // NOLINT
-#define FLAMBEAU_ACQUIRE(address) __tsan_acquire(address)
-#define FLAMBEAU_RELEASE(address) __tsan_release(address)
-#else
-#define FLAMBEAU_ACQUIRE(address) static_cast<void>(address)
-#define FLAMBEAU_RELEASE(address) static_cast<void>(address)
-#endif
+#include "core/thread_pool.h"
 
 namespace flambeau {
 
@@ -27,7 +16,6 @@ namespace {
 std::atomic<int> thread_limit{0};
 /// In a forked child the threads of the parent's pool do not exist, and OpenMP does not know it.
 std::atomic<bool> forked{false};
-thread_local constinit bool inside_parallel_for = false;
 
 [[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, [] {
   forked.store(true, std::memory_order_relaxed);
@@ -35,11 +23,8 @@ thread_local constinit bool inside_parallel_for = false;
   omp_set_num_threads(1);
 });
 
-struct RegionScope {
-  bool previous = inside_parallel_for;
-  RegionScope() { inside_parallel_for = true; }
-  ~RegionScope() { inside_parallel_for = previous; }
-};
+/// Chunks of a thread's share: what is left of a late thread's is taken by others.
+constexpr int64_t kChunksPerShare = 4;
 }  // namespace
 
 int num_threads() {
@@ -54,7 +39,7 @@ void set_num_threads(int count) {
   if (!forked.load(std::memory_order_relaxed)) omp_set_num_threads(count);
 }
 
-bool in_parallel_region() { return inside_parallel_for || omp_in_parallel(); }
+bool in_parallel_region() { return inside_pool() || omp_in_parallel(); }
 
 void parallel_for(int64_t begin, int64_t end, int64_t grain,
                   FunctionRef<void(int64_t, int64_t)> body) {
@@ -66,28 +51,9 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain,
     body(begin, end);
     return;
   }
-  const int threads = static_cast<int>(std::min<int64_t>(wanted, num_threads()));
-  std::exception_ptr error;
-  std::atomic<bool> failed{false};
-  FLAMBEAU_RELEASE(&failed);
-#pragma omp parallel num_threads(threads)
-  {
-    FLAMBEAU_ACQUIRE(&failed);
-    const RegionScope scope;
-    // The team may be smaller than asked for.
-    const int64_t team = omp_get_num_threads(), rank = omp_get_thread_num();
-    const int64_t share = count / team, extra = count % team;
-    const int64_t first = begin + rank * share + std::min(rank, extra);
-    const int64_t last = first + share + (rank < extra ? 1 : 0);
-    try {
-      if (first < last) body(first, last);
-    } catch (...) {
-      if (!failed.exchange(true)) error = std::current_exception();
-    }
-    FLAMBEAU_RELEASE(&failed);
-  }
-  FLAMBEAU_ACQUIRE(&failed);
-  if (error) std::rethrow_exception(error);
+  const int64_t threads = std::min<int64_t>(wanted, num_threads());
+  const int64_t chunk = std::max(grain, (count - 1) / (threads * kChunksPerShare) + 1);
+  if (!run_in_pool(static_cast<int>(threads), begin, end, chunk, body)) body(begin, end);
 }
 
 }  // namespace flambeau

@@ -76,6 +76,13 @@
 #error "cpu/loops.h belongs in units that are compiled per instruction set"
 #endif
 
+/// Before a loop: several vectors at a time, where there are registers for them.
+#ifdef __AVX512F__
+#define FLAMBEAU_INTERLEAVE _Pragma("GCC unroll 4")
+#else
+#define FLAMBEAU_INTERLEAVE
+#endif
+
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 template <class... T>
@@ -191,7 +198,7 @@ struct Kinds<Outs<O...>, Draws<D...>, Ins<I...>> {
 };
 
 /// The one loop that is compiled per formula and set of compute types. An input may share the
-/// memory of an output, at the same index; that is why nothing is declared restrict.
+/// memory of an output, at the same index.
 template <bool indexed, class Formula, class Outputs, class Drawn, class Inputs>
 struct Loop;
 template <bool indexed, class Formula, class... O, class... D, class... I>
@@ -209,6 +216,14 @@ struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
          reinterpret_cast<const D*>(data[kDraws + d])...,
          reinterpret_cast<const I*>(data[kIns + i])...);
   }
+  /// For a formula of one output. Its only store to an element needs every load of that element,
+  /// so that `__restrict` promises nothing untrue of an input that is the output.
+  static FLAMBEAU_INLINE void single(Formula formula, int64_t count, O* __restrict... outs,
+                                     const D* __restrict... drawn, const I* __restrict... ins) {
+    FLAMBEAU_INTERLEAVE
+    for (int64_t k = 0; k < count; ++k)
+      ((outs[k] = static_cast<O>(formula(drawn[k]..., ins[k]...))), ...);
+  }
   static FLAMBEAU_INLINE void loop(Formula formula, [[maybe_unused]] int64_t index, int64_t count,
                                    O*... outs, const D*... drawn, const I*... ins) {
     if constexpr (indexed && std::is_invocable_v<Formula, int64_t, O&..., D..., I...>) {
@@ -223,9 +238,7 @@ struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
       for (int64_t k = 0; k < count; ++k) formula(outs[k]..., drawn[k]..., ins[k]...);
     } else {
       static_assert(sizeof...(O) == 1, "a formula of several outputs takes them by reference");
-#pragma GCC ivdep
-      for (int64_t k = 0; k < count; ++k)
-        ((outs[k] = static_cast<O>(formula(drawn[k]..., ins[k]...))), ...);
+      single(formula, count, outs..., drawn..., ins...);
     }
   }
 };

@@ -13,6 +13,7 @@
 
 #include "core/complex.h"
 #include "core/error.h"
+#include "cpu/math_bounds.h"
 #include "cpu/vector_functions.h"
 
 namespace flambeau::math {
@@ -85,92 +86,101 @@ FLAMBEAU_REAL_2(nextafter)
 
 namespace detail {
 
+FLAMBEAU_INLINE float clamped(float x, const Bounds& bounds) {
+  x = x < bounds.low ? bounds.low : x;
+  return x > bounds.high ? bounds.high : x;
+}
+
 /// 1.5 * 2^23: adding it rounds a float of magnitude below 2^22 to an integer, kept in the low
 /// bits.
 inline constexpr float kRounder = 12582912.f;
 
-/// 2^n for n in [-127, 128]; 0 and infinity at the ends.
-FLAMBEAU_INLINE float power_of_two(int32_t n) {
-  return std::bit_cast<float>(static_cast<uint32_t>(n + 127) << 23);
+/// a b + c for polynomials, in one step where the instruction set has one.
+FLAMBEAU_INLINE float multiply_add(float a, float b, float c) {
+#ifdef __FMA__
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+/// first x^n + ... + last, for a call with n + 1 coefficients.
+FLAMBEAU_INLINE float polynomial(float, float last) { return last; }
+template <std::same_as<float>... More>
+FLAMBEAU_INLINE float polynomial(float x, float first, float next, More... rest) {
+  return polynomial(x, multiply_add(first, x, next), rest...);
+}
+
+/// round(x) + kRounder for a small x, as it is and as the exponent bits of 2^round(x).
+struct Rounded {
+  float shifted;
+  FLAMBEAU_INLINE float whole() const { return shifted - kRounder; }
+  FLAMBEAU_INLINE uint32_t exponent() const { return std::bit_cast<uint32_t>(shifted) << 23; }
+};
+
+/// 2^n from the exponent bits of n in [-126, 127].
+FLAMBEAU_INLINE float power_of_two(uint32_t exponent) {
+  return std::bit_cast<float>(exponent + (127u << 23));
+}
+
+/// mantissa * 2^n for n in [-190, 128]: in two factors, of which the second has the sign of n, so
+/// that results below the normal range are rounded once. A NaN passes.
+FLAMBEAU_INLINE float scaled(float mantissa, Rounded n, bool grows) {
+  const uint32_t offset = grows ? 1u << 23 : static_cast<uint32_t>(-(64 << 23));
+  const float second = grows ? 2.f : 0x1p-64f;
+  return mantissa * power_of_two(n.exponent() - offset) * second;
 }
 
 /// e^x = mantissa * 2^n for |x| below 2^22 or so. n = round(x / ln 2), r = x - n ln 2 in two parts,
 /// e^r by a minimax polynomial (relative error 1e-8 on |r| <= 0.35).
-FLAMBEAU_INLINE float exp_parts(float x, int32_t& n) {
-  const float shifted = x * 1.44269504f + kRounder;
-  n = static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - 0x4b400000u);
-  const float whole = shifted - kRounder;
-  const float r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
-  float p = 1.390153073e-3f;
-  p = p * r + 8.363739846e-3f;
-  p = p * r + 4.166686097e-2f;
-  p = p * r + 1.666657369e-1f;
-  p = p * r + 0.4999999953f;
-  return p * (r * r) + r + 1.f;
+FLAMBEAU_INLINE float exp_parts(float x, Rounded& n) {
+  n = Rounded{multiply_add(x, 1.44269504f, kRounder)};
+  const float whole = n.whole();
+  const float r = multiply_add(whole, 2.12194440e-4f, multiply_add(whole, -0.693359375f, x));
+  return polynomial(r, 1.390153073e-3f, 8.363739846e-3f, 4.166686097e-2f, 1.666657369e-1f,
+                    0.4999999953f, 1.f, 1.f);
 }
 
 }  // namespace detail
 
 /// Within 1.1 ULP, subnormal results included.
 FLAMBEAU_INLINE float exp(float x) {
-  // The bounds are where results are 0 and infinite; a NaN passes.
-  x = x < -104.f ? -104.f : x;
-  x = x > 89.f ? 89.f : x;
-  int32_t n;
+  x = detail::clamped(x, kExpBounds);
+  detail::Rounded n;
   const float mantissa = detail::exp_parts(x, n);
-  const int32_t half = n >> 1;
-  return mantissa * detail::power_of_two(half) * detail::power_of_two(n - half);
+  return detail::scaled(mantissa, n, x > 0.f);
 }
 
 FLAMBEAU_INLINE float exp2(float x) {
-  x = x < -151.f ? -151.f : x;
-  x = x > 129.f ? 129.f : x;
-  const float shifted = x + detail::kRounder;
-  const int32_t n = static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - 0x4b400000u);
-  const float r = x - (shifted - detail::kRounder);
-  float p = 1.540350312e-4f;
-  p = p * r + 1.339188429e-3f;
-  p = p * r + 9.618241923e-3f;
-  p = p * r + 5.550355268e-2f;
-  p = p * r + 2.402264974e-1f;
-  p = p * r + 6.931471884e-1f;
-  p = p * r + 1.f;
-  const int32_t half = n >> 1;
-  return p * detail::power_of_two(half) * detail::power_of_two(n - half);
+  x = detail::clamped(x, kExp2Bounds);
+  const detail::Rounded n{x + detail::kRounder};
+  const float mantissa =
+      detail::polynomial(x - n.whole(), 1.540350312e-4f, 1.339188429e-3f, 9.618241923e-3f,
+                         5.550355268e-2f, 2.402264974e-1f, 6.931471884e-1f, 1.f);
+  return detail::scaled(mantissa, n, x > 0.f);
 }
 
 /// 1 / (1 + e^-x). Results below the normal range become 0.
 FLAMBEAU_INLINE float sigmoid(float x) {
-  float y = -x;
-  y = y < -87.f ? -87.f : y;
-  y = y > 89.f ? 89.f : y;
-  int32_t n;
+  const float y = detail::clamped(-x, kSigmoidBounds);
+  detail::Rounded n;
   const float mantissa = detail::exp_parts(y, n);
-  return 1.f / (1.f + mantissa * detail::power_of_two(n));
+  return 1.f / detail::multiply_add(mantissa, detail::power_of_two(n.exponent()), 1.f);
 }
 FLAMBEAU_INLINE double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 FLAMBEAU_INLINE double sigmoid(Integer auto x) { return sigmoid(static_cast<double>(x)); }
 
 /// x P(x^2) / Q(x^2), a minimax fit of relative error 2e-8 up to where the result rounds to 1.
 FLAMBEAU_INLINE float erf(float x) {
-  float y = x > 3.925f ? 3.925f : x;
-  y = y < -3.925f ? -3.925f : y;
+  const float y = detail::clamped(x, kErfBounds);
   const float z = y * y;
-  float p = 2.0418722215254093e-06f;
-  p = p * z + 2.8478886815719306e-04f;
-  p = p * z + 3.7792553193867207e-03f;
-  p = p * z + 5.278918147087097e-02f;
-  p = p * z + 1.9077719748020172e-01f;
-  p = p * z + 1.1283791065216064f;
-  float q = 3.8002010114723817e-05f;
-  q = q * z + 1.1651043314486742e-03f;
-  q = q * z + 1.499674841761589e-02f;
-  q = q * z + 1.1425457149744034e-01f;
-  q = q * z + 5.024046301841736e-01f;
-  q = q * z + 1.f;
-  const float result = y * p / q;
-  const float below = result > 1.f ? 1.f : result;
-  return below < -1.f ? -1.f : below;
+  const float p = detail::polynomial(z, 2.0418722215254093e-06f, 2.8478886815719306e-04f,
+                                     3.7792553193867207e-03f, 5.278918147087097e-02f,
+                                     1.9077719748020172e-01f, 1.1283791065216064f);
+  const float q = detail::polynomial(z, 3.8002010114723817e-05f, 1.1651043314486742e-03f,
+                                     1.499674841761589e-02f, 1.1425457149744034e-01f,
+                                     5.024046301841736e-01f, 1.f);
+  return detail::clamped(y * p / q, kUnitBounds);
 }
 
 FLAMBEAU_INLINE float rsqrt(float x) { return 1.f / sqrt(x); }

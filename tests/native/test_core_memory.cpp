@@ -203,11 +203,14 @@ TEST(parallel_loops_cover_each_index_once) {
   std::mutex mutex;
   std::set<std::thread::id> threads;
   std::atomic<bool> nested_serial{true};
+  std::atomic<int> begun{0};
   parallel_for(0, 4, 1, [&](int64_t, int64_t) {
     {
       const std::lock_guard lock(mutex);
       threads.insert(std::this_thread::get_id());
     }
+    // Nobody takes a second item before each thread has one.
+    for (++begun; begun < 4;) std::this_thread::yield();
     const auto self = std::this_thread::get_id();
     parallel_for(0, 100, 1, [&](int64_t begin, int64_t end) {
       if (std::this_thread::get_id() != self || begin != 0 || end != 100) nested_serial = false;

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/macros.h"
+
+namespace flambeau::cpu {
+
+/// Where functions clamp their argument or result; a NaN passes. Variables defined elsewhere,
+/// because a comparison with a number that the compiler knows becomes a mask and a blend, or a
+/// branch of the whole formula, instead of one instruction for the maximum.
+struct Bounds {
+  float low, high;
+};
+extern FLAMBEAU_API const Bounds kExpBounds;      // e^x is 0 and infinite
+extern FLAMBEAU_API const Bounds kExp2Bounds;     // 2^x is
+extern FLAMBEAU_API const Bounds kSigmoidBounds;  // e^x is the smallest normal number, and infinite
+extern FLAMBEAU_API const Bounds kErfBounds;      // the error function rounds to -1 and 1
+extern FLAMBEAU_API const Bounds kUnitBounds;     // -1 and 1
+
+}  // namespace flambeau::cpu
