@@ -230,10 +230,10 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
         lines += [f"{cpp_name(o.name)}.bump_version();" for o in kernel.outputs]
     elif takes_out:
         returns = "Tensor"
-        lines.append("return iter.output(0);")
+        lines.append("return iter.take_output(0);")
     else:
         returns = f"std::tuple<{', '.join('Tensor' for _ in kernel.outputs)}>"
-        values = ", ".join(f"iter.output({i})" for i in range(len(kernel.outputs)))
+        values = ", ".join(f"iter.take_output({i})" for i in range(len(kernel.outputs)))
         lines.append(f"return {{{values}}};")
     parameters = plain_parameters(operator)
     if takes_out:
@@ -284,7 +284,7 @@ def _reduction(operator: Operator, declarations: Declarations, translator: Trans
     lines.append(
         f"  {operator.identifier}_table[reduction.backend()](reduction, {struct}{{{values}}});"
     )
-    lines += ["}", "reduction.finish();", "return reduction.output(0);"]
+    lines += ["}", "reduction.finish();", "return reduction.take_output(0);"]
     table = Table(operator.identifier, f"void(const Reduction&, const {struct}&)")
     text = f"const Tensor& out, [[maybe_unused]] bool inplace, {plain_parameters(operator)}"
     return Compute("Tensor", text, tuple(lines), (table,), True)

@@ -294,7 +294,7 @@ def _run(operator: Operator, plan: BackwardPlan, fused: FusedKernel) -> list[str
     lines.append("if (iter.numel() != 0 && iter.backend() != Backend::meta) {")
     lines.append(f"  {kernel.name}_table[iter.backend()](iter, {parameter_values(kernel, names)});")
     lines.append("}")
-    lines += [f"computed[{g}] = iter.output({i});" for i, g in enumerate(fused.gradients)]
+    lines += [f"computed[{g}] = iter.take_output({i});" for i, g in enumerate(fused.gradients)]
     return lines
 
 

@@ -54,6 +54,12 @@ bool is_absorbed(const Scalar& number, DType dtype) {
   return false;
 }
 
+/// Whether all elements are one in memory: an expanded number, like the gradient of a sum.
+bool is_repeated(const TensorImpl& tensor) {
+  return std::all_of(tensor.strides.begin(), tensor.strides.end(),
+                     [](int64_t stride) { return stride == 0; });
+}
+
 /// For dense tensors. The very same elements do not count as an overlap.
 bool overlaps_partly(const Tensor& a, const Tensor& b) {
   const char *first = a.data<const char>(), *second = b.data<const char>();
@@ -64,24 +70,34 @@ bool overlaps_partly(const Tensor& a, const Tensor& b) {
 }
 }  // namespace
 
-/// The common case, decided in a few compares: dense row-major tensors of one shape, dtype and
-/// device, and numbers that do not change the dtype. Changes nothing when it returns false.
+/// The common case, decided in a few compares: dense row-major or repeated tensors of one shape,
+/// dtype and device, and numbers that do not change the dtype. Changes nothing when it returns
+/// false.
 bool Iterator::build_fast(PromotionRule rule) {
   if (outputs_ == count_ || rule.promoted == 0 || fixed_dtype_ || fixed_shape_) return false;
   const TensorImpl* first = nullptr;
+  bool has_repeated = false;
   for (int i = outputs_; i < count_; ++i) {
     const OperandState& state = operand(i);
     if (state.is_number()) continue;
     const TensorImpl* impl = state.given->impl();
-    if (!impl->contiguous || impl->wrapped_number) return false;
-    if (!first) {
+    if (impl->wrapped_number) return false;
+    if (!impl->contiguous) {
+      if (!is_repeated(*impl)) return false;
+      has_repeated = true;
+    } else if (!first) {
       first = impl;
-    } else if (impl->dtype != first->dtype || !equal(impl->sizes, first->sizes) ||
-               impl->storage->device() != first->storage->device()) {
-      return false;
     }
   }
   if (!first) return false;
+  for (int i = outputs_; i < count_; ++i) {
+    const OperandState& state = operand(i);
+    if (state.is_number() || state.given->impl() == first) continue;
+    const TensorImpl* impl = state.given->impl();
+    if (impl->dtype != first->dtype || !equal(impl->sizes, first->sizes) ||
+        impl->storage->device() != first->storage->device())
+      return false;
+  }
   const DType dtype = first->dtype;
   if (rule.integers_to_float && !is_differentiable(dtype)) return false;
   const Device device = first->storage->device();
@@ -95,7 +111,8 @@ bool Iterator::build_fast(PromotionRule rule) {
     const OperandState& state = operand(i);
     const Tensor& given = *state.given;
     if (!given.defined()) continue;
-    if (given.dtype() != (state.role == Role::output && state.has_dtype ? state.dtype : dtype) ||
+    if (has_repeated ||
+        given.dtype() != (state.role == Role::output && state.has_dtype ? state.dtype : dtype) ||
         !given.is_contiguous() || given.device() != device || !equal(given.sizes(), first->sizes))
       return false;
     for (int j = 0; j < count_; ++j) {
@@ -124,8 +141,9 @@ bool Iterator::build_fast(PromotionRule rule) {
       if (!state.has_dtype) state.dtype = dtype;
       if (!state.given->defined()) state.owned = empty(first->sizes, state.dtype, device);
     }
-    state.data = state.tensor().data<char>();
-    state.strides[0] = static_cast<int64_t>(size_of(state.dtype));
+    const Tensor& tensor = state.tensor();
+    state.data = tensor.data<char>();
+    state.strides[0] = tensor.is_contiguous() ? static_cast<int64_t>(size_of(state.dtype)) : 0;
   }
   return true;
 }

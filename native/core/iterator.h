@@ -85,6 +85,12 @@ class FLAMBEAU_API Iterator {
     const OperandState& state = operand(i);
     return state.destination.defined() ? state.destination : state.tensor();
   }
+  /// The same, for who is done with the iterator.
+  Tensor take_output(int i) {
+    OperandState& state = operand(i);
+    if (state.destination.defined()) return std::move(state.destination);
+    return state.owned.defined() ? std::move(state.owned) : *state.given;
+  }
   /// Copies results that were computed in the common dtype into out tensors of another dtype.
   /// Called by the operator.
   void finish();

@@ -57,6 +57,11 @@ class FLAMBEAU_API Reduction {
     const Output& output = outputs_[i];
     return output.destination.defined() ? output.destination : output.computed;
   }
+  /// The same, for who is done with the reduction.
+  Tensor take_output(int i = 0) {
+    Output& output = outputs_[i];
+    return std::move(output.destination.defined() ? output.destination : output.computed);
+  }
 
   Kind kind() const { return kind_; }
   /// Input elements per output element; outputs.

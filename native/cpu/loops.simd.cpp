@@ -22,12 +22,62 @@ constexpr int kMaxData = Iterator::kMaxOperands + 4;
 /// Elements of the widest vectors, and the cost from which a formula may call functions.
 constexpr int64_t kVector = 16;
 constexpr int64_t kFunctionCost = 8;
+/// Elements that are not worth the set-up of a walk.
+constexpr int64_t kSmall = 64;
 
 enum class Access : uint8_t {
   dense,     // one dense run over all elements
   repeated,  // one element, everywhere
   rows,      // anything else: dense in a row (used in place) or gathered
 };
+
+/// Runs the loop on dense data. The scalar and the vector form of a function may differ in the last
+/// place; so that a result does not depend on where its element stands, formulas that call
+/// functions (`even`) only ever see whole vectors: the rest is padded with copies of the last
+/// element.
+void run_loop(const MapPlan& plan, const void* formula, bool even, char* const* data, int64_t index,
+              int64_t count) {
+  const int64_t rest = even ? count % kVector : 0;
+  if (count > rest) plan.loop(formula, data, index, count - rest);
+  if (rest == 0) return;
+  alignas(64) char pads[kMaxData][kVector * 16];
+  char* padded[kMaxData];
+  for (int i = 0; i < plan.operand_count + plan.draw_count; ++i) {
+    padded[i] = pads[i];
+    const bool is_operand = i < plan.operand_count;
+    if (is_operand && !plan.operands[i].read) continue;
+    const int64_t bytes = is_operand ? plan.operands[i].compute_bytes
+                                     : draw_bytes(plan.draws[i - plan.operand_count]);
+    char* end = pads[i] + rest * bytes;
+    memcpy(pads[i], data[i] + (count - rest) * bytes, static_cast<size_t>(rest * bytes));
+    for (; end < pads[i] + kVector * bytes; ++end) *end = *(end - bytes);
+  }
+  plan.loop(formula, padded, index + count - rest, kVector);
+  for (int i = 0; i < plan.operand_count; ++i) {
+    const int64_t bytes = plan.operands[i].compute_bytes;
+    if (plan.operands[i].written)
+      memcpy(data[i] + (count - rest) * bytes, pads[i], static_cast<size_t>(rest * bytes));
+  }
+}
+
+/// A few elements, each operand dense or one number: what a Walk would do, without its set-up.
+bool run_small(const Iterator& iter, const MapPlan& plan, const void* formula, bool even) {
+  const int64_t numel = iter.numel();
+  if (numel > kSmall || iter.rank() > 1 || plan.draw_count > 0) return false;
+  alignas(64) char repeated[kMaxData][kSmall * 16];
+  char* data[kMaxData];
+  for (int i = 0; i < plan.operand_count; ++i) {
+    const OperandKind& kind = plan.operands[i];
+    if (kind.conversion != Conversion::none) return false;
+    data[i] = iter.data(i);
+    if (numel == 1 || iter.byte_stride(i, 0) == kind.bytes) continue;
+    if (iter.byte_stride(i, 0) != 0 || kind.written) return false;
+    load_run(repeated[i], data[i], 0, numel, kind);
+    data[i] = repeated[i];
+  }
+  run_loop(plan, formula, even, data, 0, numel);
+  return true;
+}
 
 /// Everything about one call that threads share.
 class Walk {
@@ -212,31 +262,8 @@ class Walk {
     scatter(base_[operand], position, strides_[operand], buffer, count, kind);
   }
 
-  /// Runs the loop on dense data. The scalar and the vector form of a function may differ in the
-  /// last place; so that a result does not depend on where its element stands, formulas that call
-  /// functions only ever see whole vectors: the rest is padded with copies of the last element.
   void call(char* const* data, int64_t index, int64_t count) const {
-    const int64_t rest = even_ ? count % kVector : 0;
-    if (count > rest) plan_.loop(formula_, data, index, count - rest);
-    if (rest == 0) return;
-    alignas(64) char pads[kMaxData][kVector * 16];
-    char* padded[kMaxData];
-    for (int i = 0; i < plan_.operand_count + plan_.draw_count; ++i) {
-      padded[i] = pads[i];
-      const bool is_operand = i < plan_.operand_count;
-      if (is_operand && !plan_.operands[i].read) continue;
-      const int64_t bytes = is_operand ? plan_.operands[i].compute_bytes
-                                       : draw_bytes(plan_.draws[i - plan_.operand_count]);
-      char* end = pads[i] + rest * bytes;
-      memcpy(pads[i], data[i] + (count - rest) * bytes, static_cast<size_t>(rest * bytes));
-      for (; end < pads[i] + kVector * bytes; ++end) *end = *(end - bytes);
-    }
-    plan_.loop(formula_, padded, index + count - rest, kVector);
-    for (int i = 0; i < plan_.operand_count; ++i) {
-      const int64_t bytes = plan_.operands[i].compute_bytes;
-      if (plan_.operands[i].written)
-        memcpy(data[i] + (count - rest) * bytes, pads[i], static_cast<size_t>(rest * bytes));
-    }
+    run_loop(plan_, formula_, even_, data, index, count);
   }
 
   const MapPlan& plan_;
@@ -260,6 +287,7 @@ void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int
   check(iter.operand_count() == plan.operand_count && plan.draw_count <= 4, ErrorKind::runtime,
         iter.op(), ": the kernel was compiled for ", plan.operand_count, " operands, got ",
         iter.operand_count());
+  if (run_small(iter, plan, formula, cost >= kFunctionCost)) return;
   const Walk walk(iter, plan, formula, cost, stream);
   if (walk.has_tiles()) {
     const int64_t work = walk.tile_columns() * kTileRows * cost;
