@@ -126,6 +126,12 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
         " strides; expected as many of both, ", kMaxDims, " at most");
   impl->refresh_geometry();
   impl->storage = base.storage();
+  // Neither sum nor product can overflow once both terms are below the number of bytes.
+  const uint64_t bytes = base.storage()->bytes(), first = static_cast<uint64_t>(offset),
+                 count = static_cast<uint64_t>(impl->numel);
+  const bool fits = impl->contiguous && offset >= 0 && first <= bytes && count <= bytes &&
+                    (first + count) * size_of(impl->dtype) <= bytes;
+  if (fits) return Tensor(std::move(impl));
   if (impl->numel > 0) {
     int64_t lowest, highest;
     const int64_t capacity = static_cast<int64_t>(base.storage()->bytes() / size_of(impl->dtype));

@@ -74,7 +74,25 @@ std::optional<View> try_view(const Tensor& self, IntList size, const char* op) {
   return View{std::move(shape), std::move(*strides), self.offset()};
 }
 
+namespace {
+/// Row-major strides, written in place.
+void set_contiguous_strides(View& view) {
+  const size_t rank = view.sizes.size();
+  view.strides.reset(rank);
+  uint64_t step = 1;  // unsigned: the strides of an empty tensor may wrap around
+  for (size_t d = rank; d-- > 0;) {
+    view.strides[d] = static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(std::max<int64_t>(view.sizes[d], 1));
+  }
+}
+}  // namespace
+
 View view(const Tensor& self, IntList size) {
+  if (self.is_contiguous()) {
+    View dense{infer_size(size, self.numel(), "view"), Shape(), self.offset()};
+    set_contiguous_strides(dense);
+    return dense;
+  }
   std::optional<View> result = try_view(self, size, "view");
   check(result.has_value(), ErrorKind::runtime, "view: a tensor of shape ", self.sizes(),
         " and strides ", self.strides(), " cannot be seen as ", ShapeText{size},
