@@ -96,7 +96,7 @@ def _check(options: argparse.Namespace) -> int:
     started = time.perf_counter()
     diagnostics = Diagnostics()
     loaded = load(declaration_files(_relative(options.declarations), options.files), diagnostics)
-    context = Context(loaded.declarations, loaded.incomplete, _native(options))
+    context = Context.of(loaded, _native(options))
     computing = not options.structure and bool(computing_checks())
     diagnostics.extend(run_checks(context, computing=computing))
     found = _of_files(diagnostics.sorted(), options.files)

@@ -6,6 +6,7 @@ A file is a list of entries. The first key of an entry says what it declares: `o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from flambeau.codegen import schema
 from flambeau.codegen.dtype_rules import DtypeTable
 from flambeau.codegen.model import Backend, Declarations, Dtype, Operator
 from flambeau.codegen.operator_reader import Surroundings, read_operator
+from flambeau.codegen.reserved import is_name
 from flambeau.codegen.source import DeclarationError, Diagnostics, Span, Text, did_you_mean
 from flambeau.codegen.tree import Mapping, Node, parse_yaml
 from flambeau.codegen.tree import Sequence as NodeList
@@ -22,16 +24,26 @@ from flambeau.codegen.tree import Sequence as NodeList
 T = TypeVar("T")
 
 FUNCTIONS_FILE = "functions.yaml"
+_NAME_OF_ENTRY = re.compile(r"- *op: *['\"]?([A-Za-z0-9_.]+)")
 _SUBJECTS = ("op", "dtype", "backend", "argument")
 _CATEGORIES = ("bool", "unsigned", "signed", "float", "complex")
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What could be loaded, and the names of the operators that could not."""
+    """What could be loaded, the names of the operators that could not, and what of these could."""
 
     declarations: Declarations
     incomplete: frozenset[str] = frozenset()
+    partial: tuple[Partial, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """An operator with mistakes, read except for its flawed keys."""
+
+    operator: Operator
+    flawed: frozenset[str]
 
 
 def default_folder() -> Path:
@@ -56,7 +68,8 @@ def load_declarations(folder: Path | None = None, files: Sequence[Path] = ()) ->
 def declaration_files(folder: Path, files: Sequence[Path] = ()) -> list[Path]:
     """The files of a folder and further ones, each once, in a fixed order."""
     found = {path.resolve(): path for path in files}
-    for path in sorted(folder.glob("*.yaml")):
+    # A folder that is none is reported like a file that cannot be read.
+    for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else [folder]:
         found.setdefault(path.resolve(), path)
     return sorted(
         (p for p in found.values() if p.name != FUNCTIONS_FILE), key=lambda p: (p.name, str(p))
@@ -67,19 +80,43 @@ def load(files: Iterable[Path], diagnostics: Diagnostics) -> Loaded:
     """Read files, collecting mistakes; entries without mistakes are loaded all the same."""
     texts: dict[str, str] = {}
     for path in files:
-        try:
-            texts[str(path)] = path.read_text(encoding="utf-8")
-        except OSError as error:
-            diagnostics.error(Span(str(path), 1, 1), f"cannot be read: {error.strerror}")
-        except UnicodeDecodeError as error:
-            diagnostics.error(Span(str(path), 1, 1), f"is not UTF-8 at byte {error.start}")
+        with diagnostics.collecting():
+            texts[str(path)] = read_file(path)
     return load_texts(texts, diagnostics)
+
+
+def read_file(path: Path) -> str:
+    """The text of a file. DeclarationError where it is none."""
+    start = Span(str(path), 1, 1)
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise DeclarationError.at(start, "cannot be read: it is not a regular file")
+        content = path.read_bytes()
+    except OSError as error:
+        raise DeclarationError.at(start, f"cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise DeclarationError.at(start, f"cannot be read: {error}") from None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
+        message = f"byte 0x{content[error.start]:02x} is not UTF-8"
+        hint = "save the file as UTF-8"
+        raise DeclarationError.at(Span(str(path), line, column), message, hint) from None
 
 
 def load_texts(texts: dict[str, str], diagnostics: Diagnostics) -> Loaded:
     """Like `load`, from the files' contents."""
     entries = _Entries()
     for file, text in texts.items():
+        if not is_name(Path(file).stem):
+            message = (
+                "a file of declarations is called NAME.yaml, as generated files are then NAME.*"
+            )
+            diagnostics.error(Span(file, 1, 1), message, "use letters, digits and underscores")
+            continue
         _sort_entries(parse_yaml(file, text, diagnostics), entries, diagnostics)
     dtypes = tuple(
         d for e in entries.of["dtype"] if (d := _read(e, _dtype, diagnostics)) is not None
@@ -97,21 +134,24 @@ def load_texts(texts: dict[str, str], diagnostics: Diagnostics) -> Loaded:
         ),
     )
     operators: list[Operator] = []
-    incomplete: set[str] = set()
+    partial: list[Partial] = []
+    incomplete = set(entries.broken)
     for entry in entries.of["op"]:
-        family = Path(entry.span.file).stem
-        operator = read_operator(entry, family, around, diagnostics)
-        if operator is None:
-            incomplete.update(_claimed_names(entry))
-        else:
-            operators.append(operator)
+        reading = read_operator(entry, Path(entry.span.file).stem, around, diagnostics)
+        if reading.operator is not None and reading.is_sound:
+            operators.append(reading.operator)
+            continue
+        incomplete.update(_claimed_names(entry))
+        if reading.operator is not None:
+            partial.append(Partial(reading.operator, reading.flawed))
     declarations = Declarations(tuple(operators), dtypes, backends)
-    return Loaded(with_index(declarations), frozenset(incomplete))
+    return Loaded(with_index(declarations), frozenset(incomplete), tuple(partial))
 
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
     of: dict[str, list[Mapping]] = field(default_factory=lambda: {s: [] for s in _SUBJECTS})
+    broken: set[str] = field(default_factory=set)  # names in entries that are not YAML
 
 
 def _sort_entries(root: Node | None, entries: _Entries, diagnostics: Diagnostics) -> None:
@@ -122,6 +162,9 @@ def _sort_entries(root: Node | None, entries: _Entries, diagnostics: Diagnostics
             root.span, f"a file of declarations is a list, not {schema.describe(root)}"
         )
         return
+    for line in root.broken:
+        if match := _NAME_OF_ENTRY.match(line):
+            entries.broken |= {match[1], match[1].split(".")[0]}
     for item in root.items:
         if not isinstance(item, Mapping) or not item.entries:
             message = f"an entry is a mapping, not {schema.describe(item)}"
@@ -165,7 +208,7 @@ def _read(
     found: T | None = None
     with own.collecting():
         found = convert(entry, own)
-    diagnostics.extend(own.sorted())
+    diagnostics.extend(own)
     return None if len(own) else found
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 
+from flambeau.codegen.reserved import is_name, name_problem
 from flambeau.codegen.source import (
     DeclarationError,
     Diagnostics,
+    Note,
     Span,
     Text,
     did_you_mean,
@@ -15,7 +18,9 @@ from flambeau.codegen.source import (
 )
 from flambeau.codegen.tree import Mapping, Node, Sequence
 
+_LONGEST_INTEGER = 18
 _NULLS = ("", "~", "null", "Null", "NULL")
+_NUMBER = re.compile(r"[+-]?(inf|nan|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)")
 _FIELD = re.compile(r"\{\{|\}\}|[{}]")
 
 
@@ -48,8 +53,17 @@ def text(node: Node, what: str) -> Text:
 def name(node: Node, what: str) -> Text:
     """An identifier."""
     found = text(node, what)
-    if not found.value.isidentifier():
+    if not is_name(found.value):
         raise DeclarationError.at(found.span, f"{what} must be a name, not '{found.value}'")
+    return found
+
+
+def new_name(node: Node, what: str) -> Text:
+    """An identifier that something may be called by in Python and C++."""
+    found = text(node, what)
+    problem = name_problem(found.value)
+    if problem is not None:
+        raise DeclarationError.at(found.span, f"{what} cannot be so: {problem}")
     return found
 
 
@@ -72,18 +86,21 @@ def integer(node: Node, what: str) -> int:
     found = text(node, what)
     if not re.fullmatch(r"[+-]?(0|[1-9][0-9]*)", found.value):
         raise DeclarationError.at(found.span, f"{what} must be an integer, not '{found.value}'")
+    if len(found.value) > _LONGEST_INTEGER:
+        raise DeclarationError.at(found.span, f"{what} is an integer of more than 64 bits")
     return int(found.value)
 
 
 def number(node: Node, what: str) -> float:
     """A number in Python's spelling; inf and nan are numbers too."""
     found = text(node, what)
-    try:
-        if "_" not in found.value:
-            return float(found.value)
-    except ValueError:
-        pass
-    raise DeclarationError.at(found.span, f"{what} must be a number, not '{found.value}'")
+    if not _NUMBER.fullmatch(found.value):
+        raise DeclarationError.at(found.span, f"{what} must be a number, not '{found.value}'")
+    value = float(found.value)
+    if math.isinf(value) and "inf" not in found.value:
+        message = f"{what} is too large for a float"
+        raise DeclarationError.at(found.span, message, "write inf")
+    return value
 
 
 def sequence(node: Node, what: str) -> tuple[Node, ...]:
@@ -106,9 +123,13 @@ def mapping(node: Node, what: str) -> Mapping:
 def names(node: Node, what: str) -> tuple[Text, ...]:
     """A list of identifiers without duplicates."""
     found = tuple(name(item, f"an entry of {what}") for item in sequence(node, what))
-    for index, item in enumerate(found):
-        if item.value in [earlier.value for earlier in found[:index]]:
-            raise DeclarationError.at(item.span, f"'{item.value}' is given twice in {what}")
+    first: dict[str, Text] = {}
+    for item in found:
+        earlier = first.setdefault(item.value, item)
+        if earlier is not item:
+            note = Note(earlier.span, "first given here")
+            message = f"'{item.value}' is given twice in {what}"
+            raise DeclarationError.at(item.span, message, None, note)
     return found
 
 
@@ -124,15 +145,16 @@ def check_keys(
     allowed: Collection[str],
     required: Collection[str],
     diagnostics: Diagnostics,
+    aside: bool = False,
 ) -> None:
     """Report keys that `what` does not have, and keys that it misses."""
     for key, _ in node.entries:
         if key.value not in allowed:
             hint = did_you_mean(key.value, allowed) or f"{what} has {one_of(sorted(allowed))}"
-            diagnostics.error(key.span, f"unknown key '{key.value}' in {what}", hint)
+            diagnostics.error(key.span, f"unknown key '{key.value}' in {what}", hint, aside=aside)
     for missing in required:
         if node.key(missing) is None:
-            diagnostics.error(node.span, f"{what} has no '{missing}'")
+            diagnostics.error(node.span, f"{what} has no '{missing}'", aside=aside)
 
 
 def source_text(node: Node, what: str) -> str:

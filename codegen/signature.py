@@ -9,23 +9,26 @@ Written by hand, so that each error points at the character and says what was ex
 
 from __future__ import annotations
 
-import keyword
+import math
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from flambeau.codegen.model import Argument, Base, Result, Signature, Type
-from flambeau.codegen.source import DeclarationError, Diagnostics, Span, Text, did_you_mean
+from flambeau.codegen.reserved import name_problem
+from flambeau.codegen.source import DeclarationError, Diagnostics, Note, Span, Text, did_you_mean
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
-      | (?P<name>[A-Za-z_]\w*)
-      | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+      | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+      | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       | (?P<string>'[^']*'|"[^"]*")
       | (?P<mark>->|[()\[\],.*=?|+-])""",
     re.VERBOSE,
 )
 
+_DEEPEST_DEFAULT = 4
+_LONGEST_INTEGER = 19  # digits of 2**63
 _RESULT_WORDS = ("Tensor", "view", "hidden", "None")
 
 
@@ -94,10 +97,10 @@ class _Parser:
             self._index += 1
         return found
 
-    def _fail(self, expected: str, hint: str | None = None) -> DeclarationError:
+    def _fail(self, expected: str, hint: str | None = None, *notes: Note) -> DeclarationError:
         found = f"'{self._token.text}'" if self._token.text else "the end of the signature"
         message = f"expected {expected}, found {found}"
-        return DeclarationError.at(self._span(self._token), message, hint)
+        return DeclarationError.at(self._span(self._token), message, hint, *notes)
 
     def _expect(self, mark: str, where: str) -> None:
         if not self._accept(mark):
@@ -105,21 +108,20 @@ class _Parser:
 
     def _close(self, mark: str, opened: _Token, where: str) -> None:
         if not self._accept(mark):
-            raise self._fail(
-                f"'{mark}' {where}",
-                f"'{opened.text}' was opened at column {self._span(opened).column}",
-            )
+            note = Note(self._span(opened), f"'{opened.text}' was opened here")
+            raise self._fail(f"'{mark}' {where}", None, note)
 
     def _name(self, what: str) -> _Token:
         if self._token.kind != "name":
             raise self._fail(what)
         token = self._next()
-        if keyword.iskeyword(token.text):
-            self._error(token, f"'{token.text}' is a keyword of Python, it cannot be {what}")
+        problem = name_problem(token.text)
+        if problem is not None:
+            self._error(token, f"{problem}, it cannot be {what}")
         return token
 
-    def _error(self, token: _Token, message: str, hint: str | None = None) -> None:
-        self._diagnostics.error(self._span(token), message, hint)
+    def _error(self, token: _Token, message: str, hint: str | None = None, *notes: Note) -> None:
+        self._diagnostics.error(self._span(token), message, hint, *notes)
 
     # Grammar
 
@@ -161,8 +163,10 @@ class _Parser:
         type_ = self._type()
         name = self._name(f"the name of the {first.text} argument")
         default = self._default(type_) if self._accept("=") else None
-        if any(a.name == name.text for a in before):
-            self._error(name, f"duplicate argument '{name.text}'")
+        first_one = next((a for a in before if a.name == name.text), None)
+        if first_one is not None:
+            note = Note(first_one.span, "first declared here")
+            self._error(name, f"duplicate argument '{name.text}'", None, note)
         elif default is None and not keyword_only and before and before[-1].default is not None:
             message = f"required argument '{name.text}' follows '{before[-1].name}', which has a "
             self._error(name, message + "default", "give it a default or move it forward")
@@ -212,9 +216,9 @@ class _Parser:
         length: int | None = None
         if self._token.kind == "number":
             number = self._next()
-            length = int(number.text) if number.text.isdigit() else 0
+            length = int(number.text) if re.fullmatch("[1-9][0-9]?", number.text) else 0
             if length == 0:
-                self._error(number, f"a list's length is a positive integer, not {number.text}")
+                self._error(number, f"a list's length is from 1 to 99, not {number.text}")
                 length = 1
         self._close("]", opened, "after a list's length")
         return True, length
@@ -232,13 +236,15 @@ class _Parser:
             self._diagnostics.error(span, message, _default_hint(value, type_))
         return source
 
-    def _literal(self) -> object:
+    def _literal(self, depth: int = 0) -> object:
+        if depth > _DEEPEST_DEFAULT:
+            raise self._fail("a default that is nested less deeply")
         token = self._next()
         if token.kind == "number":
             return self._number(token)
         if token.text in ("-", "+") and self._token.kind in ("number", "name"):
             signed = self._token
-            value = self._literal()
+            value = self._literal(depth + 1)
             if not isinstance(value, int | float) or isinstance(value, bool):
                 message = f"expected a number after the sign, found '{signed.text}'"
                 raise DeclarationError.at(self._span(signed), message)
@@ -248,23 +254,30 @@ class _Parser:
         if token.kind == "name":
             return _WORDS.get(token.text, _Word(token.text))
         if token.text == "[":
-            return self._literal_list(token)
+            return self._literal_list(token, depth + 1)
         self._index -= token.kind != "end"
         raise self._fail("a default: a number, string, list, True, False, None or a dtype")
 
     def _number(self, token: _Token) -> int | float:
-        if token.text.isdigit() and token.text != str(int(token.text)):
+        if not token.text.isdigit():
+            if math.isinf(float(token.text)):
+                self._error(token, f"{token.text} is too large for a float", "write inf")
+            return float(token.text)
+        if len(token.text) > 1 and token.text.startswith("0"):
             self._error(token, f"{token.text} has leading zeros, which Python refuses")
-        return int(token.text) if token.text.isdigit() else float(token.text)
+        elif len(token.text) > _LONGEST_INTEGER or int(token.text) >= 2**63:
+            self._error(token, "an integer of more than 64 bits")
+            return 0
+        return int(token.text[:_LONGEST_INTEGER])
 
-    def _literal_list(self, opened: _Token) -> list[object]:
+    def _literal_list(self, opened: _Token, depth: int) -> list[object]:
         items: list[object] = []
         while not self._accept("]"):
             if items:
                 if self._token.text != ",":
                     self._close("]", opened, "or ',' in a list")
                 self._next()
-            items.append(self._literal())
+            items.append(self._literal(depth))
         return items
 
     # Results
@@ -306,9 +319,12 @@ class _Parser:
         if length is not None:
             self._error(kind, "a list of results has no fixed length", "write `Tensor[] results`")
         name = self._name("the name of the result, as in `Tensor result`")
-        taken = [r.name for r in before] + [a.name for a in arguments]
-        if name.text in taken:
-            self._error(name, f"result '{name.text}' has the name of an argument or result before")
+        if name.text in [r.name for r in before]:
+            self._error(name, f"duplicate result '{name.text}'")
+        argument = next((a for a in arguments if a.name == name.text), None)
+        if argument is not None:
+            note = Note(argument.span, "the argument is declared here")
+            self._error(name, f"the result '{name.text}' is called like an argument", None, note)
         return Result(name.text, is_list, dtype, view_of, hidden)
 
     def _viewed(self, arguments: tuple[Argument, ...]) -> str:

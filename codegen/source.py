@@ -12,26 +12,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
-_lines_of: dict[str, list[str]] = {}
-
-
-def remember_source(file: str, text: str) -> list[str]:
-    """Keep the text of `file`, so that diagnostics can quote it; its lines are returned."""
-    _lines_of[file] = text.split("\n")
-    return _lines_of[file]
-
-
-def source_line(file: str, line: int) -> str | None:
-    """Line `line` of `file`, or None where the file cannot be read or is shorter."""
-    if file not in _lines_of:
-        try:
-            remember_source(file, Path(file).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
-            return None
-    lines = _lines_of[file]
-    return lines[line - 1] if 1 <= line <= len(lines) else None
+from flambeau.codegen.excerpt import excerpt_lines, source_line
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,6 +24,11 @@ class Span:
     line: int
     column: int
     length: int = 1
+
+    @property
+    def columns(self) -> tuple[int, int]:
+        """The first column and the length."""
+        return self.column, self.length
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
@@ -98,31 +85,38 @@ class Text:
         return len(text.rstrip()) - column + 1
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Note:
+    """A second place that a mistake has to do with."""
+
+    span: Span
+    message: str
+
+    def render(self) -> str:
+        """`file:line:col: note: message`, the line and a caret line."""
+        return "\n".join([f"{self.span}: note: {self.message}", *excerpt(self.span)])
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One mistake: where, what, and perhaps what to do about it."""
+    """One mistake: where, what, and perhaps what to do about it.
+
+    `aside`: what was found (an undocumented argument, a missing test) does not make the rest of
+    the entry doubtful, so that its formulas are evaluated all the same.
+    """
 
     span: Span
     message: str
     hint: str | None = None
+    notes: tuple[Note, ...] = ()
+    aside: bool = field(default=False, compare=False)
 
     def render(self) -> str:
-        """`file:line:col: error: message`, the line, a caret line and the hint."""
-        parts = [f"{self.span}: error: {self.message}"]
-        line = source_line(self.span.file, self.span.line)
-        if line is not None:
-            parts.append(f"  {line}")
-            parts.append("  " + self._marker(line))
+        """`file:line:col: error: message`, the line, a caret line, the hint and the notes."""
+        parts = [f"{self.span}: error: {self.message}", *excerpt(self.span)]
         if self.hint:
             parts.append(f"  hint: {self.hint}")
-        return "\n".join(parts)
-
-    def _marker(self, line: str) -> str:
-        start = self.span.column - 1
-        # Tabs are kept, so that the caret stays under its character whatever their width.
-        indent = "".join("\t" if c == "\t" else " " for c in line[:start].ljust(start))
-        length = max(1, min(self.span.length, len(line) - start))
-        return indent + "^" + "~" * (length - 1)
+        return "\n".join([*parts, *(note.render() for note in self.notes)])
 
     def __str__(self) -> str:
         return self.render()
@@ -136,9 +130,11 @@ class DeclarationError(Exception):
         super().__init__("\n".join(d.render() for d in self.diagnostics))
 
     @classmethod
-    def at(cls, span: Span, message: str, hint: str | None = None) -> DeclarationError:
+    def at(
+        cls, span: Span, message: str, hint: str | None = None, *notes: Note
+    ) -> DeclarationError:
         """An error with a single diagnostic."""
-        return cls([Diagnostic(span, message, hint)])
+        return cls([Diagnostic(span, message, hint, notes)])
 
 
 class Diagnostics:
@@ -147,9 +143,16 @@ class Diagnostics:
     def __init__(self) -> None:
         self._items: list[Diagnostic] = []
 
-    def error(self, span: Span, message: str, hint: str | None = None) -> None:
+    def error(
+        self,
+        span: Span,
+        message: str,
+        hint: str | None = None,
+        *notes: Note,
+        aside: bool = False,
+    ) -> None:
         """Add a mistake."""
-        self._items.append(Diagnostic(span, message, hint))
+        self._items.append(Diagnostic(span, message, hint, notes, aside))
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add several mistakes."""
@@ -172,11 +175,21 @@ class Diagnostics:
         if self._items:
             raise DeclarationError(self._items)
 
+    @property
+    def are_asides(self) -> bool:
+        """Whether none of the mistakes makes doubtful what was read besides."""
+        return all(diagnostic.aside for diagnostic in self._items)
+
     def __len__(self) -> int:
         return len(self._items)
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self.sorted())
+
+
+def excerpt(span: Span) -> list[str]:
+    """The line of a span and the carets below it; nothing for a file that was not read."""
+    return [f"  {line}".rstrip() for line in excerpt_lines(span.file, span.line, *span.columns)]
 
 
 def sorted_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -5,13 +5,17 @@ Anchors, tags and several documents in one file are not part of the declaration 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import yaml
 
-from flambeau.codegen.source import Diagnostics, Span, Text, remember_source
+from flambeau.codegen.excerpt import remember_source
+from flambeau.codegen.source import DeclarationError, Diagnostics, Note, Span, Text
+from flambeau.codegen.yaml_errors import syntax_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,7 @@ class Sequence:
 
     items: tuple[Node, ...]
     span: Span
+    broken: tuple[str, ...] = ()  # the first lines of items that could not be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,90 +46,136 @@ class Mapping:
 Node = Text | Sequence | Mapping
 
 MAXIMUM_DEPTH = 50
-_UNUSUAL_LINE_BREAKS = ("\x85", "\u2028", "\u2029")
+MAXIMUM_SIZE = 4_000_000  # characters of a file
 _FRAMES = (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_yaml(file: str, text: str, diagnostics: Diagnostics) -> Node | None:
-    """The tree of a file; None when it is empty or is not YAML (which is then reported)."""
+    """The tree of a file; None when it is empty or is not YAML (which is then reported).
+
+    A file that is not YAML as a whole is read entry by entry: one mistake does not hide the others.
+    """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     lines = remember_source(file, text)
+    if len(text) > MAXIMUM_SIZE:
+        message = f"a file of more than {MAXIMUM_SIZE} characters"
+        diagnostics.error(Span(file, 1, 1), message, "write several files")
+        return None
     if not _characters_are_usual(file, lines, diagnostics):
         return None
-    try:
-        events = list(yaml.parse(text, Loader=_Loader))
-    except yaml.YAMLError:
-        # libyaml and PyYAML word their errors differently: the words are always PyYAML's.
-        _report_syntax(file, text, diagnostics)
-        return None
-    if not _nesting_is_usual(file, events, diagnostics):
-        return None
-    return _Builder(file, lines, iter(events), diagnostics).document()
+    part = _Part(file, lines, 0, len(lines))
+    whole = Diagnostics()
+    root: Node | None = None
+    with whole.collecting():
+        root = part.tree(whole)
+        diagnostics.extend(whole)
+        return root
+    return _recovered(part, whole, diagnostics)
 
 
-def _nesting_is_usual(file: str, events: list[Any], diagnostics: Diagnostics) -> bool:
-    """The tree is built and read by recursion."""
-    depth = 0
-    for event in events:
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAXIMUM_DEPTH:
-            mark = event.start_mark
-            span = Span(file, mark.line + 1, mark.column + 1)
-            diagnostics.error(span, f"nested deeper than {MAXIMUM_DEPTH} levels")
-            return False
-    return True
+def _recovered(part: _Part, whole: Diagnostics, diagnostics: Diagnostics) -> Node | None:
+    """The entries that can be read. An entry starts with a '-' in the first column."""
+    starts = [i for i, line in enumerate(part.lines) if line == "-" or line.startswith("- ")]
+    if starts and any(line.split("#")[0].strip() for line in part.lines[: starts[0]]):
+        starts.insert(0, 0)
+    items: list[Node] = []
+    broken: list[str] = []
+    for start, end in pairwise([*starts, len(part.lines)]):
+        own = Diagnostics()
+        with own.collecting():
+            root = _Part(part.file, part.lines, start, end).tree(own)
+            diagnostics.extend(own)
+            items.extend(root.items if isinstance(root, Sequence) else [root] if root else [])
+            continue
+        diagnostics.extend(own)
+        broken.append(part.lines[start])
+    if not broken:
+        diagnostics.extend(whole)
+        return None
+    return Sequence(tuple(items), Span(part.file, 1, 1), tuple(broken))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some lines of a file; `start` and `end` count from 0."""
+
+    file: str
+    lines: list[str]
+    start: int
+    end: int
+
+    def tree(self, diagnostics: Diagnostics) -> Node | None:
+        """The tree of these lines; DeclarationError where they are not YAML."""
+        text = "\n".join(self.lines[self.start : self.end]) + "\n"
+        events: list[Any] = []
+        try:
+            self._read(text, _Loader, events)
+        except yaml.YAMLError as error:
+            # libyaml and PyYAML word their errors differently: the words are always PyYAML's.
+            raise self._syntax_error(text, error) from None
+        return _Builder(self.file, self.lines, self.start, iter(events), diagnostics).document()
+
+    def _read(self, text: str, loader: Any, events: list[Any]) -> None:
+        """The tree is built and read by recursion, so its depth is bounded."""
+        depth = 0
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAXIMUM_DEPTH:
+                mark = event.start_mark
+                span = Span(self.file, mark.line + 1 + self.start, mark.column + 1)
+                raise DeclarationError.at(span, f"nested deeper than {MAXIMUM_DEPTH} levels")
+            events.append(event)
+
+    def _syntax_error(self, text: str, error: yaml.YAMLError) -> DeclarationError:
+        events: list[Any] = []
+        try:
+            self._read(text, yaml.SafeLoader, events)
+        except yaml.YAMLError as reworded:
+            error = reworded
+        if isinstance(error, yaml.MarkedYAMLError):
+            last = events[-1] if events else None
+            found = syntax_error(self.file, self.lines, error, self.start + 1, last)
+            return DeclarationError([found])
+        return DeclarationError.at(Span(self.file, self.start + 1, 1), f"YAML syntax: {error}")
 
 
 def _characters_are_usual(file: str, lines: list[str], diagnostics: Diagnostics) -> bool:
-    """Control characters and exotic line breaks would shift every line number after them."""
+    """Control characters and exotic line breaks would shift what follows, or hide what is meant."""
     before = len(diagnostics)
     for number, line in enumerate(lines, 1):
-        if line.isascii() and (line.isprintable() or line.replace("\t", "").isprintable()):
+        if line.isprintable() or line.replace("\t", "").isprintable():
             continue
         for column, character in enumerate(line, 1):
-            control = (ord(character) < 32 and character != "\t") or ord(character) == 127
-            if control or character in _UNUSUAL_LINE_BREAKS or character == "\ufeff":
-                message = f"character U+{ord(character):04X} is not allowed in a declaration"
-                diagnostics.error(Span(file, number, column), message)
+            if character != "\t" and is_unusual(character):
+                diagnostics.error(Span(file, number, column), _not_allowed(character))
     return len(diagnostics) == before
 
 
-def _report_syntax(file: str, text: str, diagnostics: Diagnostics) -> None:
-    try:
-        for _ in yaml.parse(text, Loader=yaml.SafeLoader):
-            pass
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        problem = error.problem or str(error)
-        span = Span(file, line, column)
-        diagnostics.error(span, f"YAML syntax: {problem}", _syntax_hint(problem))
-    except yaml.YAMLError as error:
-        diagnostics.error(Span(file, 1, 1), f"YAML syntax: {error}")
-    else:
-        diagnostics.error(Span(file, 1, 1), "YAML syntax: libyaml rejects this file")
+def is_unusual(character: str) -> bool:
+    """Whether a character controls, or is invisible, or is half of another."""
+    return unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp", "Cs")
 
 
-def _syntax_hint(problem: str) -> str | None:
-    if "'\\t'" in problem:
-        return "indent with spaces, not tabs"
-    if "mapping values are not allowed" in problem:
-        return "quote text that holds ': '"
-    if "cannot start any token" in problem or "block mapping" in problem:
-        return "quote formulas and text: a plain scalar cannot start with * & [ { % @ ` or !"
-    return None
+def _not_allowed(character: str) -> str:
+    return f"character U+{ord(character):04X} is not allowed in a declaration"
 
 
 class _Builder:
     """Events -> tree, by recursive descent."""
 
     def __init__(
-        self, file: str, lines: list[str], events: Iterator[Any], diagnostics: Diagnostics
+        self,
+        file: str,
+        lines: list[str],
+        start: int,
+        events: Iterator[Any],
+        diagnostics: Diagnostics,
     ) -> None:
         self._file = file
         self._lines = lines
+        self._start = start  # the line before the first one that was parsed
         self._events = events
         self._diagnostics = diagnostics
 
@@ -136,7 +187,8 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents == 2:
-                    self._diagnostics.error(self._span(event), "one YAML document per file, please")
+                    message = "a second YAML document: a file holds one"
+                    self._diagnostics.error(self._span(event), message, "remove the '---'")
             elif not isinstance(event, _FRAMES):
                 node = self._node(event)
                 root = node if documents == 1 else root
@@ -178,9 +230,10 @@ class _Builder:
             if not isinstance(key, Text):
                 self._diagnostics.error(key.span, "a key must be a name")
             elif key.value in entries:
-                first = entries[key.value][0].span.line
-                message = f"duplicate key '{key.value}', first given on line {first}"
-                self._diagnostics.error(key.span, message)
+                note = Note(entries[key.value][0].span, "first given here")
+                self._diagnostics.error(key.span, f"duplicate key '{key.value}'", None, note)
+            elif key.value == "<<" and key.plain:
+                self._diagnostics.error(key.span, "merge key '<<': declarations have no anchors")
             else:
                 entries[key.value] = (key, value)
         span = self._whole(start, event)
@@ -196,10 +249,18 @@ class _Builder:
             return span
         if first.line == last.line:
             return replace(span, length=last.column - first.column)
-        return replace(span, length=len(self._lines[first.line].rstrip()) - first.column)
+        return replace(span, length=len(self._lines[span.line - 1].rstrip()) - first.column)
 
     def _scalar(self, event: Any) -> Text:
-        line, column = event.start_mark.line + 1, event.start_mark.column + 1
+        found = self._text(event)
+        for offset, character in enumerate(() if found.value.isprintable() else found.value):
+            if character not in "\n\t" and is_unusual(character):
+                self._diagnostics.error(found.at(offset), _not_allowed(character))
+        return found
+
+    def _text(self, event: Any) -> Text:
+        line = event.start_mark.line + 1 + self._start
+        column = event.start_mark.column + 1
         plain = event.style in (None, "")
         if not plain and event.style in "'\"":
             column += 1
@@ -216,7 +277,8 @@ class _Builder:
     def _span(self, event: Any) -> Span:
         start, end = event.start_mark, event.end_mark
         length = end.column - start.column if end.line == start.line else 1
-        return Span(self._file, start.line + 1, start.column + 1, max(length, 1))
+        line = start.line + 1 + self._start
+        return Span(self._file, line, start.column + 1, max(length, 1))
 
 
 def _align(

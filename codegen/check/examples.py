@@ -26,11 +26,11 @@ def check_example(report: Report) -> None:
         line = re.search(r"line (\d+)", str(error))
         start = _offset(example.value, int(line[1]) - 1 if line else 0)
         problem = re.sub(r"^line \d+ of the docstring for [^ ]* ", "the line ", str(error))
-        report.at(example.at(start), f"the example is not a doctest: {problem}")
+        report.at(example.at(start), f"the example is not a doctest: {problem}", aside=True)
         return
     if not found:
         hint = "start its statements with '>>> '"
-        report.at(example.span, "the example has no statement", hint)
+        report.at(example.span, "the example has no statement", hint, aside=True)
     for statement in found:
         _check_statement(statement, example, report)
 
@@ -44,7 +44,7 @@ def _check_statement(statement: doctest.Example, example: Text, report: Report) 
         start = _offset(example.value, line) + column
         length = (error.end_offset or 0) - (error.offset or 0)
         place = example.at(start, max(length, 1))
-        report.at(place, f"the example does not parse: {error.msg}")
+        report.at(place, f"the example does not parse: {error.msg}", aside=True)
 
 
 def _offset(text: str, line: int) -> int:

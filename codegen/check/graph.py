@@ -8,7 +8,7 @@ from flambeau.codegen.check.calls import Overloads
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.expression.nodes import Call, Expression, walk
 from flambeau.codegen.model import Declarations, Kind, Operator
-from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.source import Diagnostics, Note
 
 
 def check_graph(context: Context, diagnostics: Diagnostics) -> None:
@@ -26,8 +26,9 @@ def _check_unique(declarations: Declarations, diagnostics: Diagnostics) -> None:
         earlier = first.setdefault(operator.identifier, operator)
         if earlier is not operator:
             hint = "give one of them another overload name: `name.overload(...)`"
-            message = f"'{operator.full_name}' is declared already, at {earlier.span}"
-            diagnostics.error(operator.span, message, hint)
+            note = Note(earlier.span, f"'{earlier.full_name}' is declared here")
+            message = f"'{operator.full_name}' is declared already"
+            diagnostics.error(operator.span, message, hint, note)
 
 
 def _check_aliases(declarations: Declarations, diagnostics: Diagnostics) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from flambeau.codegen.check.calls import Overloads, misfit
@@ -53,12 +53,14 @@ class NameCheck:
         self._functions: FunctionTable = load_functions()
         self._dtypes = frozenset(d.name for d in context.declarations.dtypes)
 
-    def check(self, operator: Operator, report: Report) -> None:
-        """Report unknown names in every formula of an operator."""
-        for formula, scope in self._formulas(operator, report):
+    def check(self, operator: Operator, report: Report, flawed: Collection[str] = ()) -> None:
+        """Report unknown names in every formula of an operator that was read."""
+        for formula, scope in self._formulas(operator, flawed):
             self._formula(formula, scope, report)
 
-    def _formulas(self, operator: Operator, report: Report) -> Iterator[tuple[Expression, Scope]]:
+    def _formulas(
+        self, operator: Operator, flawed: Collection[str]
+    ) -> Iterator[tuple[Expression, Scope]]:
         arguments = frozenset(a.name for a in operator.signature.arguments)
         everything = arguments | {r.name for r in operator.signature.results}
         element = Scope("an element formula", everything, frozenset(self._functions))
@@ -69,13 +71,15 @@ class NameCheck:
         tensor = replace(tensor, operators=True)
         yield from ((e, element) for e in operator.expressions.values())
         yield from self._reduce(operator, element)
-        yield from _with_lets(operator, shape)
+        if "shape" not in flawed:  # else its lets are unknown
+            yield from _with_lets(operator, shape)
         yield from _body(operator, tensor)
         yield from self._gradients(operator, element, tensor.with_names(everything))
         for condition, value in operator.skip_when:
             yield condition, replace(shape, what="a condition", functions=self._any_function)
             yield value, tensor
-        yield from self._dtype_formulas(operator, shape, report)
+        if "dtypes" not in flawed:
+            yield from self._dtype_formulas(operator, shape)
 
     @property
     def _any_function(self) -> frozenset[str]:
@@ -113,7 +117,7 @@ class NameCheck:
             yield formula, tensor.with_names(tangents)
 
     def _dtype_formulas(
-        self, operator: Operator, scope: Scope, report: Report
+        self, operator: Operator, scope: Scope
     ) -> Iterator[tuple[Expression, Scope]]:
         rules = operator.entry.get("dtypes") if operator.entry is not None else None
         results = {r.name for r in operator.signature.results}

@@ -40,9 +40,9 @@ def run_checks(context: Context, computing: bool = True) -> list[Diagnostic]:
 
 
 def _sound(declarations: Declarations, found: list[Diagnostic]) -> Declarations:
-    """The declarations without the operators that a diagnostic points into."""
+    """The declarations without the operators that a diagnostic makes doubtful."""
     starts = sorted((o.span.file, o.span.line) for o in declarations.operators)
-    faulty = {_owner(starts, d) for d in found}
+    faulty = {_owner(starts, d) for d in found if not d.aside}
     operators = tuple(o for o in declarations.operators if (o.span.file, o.span.line) not in faulty)
     return with_index(replace(declarations, operators=operators))
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flambeau.codegen import schema
+from flambeau.codegen.loader import Loaded, Partial
 from flambeau.codegen.model import Declarations, Operator
-from flambeau.codegen.source import Diagnostics, Span
+from flambeau.codegen.source import Diagnostics, Note, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,12 @@ class Context:
     declarations: Declarations
     incomplete: frozenset[str] = frozenset()  # names declared by entries that did not load
     native: Path | None = None  # where kernel files are looked for; None: they are not
+    partial: tuple[Partial, ...] = ()  # operators of which some keys could not be read
+
+    @classmethod
+    def of(cls, loaded: Loaded, native: Path | None = None) -> Context:
+        """What was loaded."""
+        return cls(loaded.declarations, loaded.incomplete, native, loaded.partial)
 
 
 class Report:
@@ -26,13 +33,23 @@ class Report:
         self.operator = operator
         self._diagnostics = diagnostics
 
-    def error(self, message: str, *path: str, hint: str | None = None, key: bool = False) -> None:
+    def error(
+        self,
+        message: str,
+        *path: str,
+        hint: str | None = None,
+        key: bool = False,
+        aside: bool = False,
+    ) -> None:
         """A mistake at the value (or the key) that stands at `path` of the entry."""
-        self.at(self.place(*path, key=key), message, hint)
+        self.at(self.place(*path, key=key), message, hint, aside=aside)
 
-    def at(self, span: Span, message: str, hint: str | None = None) -> None:
+    def at(
+        self, span: Span, message: str, hint: str | None = None, *notes: Note, aside: bool = False
+    ) -> None:
         """A mistake at a span."""
-        self._diagnostics.error(span, f"{self.operator.full_name}: {message}", hint)
+        message = f"{self.operator.full_name}: {message}"
+        self._diagnostics.error(span, message, hint, *notes, aside=aside)
 
     def place(self, *path: str, key: bool = False) -> Span:
         """Where the value (or the key) at `path` stands, or the nearest thing to it."""

@@ -15,6 +15,7 @@ from flambeau.codegen.gradients import (
     differentiable_results,
     gradient_names,
 )
+from flambeau.codegen.loader import Partial
 from flambeau.codegen.model import Base, Kind
 from flambeau.codegen.source import Diagnostic, Diagnostics, did_you_mean
 from flambeau.codegen.tree import Mapping
@@ -37,8 +38,23 @@ def check_structure(context: Context) -> list[Diagnostic]:
         _check_doc(report, documented)
         check_example(report)
         _check_test(report)
+    for partial in context.partial:
+        _check_partial(partial, names, documented, diagnostics)
     check_graph(context, diagnostics)
     return diagnostics.sorted()
+
+
+def _check_partial(
+    partial: Partial, names: NameCheck, documented: Iterable[str], diagnostics: Diagnostics
+) -> None:
+    """What can be told of an entry in spite of its flawed keys."""
+    report = Report(partial.operator, diagnostics)
+    names.check(partial.operator, report, partial.flawed)
+    if "doc" not in partial.flawed:
+        _check_doc(report, documented)
+        check_example(report)
+    if not partial.flawed & {"test", "errors"}:
+        _check_test(report)
 
 
 def _check_derivative(report: Report) -> None:
@@ -114,18 +130,20 @@ def _check_doc(report: Report, documented: Iterable[str]) -> None:
     operator, doc = report.operator, report.operator.doc
     if not operator.internal:
         if not doc.summary:
-            report.error("has no 'doc'")
+            report.error("has no 'doc'", aside=True)
         for argument in operator.signature.arguments:
             if not argument.doc and argument.type.base is not Base.GENERATOR:
                 advice = "describe it in 'doc: args', or in declarations/common.yaml"
-                report.at(argument.span, f"the argument '{argument.name}' is undocumented", advice)
+                message = f"the argument '{argument.name}' is undocumented"
+                report.at(argument.span, message, advice, aside=True)
     _check_known(report, [a.name for a in operator.signature.arguments], "an argument", "args")
     visible = [r.name for r in operator.signature.results if not r.hidden]
     _check_known(report, visible, "a result", "returns")
     for index, name in enumerate(doc.see_also):
         if name not in documented:
             hint = did_you_mean(name, documented)
-            report.error(f"see: there is no '{name}'", "doc", "see", str(index), hint=hint)
+            message = f"see: there is no '{name}'"
+            report.error(message, "doc", "see", str(index), hint=hint, aside=True)
 
 
 def _check_known(report: Report, known: list[str], what: str, key: str) -> None:
@@ -135,7 +153,7 @@ def _check_known(report: Report, known: list[str], what: str, key: str) -> None:
     for name, _ in node.entries if isinstance(node, Mapping) else ():
         if name.value not in known:
             message = f"'{name.value}' is documented, but is not {what}"
-            report.at(name.span, message, did_you_mean(name.value, known))
+            report.at(name.span, message, did_you_mean(name.value, known), aside=True)
 
 
 def _check_test(report: Report) -> None:
@@ -159,7 +177,7 @@ def _check_test(report: Report) -> None:
         if constraint.name not in test.rejects and not operator.internal:
             hint = f"add `rejects: {{{constraint.name}: {{...}}}}` to 'test'"
             message = f"no test violates the error '{constraint.name}'"
-            report.at(constraint.span, message, hint)
+            report.at(constraint.span, message, hint, aside=True)
 
 
 def _check_sample(report: Report, sample: dict[str, str], *path: str) -> None:

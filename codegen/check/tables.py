@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flambeau.codegen import schema
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.model import Backend, Dtype
-from flambeau.codegen.source import Diagnostic, Diagnostics, Span, did_you_mean
+from flambeau.codegen.source import Diagnostic, Diagnostics, Note, Span, did_you_mean
 
 _NOWHERE = Span("<declarations>", 1, 1)
 
@@ -33,7 +33,8 @@ def _check_unique(names: Sequence[tuple[str, Span]], diagnostics: Diagnostics) -
     first: dict[str, Span] = {}
     for name, span in names:
         if first.setdefault(name, span) is not span:
-            diagnostics.error(span, f"'{name}' is declared already, at {first[name]}")
+            note = Note(first[name], "first declared here")
+            diagnostics.error(span, f"'{name}' is declared already", None, note)
 
 
 def _place(declared: Dtype | Backend, *path: str) -> Span:

@@ -8,11 +8,13 @@ the stack.
 from __future__ import annotations
 
 import ast
+import cmath
 import warnings
 from enum import Enum
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.syntax import check_brackets, syntax_error
 from flambeau.codegen.source import DeclarationError, Span, Text
 
 MAXIMUM_LENGTH = 4000
@@ -75,19 +77,20 @@ def parse_expression(text: Text, language: Language = Language.FORMULA) -> Expre
     # Line breaks mean nothing here, and one space in their place keeps every offset.
     flat = "".join(" " if c in "\n\r\t\f" else c for c in value)
     lead = len(flat) - len(flat.lstrip())
+    check_brackets(text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns about `1 is x`; typing says it better
             tree = ast.parse(flat[lead:], mode="eval").body
     except SyntaxError as error:
-        offset = lead + (error.offset - 1 if error.offset else len(flat) - lead)
-        message = f"the formula does not parse: {error.msg}"
-        raise DeclarationError.at(text.at(min(offset, len(value) - 1)), message) from None
+        raise syntax_error(text, flat, lead, error) from None
     except (ValueError, MemoryError, RecursionError, OverflowError):
         raise DeclarationError.at(
             text.span, "the formula does not parse: it is nested too deeply"
         ) from None
-    return _Converter(text, lead, flat[lead:], language).convert(tree, 0)
+    converter = _Converter(text, lead, flat[lead:], language)
+    converter.check_letters(tree)
+    return converter.convert(tree, 0)
 
 
 def parse_source(
@@ -112,6 +115,20 @@ class _Converter:
 
     def _offset(self, column: int) -> int:
         return column if self.bytes is None else len(self.bytes[:column].decode(errors="ignore"))
+
+    def check_letters(self, tree: ast.expr) -> None:
+        """Only strings may hold other letters than a-z: names become names of C++, and Python takes
+        some letters for others.
+        """
+        if self.bytes is None:
+            return
+        literals = [n for n in ast.walk(tree) if isinstance(n, ast.Constant | ast.JoinedStr)]
+        inside = [(n.col_offset, n.end_col_offset or 0) for n in literals]
+        for offset, byte in enumerate(self.bytes):
+            if byte >= 128 and not any(start <= offset < end for start, end in inside):
+                place = self.lead + self._offset(offset)
+                message = f"the letter '{self.text.value[place]}' cannot be part of a name"
+                raise DeclarationError.at(self.text.at(place), message)
 
     def fail(self, node: ast.AST, message: str, hint: str | None = None) -> DeclarationError:
         return DeclarationError.at(self.span(node), message, hint)
@@ -173,6 +190,8 @@ class _Converter:
             return nodes.NoneLiteral(span=span)
         if isinstance(value, int) and abs(value) > MAXIMUM_INTEGER:
             raise self.fail(node, "an integer of more than 64 bits")
+        if isinstance(value, float | complex) and cmath.isinf(value):
+            raise self.fail(node, "a number that is too large for float64", "write inf")
         if isinstance(value, bool | int | float | complex):
             return nodes.Number(value, span=span)
         if isinstance(value, str):

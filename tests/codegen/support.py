@@ -45,7 +45,7 @@ def load_text(text: str, file: str = "sample.yaml") -> tuple[Loaded, list[Diagno
 def check_text(text: str, native: Path | None = None) -> list[Diagnostic]:
     """What loading and the structural checks find in a text."""
     loaded, found = load_text(text)
-    context = Context(loaded.declarations, loaded.incomplete, native)
+    context = Context.of(loaded, native)
     return [*found, *run_checks(context, computing=False)]
 
 

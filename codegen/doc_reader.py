@@ -1,0 +1,106 @@
+"""The keys of an operator that hold what is written about it and how it is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from flambeau.codegen import schema
+from flambeau.codegen.model import Doc, Test
+from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.tree import Mapping, Node
+
+T = TypeVar("T")
+
+_TEST_KEYS = ["reference", "samples", "extremes", "rejects", "properties", "tolerance", "gradient"]
+_DOC_KEYS = ["summary", "math", "notes", "args", "returns", "example", "see"]
+EMPTY_TEST = Test(None, (), {}, {}, (), None, True)
+EMPTY_DOC = Doc("", None, None, {}, {}, None, ())
+
+
+class _Fields:
+    """The values of a mapping, each read by itself; mistakes are collected."""
+
+    def __init__(self, node: Node, what: str, diagnostics: Diagnostics) -> None:
+        self.mapping: Mapping = schema.mapping(node, what)
+        self._diagnostics = diagnostics
+
+    def read(self, key: str, convert: Callable[[Node, str], T], default: T) -> T:
+        """The value of a key, or the default where there is none or it cannot be read."""
+        node = self.mapping.get(key)
+        if node is not None:
+            with self._diagnostics.collecting():
+                return convert(node, f"'{key}'")
+        return default
+
+
+def read_test(node: Node, diagnostics: Diagnostics) -> Test:
+    """`test`."""
+    fields = _Fields(node, "'test'", diagnostics)
+    schema.check_keys(fields.mapping, "'test'", _TEST_KEYS, (), diagnostics)
+
+    def samples(found: Node, what: str) -> tuple[dict[str, str], ...]:
+        read: list[dict[str, str]] = []
+        for item in schema.sequence(found, what):
+            with diagnostics.collecting():
+                read.append(_sample(item, "a sample"))
+        return tuple(read)
+
+    return Test(
+        reference=fields.read("reference", _text, None),
+        samples=fields.read("samples", samples, ()),
+        extremes=fields.read("extremes", _extremes, {}),
+        rejects=fields.read("rejects", _rejects, {}),
+        properties=fields.read("properties", _text_list, ()),
+        tolerance=fields.read("tolerance", _tolerance, None),
+        gradient=fields.read("gradient", schema.boolean, True),
+    )
+
+
+def read_doc(node: Node, diagnostics: Diagnostics) -> Doc:
+    """`doc`."""
+    fields = _Fields(node, "'doc'", diagnostics)
+    schema.check_keys(fields.mapping, "'doc'", _DOC_KEYS, ("summary",), diagnostics, aside=True)
+    return Doc(
+        summary=fields.read("summary", _text, None) or "",
+        math=fields.read("math", _text, None),
+        notes=fields.read("notes", _text, None),
+        arguments=fields.read("args", _text_by_name, {}),
+        returns=fields.read("returns", _text_by_name, {}),
+        example=fields.read("example", _text, None),
+        see_also=fields.read("see", _text_list, ()),
+    )
+
+
+def _text(node: Node, what: str) -> str | None:
+    return schema.text(node, what).value
+
+
+def _tolerance(node: Node, what: str) -> float | None:
+    return schema.number(node, what)
+
+
+def _text_by_name(node: Node, what: str) -> dict[str, str]:
+    entries = schema.mapping(node, what).entries
+    return {k.value: schema.text(v, f"the text of '{k.value}'").value for k, v in entries}
+
+
+def _text_list(node: Node, what: str) -> tuple[str, ...]:
+    return tuple(schema.text(n, f"an entry of {what}").value for n in schema.sequence(node, what))
+
+
+def _sample(node: Node, what: str) -> dict[str, str]:
+    entries = schema.mapping(node, what).entries
+    return {k.value: schema.source_text(v, f"the value of '{k.value}'") for k, v in entries}
+
+
+def _extremes(node: Node, what: str) -> dict[str, tuple[float, ...]]:
+    return {
+        k.value: tuple(schema.number(n, "an extreme") for n in schema.sequence(v, "extremes"))
+        for k, v in schema.mapping(node, what).entries
+    }
+
+
+def _rejects(node: Node, what: str) -> dict[str, dict[str, str]]:
+    entries = schema.mapping(node, what).entries
+    return {k.value: _sample(v, f"what '{k.value}' rejects") for k, v in entries}
