@@ -164,7 +164,7 @@ def _sort_entries(root: Node | None, entries: _Entries, diagnostics: Diagnostics
         return
     for line in root.broken:
         if match := _NAME_OF_ENTRY.match(line):
-            entries.broken |= {match[1], match[1].split(".")[0]}
+            entries.broken.update({match[1], match[1].split(".")[0]})
     for item in root.items:
         if not isinstance(item, Mapping) or not item.entries:
             message = f"an entry is a mapping, not {schema.describe(item)}"

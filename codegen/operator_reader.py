@@ -173,19 +173,23 @@ class _Reader:
     def _independent_keys(self) -> None:
         """The mistakes that can be told without knowing the arguments."""
         diagnostics = self._diagnostics
-        self._read("doc", lambda n: read_doc(n, diagnostics), EMPTY_DOC)
-        self._read("test", lambda n: read_test(n, diagnostics), EMPTY_TEST)
-        self._read("variants", _variants, frozenset())
-        self._read("operator", _operator_token, None)
-        self._read("namespace", _namespace, "")
-        self._read("reduce", lambda n: formulas.reduce(n, diagnostics), None)
-        self._read("kernel", self._kernels, {})
-        self._read("random", _random, None)
-        self._read("skip_when", formulas.skip_when, ())
-        self._read("errors", self._constraints, ())
-        self._read("internal", lambda n: schema.boolean(n, "'internal'"), False)
+        readers: dict[str, Callable[[Node], object]] = {
+            "doc": lambda n: read_doc(n, diagnostics),
+            "test": lambda n: read_test(n, diagnostics),
+            "variants": _variants,
+            "operator": _operator_token,
+            "namespace": _namespace,
+            "reduce": lambda n: formulas.reduce(n, diagnostics),
+            "kernel": self._kernels,
+            "random": _random,
+            "skip_when": formulas.skip_when,
+            "errors": self._constraints,
+            "internal": lambda n: schema.boolean(n, "'internal'"),
+        }
         for key in ("expr", "shape", "body", "derivative", "forward"):
-            self._read(key, lambda n: formulas.check_syntax(n, diagnostics), None)
+            readers[key] = lambda n: formulas.check_syntax(n, diagnostics)
+        for key, convert in readers.items():
+            self._read(key, convert, None)
 
     def _names(self, key: str) -> tuple[str, ...]:
         nothing: tuple[Text, ...] = ()

@@ -170,6 +170,13 @@ class Diagnostics:
         """By place, each once."""
         return sorted_diagnostics(self._items)
 
+    def first_of_each(self) -> list[Diagnostic]:
+        """The first mistake at each place: further ones there show the same in other ways."""
+        first: dict[Span, Diagnostic] = {}
+        for diagnostic in self._items:
+            first.setdefault(diagnostic.span, diagnostic)
+        return list(first.values())
+
     def raise_if_any(self) -> None:
         """Raise what was collected as one DeclarationError."""
         if self._items:

@@ -123,7 +123,7 @@ class _Part:
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAXIMUM_DEPTH:
-                mark = event.start_mark
+                mark: Any = event.start_mark
                 span = Span(self.file, mark.line + 1 + self.start, mark.column + 1)
                 raise DeclarationError.at(span, f"nested deeper than {MAXIMUM_DEPTH} levels")
             events.append(event)

@@ -5,20 +5,21 @@ reference.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.check.samples import parse_sample
+from flambeau.codegen.check.samples import DTYPES, parse_sample
 from flambeau.codegen.check.shape_rules import FUNCTIONS
 from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator
+from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, MissingError
 from flambeau.codegen.expression.functions import FunctionTable
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.expression.to_numpy import ElementEvaluator
-from flambeau.codegen.model import Argument, Operator
+from flambeau.codegen.model import Argument, Base, Operator
 
 _METADATA: dict[str, Callable[[Any], Any]] = {
     "shape": lambda x: list(np.shape(x)),
@@ -35,16 +36,26 @@ class FormulaEvaluator(ElementEvaluator):
     """Element formulas, metadata, the shape language, and calls of operators."""
 
     def __init__(
-        self, names: Mapping[str, Any], table: FunctionTable, operators: OperatorIndex
+        self,
+        names: Mapping[str, Any],
+        table: FunctionTable,
+        operators: OperatorIndex,
+        unknown: Collection[str] = (),
     ) -> None:
         super().__init__(names, table)
         self.operators = operators
+        self.unknown = frozenset(unknown)  # names whose values cannot be told
+
+    def name(self, node: nodes.Name) -> Any:
+        if node.identifier in self.unknown and node.identifier not in self.names:
+            raise MissingError(node, f"'{node.identifier}' has no NumPy equivalent")
+        return super().name(node)
 
     def attribute(self, node: nodes.Attribute) -> Any:
         value = self(node.value)
         found = (_LIST_METADATA if isinstance(value, list) else _METADATA).get(node.name)
         if found is None:
-            raise EvaluationError(node, f"'{node.name}' has no NumPy equivalent")
+            raise MissingError(node, f"'{node.name}' has no NumPy equivalent")
         return found(value)
 
     def function(self, node: Expression, name: str) -> Callable[..., Any]:
@@ -55,7 +66,7 @@ class FormulaEvaluator(ElementEvaluator):
             return lambda *args, **keywords: self._call(node, name, args, keywords)
         if name in FUNCTIONS:
             return FUNCTIONS[name]
-        raise EvaluationError(node, f"'{name}' has no NumPy equivalent")
+        raise MissingError(node, f"'{name}' has no NumPy equivalent")
 
     def _numpy(self, function: Any) -> Callable[..., Any]:
         if function.expands is None:
@@ -74,8 +85,10 @@ class FormulaEvaluator(ElementEvaluator):
         for operator in self.operators.overloads(name):
             bound = bind(operator, args, keywords)
             if bound is not None:
-                return reference_value(operator, bound, self.table, self.operators, node)
-        raise EvaluationError(node, f"no overload of '{name}' takes these arguments")
+                return called_value(operator, bound, self.table, self.operators, node)
+        if name in FUNCTIONS:
+            return FUNCTIONS[name](*args, **keywords)
+        raise MissingError(node, f"no overload of '{name}' has a reference for these arguments")
 
 
 def bind(
@@ -95,7 +108,7 @@ def bind(
             if argument.default is None and not argument.type.optional:
                 return None
             values[argument.name] = default_value(argument)
-        if not _plausible(argument, values[argument.name]):
+        if not plausible(argument, values[argument.name]):
             return None
         if argument.type.is_list and isinstance(values[argument.name], int):
             values[argument.name] = [values[argument.name]] * (argument.type.list_length or 1)
@@ -114,7 +127,7 @@ def default_value(argument: Argument) -> Any:
         return {"inf": np.inf, "-inf": -np.inf}.get(argument.default)
 
 
-def _plausible(argument: Argument, value: Any) -> bool:
+def plausible(argument: Argument, value: Any) -> bool:
     """Whether a value can be of the declared type: enough to tell overloads apart."""
     declared = argument.type
     if value is None:
@@ -130,6 +143,34 @@ def _plausible(argument: Argument, value: Any) -> bool:
     return not isinstance(value, list | tuple)
 
 
+def called_value(
+    operator: Operator,
+    values: Mapping[str, Any],
+    table: FunctionTable,
+    operators: OperatorIndex,
+    node: Expression,
+) -> Any:
+    """The value of a call within a formula. References hold for the samples of their entries: one
+    that fails here, or does not read a number that is given here, is missing.
+    """
+    reference = operator.test.reference
+    read = _names_read(reference) if reference is not None else values.keys()
+    for argument in operator.signature.arguments:
+        value = values[argument.name]
+        ignored = argument.name not in read and argument.type.base is not Base.TENSOR
+        if ignored and value is not None and value != default_value(argument):
+            raise MissingError(node, f"the reference of '{operator.name}' is not for this call")
+    try:
+        return reference_value(operator, values, table, operators, node)
+    except EvaluationError as error:
+        raise MissingError(node, f"'{operator.name}' has no reference here: {error}") from None
+
+
+@lru_cache(maxsize=4096)
+def _names_read(source: str) -> frozenset[str]:
+    return nodes.free_names(parse_sample(source))
+
+
 def reference_value(
     operator: Operator,
     values: Mapping[str, Any],
@@ -139,7 +180,7 @@ def reference_value(
 ) -> Any:
     """What the operator's reference, or else its body or expression, gives for these arguments."""
     if operator.test.reference is not None:
-        return Evaluator(values)(parse_sample(operator.test.reference))
+        return Evaluator({**DTYPES, **values})(parse_sample(operator.test.reference))
     if operator.body is not None:
         inner = FormulaEvaluator(values, table, operators)
         for name, formula in operator.body_lets:
@@ -147,4 +188,4 @@ def reference_value(
         return inner(operator.body)
     if len(operator.expressions) == 1 and operator.random is None:
         return ElementEvaluator(values, table)(next(iter(operator.expressions.values())))
-    raise EvaluationError(node, f"'{operator.full_name}' has no reference")
+    raise MissingError(node, f"'{operator.full_name}' has no reference")

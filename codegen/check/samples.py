@@ -13,11 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator
+from flambeau.codegen.expression.evaluate import BUILTINS, EvaluationError, Evaluator
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.parse import Language, parse_source
 
-MAXIMUM_ELEMENTS = 10_000_000
+MAXIMUM_ELEMENTS = 1_000_000
+# The names of dtypes that NumPy has, which samples and references may mention.
+DTYPES = {
+    name: name
+    for name, type_ in np.sctypeDict.items()
+    if isinstance(name, str) and name not in BUILTINS and np.dtype(type_).kind in "biufc"
+}
 
 
 @lru_cache(maxsize=4096)
@@ -36,7 +42,7 @@ def sample_value(source: str, seed: int) -> Any:
 
     Raises EvaluationError where the text means nothing.
     """
-    return Evaluator({}, sample_functions(seed))(parse_sample(source))
+    return Evaluator(DTYPES, sample_functions(seed))(parse_sample(source))
 
 
 def sample_functions(seed: int) -> dict[str, Callable[..., Any]]:

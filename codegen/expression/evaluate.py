@@ -27,6 +27,10 @@ class EvaluationError(Exception):
         self.node = node
 
 
+class MissingError(EvaluationError):
+    """NumPy, or the declarations, lack what the expression calls: no mistake of its own."""
+
+
 class UnavailableError(Exception):
     """A library that the expression needs (SciPy) is not installed."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, module
+from flambeau.codegen.expression.evaluate import Evaluator, MissingError, module
 from flambeau.codegen.expression.functions import (
     OPERATOR_FUNCTIONS,
     Function,
@@ -79,7 +79,7 @@ class ElementEvaluator(Evaluator):
     def function(self, node: Expression, name: str) -> Callable[..., Any]:
         found = self.table.get(name)
         if found is None or found.level != "element":
-            raise EvaluationError(node, f"'{name}' has no NumPy equivalent")
+            raise MissingError(node, f"'{name}' has no NumPy equivalent")
         return self._numpy(found)
 
     def _numpy(self, function: Function) -> Callable[..., Any]:
@@ -87,7 +87,7 @@ class ElementEvaluator(Evaluator):
             formula, names = function.expands, [p.name for p in function.parameters]
             return lambda *a: type(self)(dict(zip(names, a, strict=True)), self.table)(formula)
         if function.numpy is None:
-            raise EvaluationError(Expression(), f"'{function.name}' has no NumPy equivalent")
+            raise MissingError(Expression(), f"'{function.name}' has no NumPy equivalent")
         root, _, name = function.numpy.partition(".")
         return getattr(module(root), name)  # type: ignore[no-any-return]
 
