@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.expression.nodes import Expression, calls, free_names
-from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.model import Base, Kind, Operator
 from flambeau.codegen.source import one_of
 
 _NEEDS: dict[Kind, tuple[str, ...]] = {
@@ -39,6 +39,7 @@ def check_kind(report: Report, context: Context) -> None:
     if operator.kind is Kind.COMPOSITE:
         _check_body(report)
     _check_reduction(report)
+    _check_numbers_read(report)
     _check_shape(report)
     _check_views(report)
     _check_results_have_dtypes(report)
@@ -78,6 +79,32 @@ def _check_all_read(report: Report, formulas: list[Expression], where: str) -> N
         if argument.name not in read and not is_written:
             message = f"the tensor '{argument.name}' is not mentioned in {where}"
             report.at(argument.span, message)
+
+
+_NOT_READ = (Base.TENSOR, Base.GENERATOR, Base.DTYPE, Base.DEVICE)
+
+
+def _check_numbers_read(report: Report) -> None:
+    """An argument that no formula reads would be accepted and ignored."""
+    operator, rule, fold = report.operator, report.operator.shape, report.operator.reduce
+    if operator.kind is Kind.STRUCTURED or (rule is not None and rule.geometry is not None):
+        return  # read by C++ that is written by hand
+    formulas = [*operator.expressions.values(), *(v for _, v in operator.body_lets)]
+    formulas += [part for pair in operator.skip_when for part in pair]
+    formulas += [c.require for c in operator.constraints]
+    if operator.body is not None:
+        formulas.append(operator.body)
+    if fold is not None:
+        formulas += [fold.init, fold.step, fold.combine, fold.finish]
+    if rule is not None:
+        formulas += [*rule.shapes.values(), *(value for _, value in rule.lets)]
+        formulas += [f for f in (rule.strides, rule.offset) if f is not None]
+    if not formulas:
+        return
+    read = frozenset[str]().union(*(free_names(f, constants=True) for f in formulas))
+    for argument in operator.signature.arguments:
+        if argument.name not in read and argument.type.base not in _NOT_READ:
+            report.at(argument.span, f"no formula reads the argument '{argument.name}'")
 
 
 def _check_reduction(report: Report) -> None:

@@ -13,24 +13,23 @@ import numpy as np
 
 from flambeau.codegen.check.derivatives import check_derivatives, check_extremes
 from flambeau.codegen.check.example_values import check_example_values
-from flambeau.codegen.check.report import Report
+from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.check.results import check_results
 from flambeau.codegen.check.shapes import check_accepted, check_rejects, check_shape
 from flambeau.codegen.check.trial import Library, Trial, check_sources, is_evaluated, sampled
 from flambeau.codegen.expression.evaluate import UnavailableError
 from flambeau.codegen.expression.functions import load_functions
 from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.model import Declarations
 from flambeau.codegen.source import Diagnostic, Diagnostics
 
 _SAMPLES_DIFFERENTIATED = 2
 
 
-def check_mathematics(declarations: Declarations) -> list[Diagnostic]:
+def check_mathematics(context: Context) -> list[Diagnostic]:
     """Every disagreement that can be found without compiling."""
-    library = Library(load_functions(), OperatorIndex(declarations.operators))
+    library = Library(load_functions(), OperatorIndex(context.declarations.operators))
     found = Diagnostics()
-    for operator in declarations.operators:
+    for operator in context.checked:
         # One operator's mistakes are told once, not once for each sample that shows them.
         own = Diagnostics()
         report = Report(operator, own)

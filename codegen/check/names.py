@@ -9,7 +9,7 @@ from flambeau.codegen.check.calls import Overloads, misfit
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.dtype_rules import RESULT_WORDS
 from flambeau.codegen.expression.forward import tangent_name
-from flambeau.codegen.expression.functions import FunctionTable, load_functions
+from flambeau.codegen.expression.functions import Function, FunctionTable, load_functions
 from flambeau.codegen.expression.nodes import (
     CONSTANTS,
     Attribute,
@@ -155,7 +155,7 @@ class NameCheck:
         span = call.span or report.place()
         name = call.function
         if name in scope.functions:
-            self._function(call, report)
+            self._function(call, scope, report)
         elif scope.operators and name in self._overloads.names:
             if name not in self._incomplete and self._overloads.resolve(call) is None:
                 reasons = [f"{o.full_name} {misfit(call, o)}" for o in self._overloads.of(name)]
@@ -164,10 +164,18 @@ class NameCheck:
             message, hint = self._unknown_call(name, scope)
             report.at(replace(span, length=len(name)), message, hint)
 
-    def _function(self, call: Call, report: Report) -> None:
+    def _function(self, call: Call, scope: Scope, report: Report) -> None:
+        span = call.span or report.place()
         if call.function in _RANDOM and report.operator.random is None:
             message = f"'{call.function}()' needs `random: philox`"
-            report.at(call.span or report.place(), message)
+            report.at(span, message)
+        if scope.operators and call.function in self._overloads.names:
+            return  # the operator of that name may be meant
+        tables = (self._functions, self._functions.shape)
+        functions = [t[call.function] for t in tables if call.function in t]
+        if not any(_takes(f, call) for f in functions):
+            expected = " or ".join(map(_spelled, functions))
+            report.at(span, f"'{call.function}' does not take these arguments", expected)
 
     def _unknown_call(self, name: str, scope: Scope) -> tuple[str, str | None]:
         known = set(scope.functions) | (self._overloads.names if scope.operators else set())
@@ -178,6 +186,17 @@ class NameCheck:
             return f"'{name}' cannot be called in {scope.what}", hint
         kinds = "function or operator" if scope.operators else "function"
         return f"unknown {kinds} '{name}' in {scope.what}", hint
+
+
+def _takes(function: Function, call: Call) -> bool:
+    """Whether the number of arguments fits; functions take them by position."""
+    needed = sum(not p.optional for p in function.parameters)
+    return not call.keywords and needed <= len(call.arguments) <= function.arity
+
+
+def _spelled(function: Function) -> str:
+    names = ", ".join(p.name for p in function.parameters)
+    return f"the function is {function.name}({names})"
 
 
 def _with_lets(operator: Operator, scope: Scope) -> Iterator[tuple[Expression, Scope]]:

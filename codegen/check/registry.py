@@ -10,8 +10,8 @@ from dataclasses import replace
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.structure import check_structure
 from flambeau.codegen.check.tables import check_tables
+from flambeau.codegen.check.translation import check_translation
 from flambeau.codegen.loader import with_index
-from flambeau.codegen.model import Declarations
 from flambeau.codegen.source import Diagnostic, sorted_diagnostics
 
 Check = Callable[[Context], list[Diagnostic]]
@@ -27,24 +27,32 @@ def computing_checks() -> tuple[Check, ...]:
     if importlib.util.find_spec(MATHEMATICS) is None:
         return ()
     module = importlib.import_module(MATHEMATICS)
-    return (lambda context: list(module.check_mathematics(context.declarations)),)
+    return (module.check_mathematics,)
 
 
 def run_checks(context: Context, computing: bool = True) -> list[Diagnostic]:
-    """Every mistake that the checks find. `computing` false: formulas are not evaluated."""
+    """Every mistake that the checks find. `computing` false: formulas are neither translated nor
+    evaluated.
+
+    Each stage looks at the operators in which those before it found nothing.
+    """
     found = [diagnostic for check in STRUCTURAL for diagnostic in check(context)]
-    if computing:
-        sound = replace(context, declarations=_sound(context.declarations, found))
-        found += [diagnostic for check in computing_checks() for diagnostic in check(sound)]
+    for stage in ((check_translation,), computing_checks()) if computing else ():
+        sound = _sound(context, found)
+        found += [diagnostic for check in stage for diagnostic in check(sound)]
     return sorted_diagnostics(found)
 
 
-def _sound(declarations: Declarations, found: list[Diagnostic]) -> Declarations:
+def _sound(context: Context, found: list[Diagnostic]) -> Context:
     """The declarations without the operators that a diagnostic makes doubtful."""
+    declarations = context.declarations
     starts = sorted((o.span.file, o.span.line) for o in declarations.operators)
     faulty = {_owner(starts, d) for d in found if not d.aside}
-    operators = tuple(o for o in declarations.operators if (o.span.file, o.span.line) not in faulty)
-    return with_index(replace(declarations, operators=operators))
+    places = [(o, (o.span.file, o.span.line)) for o in declarations.operators]
+    operators = tuple(o for o, place in places if place not in faulty)
+    dropped = frozenset(o.name for o, place in places if place in faulty)
+    sound = with_index(replace(declarations, operators=operators))
+    return replace(context, declarations=sound, incomplete=context.incomplete | dropped)
 
 
 def _owner(starts: list[tuple[str, int]], diagnostic: Diagnostic) -> tuple[str, int] | None:

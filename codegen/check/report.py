@@ -19,6 +19,15 @@ class Context:
     incomplete: frozenset[str] = frozenset()  # names declared by entries that did not load
     native: Path | None = None  # where kernel files are looked for; None: they are not
     partial: tuple[Partial, ...] = ()  # operators of which some keys could not be read
+    files: frozenset[str] | None = None  # whose operators are checked; None: all
+
+    @property
+    def checked(self) -> tuple[Operator, ...]:
+        """The operators to check; the others are what they may refer to."""
+        operators = self.declarations.operators
+        if self.files is None:
+            return operators
+        return tuple(o for o in operators if o.span.file in self.files)
 
     @classmethod
     def of(cls, loaded: Loaded, native: Path | None = None) -> Context:

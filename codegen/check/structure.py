@@ -28,7 +28,7 @@ def check_structure(context: Context) -> list[Diagnostic]:
     overloads = Overloads(context.declarations)
     documented = overloads.names | context.incomplete
     documented |= {o.full_name for o in context.declarations.operators}
-    for operator in context.declarations.operators:
+    for operator in context.checked:
         report = Report(operator, diagnostics)
         check_kind(report, context)
         names.check(operator, report)

@@ -168,6 +168,7 @@ class _Emitter:
         self._shared: dict[Expression, int] = {}
         self._values: dict[Expression, Value] = {}
         self._constants: dict[tuple[str, str], Value] = {}
+        self._here = Span("<formula>", 1, 1)  # what is being computed
 
     # --- sharing ---
 
@@ -186,7 +187,9 @@ class _Emitter:
     def emit(self, node: Expression) -> Value:
         if node in self._values:
             return self._values[node]
+        outer, self._here = self._here, node.span or self._here
         value = self.compute(node)
+        self._here = outer
         repeated = self._shared.get(node, 0) > 1 and not isinstance(node, nodes.Unary)
         if (
             repeated
@@ -233,9 +236,7 @@ class _Emitter:
         if target is ScalarType.BOOL:
             return self.truth(value)
         if value.type is ScalarType.STRING:
-            raise DeclarationError.at(
-                Span("<formula>", 1, 1), f"text ({value.code}) used as a number"
-            )
+            raise DeclarationError.at(self._here, f"text ({value.code}) used as a number")
         if target is ScalarType.INDEX:
             return replace(value, type=target)
         if value.literal is not None:
@@ -281,7 +282,7 @@ class _Emitter:
             if all(t is ScalarType.STRING for t in types):
                 return list(values), ScalarType.STRING
             text = next(v.code for v in values if v.type is ScalarType.STRING)
-            raise DeclarationError.at(Span("<formula>", 1, 1), f"text ({text}) used as a number")
+            raise DeclarationError.at(self._here, f"text ({text}) used as a number")
         rank = max(_RANK[t] for t in types)
         has_complex = any(isinstance(v.literal, complex) for v in values)
         if all(t.is_constant for t in types):

@@ -8,6 +8,7 @@ from support import load_text
 
 from flambeau.codegen.check import shape_rules
 from flambeau.codegen.check.mathematics import check_mathematics
+from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.samples import EvaluationError, sample_value
 from flambeau.codegen.source import DeclarationError
 
@@ -40,7 +41,7 @@ GOOD = """
 def found_in(text: str) -> list[str]:
     loaded, mistakes = load_text(text)
     assert not mistakes, mistakes
-    return [d.render() for d in check_mathematics(loaded.declarations)]
+    return [d.render() for d in check_mathematics(Context.of(loaded))]
 
 
 def test_a_right_declaration_passes() -> None:

@@ -1,51 +1,57 @@
 """Planted mistakes, and word for word what is said about them.
 
-Each `mistakes/NAME.yaml` is checked as it stands (a folder `mistakes/NAME/`: its files together),
-beside the library's dtypes, backends and arguments, and everything that is printed must be what
-`mistakes/NAME.txt` holds. A file may say on its first line which of the library's files its entries
-refer to: `# with: unary, reduction`.
+Each `mistakes/NAME.yaml` (or the files of a folder `mistakes/NAME/` together) is checked beside the
+library's declarations, and what is printed must be what `mistakes/NAME.txt` holds.
 
     python tests/codegen/test_mistakes.py [NAME...]     writes what is printed now
 """
 
 from __future__ import annotations
 
-import os
 import sys
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.loader import default_folder, load, load_texts, read_file
+from flambeau.codegen.loader import (
+    Loaded,
+    declaration_files,
+    default_folder,
+    load,
+    load_texts,
+    read_file,
+    with_index,
+)
 from flambeau.codegen.source import Diagnostics
 
 FOLDER = Path(__file__).parent / "mistakes"
 CASES = sorted(p.stem for p in FOLDER.iterdir() if p.suffix == ".yaml" or p.is_dir())
 TABLES = ("dtypes", "backends", "common")
-_WITH = "# with: "
+
+
+@cache
+def library() -> Loaded:
+    return load(declaration_files(default_folder()), Diagnostics())
 
 
 def printed(case: str) -> str:
     """What is said about a case."""
     single = FOLDER / f"{case}.yaml"
     files = [single] if single.exists() else sorted((FOLDER / case).glob("*.yaml"))
-    texts = {}
-    for file in files:
-        texts[file.name] = read_file(file)
-    needed = [*TABLES]
-    for text in texts.values():
-        first = text.split("\n", 1)[0]
-        if first.startswith(_WITH):
-            needed += first.removeprefix(_WITH).split(", ")
-    for name in dict.fromkeys(needed):
-        texts[f"declarations/{name}.yaml"] = read_file(default_folder() / f"{name}.yaml")
+    texts = {f"declarations/{t}.yaml": read_file(default_folder() / f"{t}.yaml") for t in TABLES}
+    texts |= {file.name: read_file(file) for file in files}
     diagnostics = Diagnostics()
     loaded = load_texts(texts, diagnostics)
-    diagnostics.extend(run_checks(Context.of(loaded)))
-    found = [d for d in diagnostics if not d.span.file.startswith("declarations/")]
-    return "\n".join(f"{d.render()}\n" for d in found)
+    operators = (*library().declarations.operators, *loaded.declarations.operators)
+    declarations = with_index(replace(loaded.declarations, operators=operators))
+    context = Context.of(replace(loaded, declarations=declarations))
+    context = replace(context, files=frozenset(file.name for file in files))
+    diagnostics.extend(run_checks(context))
+    return "\n".join(f"{d.render()}\n" for d in diagnostics)
 
 
 @pytest.mark.parametrize("case", CASES)

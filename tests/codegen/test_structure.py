@@ -286,8 +286,8 @@ def test_an_overload_that_calls_another_ends() -> None:
         '- op: "f(Tensor self) -> Tensor result"\n'
         '  kind: pointwise\n  expr: "-self"\n  derivative: auto\n  doc: {summary: "F."}\n'
         '- op: "f.twice(Tensor self, int n) -> Tensor result"\n'
-        '  kind: composite\n  body: "f(f(self))"\n'
-        '  doc: {summary: "F twice.", args: {n: "unused"}}\n'
+        '  kind: composite\n  body: "f(f(self)) if n == 2 else self"\n'
+        '  doc: {summary: "F twice.", args: {n: "2"}}\n'
     )
     assert check_text(text) == []
 
