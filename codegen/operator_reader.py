@@ -77,6 +77,8 @@ def read_operator(
         if operator is not None and own.are_asides:
             operator = with_automatic_formulas(operator)
     diagnostics.extend(own)
+    if entry.damaged:
+        return Reading(None)
     return Reading(operator, frozenset(reader.flawed), own.are_asides)
 
 

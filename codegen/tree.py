@@ -33,6 +33,7 @@ class Mapping:
 
     entries: tuple[tuple[Text, Node], ...]
     span: Span
+    damaged: bool = False  # something in it was reported and left out
 
     def get(self, key: str) -> Node | None:
         """The value of `key`."""
@@ -213,8 +214,10 @@ class _Builder:
             message = f"anchor '&{event.anchor}': declarations have no anchors"
             self._diagnostics.error(self._span(event), message, "quote text that starts with '&'")
         elif event.tag is not None:
-            message = f"tag '{event.tag}': declarations have no tags"
-            self._diagnostics.error(self._span(event), message, "quote text that starts with '!'")
+            span = self._span(event)
+            written = self._lines[span.line - 1][span.column - 1 :].split(maxsplit=1)[0]
+            message = f"tag '{written}': declarations have no tags"
+            self._diagnostics.error(span, message, "quote text that starts with '!'")
 
     def _sequence(self, start: Any) -> Sequence:
         items: list[Node] = []
@@ -224,9 +227,13 @@ class _Builder:
 
     def _mapping(self, start: Any) -> Mapping:
         entries: dict[str, tuple[Text, Node]] = {}
+        before = len(self._diagnostics)
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = self._node(event)
-            value = self._node(next(self._events))
+            event = next(self._events)
+            value = self._node(event)
+            if isinstance(event, yaml.AliasEvent):
+                continue
             if not isinstance(key, Text):
                 self._diagnostics.error(key.span, "a key must be a name")
             elif key.value in entries:
@@ -239,7 +246,8 @@ class _Builder:
         span = self._whole(start, event)
         if not start.flow_style and entries:
             span = next(iter(entries.values()))[0].span
-        return Mapping(tuple(entries.values()), span)
+        damaged = len(self._diagnostics) > before
+        return Mapping(tuple(entries.values()), span, damaged)
 
     def _whole(self, start: Any, end: Any) -> Span:
         """From an opening bracket to the closing one, or to the end of its line."""

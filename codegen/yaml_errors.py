@@ -39,6 +39,7 @@ class _Explanation:
         self._quoted = (
             last if isinstance(last, yaml.ScalarEvent) and last.style in _QUOTES else None
         )
+        self._last = last
         self._problem = error.problem or str(error)
         self._context = error.context or ""
         self._here = self._span(error.problem_mark or error.context_mark)
@@ -152,6 +153,8 @@ class _Explanation:
         if not any(start in self._problem for start in starts):
             return None
         place = self._opened if "scanning a" in self._context else self._here
+        if isinstance(self._last, yaml.AliasEvent):
+            place = self._span(self._last.start_mark)
         found = self._rest(place)[:1]
         what = f"'{found}'" if found else "the end of the line"
         return Diagnostic(place, f"a value cannot start with {what}", _QUOTING)

@@ -52,7 +52,7 @@ def _compare(
 ) -> None:
     shape = list(np.shape(found))
     if shape != list(wanted.shape):
-        problem = f"of shape {list(wanted.shape)} where the reference gives {shape}"
+        problem = f"a tensor of shape {list(wanted.shape)} where the reference gives {shape}"
     elif not np.allclose(found, wanted, rtol=2 * _PRINTED, atol=_PRINTED, equal_nan=True):
         got, expected = worst(wanted, found)
         problem = f"{got} where the reference gives {expected}"

@@ -35,11 +35,8 @@ def check_kind(report: Report, context: Context) -> None:
             message = f"a {operator.kind.value} operator has no '{key}'"
             report.error(message, key, key=True)
     if operator.kind is Kind.POINTWISE:
-        _check_pointwise(report)
-    if operator.kind is Kind.COMPOSITE:
-        _check_body(report)
+        _check_targets(report)
     _check_reduction(report)
-    _check_numbers_read(report)
     _check_shape(report)
     _check_views(report)
     _check_results_have_dtypes(report)
@@ -53,7 +50,19 @@ def _has_default(operator: Operator, key: str) -> bool:
     return key == "shape" and (operator.shape is not None or not operator.signature.results)
 
 
-def _check_pointwise(report: Report) -> None:
+def check_arguments_read(report: Report) -> None:
+    """Report arguments that no formula mentions."""
+    operator = report.operator
+    if operator.kind is Kind.POINTWISE and operator.expressions:
+        skipped = [part for pair in operator.skip_when for part in pair]
+        _check_all_read(report, [*operator.expressions.values(), *skipped], "'expr'")
+    if operator.kind is Kind.COMPOSITE and operator.body is not None:
+        values = [value for _, value in operator.body_lets]
+        _check_all_read(report, [operator.body, *values], "'body'")
+    _check_numbers_read(report)
+
+
+def _check_targets(report: Report) -> None:
     operator = report.operator
     if not operator.expressions:
         return
@@ -61,15 +70,6 @@ def _check_pointwise(report: Report) -> None:
     for target in [*(r.name for r in operator.signature.results), *mutable]:
         if target not in operator.expressions:
             report.error(f"'expr' has no formula for '{target}'", "expr", key=True)
-    skipped = [part for pair in operator.skip_when for part in pair]
-    _check_all_read(report, [*operator.expressions.values(), *skipped], "'expr'")
-
-
-def _check_body(report: Report) -> None:
-    operator = report.operator
-    if operator.body is not None:
-        values = [value for _, value in operator.body_lets]
-        _check_all_read(report, [operator.body, *values], "'body'")
 
 
 def _check_all_read(report: Report, formulas: list[Expression], where: str) -> None:
@@ -104,7 +104,8 @@ def _check_numbers_read(report: Report) -> None:
     read = frozenset[str]().union(*(free_names(f, constants=True) for f in formulas))
     for argument in operator.signature.arguments:
         if argument.name not in read and argument.type.base not in _NOT_READ:
-            report.at(argument.span, f"no formula reads the argument '{argument.name}'")
+            message = f"no formula reads the argument '{argument.name}'"
+            report.at(argument.span, message, aside=True)
 
 
 def _check_reduction(report: Report) -> None:

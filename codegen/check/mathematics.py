@@ -40,6 +40,12 @@ def check_mathematics(context: Context) -> list[Diagnostic]:
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             report.error(f"cannot be evaluated: {type(error).__name__}: {error}")
         found.extend(own.first_of_each())
+    for partial in context.partial:
+        if "test" not in partial.flawed:
+            report = Report(partial.operator, found)
+            check_sources(report)
+            for index, sample in enumerate(partial.operator.test.samples):
+                sampled(report, sample, index, "test", "samples", str(index))
     return found.sorted()
 
 
@@ -54,7 +60,8 @@ def _check(report: Report, library: Library, found: Diagnostics) -> None:
             continue
         trial = Trial(report, library, index, values)
         first = first or trial
-        check_accepted(trial)
+        if not check_accepted(trial):
+            continue
         if not has_reference or not check_results(trial):
             has_reference = has_reference and operator.test.reference is None
             continue

@@ -110,7 +110,7 @@ def _check_geometry(trial: Trial, rule: ShapeRule, evaluator: ShapeEvaluator) ->
     shape = list(evaluator(rule.shapes[result.name]))
     strides, offset = list(evaluator(rule.strides)), int(evaluator(rule.offset))
     if len(strides) != len(shape):
-        message = f"{len(strides)} strides for a shape of {len(shape)} dims"
+        message = f"a list of {len(strides)} strides for {len(shape)} dims"
         trial.error(rule.strides, message, _shapes_hint(trial.values))
         return
     steps = [(size - 1) * step for size, step in zip(shape, strides, strict=True)]
@@ -134,14 +134,16 @@ def _check_geometry(trial: Trial, rule: ShapeRule, evaluator: ShapeEvaluator) ->
         trial.error(rule.strides, message, _shapes_hint(trial.values))
 
 
-def check_accepted(trial: Trial) -> None:
-    """No declared error refuses a sample."""
+def check_accepted(trial: Trial) -> bool:
+    """Whether no declared error refuses the sample."""
     for constraint in trial.operator.constraints:
         holds = _holds(trial, constraint, trial.values)
         if holds is False:
             path = ("test", "samples", str(trial.index))
             message = f"the sample violates the error '{constraint.name}'"
             trial.report.error(message, *path, hint=f"require: {constraint.require}")
+            return False
+    return True
 
 
 def check_rejects(report: Report, library: Library) -> None:

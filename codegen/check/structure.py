@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 from flambeau.codegen.check.calls import Overloads
 from flambeau.codegen.check.examples import check_example
 from flambeau.codegen.check.graph import check_graph
-from flambeau.codegen.check.kinds import check_kind
+from flambeau.codegen.check.kinds import check_arguments_read, check_kind
 from flambeau.codegen.check.names import NameCheck
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.gradients import (
@@ -17,7 +18,7 @@ from flambeau.codegen.gradients import (
 )
 from flambeau.codegen.loader import Partial
 from flambeau.codegen.model import Base, Kind
-from flambeau.codegen.source import Diagnostic, Diagnostics, did_you_mean
+from flambeau.codegen.source import Diagnostic, Diagnostics, did_you_mean, one_of
 from flambeau.codegen.tree import Mapping
 
 
@@ -31,7 +32,10 @@ def check_structure(context: Context) -> list[Diagnostic]:
     for operator in context.checked:
         report = Report(operator, diagnostics)
         check_kind(report, context)
+        before = len(diagnostics)
         names.check(operator, report)
+        if len(diagnostics) == before:  # else a name that is misspelt seems not to be read
+            check_arguments_read(report)
         _check_derivative(report)
         _check_lets(report)
         _check_linearity(report)
@@ -128,11 +132,13 @@ def _check_linearity(report: Report) -> None:
 
 def _check_doc(report: Report, documented: Iterable[str]) -> None:
     operator, doc = report.operator, report.operator.doc
+    documented_as = _misspelt(report)
     if not operator.internal:
         if not doc.summary:
             report.error("has no 'doc'", aside=True)
         for argument in operator.signature.arguments:
-            if not argument.doc and argument.type.base is not Base.GENERATOR:
+            is_silent = argument.type.base is Base.GENERATOR or argument.name in documented_as
+            if not argument.doc and not is_silent:
                 advice = "describe it in 'doc: args', or in declarations/common.yaml"
                 message = f"the argument '{argument.name}' is undocumented"
                 report.at(argument.span, message, advice, aside=True)
@@ -144,6 +150,18 @@ def _check_doc(report: Report, documented: Iterable[str]) -> None:
             hint = did_you_mean(name, documented)
             message = f"see: there is no '{name}'"
             report.error(message, "doc", "see", str(index), hint=hint, aside=True)
+
+
+def _misspelt(report: Report) -> set[str]:
+    """Arguments whose names are misspelt in doc.args, which is told there."""
+    operator = report.operator
+    names = [a.name for a in operator.signature.arguments]
+    given = operator.doc.arguments
+    node = operator.entry.get("doc") if operator.entry is not None else None
+    node = node.get("args") if isinstance(node, Mapping) else None
+    written = [k.value for k, _ in node.entries] if isinstance(node, Mapping) else list(given)
+    near = (difflib.get_close_matches(w, names, n=1) for w in written if w not in names)
+    return {name for found in near for name in found}
 
 
 def _check_known(report: Report, known: list[str], what: str, key: str) -> None:
@@ -170,11 +188,13 @@ def _check_test(report: Report) -> None:
     for name, sample in test.rejects.items():
         if name not in errors:
             hint = did_you_mean(name, errors)
+            hint = hint or (f"there is {one_of(errors)}" if errors else None)
             message = f"rejects: there is no error '{name}'"
             report.error(message, "test", "rejects", name, key=True, hint=hint)
         _check_sample(report, sample, "rejects", name)
+    known = test.rejects.keys() <= set(errors)  # else one is misspelt, which is told above
     for constraint in operator.constraints:
-        if constraint.name not in test.rejects and not operator.internal:
+        if known and constraint.name not in test.rejects and not operator.internal:
             hint = f"add `rejects: {{{constraint.name}: {{...}}}}` to 'test'"
             message = f"no test violates the error '{constraint.name}'"
             report.at(constraint.span, message, hint, aside=True)

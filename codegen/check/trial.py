@@ -108,7 +108,7 @@ class Trial:
     def failure(self, error: EvaluationError, what: str) -> None:
         """A formula that cannot be evaluated, unless NumPy only lacks what it calls."""
         if not isinstance(error, MissingError):
-            self.error(error.node, f"{what} cannot be evaluated: {error}")
+            self.error(error.node, f"{what} cannot be evaluated: {error}", error.hint)
 
 
 def is_evaluated(operator: Operator) -> bool:
@@ -201,7 +201,7 @@ def _relocate(
     if isinstance(error, DeclarationError):
         problems = [(d.span, d.message, d.hint) for d in error.diagnostics]
     else:
-        problems = [(nodes.first_span(error.node), f"{what}: {error}", None)]
+        problems = [(nodes.first_span(error.node), f"{what}: {error}", error.hint)]
     for span, message, hint in problems:
         place = report.place(*path)
         if text is not None and span is not None and span.file == "<sample>":

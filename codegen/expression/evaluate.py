@@ -17,14 +17,16 @@ from typing import Any
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.source import did_you_mean
 
 
 class EvaluationError(Exception):
     """The expression cannot be evaluated; `node` says where."""
 
-    def __init__(self, node: Expression, message: str) -> None:
+    def __init__(self, node: Expression, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.node = node
+        self.hint = hint
 
 
 class MissingError(EvaluationError):
@@ -263,7 +265,8 @@ class Evaluator:
             return nodes.CONSTANTS[node.identifier]
         if node.identifier in BUILTINS:
             return getattr(builtins, node.identifier)  # a type, as in astype(bool)
-        raise EvaluationError(node, f"unknown name '{node.identifier}'")
+        hint = did_you_mean(node.identifier, self.names)
+        raise EvaluationError(node, f"unknown name '{node.identifier}'", hint)
 
     def unary(self, symbol: str, operand: Any) -> Any:
         return _UNARY[symbol](operand)
@@ -330,7 +333,8 @@ class Evaluator:
             return _bounded_range
         elif name in BUILTINS:
             return getattr(builtins, name)  # type: ignore[no-any-return]
-        raise EvaluationError(node, f"unknown function '{name}'")
+        hint = did_you_mean(name, [*self.functions, *BUILTINS])
+        raise EvaluationError(node, f"unknown function '{name}'", hint)
 
     def method(self, node: nodes.Method) -> Any:
         if node.name not in _METHODS:
