@@ -14,13 +14,14 @@ COMMON_FLAGS = (
 )
 OPTIMIZED = "-O2"
 LOOPS = "-O3"
-# The steps of unrolled iterations alternate, which hides their latency: 32 registers allow it.
+# Generated formulas with 32 registers: the steps of unrolled iterations alternate, which hides
+# their latency. Loops by hand are in their best order already.
 INTERLEAVED = "-fschedule-insns -fweb -frename-registers"
 # One object per instruction set for every *.simd.cpp; the best is picked when the library loads.
 INSTRUCTION_SETS = {
     "baseline": "",
     "avx2": "-march=x86-64-v3",
-    "avx512": f"-march=x86-64-v4 -mprefer-vector-width=512 {INTERLEAVED}",
+    "avx512": "-march=x86-64-v4 -mprefer-vector-width=512",
 }
 
 
@@ -145,6 +146,8 @@ class _Compiling:
                 level = self.optimized if self.sanitize else LOOPS
                 for name, flags in INSTRUCTION_SETS.items():
                     target = f"{stem}.{name}.o"
+                    if name == "avx512" and inside == self.generated:
+                        flags = f"{flags} {INTERLEAVED}"
                     extra = f"{level} -DFLAMBEAU_ISA={name} {flags}"
                     self._compile(target, source, extra)
                     (special if flags else plain).append(target)
