@@ -14,8 +14,9 @@ def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Pa
     for file in sorted((root / "codegen").rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             yield file, f"flambeau/codegen/{file.relative_to(root / 'codegen')}"
-    for file in sorted((root / "declarations").glob("*.yaml")):
-        yield file, f"flambeau/declarations/{file.name}"
+    for suffix in ("*.yaml", "*.json"):
+        for file in sorted((root / "declarations").glob(suffix)):
+            yield file, f"flambeau/declarations/{file.name}"
     for base in (root / "native", generated):
         for suffix in ("*.h", "*.cuh"):
             for file in sorted(base.rglob(suffix)):

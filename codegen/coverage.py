@@ -93,7 +93,9 @@ def coverage_of(declarations: Declarations) -> Coverage:
     return Coverage(
         backends=declarations.backends,
         dtypes=tuple(d.name for d in declarations.dtypes),
-        rows=tuple(_row(operator, declarations, reach) for operator in declarations.operators),
+        rows=tuple(
+            coverage_of_one(operator, declarations, reach) for operator in declarations.operators
+        ),
     )
 
 
@@ -148,7 +150,8 @@ def gaps(coverage: Coverage) -> list[Gap]:
     return found
 
 
-def _row(operator: Operator, declarations: Declarations, reach: Reach) -> Row:
+def coverage_of_one(operator: Operator, declarations: Declarations, reach: Reach) -> Row:
+    """The row of one operator."""
     doc, test, rule = operator.doc, operator.test, operator.dtypes
     names = [qualified_name(operator, form) for form in forms(operator)]
     accepted: frozenset[str] = frozenset().union(*(rule.accepts[name] for name in rule.promote))

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flambeau.codegen.emit.files import Output
+from flambeau.codegen.emit.files import Sink
 from flambeau.codegen.model import Declarations
 from flambeau.codegen.plan.binding import COMPARISONS, Binding, plan_bindings, plan_slots
 
 
-def emit_bindings(declarations: Declarations, output: Output) -> None:
+def emit_bindings(declarations: Declarations, sink: Sink) -> None:
     """python/ of the generated folder: a unit per family, and the tables."""
     bindings = plan_bindings(declarations)
+    emit_families(bindings, declarations, sink)
+    _emit_tables(bindings, declarations, sink)
+
+
+def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink: Sink) -> None:
+    """A unit per family of some bindings."""
     family_of = {o.identifier: o.family for o in declarations.operators}
     by_family: dict[str, list[Binding]] = {}
     for binding in bindings:
@@ -23,18 +30,21 @@ def emit_bindings(declarations: Declarations, output: Output) -> None:
             for b in members
             for o in b.overloads
         }
-        output.render(
+        sink.render(
             "bindings.cpp.jinja",
             f"python/{family}.cpp",
             family=family,
             bindings=members,
             includes=sorted(used | {family}),
         )
+
+
+def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink) -> None:
     slots, comparisons = plan_slots(declarations)
-    output.render(
+    sink.render(
         "binding_tables.cpp.jinja",
         "python/tables.cpp",
-        families=sorted(set(family_of.values())),
+        families=sorted({o.family for o in declarations.operators}),
         bindings=bindings,
         slots=slots,
         namespaces=_namespaces(bindings),

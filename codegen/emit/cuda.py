@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from flambeau.codegen.emit.files import Output
+from flambeau.codegen.emit.files import Sink
 from flambeau.codegen.emit.native import families, kernel_declaration, pointwise_kernels
 from flambeau.codegen.model import Declarations, Kind, Operator
 from flambeau.codegen.plan.kernel_text import FoldText, KernelText, fold_text
@@ -23,33 +23,40 @@ class Unit:
     folds: tuple[FoldText, ...]
 
 
-def emit_cuda(declarations: Declarations, output: Output) -> None:
+def emit_cuda(declarations: Declarations, sink: Sink) -> None:
     """cuda/ of the generated folder."""
     for family, operators in families(declarations).items():
-        kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
-        folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
-        for index, unit in enumerate(units(kernels, folds)):
-            output.render(
-                "cuda_kernels.cu.jinja",
-                f"cuda/{family}_{index}.cu",
-                family=family,
-                kernels=unit.kernels,
-                folds=unit.folds,
-            )
-        by_hand = handwritten(operators)
-        if by_hand:
-            output.render(
-                "cuda_handwritten.h.jinja",
-                f"kernels/{family}_cuda.h",
-                family=family,
-                declarations=[declaration for _, declaration in by_hand],
-            )
-            output.render(
-                "cuda_register.cpp.jinja",
-                f"cuda/{family}_register.cpp",
-                family=family,
-                names=[name for name, _ in by_hand],
-            )
+        emit_family(family, operators, declarations, sink)
+
+
+def emit_family(
+    family: str, operators: list[Operator], declarations: Declarations, sink: Sink
+) -> None:
+    """The files of a family, or the part of them that belongs to some of its operators."""
+    kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
+    folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
+    for index, unit in enumerate(units(kernels, folds)):
+        sink.render(
+            "cuda_kernels.cu.jinja",
+            f"cuda/{family}_{index}.cu",
+            family=family,
+            kernels=unit.kernels,
+            folds=unit.folds,
+        )
+    by_hand = handwritten(operators)
+    if by_hand:
+        sink.render(
+            "cuda_handwritten.h.jinja",
+            f"kernels/{family}_cuda.h",
+            family=family,
+            declarations=[declaration for _, declaration in by_hand],
+        )
+        sink.render(
+            "cuda_register.cpp.jinja",
+            f"cuda/{family}_register.cpp",
+            family=family,
+            names=[name for name, _ in by_hand],
+        )
 
 
 def units(kernels: Iterable[KernelText], folds: Iterable[FoldText]) -> list[Unit]:

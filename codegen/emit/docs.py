@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flambeau.codegen.emit.files import Output
+from flambeau.codegen.emit.files import Sink
 from flambeau.codegen.model import Declarations, Kind, Operator
 from flambeau.codegen.plan.documentation import OverloadDoc, called, describe
 from flambeau.codegen.plan.python_signature import forms, qualified_name
@@ -45,16 +46,21 @@ class Page:
     see_also: tuple[tuple[str, str | None], ...]  # name, page
 
 
-def emit_docs(declarations: Declarations, output: Output) -> None:
+def emit_docs(declarations: Declarations, sink: Sink) -> None:
     """docs/operators/ of the generated folder."""
     found = pages(declarations)
-    backends = [backend.name for backend in declarations.backends]
-    for page in found:
-        output.render("operator.md.jinja", f"{FOLDER}/{page.name}.md", page=page, backends=backends)
+    emit_pages(found, declarations, sink)
     by_family: dict[str, list[Page]] = {}
     for page in found:
         by_family.setdefault(page.family, []).append(page)
-    output.render("operators.md.jinja", f"{FOLDER}/index.md", families=sorted(by_family.items()))
+    sink.render("operators.md.jinja", f"{FOLDER}/index.md", families=sorted(by_family.items()))
+
+
+def emit_pages(found: Sequence[Page], declarations: Declarations, sink: Sink) -> None:
+    """A file per page."""
+    backends = [backend.name for backend in declarations.backends]
+    for page in found:
+        sink.render("operator.md.jinja", f"{FOLDER}/{page.name}.md", page=page, backends=backends)
 
 
 def pages(declarations: Declarations) -> list[Page]:

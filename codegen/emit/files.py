@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,29 @@ import jinja2
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 
-class Output:
+class Sink(ABC):
+    """Receives the text of generated files."""
+
+    def render(self, template: str, name: str, /, **values: Any) -> None:
+        """Prints a template into the file `name`."""
+        self.write(name, _environment().get_template(template).render(**values))
+
+    @abstractmethod
+    def write(self, name: str, text: str) -> None:
+        """Takes the file `name`."""
+
+
+class Texts(Sink):
+    """Keeps generated files in memory, by name."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+
+    def write(self, name: str, text: str) -> None:
+        self.files[name] = text
+
+
+class Output(Sink):
     """A folder of generated files. Rewrites only what changed and removes what is no longer
     emitted."""
 
@@ -18,17 +42,6 @@ class Output:
         self.folder = folder
         self._written: set[Path] = set()
         self.changed: list[Path] = []
-        self._environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(TEMPLATES),
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            undefined=jinja2.StrictUndefined,
-        )
-
-    def render(self, template: str, name: str, **values: Any) -> None:
-        """Prints a template into the file `name`."""
-        self.write(name, self._environment.get_template(template).render(**values))
 
     def write(self, name: str, text: str) -> None:
         """Writes the file `name` unless it has this text already."""
@@ -47,3 +60,14 @@ class Output:
         for path in sorted(self.folder.rglob("*")):
             if path.is_file() and path not in self._written:
                 path.unlink()
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.emit.files import Output
+from flambeau.codegen.emit.files import Sink
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.model import Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
@@ -26,23 +26,25 @@ def families(declarations: Declarations) -> dict[str, list[Operator]]:
     return result
 
 
-def emit_native(declarations: Declarations, output: Output) -> None:
+def emit_native(declarations: Declarations, sink: Sink) -> None:
     """ops/, kernels/ and cpu/ of the generated folder."""
     index = OperatorIndex(declarations.operators)
     for family, operators in families(declarations).items():
-        _emit_family(family, operators, declarations, Translator(declarations, index), output)
+        emit_family(family, operators, declarations, index, sink)
 
 
-def _emit_family(
+def emit_family(
     family: str,
     operators: list[Operator],
     declarations: Declarations,
-    translator: Translator,
-    output: Output,
+    index: OperatorIndex,
+    sink: Sink,
 ) -> None:
+    """The files of a family, or the part of them that belongs to some of its operators."""
+    translator = Translator(declarations, index)
     texts = [operator_text(operator, declarations, translator) for operator in operators]
-    output.render("operators.h.jinja", f"ops/{family}.h", family=family, operators=texts)
-    output.render(
+    sink.render("operators.h.jinja", f"ops/{family}.h", family=family, operators=texts)
+    sink.render(
         "operators.cpp.jinja",
         f"ops/{family}.cpp",
         family=family,
@@ -52,7 +54,7 @@ def _emit_family(
     kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
     folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
     plain, simd = handwritten(operators)
-    output.render(
+    sink.render(
         "kernels.h.jinja",
         f"kernels/{family}.h",
         family=family,
@@ -62,8 +64,8 @@ def _emit_family(
         handwritten_simd=[declaration for _, declaration in simd],
         instruction_sets=INSTRUCTION_SETS,
     )
-    _emit_kernel_units(family, kernels, folds, output)
-    output.render(
+    _emit_kernel_units(family, kernels, folds, sink)
+    sink.render(
         "cpu_register.cpp.jinja",
         f"cpu/{family}_register.cpp",
         family=family,
@@ -73,11 +75,11 @@ def _emit_family(
 
 
 def _emit_kernel_units(
-    family: str, kernels: list[KernelText], folds: list[FoldText], output: Output
+    family: str, kernels: list[KernelText], folds: list[FoldText], sink: Sink
 ) -> None:
     def emit(name: str, loops: list[KernelText], reductions: list[FoldText]) -> None:
         file = f"cpu/{family}_{name}.simd.cpp"
-        output.render(
+        sink.render(
             "cpu_kernels.simd.cpp.jinja", file, family=family, kernels=loops, folds=reductions
         )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flambeau.codegen.emit.files import TEMPLATES, Output
+from flambeau.codegen.emit.files import TEMPLATES, Sink
 from flambeau.codegen.model import Base, Declarations, Operator
 from flambeau.codegen.plan.binding import BINARY_SLOTS, COMPARISONS, UNARY_SLOTS
 from flambeau.codegen.plan.python_signature import (
@@ -57,7 +57,7 @@ class ResultClass:
     fields: tuple[tuple[str, str], ...]
 
 
-def emit_stubs(declarations: Declarations, output: Output) -> None:
+def emit_stubs(declarations: Declarations, sink: Sink) -> None:
     """stubs/ of the generated folder, laid out as the package is."""
     namespaces = dict.fromkeys(_namespace(o) for o in declarations.operators)
     functions = {n: _functions(declarations, n) for n in namespaces}
@@ -65,7 +65,7 @@ def emit_stubs(declarations: Declarations, output: Output) -> None:
     names = dict.fromkeys(n for d in declarations.dtypes for n in (d.name, *d.aliases))
     names |= dict.fromkeys(["Tensor", *_written("extension.pyi.jinja")])
     names |= dict.fromkeys(f.name for f in generated)
-    output.render(
+    sink.render(
         "extension.pyi.jinja",
         "stubs/_C/__init__.pyi",
         builtin_names=_BUILTINS,
@@ -77,17 +77,17 @@ def emit_stubs(declarations: Declarations, output: Output) -> None:
         public_names=[n for n in names if not n.startswith("_")],
         submodules=sorted({n.split(".")[0] for n in namespaces if n} | {"_autograd"}),
     )
-    output.render("autograd.pyi.jinja", "stubs/_C/_autograd.pyi")
+    sink.render("autograd.pyi.jinja", "stubs/_C/_autograd.pyi")
     parents = {n.rpartition(".")[0] for n in namespaces if "." in n}
     for namespace in namespaces:
         if not namespace:
             continue
         children = sorted(n.rpartition(".")[2] for n in namespaces if n.startswith(f"{namespace}."))
         path = namespace.replace(".", "/") + ("/__init__" if namespace in parents else "")
-        _module(output, path, functions[namespace], namespace, children)
+        _module(sink, path, functions[namespace], namespace, children)
     for parent in sorted(parents - set(namespaces)):
         children = sorted(n.rpartition(".")[2] for n in namespaces if n.startswith(f"{parent}."))
-        _module(output, f"{parent.replace('.', '/')}/__init__", [], parent, children)
+        _module(sink, f"{parent.replace('.', '/')}/__init__", [], parent, children)
 
 
 def _without(definitions: Sequence[Definition], template: str) -> list[Definition]:
@@ -106,13 +106,13 @@ def _written(template: str) -> list[str]:
 
 
 def _module(
-    output: Output,
+    sink: Sink,
     path: str,
     functions: Sequence[Definition],
     namespace: str,
     children: Sequence[str],
 ) -> None:
-    output.render(
+    sink.render(
         "namespace.pyi.jinja",
         f"stubs/_C/{path}.pyi",
         builtin_names=_BUILTINS,

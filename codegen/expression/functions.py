@@ -104,6 +104,11 @@ class FunctionTable(Mapping[str, Function]):
         return len(self._element)
 
 
+def function_keys() -> tuple[str, ...]:
+    """The keys of an entry."""
+    return tuple(sorted(_KEYS))
+
+
 def default_functions_file() -> Path:
     """declarations/functions.yaml beside the code generator, in the tree or installed."""
     here = Path(__file__).resolve().parents[2]

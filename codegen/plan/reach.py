@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression, walk
 from flambeau.codegen.expression.operators import OperatorIndex
+from flambeau.codegen.gradients import gradient_names
 from flambeau.codegen.model import Argument, Backend, Declarations, Kind, Operator
 
 Names = tuple[str, ...]
@@ -36,51 +37,85 @@ class Reach:
         """The same of its gradient formulas, or of those of a composite's parts."""
         found: dict[str, None] = {}
         for part in self.parts(operator):
-            for candidates in self._candidates(_gradient_formulas(part)):
+            for candidates in self._gradient_calls(part):
                 found |= dict.fromkeys(self._cheapest(candidates, backend, ()))
         return tuple(sorted(found))
 
     def parts(self, operator: Operator) -> tuple[Operator, ...]:
         """The operator itself; of a composite, the operators at the bottom of its body."""
-        return tuple(o for o in self._closure([operator]) if o.kind is not Kind.COMPOSITE)
+        return tuple(o for o in self.closure([operator]) if o.kind is not Kind.COMPOSITE)
+
+    def closure(
+        self, operators: Iterable[Operator], gradients: bool = False
+    ) -> tuple[Operator, ...]:
+        """Some operators and all that their bodies call, and perhaps their gradient formulas."""
+        pending = list(operators)
+        found = {o.full_name: o for o in pending}
+        while pending:
+            part = pending.pop()
+            calls = self._body_calls(part) + (self._gradient_calls(part) if gradients else [])
+            for candidates in calls:
+                new = [o for o in candidates if o.full_name not in found]
+                found |= {o.full_name: o for o in new}
+                pending += new
+        return tuple(found.values())
 
     def in_gradients(self, operator: Operator) -> tuple[Operator, ...]:
         """The operators that its gradient formulas call."""
         found: dict[str, Operator] = {}
         for part in self.parts(operator):
-            for candidates in self._candidates(_gradient_formulas(part)):
+            for candidates in self._gradient_calls(part):
                 found |= {o.full_name: o for o in candidates}
         return tuple(found.values())
 
-    def _closure(self, start: Iterable[Operator]) -> list[Operator]:
-        """What composites are made of, they themselves included."""
-        pending = list(start)
-        found = {o.full_name: o for o in pending}
-        while pending:
-            part = pending.pop()
-            for candidates in self._candidates(_body(part)):
-                new = [o for o in candidates if o.full_name not in found]
-                found |= {o.full_name: o for o in new}
-                pending += new
-        return list(found.values())
+    def _body_calls(self, operator: Operator) -> list[tuple[Operator, ...]]:
+        """For each call in a body, the overloads that it may mean."""
+        tensors = {a.name for a in operator.tensor_arguments}
+        found = []
+        for name, value in operator.body_lets:
+            found += self._calls(value, tensors)
+            if self._is_tensor(value, tensors):
+                tensors.add(name)
+        return found + (self._calls(operator.body, tensors) if operator.body is not None else [])
 
-    def _candidates(self, formulas: Iterable[Expression]) -> list[tuple[Operator, ...]]:
-        """For each call, the overloads that it may mean."""
-        found: dict[tuple[str, ...], tuple[Operator, ...]] = {}
-        for formula in formulas:
-            for node in walk(formula):
-                operators = self._called(node)
-                if operators:
-                    found[tuple(o.full_name for o in operators)] = operators
-        return list(found.values())
+    def _gradient_calls(self, operator: Operator) -> list[tuple[Operator, ...]]:
+        """The same of gradient formulas."""
+        if operator.derivative is None:
+            return []
+        tensors = {a.name for a in operator.tensor_arguments}
+        tensors |= {r.name for r in operator.signature.results}
+        tensors |= set(gradient_names(operator.signature, operator.dtypes).values())
+        formulas = operator.derivative.formulas.values()
+        return [called for formula in formulas for called in self._calls(formula, tensors)]
 
-    def _called(self, node: Expression) -> tuple[Operator, ...]:
+    def _calls(self, formula: Expression, tensors: set[str]) -> list[tuple[Operator, ...]]:
+        found = (self._called(node, tensors) for node in walk(formula))
+        return [operators for operators in found if operators]
+
+    def _called(self, node: Expression, tensors: set[str]) -> tuple[Operator, ...]:
         match node:
             case nodes.Call(function=name):
                 return tuple(o for o in self._index.overloads(name) if _fits(node, o))
-            case nodes.Binary(operator=token):
+            case nodes.Binary(operator=token) if self._is_tensor(node, tensors):
                 return self._index.overloads(self._index.named(token) or "")
         return ()
+
+    def _is_tensor(self, node: Expression, tensors: set[str]) -> bool:
+        """Whether a formula gives a tensor, not a number or a shape."""
+        match node:
+            case nodes.Name(identifier=name):
+                return name in tensors
+            case nodes.Call(function=name):
+                return name in self._index
+            case nodes.Binary(left=left, right=right):
+                return self._is_tensor(left, tensors) or self._is_tensor(right, tensors)
+            case nodes.Unary(operand=operand):
+                return self._is_tensor(operand, tensors)
+            case nodes.Conditional(then=then, otherwise=otherwise):
+                return self._is_tensor(then, tensors) or self._is_tensor(otherwise, tensors)
+            case nodes.Index(value=value):
+                return self._is_tensor(value, tensors)
+        return False
 
     def _lacks(self, operator: Operator, backend: Backend, above: Names) -> Names:
         key = (operator.full_name, backend.name)
@@ -92,7 +127,7 @@ class Reach:
         if operator.kind is Kind.STRUCTURED and not _has_kernel(operator, backend):
             return [operator.full_name]
         found: dict[str, None] = {}
-        for candidates in self._candidates(_body(operator)):
+        for candidates in self._body_calls(operator):
             below = (*above, operator.full_name)
             found |= dict.fromkeys(self._cheapest(candidates, backend, below))
         return found
@@ -108,15 +143,6 @@ def _has_kernel(operator: Operator, backend: Backend) -> bool:
     if backend.emit != "none":
         return backend.name in operator.kernels
     return operator.shape is None or not operator.shape.dynamic
-
-
-def _body(operator: Operator) -> list[Expression]:
-    formulas = [value for _, value in operator.body_lets]
-    return formulas + ([operator.body] if operator.body is not None else [])
-
-
-def _gradient_formulas(operator: Operator) -> list[Expression]:
-    return list(operator.derivative.formulas.values()) if operator.derivative is not None else []
 
 
 def _fits(call: nodes.Call, operator: Operator) -> bool:

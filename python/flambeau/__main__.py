@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from flambeau.demo.command import main
+from flambeau._command_line import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,3 +71,13 @@ def assert_found(found: list[Diagnostic], place: Place, message: str) -> Diagnos
     span = matching[0].span
     assert Place(span.line, span.column, span.length) == place, listing
     return matching[0]
+
+
+def sample_folder(parent: Path) -> Path:
+    """A folder with the tables and functions of the library, and the sample."""
+    folder = parent / "declarations"
+    folder.mkdir()
+    for name in ("dtypes", "backends", "common", "functions"):
+        shutil.copy(default_folder() / f"{name}.yaml", folder)
+    (folder / "sample.yaml").write_text(SAMPLE, encoding="utf-8")
+    return folder

@@ -1,30 +1,174 @@
-"""The command `python -m flambeau.codegen`."""
+"""The command line of the generator: help, exit codes, colour; `check` and `emit`."""
 
 from __future__ import annotations
 
-import shutil
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support import SAMPLE
+from support import SAMPLE, sample_folder
 
-from flambeau.codegen.cli import main
-from flambeau.codegen.loader import default_folder
+from flambeau.codegen.cli import COMMANDS, main
+from flambeau.codegen.commands.terminal import Style, wants_colour
+
+ESCAPE = "\x1b["
 
 
 @pytest.fixture
 def declarations(tmp_path: Path) -> Path:
-    """The tables and functions of the library, and the sample."""
-    folder = tmp_path / "declarations"
-    folder.mkdir()
-    for name in ("dtypes", "backends", "common", "functions"):
-        shutil.copy(default_folder() / f"{name}.yaml", folder)
-    (folder / "sample.yaml").write_text(SAMPLE, encoding="utf-8")
-    return folder
+    return sample_folder(tmp_path)
 
 
 def check(folder: Path, *options: str) -> int:
     return main(["check", "--structure", "--declarations", str(folder), *options])
+
+
+def process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "flambeau.codegen", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+# Every command ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [c.NAME for c in COMMANDS])
+def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"], program="flambeau ops")
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: flambeau ops {command} ")
+    described = next(c.__doc__ for c in COMMANDS if command == c.NAME)
+    assert described is not None and described.splitlines()[0] in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "COMMAND"),
+        (["chekc"], "invalid choice"),
+        (["show"], "OP"),
+        (["new", "x"], "--kind"),
+        (["coverage", "--json", "--gaps"], "not allowed with"),
+    ],
+)
+def test_wrong_usage_exits_with_two(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "silk"], "show: error: there is no operator 'silk': did you mean 'silu'?"),
+        (["try", "silu", "x=1"], "try: error: silu(Tensor self) has no argument 'x'"),
+        (["check", "--declarations", "/nowhere"], "check: error: there is no folder /nowhere"),
+        (["emit", "/tmp/x", "--declarations", "/nowhere"], "emit: error: there is no folder"),
+        (["diff", "--generated", "/nowhere"], "there is no generated folder /nowhere: build first"),
+    ],
+)
+def test_what_cannot_be_done_exits_with_two(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err and not printed.out
+
+
+def test_broken_declarations_exit_with_one(
+    declarations: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands that need sound declarations say what is wrong with them."""
+    sample = declarations / "sample.yaml"
+    sample.write_text(SAMPLE.replace("kind: view", "kind: veiw", 1), encoding="utf-8")
+    for command in (["show", "silu"], ["coverage"], ["emit", str(declarations / "out")]):
+        assert main([*command, "--declarations", str(declarations)]) == 1
+        assert "veiw" in capsys.readouterr().out
+    assert not (declarations / "out").exists()
+
+
+def test_a_reader_that_stops_early_is_no_error() -> None:
+    """`... | head -n 1`"""
+    command = f"{sys.executable} -m flambeau.codegen coverage --json | head -n 1"
+    found = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert found.stdout == "{\n" and found.stderr == ""
+
+
+# Colour -------------------------------------------------------------------------------------------
+
+
+def on_a_terminal(*arguments: object, **environment: str) -> str:
+    """What a command prints when its output is a terminal."""
+    master, terminal = pty.openpty()
+    clean = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "flambeau.codegen", *map(str, arguments)],
+        stdout=terminal,
+        env={**clean, "TERM": "xterm", **environment},
+    ):
+        os.close(terminal)
+        parts = []
+        while part := _read(master):
+            parts.append(part)
+    os.close(master)
+    return b"".join(parts).decode()
+
+
+def _read(master: int) -> bytes:
+    try:
+        return os.read(master, 65536)
+    except OSError:  # Linux says so when the other side is closed
+        return b""
+
+
+def test_colour_on_a_terminal_only(declarations: Path) -> None:
+    sample = declarations / "sample.yaml"
+    sample.write_text(SAMPLE.replace("kind: view", "kind: veiw", 1), encoding="utf-8")
+    command = ("check", "--structure", "--declarations", declarations)
+    coloured = on_a_terminal(*command)
+    assert f"{ESCAPE}1;31m error:" in coloured and f"{ESCAPE}32m" in coloured
+    assert ESCAPE not in on_a_terminal(*command, NO_COLOR="1")
+    assert ESCAPE not in on_a_terminal(*command, TERM="dumb")
+    piped = process(*command).stdout
+    assert "error:" in piped and ESCAPE not in piped
+
+
+def test_colour_leaves_the_text_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only escape sequences are added, to diagnostics and diffs of any content."""
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert wants_colour(Terminal())  # type: ignore[arg-type]
+    style = Style(Terminal())  # type: ignore[arg-type]
+    rendered = "a b.yaml:3:4: error: it is: bad\n  x: {y}\n     ^~~\n  hint: did you mean 'z'?"
+    coloured = style.diagnostic(rendered)
+    assert coloured != rendered and _plain(coloured) == rendered
+    assert all(_plain(style.difference(line)) == line for line in ("+a", "-b", "@@ 1 @@", " c", ""))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+# check --------------------------------------------------------------------------------------------
 
 
 def test_kernels_are_asked_for_where_there_are_sources(
@@ -41,3 +185,41 @@ def test_kernels_are_asked_for_where_there_are_sources(
 
 def test_a_named_folder_of_kernels_is_used(declarations: Path) -> None:
     assert check(declarations, "--native", str(declarations.parent / "elsewhere")) == 1
+
+
+def test_check_as_json(declarations: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What an editor reads: the same mistakes, with where each begins and ends."""
+    assert check(declarations, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["diagnostics"] == []
+    sample = declarations / "sample.yaml"
+    text = SAMPLE.replace("kind: view", "kind: veiw", 1)
+    sample.write_text(text, encoding="utf-8")
+    assert check(declarations, "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not found["formulas_evaluated"]
+    (mistake,) = [d for d in found["diagnostics"] if "veiw" in d["message"]]
+    assert Path(mistake["file"]) == sample
+    line = text.splitlines()[mistake["line"] - 1]
+    assert line[mistake["column"] - 1 : mistake["end_column"] - 1] == "veiw"
+    assert mistake["severity"] == "error" and "'view'" in mistake["hint"]
+
+
+def test_check_of_a_file_reports_on_it_alone(
+    declarations: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = declarations.parent / "other.yaml"
+    other.write_text('- op: "two(Tensor self) -> Tensor result"\n', encoding="utf-8")
+    sample = declarations / "sample.yaml"
+    sample.write_text(SAMPLE.replace("kind: view", "kind: veiw", 1), encoding="utf-8")
+    assert check(declarations, str(other)) == 1
+    printed = capsys.readouterr().out
+    assert "other.yaml" in printed and "veiw" not in printed
+
+
+# emit ---------------------------------------------------------------------------------------------
+
+
+def test_emit_says_what_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for expected in ("files changed", ": 0 files changed"):
+        assert main(["emit", str(tmp_path / "generated")]) == 0
+        assert expected in capsys.readouterr().out

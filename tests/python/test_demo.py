@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import flambeau
-from flambeau.demo.command import main
+from flambeau._command_line import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,6 +25,17 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"flambeau {flambeau.__version__}\n"
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert stated == flambeau.__version__
+
+
+def test_ops_is_the_command_line_of_the_generator(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["ops", "--help"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: flambeau ops ")
+    assert main(["ops", "show", "relu", "--tests"]) == 0
+    assert "reference: " in capsys.readouterr().out
+    assert main(["ops", "show", "nothing"]) == 2
+    assert capsys.readouterr().err.startswith("flambeau ops show: error: ")
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,10 @@
-"""The command line."""
+"""The command `flambeau demo`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-
-from flambeau._version import __version__
 
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
 
@@ -34,13 +31,8 @@ _positive_int.__name__ = "int"
 _positive_float.__name__ = "number"
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options of every subcommand."""
-    result = argparse.ArgumentParser(
-        prog="flambeau", description="Flambeau: a deep-learning library for Python."
-    )
-    result.add_argument("--version", action="version", version=f"flambeau {__version__}")
-    commands = result.add_subparsers(dest="command", metavar="COMMAND")
+def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command and its options."""
     demo = commands.add_parser(
         "demo",
         help="train a small network on handwritten digits and draw how it went",
@@ -63,17 +55,12 @@ def parser() -> argparse.ArgumentParser:
         default=1,
         help="threads per operation; more than one does not pay for so small a network",
     )
-    return result
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns the exit code."""
-    options = parser().parse_args(arguments)
-    if options.command is None:
-        parser().print_help()
-        return 0
+def main(options: argparse.Namespace) -> int:
+    """Runs the demo; returns the exit code."""
     try:
-        # Imported late: --help and --version need none of it.
+        # Imported late: --help needs none of it.
         from flambeau.demo.interrupt import noticed_interrupts
         from flambeau.demo.run import run
 

@@ -1,0 +1,34 @@
+"""Write everything that is derived from the declarations into a folder.
+
+Files that do not change are left alone, files that are no longer generated are removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from flambeau.codegen.commands.common import OK, add_folder, folder_of
+from flambeau.codegen.loader import load_declarations
+
+NAME = "emit"
+HELP = "write the generated files"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where to write")
+    add_folder(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    # The templates are not needed by other commands.
+    from flambeau.codegen.emit.everything import emit_everything
+
+    started = time.perf_counter()
+    declarations = load_declarations(folder_of(options))
+    output = emit_everything(declarations, options.folder)
+    seconds = time.perf_counter() - started
+    count = len(declarations.operators)
+    print(f"{count} operators emitted in {seconds:.2f} s: {len(output.changed)} files changed")
+    return OK

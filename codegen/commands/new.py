@@ -1,0 +1,149 @@
+"""Write a new entry and the kernel file that its kind needs: a small operator to be changed into
+yours. It is complete and correct: it passes `check` and builds as it is.
+
+  new softclip --kind pointwise --file activation
+
+Nothing that exists is overwritten: an entry is put at the end of its file, and an operator or a
+kernel of that name is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from flambeau.codegen.commands.common import OK, UsageError, add_folder, folder_of
+from flambeau.codegen.loader import declaration_files, load_declarations, load_texts
+from flambeau.codegen.model import Declarations, Kind
+from flambeau.codegen.source import Diagnostics
+
+NAME = "new"
+HELP = "write a new entry to start from"
+_NAME = re.compile(r"[a-z][a-z0-9_]*[a-z0-9](\.[A-Za-z][A-Za-z0-9_]*)?")
+MODELINE = "# yaml-language-server: $schema=schema.json\n"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="of the operator: NAME or NAME.OVERLOAD")
+    parser.add_argument(
+        "--kind", choices=[k.value for k in Kind], required=True, help="what it is made from"
+    )
+    parser.add_argument(
+        "--file",
+        metavar="FAMILY",
+        help="the file of declarations, by name or path (default: NAME.yaml)",
+    )
+    parser.add_argument(
+        "--native",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the kernels (default: native/ beside the declarations)",
+    )
+    add_folder(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Text to be put at the end of a file."""
+
+    path: Path
+    text: str
+    must_be_new: bool = False
+
+
+def run(options: argparse.Namespace) -> int:
+    folder = folder_of(options)
+    declarations = load_declarations(folder)
+    _check_name(options.name, declarations)
+    file = _file(options, folder)
+    kind = Kind(options.kind)
+    additions = _additions(options.name, kind, file, options.native or folder.parent / "native")
+    for addition in additions:
+        if addition.must_be_new and addition.path.exists():
+            raise UsageError(f"{addition.path} exists already")
+    _check_entry(folder, file, additions[0].text)
+    for addition in additions:
+        _write(addition)
+    print(f"\nnext: edit {file}, then")
+    print(f"  flambeau ops check {file}")
+    print(f"  flambeau ops try {options.name}")
+    return OK
+
+
+def _check_name(name: str, declarations: Declarations) -> None:
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(
+            f"'{name}' is not a name: lower-case letters, digits and _, as in soft_clip"
+        )
+    for operator in declarations.operators:
+        same = (operator.full_name, operator.identifier, *operator.aliases)
+        if name in same or name.replace(".", "_") in same:
+            raise UsageError(f"'{name}' is declared already, at {operator.span}")
+
+
+def _file(options: argparse.Namespace, folder: Path) -> Path:
+    """`activation`, `activation.yaml` or a path."""
+    given: str = options.file or options.name.partition(".")[0]
+    path = Path(given if given.endswith(".yaml") else f"{given}.yaml")
+    if not path.stem.isidentifier():
+        raise UsageError(f"'{path.stem}' is not a name for a file of declarations")
+    path = path if path.parent != Path() else folder / path
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent}")
+    return path
+
+
+def _additions(name: str, kind: Kind, file: Path, native: Path) -> list[Addition]:
+    """The entry, and the kernel of a structured operator."""
+    from flambeau.codegen.emit.files import Texts
+
+    identifier = name.replace(".", "_")
+    kernel = f"{file.stem}/{identifier}.cpp"
+    values = {
+        "name": name,
+        "short": name.partition(".")[0],
+        "identifier": identifier,
+        "family": file.stem,
+        "kernel": kernel,
+    }
+    texts = Texts()
+    texts.render(f"new/{kind.value}.yaml.jinja", "entry", **values)
+    found = [Addition(file, texts.files["entry"])]
+    if kind is Kind.STRUCTURED:
+        texts.render("new/structured.cpp.jinja", "kernel", **values)
+        found.append(Addition(native / "cpu" / kernel, texts.files["kernel"], must_be_new=True))
+    return found
+
+
+def _check_entry(folder: Path, file: Path, entry: str) -> None:
+    """The entry loads beside what is there.
+
+    Raises:
+        DeclarationError: it does not.
+    """
+    files = [path for path in declaration_files(folder) if path.resolve() != file.resolve()]
+    texts = {str(path): path.read_text(encoding="utf-8") for path in files}
+    diagnostics = Diagnostics()
+    load_texts({**texts, str(file): _with(file, entry)}, diagnostics)
+    diagnostics.raise_if_any()
+
+
+def _with(file: Path, text: str) -> str:
+    """What the file will hold."""
+    if not file.exists():
+        return (MODELINE if file.suffix == ".yaml" else "") + text
+    before = file.read_text(encoding="utf-8")
+    if before and not before.endswith("\n"):
+        before += "\n"
+    return f"{before}\n{text}"
+
+
+def _write(addition: Addition) -> None:
+    path = addition.path
+    existed = path.exists()
+    whole = _with(path, addition.text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(whole, encoding="utf-8")
+    print(f"{'added to' if existed else 'wrote'} {path}")

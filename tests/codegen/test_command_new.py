@@ -1,0 +1,129 @@
+"""`ops new`: what it writes passes the checks and compiles at once, and overwrites nothing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import flambeau.codegen
+from flambeau.codegen.cli import main
+from flambeau.codegen.loader import default_folder
+from flambeau.codegen.model import Kind
+
+KINDS = [kind.value for kind in Kind]
+
+
+@pytest.fixture
+def declarations(tmp_path: Path) -> Path:
+    """The library's declarations; formulas of scaffolds call its operators."""
+    folder = tmp_path / "declarations"
+    shutil.copytree(default_folder(), folder)
+    return folder
+
+
+def new(folder: Path, name: str, kind: str, *options: str) -> int:
+    return main(["new", name, "--kind", kind, "--declarations", str(folder), *options])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_entry_passes_the_checks(
+    declarations: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert new(declarations, "fresh_one", kind) == 0
+    file = declarations / "fresh_one.yaml"
+    assert file.read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=")
+    # Of the kernels, those of the new operator are there.
+    native = declarations.parent / "native"
+    native.mkdir(exist_ok=True)
+    command = ["check", str(file), "--declarations", str(declarations), "--native", str(native)]
+    assert main(command) == 0
+    assert main(["try", "fresh_one", "--declarations", str(declarations)]) == 0
+    printed = capsys.readouterr().out
+    assert "no mistakes" in printed and "agree" in printed
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")
+def test_new_entries_compile(declarations: Path, tmp_path: Path) -> None:
+    """Operators, kernels and bindings of every kind, and the kernel that was written."""
+    for kind in KINDS:
+        assert new(declarations, f"fresh_{kind}", kind, "--file", "fresh") == 0
+    generated = tmp_path / "generated"
+    assert main(["emit", str(generated), "--declarations", str(declarations)]) == 0
+    written = tmp_path / "native/cpu/fresh/fresh_structured.cpp"
+    emitted = [*generated.glob("ops/fresh.cpp"), *generated.glob("cpu/fresh_*.cpp")]
+    assert written.is_file() and len(emitted) == 4
+    whole = tmp_path / "all.cpp"
+    whole.write_text("".join(f'#include "{path}"\n' for path in [*emitted, written]))
+    command = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-fopenmp-simd"]
+    command += ["-DFLAMBEAU_ISA=baseline", f"-I{generated}", *_include_paths(), str(whole)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+
+
+def _include_paths() -> list[str]:
+    """The headers of the package, or of the tree where there is no package."""
+    package = Path(flambeau.codegen.__file__).parents[1] / "include"
+    root = Path(__file__).resolve().parents[2]
+    return [f"-I{package if package.is_dir() else root / 'native'}"]
+
+
+def test_nothing_is_overwritten(declarations: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    activation = declarations / "activation.yaml"
+    before = activation.read_text(encoding="utf-8")
+    assert new(declarations, "relu", "view") == 2
+    assert "'relu' is declared already, at " in capsys.readouterr().err
+    assert new(declarations, "max_dim", "view") == 2  # C++ calls max.dim so
+    kernel = declarations.parent / "native/cpu/activation/taken.cpp"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text("mine")
+    capsys.readouterr()
+    assert new(declarations, "taken", "structured", "--file", "activation") == 2
+    assert "taken.cpp exists already" in capsys.readouterr().err
+    assert kernel.read_text() == "mine"
+    assert activation.read_text(encoding="utf-8") == before
+
+
+def test_a_new_entry_goes_to_the_end_of_its_family(declarations: Path) -> None:
+    activation = declarations / "activation.yaml"
+    before = activation.read_text(encoding="utf-8")
+    for file in ("activation", "activation.yaml", str(activation)):
+        name = f"fresh_{len(file)}"
+        assert new(declarations, name, "pointwise", "--file", file) == 0
+        text = activation.read_text(encoding="utf-8")
+        assert text.startswith(before) and f'"{name}(' in text[len(before) :]
+        before = text
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("Fresh", (), "'Fresh' is not a name"),
+        ("fresh-one", (), "is not a name"),
+        ("../fresh", (), "is not a name"),
+        ("fresh_", (), "is not a name"),
+        ("fresh", ("--file", "a b"), "is not a name for a file"),
+        ("fresh", ("--file", "/nowhere/fresh.yaml"), "there is no folder /nowhere"),
+    ],
+)
+def test_refused(
+    declarations: Path,
+    name: str,
+    options: tuple[str, ...],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = sorted(declarations.iterdir())
+    assert new(declarations, name, "pointwise", *options) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(declarations.iterdir()) == before
+
+
+def test_a_keyword_of_python_is_refused_by_the_signature(
+    declarations: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert new(declarations, "lambda", "pointwise") == 1
+    assert "keyword" in capsys.readouterr().out
+    assert not (declarations / "lambda.yaml").exists()
