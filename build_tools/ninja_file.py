@@ -14,8 +14,10 @@ COMMON_FLAGS = (
 )
 OPTIMIZED = "-O2"
 LOOPS = "-O3"
-# Generated formulas with 32 registers: the steps of unrolled iterations alternate, which hides
-# their latency. Loops by hand are in their best order already.
+# Generated formulas: skipped comparisons (`minimum(maximum(x, a), b)`) become masks over the rest.
+FORMULAS = "-fno-thread-jumps"
+# And with 32 registers: the steps of unrolled iterations alternate, which hides their latency.
+# Loops by hand are in their best order already.
 INTERLEAVED = "-fschedule-insns -fweb -frename-registers"
 # One object per instruction set for every *.simd.cpp; the best is picked when the library loads.
 INSTRUCTION_SETS = {
@@ -146,9 +148,9 @@ class _Compiling:
                 level = self.optimized if self.sanitize else LOOPS
                 for name, flags in INSTRUCTION_SETS.items():
                     target = f"{stem}.{name}.o"
-                    if name == "avx512" and inside == self.generated:
-                        flags = f"{flags} {INTERLEAVED}"
                     extra = f"{level} -DFLAMBEAU_ISA={name} {flags}"
+                    if inside == self.generated:
+                        extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
                     self._compile(target, source, extra)
                     (special if flags else plain).append(target)
             else:

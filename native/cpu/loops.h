@@ -197,6 +197,10 @@ struct Kinds<Outs<O...>, Draws<D...>, Ins<I...>> {
   static constexpr DrawKind draws[] = {draw_of(D{})..., DrawKind{}};
 };
 
+/// What an input is read as: the vectoriser knows how to compare bytes, not how to load a bool.
+template <class T>
+using Loaded = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
 /// The one loop that is compiled per formula and set of compute types. An input may share the
 /// memory of an output, at the same index.
 template <bool indexed, class Formula, class Outputs, class Drawn, class Inputs>
@@ -214,28 +218,32 @@ struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
     constexpr size_t kIns = sizeof...(O), kDraws = kIns + sizeof...(I);
     loop(formula, index, count, reinterpret_cast<O*>(data[o])...,
          reinterpret_cast<const D*>(data[kDraws + d])...,
-         reinterpret_cast<const I*>(data[kIns + i])...);
+         reinterpret_cast<const Loaded<I>*>(data[kIns + i])...);
   }
   /// For a formula of one output. Its only store to an element needs every load of that element,
   /// so that `__restrict` promises nothing untrue of an input that is the output.
   static FLAMBEAU_INLINE void single(Formula formula, int64_t count, O* __restrict... outs,
-                                     const D* __restrict... drawn, const I* __restrict... ins) {
+                                     const D* __restrict... drawn,
+                                     const Loaded<I>* __restrict... ins) {
     FLAMBEAU_INTERLEAVE
     for (int64_t k = 0; k < count; ++k)
-      ((outs[k] = static_cast<O>(formula(drawn[k]..., ins[k]...))), ...);
+      ((outs[k] = static_cast<O>(formula(drawn[k]..., static_cast<I>(ins[k])...))), ...);
   }
   static FLAMBEAU_INLINE void loop(Formula formula, [[maybe_unused]] int64_t index, int64_t count,
-                                   O*... outs, const D*... drawn, const I*... ins) {
+                                   O*... outs, const D*... drawn, const Loaded<I>*... ins) {
     if constexpr (indexed && std::is_invocable_v<Formula, int64_t, O&..., D..., I...>) {
 #pragma GCC ivdep
-      for (int64_t k = 0; k < count; ++k) formula(index + k, outs[k]..., drawn[k]..., ins[k]...);
+      for (int64_t k = 0; k < count; ++k)
+        formula(index + k, outs[k]..., drawn[k]..., static_cast<I>(ins[k])...);
     } else if constexpr (indexed) {
 #pragma GCC ivdep
       for (int64_t k = 0; k < count; ++k)
-        ((outs[k] = static_cast<O>(formula(index + k, drawn[k]..., ins[k]...))), ...);
+        ((outs[k] = static_cast<O>(formula(index + k, drawn[k]..., static_cast<I>(ins[k])...))),
+         ...);
     } else if constexpr (std::is_invocable_v<Formula, O&..., D..., I...>) {
 #pragma GCC ivdep
-      for (int64_t k = 0; k < count; ++k) formula(outs[k]..., drawn[k]..., ins[k]...);
+      for (int64_t k = 0; k < count; ++k)
+        formula(outs[k]..., drawn[k]..., static_cast<I>(ins[k])...);
     } else {
       static_assert(sizeof...(O) == 1, "a formula of several outputs takes them by reference");
       single(formula, count, outs..., drawn..., ins...);

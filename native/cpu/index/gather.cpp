@@ -23,6 +23,34 @@ Shape strides_without(const Tensor& tensor, int64_t rank, int64_t dim) {
   return strides;
 }
 
+/// One compare per index; the loop that says which one is wrong runs only when there is one.
+void check_indices(const int64_t* place, int64_t step, int64_t count, int64_t size, int64_t dim,
+                   const char* op) {
+  bool outside = false;
+  for (int64_t i = 0; i < count; ++i)
+    outside |= static_cast<uint64_t>(place[i * step]) >= static_cast<uint64_t>(size);
+  if (FLAMBEAU_LIKELY(!outside)) return;
+  for (int64_t i = 0; i < count; ++i) check_index(place[i * step], size, dim, op);
+}
+
+/// out[i] = from[i][place[i]], where `stride` leads from one choice to the next.
+template <class T>
+struct Choices {
+  T* out;
+  const int64_t* place;
+  const T* from;
+  int64_t out_step, place_step, from_step, stride;
+
+  void run(int64_t count) const {
+    if (out_step == 1 && place_step == 1 && from_step == 0 && stride == 1) {
+      for (int64_t i = 0; i < count; ++i) out[i] = from[place[i]];
+    } else {
+      for (int64_t i = 0; i < count; ++i)
+        out[i * out_step] = from[i * from_step + place[i * place_step] * stride];
+    }
+  }
+};
+
 /// result[i][j] = self[index[i][j]][j] for places of `index`; result has strides of its own.
 void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, const Tensor& index,
                  const char* op) {
@@ -41,14 +69,10 @@ void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, co
     const T* const from = self.data<T>();
     rows.parallel(
         [&](const std::array<int64_t, 3>& at) {
-          T* const out = to + at[0];
-          const int64_t* const place = indices + at[1];
-          const T* const source = from + at[2];
-          for (int64_t i = 0; i < rows.length(); ++i) {
-            const int64_t position = place[i * rows.step(1)];
-            check_index(position, size, dim, op);
-            out[i * rows.step(0)] = source[i * rows.step(2) + position * stride];
-          }
+          const Choices<T> row{to + at[0],   indices + at[1], from + at[2], rows.step(0),
+                               rows.step(1), rows.step(2),    stride};
+          check_indices(row.place, row.place_step, rows.length(), size, dim, op);
+          row.run(rows.length());
         },
         2);
   });

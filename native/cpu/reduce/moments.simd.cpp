@@ -6,7 +6,7 @@
 #include "core/parallel.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/reduce/reduced_rows.h"
-#include "cpu/vector_functions.h"
+#include "cpu/rows.h"
 #include "kernels/moments.h"
 
 /// Variance in two passes (mean, then squared distances), each row while it is in the cache, summed
@@ -176,28 +176,16 @@ void var_mean(const Tensor& var, const Tensor& mean, const Tensor& self, std::op
 
 namespace {
 
-float exponential(float x) { return expf(x); }
-double exponential(double x) { return exp(x); }
-
 /// log(sum(exp(x))) of one dense row; infinities stay what they are.
 template <class T>
-double logsumexp_row(const T* x, int64_t n) {
-  using W = Wide<T>;
-  W top = -std::numeric_limits<W>::infinity();
-  bool has_nan = false;
-  for (int64_t i = 0; i < n; ++i) {
-    const W value = static_cast<W>(x[i]);
-    has_nan |= value != value;
-    top = value > top ? value : top;
-  }
-  if (has_nan) return std::numeric_limits<double>::quiet_NaN();
-  if (std::isinf(top)) return top;
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) {
-    sum += static_cast<double>(exponential(static_cast<W>(x[i]) - top));
-  }
-  return std::log(sum) + static_cast<double>(top);
+T logsumexp_row(const T* x, int64_t n, RowBuffer<T>& buffer) {
+  using C = Compute<T>;
+  if (n == 0) return T(-std::numeric_limits<C>::infinity());
+  const C* const values = buffer.load(x, n);
+  const C top = row_max(values, n);
+  if (!std::isfinite(top)) return T(top);
+  const C sum = sum_terms<C>(n, [=](int64_t i) { return math::exp(values[i] - top); });
+  return T(math::log(sum) + top);
 }
 
 }  // namespace
@@ -213,6 +201,7 @@ void logsumexp(const Tensor& result, const Tensor& self, IntList dim, bool) {
     parallel_for(0, rows.outer * inner, std::max<int64_t>(1, kGrain / 8 / std::max<int64_t>(1, n)),
                  [&](int64_t begin, int64_t end) {
                    std::vector<T> column(inner == 1 ? 0 : static_cast<size_t>(n));
+                   RowBuffer<T> buffer(n);
                    for (int64_t i = begin; i < end; ++i) {
                      const T* row = data + i / inner * n * inner + i % inner;
                      if (inner != 1) {
@@ -221,7 +210,7 @@ void logsumexp(const Tensor& result, const Tensor& self, IntList dim, bool) {
                        }
                        row = column.data();
                      }
-                     out[i] = narrowed<T>(logsumexp_row(row, n));
+                     out[i] = logsumexp_row(row, n, buffer);
                    }
                  });
   });
