@@ -166,6 +166,12 @@ def declared_in(operator: Operator) -> str:
     return f"declarations/{Path(operator.span.file).name}"
 
 
+def origin(operator: Operator) -> str:
+    """`declarations/arithmetic.yaml (add)`: the source that generated code names. Without a line,
+    so that an edit of one entry leaves the code of the others as it is."""
+    return f"{declared_in(operator)} ({operator.full_name})"
+
+
 def location(operator: Operator) -> str:
     """`declarations/arithmetic.yaml:3`."""
     return f"{declared_in(operator)}:{operator.span.line}"

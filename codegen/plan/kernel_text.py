@@ -9,7 +9,7 @@ from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.to_cpp import ScalarType, Symbol, emit_constant, emit_scalar
 from flambeau.codegen.model import Argument, Base, Declarations, Dtype, Operator
 from flambeau.codegen.plan.compute import reduction_parameters, reduction_struct
-from flambeau.codegen.plan.cpp_types import cpp_name, declared_in, location
+from flambeau.codegen.plan.cpp_types import cpp_name, origin
 from flambeau.codegen.plan.kernels import COMMON, REAL, KernelOperand, PointwiseKernel
 from flambeau.codegen.plan.translate import cpp_dtype
 
@@ -54,9 +54,7 @@ class KernelText:
     name: str
     struct: str
     fields: tuple[str, ...]
-    location: str
-    line: int
-    file: str
+    origin: str
     condition_preamble: tuple[str, ...]
     formulas: tuple[FormulaText, ...]
     cases: tuple[DtypeCase, ...]
@@ -92,9 +90,7 @@ def kernel_text(
         name=kernel.name,
         struct=kernel.parameter_struct,
         fields=fields + (("RandomStream stream;",) if kernel.random else ()),
-        location=location(operator),
-        line=_formula_line(operator, kernel),
-        file=declared_in(operator),
+        origin=origin(operator),
         condition_preamble=_number_lines(kernel.parameters) if len(kernel.branches) > 1 else (),
         formulas=formulas,
         cases=tuple(_case(kernel, dtypes[name], dtypes, draws) for name in kernel.dtypes),
@@ -103,12 +99,6 @@ def kernel_text(
         output_count=len(kernel.outputs),
         input_count=len(kernel.inputs),
     )
-
-
-def _formula_line(operator: Operator, kernel: PointwiseKernel) -> int:
-    """Where the kernel's first formula stands: what #line points at."""
-    span = nodes.first_span(kernel.branches[0].formulas[0])
-    return operator.span.line if span is None else span.line
 
 
 def _symbols(kernel: PointwiseKernel) -> dict[str, Symbol]:
@@ -230,7 +220,7 @@ class FoldText:
     class_name: str
     struct: str
     fields: tuple[str, ...]
-    location: str
+    origin: str
     members: tuple[str, ...]
     numbers: tuple[str, ...]
     init: tuple[str, ...]
@@ -262,7 +252,7 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
         class_name=f"{struct.removesuffix('Parameters')}Fold",
         struct=struct,
         fields=struct_fields(parameters),
-        location=location(operator),
+        origin=origin(operator),
         members=(f"{struct} parameters;",) if parameters else (),
         numbers=_number_lines(parameters),
         init=_start(fold.init) or _lines(fold.init, symbols),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 
 from flambeau.codegen.expression.nodes import Expression
@@ -21,9 +20,8 @@ from flambeau.codegen.plan.compute import (
 from flambeau.codegen.plan.cpp_types import (
     cpp_name,
     cpp_type,
-    declared_in,
     list_constant,
-    location,
+    origin,
     parameter_list,
     result_type,
 )
@@ -43,10 +41,7 @@ class OperatorText:
 
     full_name: str
     identifier: str
-    file: str
-    line: int
-    location: str
-    comment: tuple[str, ...]
+    origin: str
     return_type: str
     parameters: str
     parameters_with_defaults: str
@@ -94,10 +89,7 @@ def operator_text(
     return OperatorText(
         full_name=operator.full_name,
         identifier=operator.identifier,
-        file=declared_in(operator),
-        line=operator.span.line,
-        location=location(operator),
-        comment=tuple(textwrap.wrap(operator.doc.summary, 94)),
+        origin=origin(operator),
         return_type=writer.return_type,
         parameters=parameters,
         parameters_with_defaults=parameter_list(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from flambeau.codegen.emit.everything import emit_everything
 from flambeau.codegen.emit.files import Output
-from flambeau.codegen.loader import load_declarations
+from flambeau.codegen.loader import default_folder, load_declarations
 
 
 def test_writes_only_what_changed(tmp_path: Path) -> None:
@@ -62,3 +63,26 @@ def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
     """Whatever a declaration is called, its files lie below the folder."""
     emit_everything(load_declarations(), tmp_path / "inside")
     assert [p.name for p in tmp_path.iterdir()] == ["inside"]
+
+
+def test_an_edit_of_words_changes_no_code(tmp_path: Path) -> None:
+    """Generated code names entries without their lines: only documentation and the table of
+    docstrings follow an edit that says more, in more lines.
+    """
+    folder = tmp_path / "declarations"
+    shutil.copytree(default_folder(), folder)
+    generated = tmp_path / "generated"
+    emit_everything(load_declarations(folder), generated)
+    for file in ("activation.yaml", "reduction.yaml"):
+        text = (folder / file).read_text(encoding="utf-8")
+        first = text.index("    summary: ")
+        more = '    notes: "More words."\n    # And a comment.\n'
+        (folder / file).write_text(text[:first] + more + text[first:], encoding="utf-8")
+    changed = {p.relative_to(generated) for p in emit_again(folder, generated)}
+    assert Path("docs/operators/relu.md") in changed
+    code = {p for p in changed if p.suffix in (".h", ".cpp", ".cu", ".cuh")}
+    assert code == {Path("python/tables.cpp")}
+
+
+def emit_again(folder: Path, generated: Path) -> list[Path]:
+    return emit_everything(load_declarations(folder), generated).changed
