@@ -218,6 +218,7 @@ def test_assert_close() -> None:
         assert_close(a, a, rtol=1.0)
 
 
+@pytest.mark.timed
 def test_import_is_quick_and_light() -> None:
     code = (
         "import sys, time; start = time.perf_counter(); import flambeau; "
