@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "cpu/convert.h"
 #include "cpu/linalg/scratch.h"
-#include "cpu/onednn/matmul.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -66,6 +66,15 @@ void gemm_threaded(const GemmCall<T>& call, const GemmKernels<T>& kernels, Grid 
   });
 }
 
+template <class T>
+void gemm_tiled(const GemmCall<T>& call, const GemmKernels<T>& kernels) {
+  const Grid grid = choose_grid(call.m, call.n, call.k, kernels);
+  if (grid.rows * grid.columns == 1)
+    kernels.gemm(call);
+  else
+    gemm_threaded(call, kernels, grid);
+}
+
 /// y = alpha * a @ x + beta * y, or false when the layout needs copies (then gemm packs).
 template <class T>
 bool try_gemv(int64_t rows, int64_t columns, MatrixView<T> a, const T* x, int64_t x_step, T* y,
@@ -115,12 +124,7 @@ void gemm_native(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T>
       return;
     }
   }
-  const GemmCall<T> call{m, n, k, a, b, c, ldc, alpha, beta, bias};
-  const Grid grid = choose_grid(m, n, k, kernels);
-  if (grid.rows * grid.columns == 1)
-    kernels.gemm(call);
-  else
-    gemm_threaded(call, kernels, grid);
+  gemm_tiled<T>({m, n, k, a, b, c, ldc, alpha, beta, bias}, kernels);
 }
 
 /// Element-by-element copy to a dense row-major matrix of another type, threaded over rows.
@@ -153,7 +157,33 @@ MatrixView<Wide> widened(int64_t m, int64_t n, MatrixView<Narrow> from, Tensor& 
   return {data, n, 1};
 }
 
-/// Computes in Wide and rounds (or wraps) once at the end.
+/// c = sums + beta * c (+ bias), rounded (or wrapped) once.
+template <class T, class Wide>
+void store_sums(int64_t m, int64_t n, const Wide* sums, T* c, int64_t ldc, GemmFactor<T> beta,
+                const T* bias) {
+  const bool plain = beta == GemmFactor<T>(0) && !bias;
+  ConvertFunction* const convert = find_convert(dtype_of<T>, dtype_of<Wide>);
+  parallel_for(0, m, std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const Wide* sum = sums + i * n;
+                   T* out = c + i * ldc;
+                   if (plain) {
+                     convert(reinterpret_cast<char*>(out), reinterpret_cast<const char*>(sum), n);
+                     continue;
+                   }
+                   for (int64_t j = 0; j < n; ++j) {
+                     Wide value = sum[j];
+                     if (beta != GemmFactor<T>(0))
+                       value += static_cast<Wide>(beta) * static_cast<Wide>(out[j]);
+                     if (bias) value += static_cast<Wide>(bias[j]);
+                     out[j] = static_cast<T>(value);
+                   }
+                 }
+               });
+}
+
+/// Computes in Wide.
 template <class T, class Wide>
 void gemm_widened(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
                   int64_t ldc, GemmFactor<T> alpha, GemmFactor<T> beta, const T* bias) {
@@ -164,20 +194,58 @@ void gemm_widened(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T
   const Tensor sums = empty(Shape{m, n}, dtype_of<Wide>);
   gemm_native<Wide>(m, n, k, wide_a, wide_b, sums.data<Wide>(), n, static_cast<Wide>(alpha),
                     Wide(0), nullptr);
-  parallel_for(0, m, std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const Wide* sum = sums.data<Wide>() + i * n;
-                   T* out = c + i * ldc;
-                   for (int64_t j = 0; j < n; ++j) {
-                     Wide value = sum[j];
-                     if (beta != GemmFactor<T>(0))
-                       value += static_cast<Wide>(beta) * static_cast<Wide>(out[j]);
-                     if (bias) value += static_cast<Wide>(bias[j]);
-                     out[j] = static_cast<T>(value);
-                   }
-                 }
-               });
+  store_sums(m, n, sums.data<Wide>(), c, ldc, beta, bias);
+}
+
+/// Element (l, p) holds elements 2p and 2p + 1 of line l; an odd one at the end is paired with 0.
+/// Lines run along the depth of the product: rows of a, columns of b. The order in memory is kept.
+MatrixView<Bfloat16Pair> paired(MatrixView<bfloat16> lines, int64_t count, int64_t depth,
+                                Tensor& owner) {
+  const int64_t pairs = (depth + 1) / 2, step = lines.column;
+  owner = empty(Shape{count * pairs}, DType::int32);
+  Bfloat16Pair* const out = owner.data<Bfloat16Pair>();
+  const uint16_t* const from = reinterpret_cast<const uint16_t*>(lines.data);
+  const auto pair = [](uint32_t low, uint32_t high) { return low | high << 16; };
+  const bool along = step == 1;  // pairs are neighbours
+  const int64_t outer = along ? count : pairs, inner = along ? pairs : count;
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(inner, 1));
+  parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      Bfloat16Pair* const to = out + o * inner;
+      if (along) {
+        const uint16_t* const line = from + o * lines.row;
+        for (int64_t p = 0; p < depth / 2; ++p) to[p] = pair(line[2 * p], line[2 * p + 1]);
+        if (depth % 2) to[depth / 2] = line[depth - 1];
+      } else {
+        const uint16_t* const low = from + 2 * o * step;
+        const bool whole = 2 * o + 1 < depth;
+        const uint16_t* const high = whole ? low + step : low;
+        const uint32_t mask = whole ? 0xffff : 0;
+        for (int64_t l = 0; l < count; ++l)
+          to[l] = pair(low[l * lines.row], high[l * lines.row] & mask);
+      }
+    }
+  });
+  return along ? MatrixView<Bfloat16Pair>{out, pairs, 1} : MatrixView<Bfloat16Pair>{out, 1, count};
+}
+
+/// Multiplications below which making pairs costs more than it saves.
+constexpr int64_t kPairedWork = 32 * 32 * 32;
+
+/// With the processor's products of bfloat16; false where it has none, or for a matrix and a
+/// vector.
+bool gemm_paired(int64_t m, int64_t n, int64_t k, MatrixView<bfloat16> a, MatrixView<bfloat16> b,
+                 bfloat16* c, int64_t ldc, float alpha, float beta, const bfloat16* bias) {
+  const GemmKernels<Bfloat16Pair>* kernels = bfloat16_kernels();
+  if (!kernels || m == 1 || n == 1 || m * n * k < kPairedWork) return false;
+  Tensor a_owner, b_owner;
+  const MatrixView<Bfloat16Pair> a_pairs = paired(a, m, k, a_owner);
+  const MatrixView<Bfloat16Pair> b_pairs = paired(b.transposed(), n, k, b_owner).transposed();
+  const Tensor sums = empty(Shape{m, n}, DType::float32);
+  gemm_tiled<Bfloat16Pair>(
+      {m, n, (k + 1) / 2, a_pairs, b_pairs, sums.data<float>(), n, alpha, 0, nullptr}, *kernels);
+  store_sums(m, n, sums.data<float>(), c, ldc, beta, bias);
+  return true;
 }
 
 /// Four real products of the real and imaginary planes.
@@ -221,9 +289,8 @@ void gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* 
   } else if constexpr (std::is_same_v<T, complex<float>> || std::is_same_v<T, complex<double>>) {
     gemm_complex(m, n, k, a, b, c, ldc, alpha, beta, bias);
   } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
-    if (onednn::matmul(dtype_of<T>, m, n, k, {a.data, a.row, a.column}, {b.data, b.row, b.column},
-                       c, ldc, alpha, beta, bias))
-      return;
+    if constexpr (std::is_same_v<T, bfloat16>)
+      if (gemm_paired(m, n, k, a, b, c, ldc, alpha, beta, bias)) return;
     gemm_widened<T, float>(m, n, k, a, b, c, ldc, alpha, beta, bias);
   } else {
     gemm_widened<T, int32_t>(m, n, k, a, b, c, ldc, alpha, beta, bias);

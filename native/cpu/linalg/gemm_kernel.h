@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/complex.h"
 #include "core/dispatch.h"
@@ -16,16 +17,23 @@ struct MatrixView {
   MatrixView transposed() const { return {data, column, row}; }
 };
 
+/// Two bfloat16 that follow each other along the depth of a product, the first in the low half.
+using Bfloat16Pair = uint32_t;
+
+/// What products of elements add up in.
+template <class T>
+using Sum = std::conditional_t<std::is_same_v<T, Bfloat16Pair>, float, T>;
+
 /// c = alpha * a @ b + beta * c (+ bias, one value per column), on one thread. c has unit column
 /// stride; beta == 0 means that c is not read.
 template <class T>
 struct GemmCall {
   int64_t m, n, k;
   MatrixView<T> a, b;
-  T* c;
+  Sum<T>* c;
   int64_t ldc;
-  T alpha, beta;
-  const T* bias;
+  Sum<T> alpha, beta;
+  const Sum<T>* bias;
 };
 
 /// y = alpha * a @ x + beta * y for a of rows x columns; unit stride of a along columns
@@ -50,10 +58,12 @@ struct GemmKernels {
   int64_t tile_rows, tile_columns;  ///< splitting c between threads at multiples loses nothing
 };
 
-#define FLAMBEAU_DECLARE_GEMM(ISA)      \
-  namespace ISA {                       \
-  template <class T>                    \
-  const GemmKernels<T>& gemm_kernels(); \
+#define FLAMBEAU_DECLARE_GEMM(ISA)                            \
+  namespace ISA {                                             \
+  template <class T>                                          \
+  const GemmKernels<T>& gemm_kernels();                       \
+  /** Null where the instruction set has no such products. */ \
+  const GemmKernels<Bfloat16Pair>* bfloat16_kernels();        \
   }
 FLAMBEAU_DECLARE_GEMM(baseline)
 FLAMBEAU_DECLARE_GEMM(avx2)
@@ -68,6 +78,13 @@ const GemmKernels<T>& gemm_kernels() {
       : instruction_set() == InstructionSet::avx2 ? avx2::gemm_kernels<T>()
                                                   : baseline::gemm_kernels<T>();
   return best;
+}
+
+/// Products of bfloat16 pairs in float; null where the processor has none.
+inline const GemmKernels<Bfloat16Pair>* bfloat16_kernels() {
+  static const bool has_products =
+      instruction_set() == InstructionSet::avx512 && __builtin_cpu_supports("avx512bf16");
+  return has_products ? avx512::bfloat16_kernels() : nullptr;
 }
 
 }  // namespace flambeau::cpu

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/vector.h"
 
 // The tile that all dense kernels are made of: a block of the result that stays in registers while
@@ -22,10 +23,10 @@ inline constexpr int64_t kTileColumns = kTileVectors* kLanes<T>;
 /// How a finished tile reaches c.
 template <class T>
 struct Epilogue {
-  T* c;
+  Sum<T>* c;
   int64_t ldc;
-  T alpha, beta;
-  const T* bias;
+  Sum<T> alpha, beta;
+  const Sum<T>* bias;
 };
 
 /// Element (i, p) of a at data[i * row + p * column].
@@ -66,13 +67,15 @@ struct ScatteredLines {
 /// One tile: `rows` x `vectors` vectors, over the whole depth. The last vector may be partial.
 template <class T, class Rows, class Lines, int rows, int vectors, bool partial>
 void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) {
+  using S = Sum<T>;
   constexpr int lanes = kLanes<T>;
   const Mask<T> mask(partial ? last : lanes);
-  Vector<T> sum[rows][vectors];
+  const Mask<S> sums(partial ? last : lanes);
+  Vector<S> sum[rows][vectors];
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) sum[i][j] = Vector<T>{};
+    for (int j = 0; j < vectors; ++j) sum[i][j] = Vector<S>{};
   for (int64_t p = 0; p < depth; ++p) {
     Vector<T> line[vectors];
     const T* source = b.line();
@@ -89,21 +92,21 @@ void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) 
     a.advance();
     b.advance();
   }
-  const bool plain = out.alpha == T(1);
+  const bool plain = out.alpha == S(1);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
-    T* c = out.c + i * out.ldc;
+    S* c = out.c + i * out.ldc;
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j) {
       const bool masked = partial && j == vectors - 1;
-      Vector<T> value = plain ? sum[i][j] : sum[i][j] * splat(out.alpha);
-      if (out.beta != T(0)) {
-        const Vector<T> before = masked ? mask.load(c + j * lanes) : load(c + j * lanes);
+      Vector<S> value = plain ? sum[i][j] : sum[i][j] * splat(out.alpha);
+      if (out.beta != S(0)) {
+        const Vector<S> before = masked ? sums.load(c + j * lanes) : load(c + j * lanes);
         value += before * splat(out.beta);
       }
-      if (out.bias) value += masked ? mask.load(out.bias + j * lanes) : load(out.bias + j * lanes);
+      if (out.bias) value += masked ? sums.load(out.bias + j * lanes) : load(out.bias + j * lanes);
       if (masked)
-        mask.store(c + j * lanes, value);
+        sums.store(c + j * lanes, value);
       else
         store(c + j * lanes, value);
     }

@@ -10,6 +10,8 @@
 #include <immintrin.h>
 #endif
 
+#include "cpu/linalg/gemm_kernel.h"
+
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 #if defined(__AVX512F__)
@@ -55,6 +57,16 @@ template <class T>
 #endif
   return a * b + c;
 }
+
+#ifdef FLAMBEAU_BFLOAT16_PRODUCTS
+/// c + both products of each pair: rounded to float after each, subnormal numbers taken as zero.
+template <class T>
+requires std::is_same_v<T, Bfloat16Pair>
+[[gnu::always_inline]] inline Vector<float> multiply_add(Vector<T> a, Vector<T> b,
+                                                         Vector<float> c) {
+  return (Vector<float>)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
+}
+#endif
 
 /// The first `count` lanes, 1 <= count <= kLanes; elements of 4 or 8 bytes.
 template <class T>

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/linalg/pack.h"
+#include "cpu/linalg/scratch.h"
+
+// Matrix multiplication after Goto and van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication" (2008): c is computed in tiles that stay in registers, from panels of a and b
+// that are packed so that the tile loop reads them in order. Include only from *.simd.cpp files.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+inline constexpr int64_t kDepth = 256;      // of a panel: a tile's panel of b (32 KiB) stays in L1
+inline constexpr int64_t kPanelRows = 240;  // of a: 240 KiB in L2; a multiple of 12
+inline constexpr int64_t kPanelBytes = 2 << 20;  // of b: in L3
+
+/// Reads a and b where they are: for matrices that fit the first cache levels.
+template <class T>
+void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
+  for (int64_t j = 0; j < call.n; j += kTileColumns<T>)
+    for (int64_t i = 0; i < call.m; i += kTileRows)
+      run_tile(std::min<int64_t>(kTileRows, call.m - i), std::min(kTileColumns<T>, call.n - j),
+               call.k, StridedRows<T>{call.a.data + i * call.a.row, call.a.row, call.a.column},
+               SteppedLines<T>{b.data + j, b.row},
+               Epilogue<T>{call.c + i * call.ldc + j, call.ldc, call.alpha, call.beta,
+                           call.bias ? call.bias + j : nullptr});
+}
+
+template <class T>
+void gemm_packed(const GemmCall<T>& call) {
+  constexpr int64_t width = kTileColumns<T>;
+  const int64_t depth_limit = kDepth * 4 / static_cast<int64_t>(sizeof(T));
+  // Equal parts: a remainder of a few columns of a would cost a whole pass over c.
+  const int64_t parts = (call.k + depth_limit - 1) / depth_limit;
+  const int64_t depth_step = (call.k + parts - 1) / parts;
+  const int64_t column_step =
+      std::max(kPanelBytes / (depth_step * static_cast<int64_t>(sizeof(T))) / width * width, width);
+  const int64_t padded = std::min((call.n + width - 1) / width * width, column_step);
+  const bool packs_a = call.n > 4 * width || call.a.row == 1;
+  T* packed_b = scratch<T>(0, static_cast<size_t>(padded * depth_step));
+  T* packed_a = packs_a ? scratch<T>(1, static_cast<size_t>(kPanelRows * depth_step)) : nullptr;
+  for (int64_t j0 = 0; j0 < call.n; j0 += column_step) {
+    const int64_t columns = std::min(column_step, call.n - j0);
+    for (int64_t p0 = 0; p0 < call.k; p0 += depth_step) {
+      const int64_t depth = std::min(depth_step, call.k - p0);
+      const bool first = p0 == 0;
+      pack_b(call.b.at(p0, j0), depth, columns, packed_b);
+      for (int64_t i0 = 0; i0 < call.m; i0 += kPanelRows) {
+        const int64_t rows = std::min(kPanelRows, call.m - i0);
+        const MatrixView<T> a = call.a.at(i0, p0);
+        if (packs_a) pack_a(a, rows, depth, packed_a);
+        for (int64_t j = 0; j < columns; j += width)
+          for (int64_t i = 0; i < rows; i += kTileRows) {
+            const Epilogue<T> out{call.c + (i0 + i) * call.ldc + j0 + j, call.ldc, call.alpha,
+                                  first ? call.beta : Sum<T>(1),
+                                  call.bias && first ? call.bias + j0 + j : nullptr};
+            const int64_t tile_rows = std::min<int64_t>(kTileRows, rows - i);
+            const int64_t tile_columns = std::min(width, columns - j);
+            const SteppedLines<T> b{packed_b + j * depth, width};
+            if (packs_a)
+              run_tile(tile_rows, tile_columns, depth, PackedRows<T>{packed_a + i * depth}, b, out);
+            else
+              run_tile(tile_rows, tile_columns, depth,
+                       StridedRows<T>{a.data + i * a.row, a.row, a.column}, b, out);
+          }
+      }
+    }
+  }
+}
+
+template <class T>
+void gemm(const GemmCall<T>& call) {
+  const bool small = call.k * (call.m + call.n) * static_cast<int64_t>(sizeof(T)) <= (64 << 10);
+  if (call.b.column == 1 && (small || call.m <= kTileRows)) {
+    gemm_direct(call, call.b);
+  } else if (call.k <= kLanes<T> && call.n <= kLanes<T>) {
+    // A transposed b of one vector: straight into a buffer on the stack.
+    T buffer[kLanes<T> * kLanes<T>];
+    for (int64_t p = 0; p < call.k; ++p)
+      for (int64_t j = 0; j < call.n; ++j)
+        buffer[p * kLanes<T> + j] = call.b.data[p * call.b.row + j * call.b.column];
+    gemm_direct(call, {buffer, kLanes<T>, 1});
+  } else {
+    gemm_packed(call);
+  }
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
