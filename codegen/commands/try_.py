@@ -158,11 +158,12 @@ def _report(experiment: Experiment, options: argparse.Namespace) -> int:
 
 
 def _verdict(mistakes: Sequence[bool], style: Style) -> str:
+    count = len(mistakes)
     if any(mistakes):
-        return style(f"{sum(mistakes)} of {len(mistakes)} comparisons disagree", "bold", "red")
-    return (
-        style(f"{len(mistakes)} comparisons agree", "green") if mistakes else "nothing to compare"
-    )
+        return style(f"{sum(mistakes)} of {count} comparisons disagree", "bold", "red")
+    if not count:
+        return "nothing to compare"
+    return style("1 comparison agrees" if count == 1 else f"{count} comparisons agree", "green")
 
 
 def _derivatives(

@@ -40,13 +40,14 @@ class Output(Sink):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._root = folder.resolve()
         self._written: set[Path] = set()
         self.changed: list[Path] = []
 
     def write(self, name: str, text: str) -> None:
         """Writes the file `name` unless it has this text already."""
         path = self.folder / name
-        if not path.resolve().is_relative_to(self.folder.resolve()):
+        if not path.resolve().is_relative_to(self._root):
             raise ValueError(f"generated file {name} would lie outside {self.folder}")
         self._written.add(path)
         if path.exists() and path.read_text(encoding="utf-8") == text:
