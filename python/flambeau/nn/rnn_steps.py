@@ -14,6 +14,7 @@ import flambeau
 from flambeau import _C, Tensor
 
 _linear = _C.nn.functional.linear
+_lstm_gates = _C._internal.lstm_gates
 
 # (h,) or (h, c): rows are samples.
 State = tuple[Tensor, ...]
@@ -36,8 +37,7 @@ def lstm_step(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | 
     given."""
     h, c = state
     i, f, g, o = (x + _linear(h, w, b)).chunk(4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    h = o.sigmoid() * c.tanh()
+    h, c = _lstm_gates(i, f, g, o, c)
     return (h if p is None else _linear(h, p)), c
 
 
