@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.expression.evaluate import BUILTINS, EvaluationError, Evaluator
+from flambeau.codegen.expression import sandbox
+from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.parse import Language, parse_source
+from flambeau.codegen.expression.sandbox import BUILTINS
 
 MAXIMUM_ELEMENTS = 1_000_000
 # The names of dtypes that NumPy has, which samples and references may mention.
@@ -52,12 +54,12 @@ def sample_functions(seed: int) -> dict[str, Callable[..., Any]]:
     def shaped(shape: tuple[Any, ...]) -> tuple[int, ...]:
         flat = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], list | tuple) else shape
         if any(not isinstance(s, int) or s < 0 for s in flat):
-            raise ValueError(f"a shape is made of sizes, not {shape}")
+            raise sandbox.RefusedError(f"a shape is made of sizes, not {shape}")
         count = 1
         for size in flat:
             count *= size
         if count > MAXIMUM_ELEMENTS:
-            raise ValueError(f"a sample of {count} elements is too large")
+            raise sandbox.RefusedError(f"a sample of {count} elements is too large")
         return flat
 
     def array(draw: Callable[[tuple[int, ...]], Any]) -> Callable[..., Any]:
@@ -84,9 +86,9 @@ def sample_functions(seed: int) -> dict[str, Callable[..., Any]]:
         "randint": randint,
         "complex_randn": complex_randn,
         "full": full,
-        "array": lambda *a, **k: np.array(*a, **k),
-        "tensor": lambda *a, **k: np.array(*a, **k),
-        "arange": lambda *bounds: np.arange(*bounds),
+        "array": np.array,
+        "tensor": np.array,
+        "arange": sandbox.arange,
         "linspace": lambda a, b, n: np.linspace(a, b, shaped((n,))[0]),
         "eye": lambda n, m=None: np.eye(shaped((n,))[0], m),
     }

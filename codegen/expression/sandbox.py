@@ -1,0 +1,284 @@
+"""What references and samples may call, and how much they may ask for.
+
+Declarations come from anywhere: their text reaches no file, no process and no Python object but
+numbers, text, lists and arrays, and a slip of the pen exhausts neither memory nor patience.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+
+class RefusedError(ValueError):
+    """More than formulas may compute, or something else than numbers."""
+
+
+LONGEST_LIST = 100_000
+LARGEST_ARRAY = 4_000_000
+_LARGEST_EXPONENT = 4096
+_LONGEST_INTEGER = 20_000  # bits
+_MOST_MULTIPLICATIONS = 10**10
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Besides ufuncs and number types.
+_NUMPY = _words(
+    """
+    all allclose amax amin angle any append arange argmax argmin argsort argwhere around array
+    array_equal array_split asarray ascontiguousarray atleast_1d atleast_2d atleast_3d average
+    bincount block broadcast_arrays broadcast_shapes broadcast_to clip column_stack
+    concatenate convolve copy correlate count_nonzero cov cross cumprod cumsum delete diag
+    diagflat diagonal diff digitize dot dstack einsum empty empty_like expand_dims eye finfo
+    fix flatnonzero flip fliplr flipud full full_like gradient hstack identity iinfo imag
+    indices inner insert interp isclose iscomplexobj isin isneginf isposinf isreal isrealobj
+    ix_ kron linspace logspace max mean median meshgrid min moveaxis nan_to_num nanmax nanmean
+    nanmedian nanmin nanprod nanstd nansum nanvar ndim nonzero ones ones_like outer pad
+    partition percentile prod promote_types ptp quantile ravel real repeat reshape resize
+    result_type roll rollaxis rot90 round searchsorted shape sign sinc size sort split squeeze
+    stack std sum swapaxes take take_along_axis tensordot tile trace transpose trapezoid tri
+    tril tril_indices triu triu_indices unique unravel_index unwrap vander var vdot vsplit
+    vstack where zeros zeros_like
+    """
+)
+_LINALG = _words(
+    """
+    cholesky cond det eig eigh eigvals eigvalsh inv lstsq matrix_norm matrix_power matrix_rank
+    multi_dot norm pinv qr slogdet solve svd svdvals vector_norm
+    """
+)
+_FFT = _words(
+    """
+    fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn
+    rfft rfft2 rfftfreq rfftn
+    """
+)
+_UFUNC_METHODS = frozenset(["accumulate", "outer", "reduce"])
+_SPECIAL = frozenset(["log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax"])
+_MATH = frozenset(
+    name
+    for name in dir(math)
+    if not name.startswith("_") and name not in ("comb", "factorial", "lcm", "perm")
+)
+# Functions whose results are as large as the numbers that they are given.
+_SIZED = _FFT | _words(
+    """
+    broadcast_to diag diagflat empty eye full identity indices linspace logspace ones pad repeat
+    resize tile tri tril_indices triu_indices vander zeros
+    """
+)
+_OUTER = frozenset(["convolve", "correlate", "einsum", "kron", "outer", "tensordot", "meshgrid"])
+_PRODUCTS = frozenset(["dot", "inner", "matmul", "vdot"])
+
+
+def resolve(module: Any, path: list[str]) -> Any:
+    """A function or number of NumPy, scipy.special or math; LookupError where it is not offered."""
+    dotted = ".".join(path)
+    name = path[-1]
+    if module is np and dotted == "lib.stride_tricks.sliding_window_view":
+        return np.lib.stride_tricks.sliding_window_view
+    if module is np and dotted == "lib.stride_tricks.as_strided":
+        return _as_strided
+    if module is np and len(path) == 2 and path[0] in ("linalg", "fft"):
+        if name in (_LINALG if path[0] == "linalg" else _FFT):
+            return getattr(getattr(np, path[0]), name)
+        raise LookupError(dotted)
+    value = getattr(module, path[0], None)
+    if len(path) == 2 and isinstance(value, np.ufunc) and name in _UFUNC_METHODS:
+        return getattr(value, name)
+    named = {np: _NUMPY, math: _MATH}.get(module, _SPECIAL)
+    is_number_type = isinstance(value, type) and issubclass(value, np.number | np.bool_)
+    offered = isinstance(value, np.ufunc | float) or is_number_type or name in named
+    if len(path) != 1 or not offered or not (hasattr(module, name) or name == "newaxis"):
+        raise LookupError(dotted)
+    return _REPLACED.get((module.__name__, name), value)
+
+
+def offered_names(root: str, module: Any) -> Iterator[str]:
+    """`np.exp` and the like: what can be called, for hints."""
+    for name in dir(module):
+        if isinstance(getattr(module, name), np.ufunc) or name in _NUMPY | _SPECIAL | _MATH:
+            yield f"{root}.{name}"
+
+
+def call(function: Callable[..., Any], args: list[Any], keywords: Mapping[str, Any]) -> Any:
+    """The value of a call. RefusedError where it asks for too much."""
+    given = [*args, *keywords.values()]
+    name = getattr(function, "__name__", "")
+    check_arguments(name, function, given)
+    return checked(function(*args, **keywords))
+
+
+def check_arguments(name: str, function: Any, given: list[Any]) -> None:
+    """RefusedError where a call would compute too much, or with Python objects."""
+    for value in flattened(given):
+        if isinstance(value, str) and _is_object_dtype(value):
+            raise RefusedError(f"arrays of '{value}' are not available here")
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise RefusedError("an integer of more than 64 bits")
+    arrays = [v for v in flattened(given) if isinstance(v, np.ndarray)]
+    sizes = math.prod(max(a.size, 1) for a in arrays)
+    if name in _SIZED:
+        numbers = [abs(int(v)) for v in flattened(given) if isinstance(v, int | np.integer)]
+        sizes *= math.prod(max(n, 1) for n in numbers)
+        _limit(sizes)
+    elif name in _OUTER:
+        _limit(sizes)
+    elif name in _PRODUCTS:
+        check_product(arrays)
+    elif name in _LINALG and function is not np.linalg.norm:
+        _limit(16 * sum(a.size for a in arrays))
+    elif len(arrays) > 1 and sizes > LARGEST_ARRAY:
+        check_broadcast(arrays)
+
+
+def check_product(arrays: list[Any]) -> None:
+    """RefusedError where a matrix product would be too large."""
+    if len(arrays) == 2 and all(a.ndim for a in arrays):
+        inner = max(arrays[0].shape[-1], 1)
+        work = max(arrays[0].size, 1) * max(arrays[1].size, 1) // inner
+        _limit(work // inner)
+        if work > _MOST_MULTIPLICATIONS:
+            raise RefusedError("the product is too large")
+
+
+def check_broadcast(arrays: Iterable[Any]) -> None:
+    """RefusedError where an elementwise result would be too large."""
+    shapes = [np.shape(a) for a in arrays]
+    try:
+        _limit(math.prod(np.broadcast_shapes(*shapes)))
+    except RefusedError:
+        raise
+    except ValueError:
+        return  # these shapes are joined, or the function says that they do not fit
+
+
+def checked(value: Any) -> Any:
+    """The value, if it is one that formulas may hold. RefusedError where it is not."""
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.kind in "OV":
+            raise RefusedError("an array of Python objects is not available here")
+        _limit(value.size)
+    elif isinstance(value, list | tuple | str) and len(value) > LONGEST_LIST:
+        raise RefusedError("the list is too long")
+    elif isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        raise RefusedError("the value is too large")
+    return value
+
+
+def check_operands(symbol: str, left: Any, right: Any) -> None:
+    """RefusedError where `left symbol right` would ask for too much."""
+    if isinstance(left, np.ndarray | np.generic) or isinstance(right, np.ndarray | np.generic):
+        arrays = [v for v in (left, right) if isinstance(v, np.ndarray)]
+        check_arguments("matmul" if symbol == "@" else "", None, [left, right])
+        if symbol == "@":
+            check_product(arrays)
+        return
+    if isinstance(left, int) and isinstance(right, int):
+        if symbol == "**" and abs(right) * max(left.bit_length(), 1) > _LONGEST_INTEGER:
+            raise RefusedError("the value is too large")
+        if symbol == "<<" and right > _LARGEST_EXPONENT:
+            raise RefusedError("the value is too large")
+    if symbol == "%" and isinstance(left, str):
+        raise RefusedError("text cannot be formatted here")
+    for items, count in ((left, right), (right, left)):
+        repeats = symbol == "*" and isinstance(items, list | tuple | str)
+        if repeats and isinstance(count, int) and len(items) * count > LONGEST_LIST:
+            raise RefusedError("the list is too long")
+
+
+def flattened(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
+    """The values, those of lists and tuples one by one."""
+    for value in values:
+        if isinstance(value, list | tuple) and depth < 8:
+            yield from flattened(value, depth + 1)
+        else:
+            yield value
+
+
+def _limit(count: int) -> None:
+    if count > LARGEST_ARRAY:
+        raise RefusedError(f"an array of {count} elements is too large")
+
+
+def _is_object_dtype(text: str) -> bool:
+    try:
+        return np.dtype(text).kind in "OV"
+    except (TypeError, ValueError, SyntaxError):
+        return False
+
+
+def _as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
+    """NumPy's, within the bounds of the array."""
+    x = np.ascontiguousarray(x)
+    shape = tuple(x.shape if shape is None else shape)
+    strides = tuple(x.strides if strides is None else strides)
+    if len(shape) != len(strides) or any(s < 0 for s in strides) or any(n < 0 for n in shape):
+        raise RefusedError("shape and strides are as many, and not negative")
+    reach = x.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if n)
+    if 0 not in shape and reach > x.nbytes:
+        raise RefusedError("the strides lead out of the array")
+    _limit(math.prod(shape))
+    return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """np.arange, within bounds."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    _limit(math.ceil(abs((stop - start) / step)) if step else 0)
+    return np.arange(start, stop, step, dtype=dtype)
+
+
+def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    _limit(max(int(np.max(x, initial=0)), minlength))
+    return np.bincount(x, weights, minlength)
+
+
+def _product(values: Iterable[Any], start: Any = 1) -> Any:
+    return functools.reduce(lambda a, b: checked(a * b), values, start)
+
+
+def _sum(values: Iterable[Any], start: Any = 0) -> Any:
+    found = list(values)
+    if any(isinstance(v, list | tuple | str) for v in [*found[:1], start]):
+        raise RefusedError("lists cannot be summed here")
+    return sum(found, start)
+
+
+def _range(*bounds: int) -> range:
+    found = range(*bounds)
+    if len(found) > LONGEST_LIST:
+        raise RefusedError("the range is too long")
+    return found
+
+
+def _pow(base: Any, exponent: Any) -> Any:
+    check_operands("**", base, exponent)
+    return pow(base, exponent)
+
+
+def _round(number: Any, digits: int = 0) -> Any:
+    if abs(digits) > 400:
+        raise RefusedError("too many digits")
+    return round(number, digits) if digits else round(number)
+
+
+_REPLACED: dict[tuple[str, str], Callable[..., Any]] = {
+    ("numpy", "arange"): arange,
+    ("numpy", "bincount"): _bincount,
+    ("math", "prod"): _product,
+}
+# Python's own functions, and those that stand for them.
+BUILTINS: Mapping[str, Any] = MappingProxyType(
+    {f.__name__: f for f in (abs, all, any, bool, complex, divmod, enumerate, float, int, len)}
+    | {f.__name__: f for f in (list, max, min, reversed, slice, sorted, str, tuple, zip)}
+    | {"pow": _pow, "range": _range, "round": _round, "sum": _sum}
+)
