@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from flambeau.codegen.check.calls import Overloads
 from flambeau.codegen.check.report import Context, Report
@@ -11,12 +11,12 @@ from flambeau.codegen.model import Declarations, Kind, Operator
 from flambeau.codegen.source import Diagnostics, Note
 
 
-def check_graph(context: Context, diagnostics: Diagnostics) -> None:
+def check_graph(context: Context, overloads: Overloads, diagnostics: Diagnostics) -> None:
     """Report clashes of names and composites that never end."""
     _check_unique(context.declarations, diagnostics)
     _check_aliases(context.declarations, diagnostics)
     _check_tokens(context.declarations, diagnostics)
-    _check_cycles(context.declarations, diagnostics)
+    _check_cycles(context, overloads, diagnostics)
 
 
 def _check_unique(declarations: Declarations, diagnostics: Diagnostics) -> None:
@@ -53,13 +53,17 @@ def _check_tokens(declarations: Declarations, diagnostics: Diagnostics) -> None:
             Report(operator, diagnostics).error(message, "operator")
 
 
-def _check_cycles(declarations: Declarations, diagnostics: Diagnostics) -> None:
+def _check_cycles(context: Context, overloads: Overloads, diagnostics: Diagnostics) -> None:
     """Composites call composites; a way back to the start would never end."""
-    overloads = Overloads(declarations)
-    composites = [o for o in declarations.operators if o.kind is Kind.COMPOSITE]
-    callees = {o.full_name: [c.full_name for c in _callees(o, overloads)] for o in composites}
+    operators = context.declarations.operators
+    composites = {o.full_name: o for o in operators if o.kind is Kind.COMPOSITE}
+
+    def callees(name: str) -> Iterator[str]:
+        if name in composites:
+            yield from (c.full_name for c in _callees(composites[name], overloads))
+
     done: set[str] = set()
-    for operator in composites:
+    for operator in context.checked:
         cycle = _find_cycle(operator.full_name, callees, done)
         if cycle:
             message = f"the body never ends: {' -> '.join(cycle)}"
@@ -80,10 +84,10 @@ def _body_formulas(operator: Operator) -> Iterator[Expression]:
         yield operator.body
 
 
-def _find_cycle(start: str, callees: dict[str, list[str]], done: set[str]) -> list[str]:
+def _find_cycle(start: str, callees: Callable[[str], Iterator[str]], done: set[str]) -> list[str]:
     """A cycle that is reached from `start`; what was searched is added to `done`."""
     path: list[str] = []
-    pending = [(start, iter(callees.get(start, ())))]
+    pending = [(start, callees(start))]
     if start in done:
         return []
     path.append(start)
@@ -99,5 +103,5 @@ def _find_cycle(start: str, callees: dict[str, list[str]], done: set[str]) -> li
             return [*path[path.index(following) :], following]
         elif following not in done:
             path.append(following)
-            pending.append((following, iter(callees.get(following, ()))))
+            pending.append((following, callees(following)))
     return []

@@ -47,8 +47,8 @@ class Scope:
 class NameCheck:
     """Checks the names of one operator after the other."""
 
-    def __init__(self, context: Context) -> None:
-        self._overloads = Overloads(context.declarations)
+    def __init__(self, context: Context, overloads: Overloads) -> None:
+        self._overloads = overloads
         self._incomplete = context.incomplete
         self._functions: FunctionTable = load_functions()
         self._dtypes = frozenset(d.name for d in context.declarations.dtypes)

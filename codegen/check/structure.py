@@ -25,8 +25,8 @@ from flambeau.codegen.tree import Mapping
 def check_structure(context: Context) -> list[Diagnostic]:
     """Every structural mistake in all operators."""
     diagnostics = Diagnostics()
-    names = NameCheck(context)
     overloads = Overloads(context.declarations)
+    names = NameCheck(context, overloads)
     documented = overloads.names | context.incomplete
     documented |= {o.full_name for o in context.declarations.operators}
     for operator in context.checked:
@@ -44,7 +44,7 @@ def check_structure(context: Context) -> list[Diagnostic]:
         _check_test(report)
     for partial in context.partial:
         _check_partial(partial, names, documented, diagnostics)
-    check_graph(context, diagnostics)
+    check_graph(context, overloads, diagnostics)
     return diagnostics.sorted()
 
 

@@ -15,6 +15,7 @@ from flambeau.codegen.source import DeclarationError, Span
 # Formulas are short. The bound keeps a mistake, such as lets that double each other, from hanging
 # the build.
 MAXIMUM_SIZE = 4000
+MAXIMUM_DEPTH = 200  # trees are walked by recursion
 
 CONSTANTS: dict[str, float] = {"inf": math.inf, "nan": math.nan, "pi": math.pi}
 
@@ -25,15 +26,22 @@ class Expression:
 
     span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
     size: int = field(default=1, init=False, compare=False, repr=False)
+    depth: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        size = 1 + sum(child.size for child in self.children)
-        if size > MAXIMUM_SIZE:
-            message = f"the formula grows to more than {MAXIMUM_SIZE} terms"
+        children = self.children
+        if not children:
+            return
+        size = 1 + sum(child.size for child in children)
+        depth = 1 + max(child.depth for child in children)
+        if size > MAXIMUM_SIZE or depth > MAXIMUM_DEPTH:
+            limit = f"{MAXIMUM_SIZE} terms" if size > MAXIMUM_SIZE else f"{MAXIMUM_DEPTH} levels"
+            message = f"the formula grows to more than {limit}"
             raise DeclarationError.at(
                 self.span or first_span(self) or Span("<formula>", 1, 1), message
             )
         object.__setattr__(self, "size", size)
+        object.__setattr__(self, "depth", depth)
 
     @property
     def children(self) -> tuple[Expression, ...]:

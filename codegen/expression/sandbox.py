@@ -7,7 +7,9 @@ numbers, text, lists and arrays, and a slip of the pen exhausts neither memory n
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +26,7 @@ LARGEST_ARRAY = 4_000_000
 _LARGEST_EXPONENT = 4096
 _LONGEST_INTEGER = 20_000  # bits
 _MOST_MULTIPLICATIONS = 10**10
+_MOST_VALUES = 1_000_000  # in the lists that are given to a function
 
 
 def _words(text: str) -> frozenset[str]:
@@ -119,15 +122,18 @@ def call(function: Callable[..., Any], args: list[Any], keywords: Mapping[str, A
 
 def check_arguments(name: str, function: Any, given: list[Any]) -> None:
     """RefusedError where a call would compute too much, or with Python objects."""
-    for value in flattened(given):
-        if isinstance(value, str) and _is_object_dtype(value):
+    values = list(itertools.islice(flattened(given), _MOST_VALUES + 1))
+    if len(values) > _MOST_VALUES:
+        raise RefusedError("these are too many values")
+    for value in values:
+        if isinstance(value, str) and _is_other_dtype(value):
             raise RefusedError(f"arrays of '{value}' are not available here")
         if isinstance(value, int) and not -(2**63) <= value < 2**64:
             raise RefusedError("an integer of more than 64 bits")
-    arrays = [v for v in flattened(given) if isinstance(v, np.ndarray)]
+    arrays = [v for v in values if isinstance(v, np.ndarray)]
     sizes = math.prod(max(a.size, 1) for a in arrays)
     if name in _SIZED:
-        numbers = [abs(int(v)) for v in flattened(given) if isinstance(v, int | np.integer)]
+        numbers = [abs(int(v)) for v in values if isinstance(v, int | np.integer)]
         sizes *= math.prod(max(n, 1) for n in numbers)
         _limit(sizes)
     elif name in _OUTER:
@@ -176,6 +182,8 @@ def checked(value: Any) -> Any:
 
 def check_operands(symbol: str, left: Any, right: Any) -> None:
     """RefusedError where `left symbol right` would ask for too much."""
+    if symbol == "%" and isinstance(left, str):
+        raise RefusedError("text cannot be formatted here")
     if isinstance(left, np.ndarray | np.generic) or isinstance(right, np.ndarray | np.generic):
         arrays = [v for v in (left, right) if isinstance(v, np.ndarray)]
         check_arguments("matmul" if symbol == "@" else "", None, [left, right])
@@ -187,8 +195,6 @@ def check_operands(symbol: str, left: Any, right: Any) -> None:
             raise RefusedError("the value is too large")
         if symbol == "<<" and right > _LARGEST_EXPONENT:
             raise RefusedError("the value is too large")
-    if symbol == "%" and isinstance(left, str):
-        raise RefusedError("text cannot be formatted here")
     for items, count in ((left, right), (right, left)):
         repeats = symbol == "*" and isinstance(items, list | tuple | str)
         if repeats and isinstance(count, int) and len(items) * count > LONGEST_LIST:
@@ -209,9 +215,12 @@ def _limit(count: int) -> None:
         raise RefusedError(f"an array of {count} elements is too large")
 
 
-def _is_object_dtype(text: str) -> bool:
+def _is_other_dtype(text: str) -> bool:
+    """Whether NumPy takes the text for a dtype that is not one of numbers."""
     try:
-        return np.dtype(text).kind in "OV"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.dtype(text).kind not in "biufc"
     except (TypeError, ValueError, SyntaxError):
         return False
 
