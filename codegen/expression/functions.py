@@ -31,6 +31,7 @@ _KEYS = frozenset(
         "cpp",
         "latex",
         "expands",
+        "definition",
         "derivative",
         "gradient",
     ]
@@ -69,6 +70,7 @@ class Function:
     cpp: str
     latex: str
     expands: Expression | None
+    definition: Expression | None
     derivatives: Mapping[str, Expression]
     gradients: Mapping[str, Expression]
     span: Span
@@ -85,6 +87,11 @@ class Function:
         """The formula that the call stands for."""
         assert self.expands is not None
         return nodes.substitute(self.expands, self.bind(arguments))
+
+    def define(self, arguments: tuple[Expression, ...]) -> Expression:
+        """The call, written with other functions."""
+        assert self.definition is not None
+        return nodes.substitute(self.definition, self.bind(arguments))
 
 
 class FunctionTable(Mapping[str, Function]):
@@ -170,7 +177,7 @@ def _entry(node: Node) -> Function:
         result = _text(node, "result", "same").value
         if result not in _RESULTS:
             raise DeclarationError.at(_text(node, "result").span, f"result is {one_of(_RESULTS)}")
-    expands = node.get("expands")
+    expands, definition = node.get("expands"), node.get("definition")
     return Function(
         name=name,
         parameters=parameters,
@@ -182,6 +189,7 @@ def _entry(node: Node) -> Function:
         cpp=_text(node, "cpp", name).value,
         latex=_text(node, "latex", rf"\operatorname{{{name}}}").value,
         expands=parse_expression(expands) if isinstance(expands, Text) else None,
+        definition=parse_expression(definition) if isinstance(definition, Text) else None,
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
         span=signature.span,
@@ -246,8 +254,9 @@ def _check_formulas(function: Function, table: FunctionTable, diagnostics: Diagn
                 message = f"'{function.name}' has no parameter '{parameter}'"
                 diagnostics.error(function.span, message, did_you_mean(parameter, names))
             _check_names(formula, names | extra, table, diagnostics)
-    if function.expands is not None:
-        _check_names(function.expands, names, table, diagnostics)
+    for whole in (function.expands, function.definition):
+        if whole is not None:
+            _check_names(whole, names, table, diagnostics)
 
 
 def _check_names(

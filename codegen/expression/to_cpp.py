@@ -1,4 +1,5 @@
-"""Pointwise formulas -> scalar C++ over an element type T, for CPU loops and CUDA kernels alike.
+"""Pointwise formulas -> scalar C++ over an element type T, for CPU loops and CUDA kernels alike, or
+another dialect of C (`dialect.py`).
 
 The surrounding code defines three types: T, what elements are computed in; R, its real type; N,
 what numbers are computed in before they meet elements (double, int64_t, or complex<double>). Parts
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from flambeau.codegen.expression import nodes
+from flambeau.codegen.expression.dialect import CPP, Dialect
 from flambeau.codegen.expression.functions import OPERATOR_FUNCTIONS, FunctionTable, load_functions
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.source import DeclarationError, Span
@@ -114,7 +116,7 @@ def emit_scalar(
     symbols: Mapping[str, Symbol],
     *,
     bind_results: Sequence[str] = (),
-    namespace: str = "math::",
+    dialect: Dialect = CPP,
     functions: FunctionTable | None = None,
 ) -> ScalarCode:
     """C++ for some formulas that are computed together.
@@ -122,7 +124,7 @@ def emit_scalar(
     With `bind_results`, formula i is bound to that name, and later formulas that read the name see
     its new value.
     """
-    emitter = _Emitter(symbols, namespace, functions or load_functions())
+    emitter = _Emitter(symbols, dialect, functions or load_functions())
     emitter.count_shared(formulas)
     results = []
     for index, formula in enumerate(formulas):
@@ -139,11 +141,11 @@ def emit_constant(
     expression: Expression,
     symbols: Mapping[str, Symbol],
     *,
-    namespace: str = "math::",
+    dialect: Dialect = CPP,
     functions: FunctionTable | None = None,
 ) -> str:
     """C++ for a condition or a number that reads no element."""
-    emitter = _Emitter(symbols, namespace, functions or load_functions())
+    emitter = _Emitter(symbols, dialect, functions or load_functions())
     value = emitter.emit(expression)
     if not value.type.is_constant:
         raise _error(expression, "this reads elements, but must be known before the loop")
@@ -156,10 +158,10 @@ def _error(node: Expression, message: str, hint: str | None = None) -> Declarati
 
 class _Emitter:
     def __init__(
-        self, symbols: Mapping[str, Symbol], namespace: str, functions: FunctionTable
+        self, symbols: Mapping[str, Symbol], dialect: Dialect, functions: FunctionTable
     ) -> None:
         self.symbols = dict(symbols)
-        self.namespace = namespace
+        self.dialect = dialect
         self.functions = functions
         self.hoisted: list[str] = []
         self.statements: list[str] = []
@@ -211,7 +213,8 @@ class _Emitter:
         if value.precedence == _ATOM and value.code.isidentifier():
             return value
         name = f"t{len(self.statements)}"
-        self.statements.append(f"const {value.type.value} {name} = {value.code};")
+        spelled = self.dialect.spell(value.type.value)
+        self.statements.append(f"const {spelled} {name} = {value.code};")
         return Value(name, value.type, _ATOM)
 
     def rebind(self, name: str, value: Value) -> Value:
@@ -240,17 +243,24 @@ class _Emitter:
         if target is ScalarType.INDEX:
             return replace(value, type=target)
         if value.literal is not None:
-            return Value(_literal(value.literal, target.value), target, _ATOM, value.literal)
+            return Value(self.literal(value.literal, target), target, _ATOM, value.literal)
         if value.type.is_constant and value.type is not ScalarType.FLAG:
             return self.hoist(target, value)
-        return Value(f"{target.value}({value.code})", target, _ATOM)
+        return Value(self.dialect.convert(target.value, value.code), target, _ATOM)
+
+    def literal(self, value: int | float | bool | complex, target: ScalarType | None = None) -> str:
+        if isinstance(value, complex) and self.dialect.complex_literal is None:
+            message = f"{self.dialect.name} has no complex numbers"
+            raise DeclarationError.at(Span("<formula>", 1, 1), message)
+        return self.dialect.literal(value, target.value if target else "")
 
     def hoist(self, target: ScalarType, value: Value) -> Value:
         key = (value.code, target.value)
         if key not in self._constants:
             name = f"c{len(self._constants)}"
-            spelled = target.value
-            self.hoisted.append(f"const {spelled} {name} = static_cast<{spelled}>({value.code});")
+            spelled = self.dialect.spell(target.value)
+            code = self.dialect.cast_to(target.value, value.code)
+            self.hoisted.append(f"const {spelled} {name} = {code};")
             self._constants[key] = Value(name, target, _ATOM)
         return self._constants[key]
 
@@ -263,14 +273,14 @@ class _Emitter:
         zero = (
             "0"
             if value.type not in (ScalarType.ELEMENT, ScalarType.REAL)
-            else f"{value.type.value}(0)"
+            else self.dialect.convert(value.type.value, "0")
         )
         return Value(f"{_at_least(self.narrow(value), _LESS)} != {zero}", result, _EQUAL)
 
     def narrow(self, value: Value) -> Value:
         """Arithmetic of small integers, wrapped around as their type does."""
         if value.wide and value.type is ScalarType.ELEMENT:
-            return Value(f"T({value.code})", value.type, _ATOM)
+            return Value(self.dialect.convert("T", value.code), value.type, _ATOM)
         return value
 
     def unify(
@@ -309,9 +319,9 @@ class _Emitter:
     def constant_double(self, value: Value) -> Value:
         if value.literal is not None:
             return Value(
-                _literal(float(value.literal.real), ""), ScalarType.FLOAT, _ATOM, value.literal
+                self.literal(float(value.literal.real)), ScalarType.FLOAT, _ATOM, value.literal
             )
-        return Value(f"static_cast<double>({value.code})", ScalarType.FLOAT, _ATOM)
+        return Value(self.dialect.cast_to("double", value.code), ScalarType.FLOAT, _ATOM)
 
     # --- nodes ---
 
@@ -320,7 +330,7 @@ class _Emitter:
             case nodes.Name():
                 return self.name(node)
             case nodes.Number(value=value):
-                return _number(value)
+                return self.number(value)
             case nodes.String(value=text):
                 return Value(_quote(text), ScalarType.STRING, _ATOM)
             case nodes.Call():
@@ -347,7 +357,7 @@ class _Emitter:
         if symbol is not None:
             return Value(symbol.code, symbol.type, _ATOM)
         if node.identifier in nodes.CONSTANTS:
-            return _number(nodes.CONSTANTS[node.identifier])
+            return self.number(nodes.CONSTANTS[node.identifier])
         raise _error(node, f"unknown name '{node.identifier}'")
 
     def unary(self, node: nodes.Unary) -> Value:
@@ -364,7 +374,7 @@ class _Emitter:
         if value.type is ScalarType.STRING:
             raise _error(node, "text cannot be negated")
         if value.literal is not None:
-            return _number(-value.literal)
+            return self.number(-value.literal)
         if value.type in (ScalarType.BOOL, ScalarType.FLAG):
             value = replace(
                 value, type=ScalarType.INDEX if value.type is ScalarType.BOOL else ScalarType.INT
@@ -405,7 +415,7 @@ class _Emitter:
                 if exponent >= 0
                 else Value(f"1.0 / ({product})", _floating(base.type), _PRODUCT)
             )
-        one = f"{base.type.value}(1)"
+        one = self.dialect.convert(base.type.value, "1")
         if exponent == 0:
             return Value(one, base.type, _ATOM)
         base = self.bind(base)
@@ -429,7 +439,10 @@ class _Emitter:
         own = _PRECEDENCE[node.operator]
         code = f"{_at_least(left, _SUM)} {node.operator} {_at_least(right, _SUM)}"
         if target is ScalarType.STRING:
-            code = f"std::string_view({left.code}) {node.operator} std::string_view({right.code})"
+            if self.dialect.text is None:
+                raise _error(node, f"{self.dialect.name} does not compare text")
+            texts = (self.dialect.text.format(code=v.code) for v in (left, right))
+            code = f" {node.operator} ".join(texts)
         return Value(code, ScalarType.FLAG if target.is_constant else ScalarType.BOOL, own)
 
     def presence(self, node: nodes.Compare) -> Value:
@@ -470,9 +483,9 @@ class _Emitter:
         if target in (ScalarType.NUMBER, ScalarType.FLOAT) and not all(
             v.type is target and v.literal is None for v in (then, otherwise)
         ):
-            spelled = target.value.removeprefix("const ")
             then, otherwise = (
-                Value(f"static_cast<{spelled}>({v.code})", target, _ATOM) for v in (then, otherwise)
+                Value(self.dialect.cast_to(target.value, v.code), target, _ATOM)
+                for v in (then, otherwise)
             )
         branches_code = f"{_at_least(then, _OR)} : {_at_least(otherwise, _TERNARY)}"
         code = f"{_at_least(condition, _OR)} ? {branches_code}"
@@ -488,12 +501,18 @@ class _Emitter:
             return self.draw(node)
         if function.expands is not None:
             return self.emit(function.expand(node.arguments))
+        if not self.dialect.has(function.name):
+            if function.definition is None:
+                raise _error(node, f"{self.dialect.name} has no function '{node.function}'")
+            # The arguments may stand several times in a definition.
+            self.count_shared([*node.arguments, *node.arguments])
+            return self.emit(function.define(node.arguments))
         roles = [p.type for p in function.parameters]
         values = [self.emit(a) for a in node.arguments]
         elements = [v for v, role in zip(values, roles, strict=True) if role == "element"]
         elements, target = self.unify(elements, floating="integral" not in function.accepts)
         if target.is_constant or target is ScalarType.INDEX:
-            elements = [_exactly(target, v) for v in elements]
+            elements = [self.exactly(target, v) for v in elements]
         if function.name in ("conj", "real") and _RANK[target] < _RANK[ScalarType.ELEMENT]:
             return elements[0]  # already real
         if target in (ScalarType.BOOL, ScalarType.INDEX) and "integral" not in function.accepts:
@@ -509,13 +528,32 @@ class _Emitter:
             target = ScalarType.FLAG if target.is_constant else ScalarType.BOOL
         elif function.result == "real" and target is ScalarType.ELEMENT:
             target = ScalarType.REAL
-        return Value(f"{self.namespace}{function.cpp}({', '.join(codes)})", target, _ATOM)
+        return Value(f"{self.dialect.prefix}{function.cpp}({', '.join(codes)})", target, _ATOM)
 
     def other(self, role: str, value: Value) -> str:
         """An argument that is not an element: a condition or an integer."""
         if role == "condition":
             return self.truth(value).code
-        return f"int64_t({value.code})"
+        return self.dialect.convert("int64_t", value.code)
+
+    def exactly(self, target: ScalarType, value: Value) -> Value:
+        """An argument whose C++ type is exactly that of `target`, so that overloads and templates
+        agree.
+        """
+        is_exact = value.type is target and value.literal is None and not value.wide
+        if is_exact or target is ScalarType.STRING:
+            return value
+        return Value(self.dialect.cast_to(target.value, value.code), target, _ATOM, value.literal)
+
+    def number(self, value: int | float | bool | complex) -> Value:
+        code = self.literal(value)
+        if isinstance(value, bool):
+            return Value(code, ScalarType.FLAG, _ATOM, value)
+        if isinstance(value, int):
+            return Value(code, ScalarType.INT, _SIGN if value < 0 else _ATOM, value)
+        if isinstance(value, float):
+            return Value(code, ScalarType.FLOAT, _SIGN if code.startswith("-") else _ATOM, value)
+        return Value(code, ScalarType.NUMBER, _ATOM, value)
 
     def draw(self, node: nodes.Call) -> Value:
         """A let that was substituted in two places keeps its span: it is one draw."""
@@ -532,18 +570,6 @@ def _floating(type_: ScalarType) -> ScalarType:
     return ScalarType.NUMBER if type_ is ScalarType.NUMBER else ScalarType.FLOAT
 
 
-def _exactly(target: ScalarType, value: Value) -> Value:
-    """An argument whose C++ type is exactly that of `target`, so that overloads and templates
-    agree.
-    """
-    if (
-        value.type is target and value.literal is None and not value.wide
-    ) or target is ScalarType.STRING:
-        return value
-    spelled = target.value.removeprefix("const ")
-    return Value(f"static_cast<{spelled}>({value.code})", target, _ATOM, value.literal)
-
-
 def _at_least(value: Value, precedence: int) -> str:
     return value.code if value.precedence >= precedence else f"({value.code})"
 
@@ -557,34 +583,6 @@ def _integer_literal(node: Expression) -> int | None:
             int(node.value) if math.isfinite(node.value) and node.value == int(node.value) else None
         )
     return None
-
-
-def _number(value: int | float | bool | complex) -> Value:
-    code = _literal(value, "")
-    if isinstance(value, bool):
-        return Value(code, ScalarType.FLAG, _ATOM, value)
-    if isinstance(value, int):
-        return Value(code, ScalarType.INT, _SIGN if value < 0 else _ATOM, value)
-    if isinstance(value, float):
-        return Value(code, ScalarType.FLOAT, _SIGN if code.startswith("-") else _ATOM, value)
-    return Value(code, ScalarType.NUMBER, _ATOM, value)
-
-
-def _literal(value: int | float | bool | complex, target: str) -> str:
-    """A literal, converted to `target` where one is given."""
-    if isinstance(value, complex):
-        return f"::flambeau::math::make_complex<{target or 'N'}>({value.real!r}, {value.imag!r})"
-    if isinstance(value, bool):
-        text = "true" if value else "false"
-    elif isinstance(value, int):
-        text = repr(value) if abs(value) < 2**31 else f"int64_t{{{value}}}"
-    elif math.isnan(value):
-        text = "NAN"
-    elif math.isinf(value):
-        text = "INFINITY" if value > 0 else "-INFINITY"
-    else:
-        text = repr(value)
-    return f"{target}({text})" if target else text
 
 
 def _quote(text: str) -> str:

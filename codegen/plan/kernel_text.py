@@ -101,14 +101,16 @@ def kernel_text(
     )
 
 
-def _symbols(kernel: PointwiseKernel) -> dict[str, Symbol]:
+def kernel_symbols(kernel: PointwiseKernel) -> dict[str, Symbol]:
+    """Names of operands and parameters inside the formulas of a kernel."""
     symbols = parameter_symbols(kernel.parameters)
     for operand in (*kernel.outputs, *kernel.inputs):
-        symbols[operand.name] = Symbol(cpp_name(operand.name), _element_type(operand))
+        symbols[operand.name] = Symbol(cpp_name(operand.name), element_type(operand))
     return symbols
 
 
-def _element_type(operand: KernelOperand) -> ScalarType:
+def element_type(operand: KernelOperand) -> ScalarType:
+    """What an operand's elements are computed in."""
     return _ELEMENTS.get(operand.dtype, ScalarType.INDEX)
 
 
@@ -148,7 +150,7 @@ def _formula(
     condition: Expression | None,
     formulas: tuple[Expression, ...],
 ) -> FormulaText:
-    symbols = _symbols(kernel)
+    symbols = kernel_symbols(kernel)
     by_reference = bool(kernel.in_out) or len(kernel.outputs) > 1
     if by_reference:  # later formulas read earlier results
         order = kernel.formula_order
@@ -156,12 +158,12 @@ def _formula(
         code = emit_scalar([formulas[i] for i in order], symbols, bind_results=names)
     else:
         code = emit_scalar(formulas, symbols)
-    inputs = [f"{_element_type(o).value} {cpp_name(o.name)}" for o in kernel.inputs]
+    inputs = [f"{element_type(o).value} {cpp_name(o.name)}" for o in kernel.inputs]
     draws = [f"R {name}_{i}" for i, name in enumerate(code.draws)]
     outputs = []
     statements = list(code.statements)
     if by_reference:
-        outputs = [f"{_element_type(o).value}& {cpp_name(o.name)}" for o in kernel.outputs]
+        outputs = [f"{element_type(o).value}& {cpp_name(o.name)}" for o in kernel.outputs]
         statements += [
             f"{cpp_name(name)} = {value.code};"
             for name, value in zip(names, code.results, strict=True)
@@ -182,7 +184,7 @@ def _draws(kernel: PointwiseKernel) -> tuple[str, ...]:
     if not kernel.random:
         return ()
     formulas = kernel.branches[0].formulas
-    return emit_scalar([formulas[i] for i in kernel.formula_order], _symbols(kernel)).draws
+    return emit_scalar([formulas[i] for i in kernel.formula_order], kernel_symbols(kernel)).draws
 
 
 def _case(
@@ -240,13 +242,7 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
     struct = reduction_struct(operator)
     result = operator.signature.results[0]
     kind = result.dtype or operator.dtypes.results.get(result.name)
-    accumulated = _accumulated_type(kind, frozenset(dtypes))
-    symbols = {
-        **parameter_symbols(parameters),
-        "x": Symbol("x", ScalarType.ELEMENT),
-        "n": Symbol("n", ScalarType.INDEX),
-        **{name: Symbol(name, accumulated) for name in ("acc", "a", "b")},
-    }
+    symbols = fold_symbols(operator, accumulated_type(operator, declarations))
     return FoldText(
         name=operator.identifier,
         class_name=f"{struct.removesuffix('Parameters')}Fold",
@@ -260,15 +256,32 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
         combine=_lines(fold.combine, symbols),
         finish=_lines(fold.finish, symbols),
         cases=tuple(
-            _fold_case(dtypes[name], dtypes, kind)
-            for name in sorted(operator.dtypes.kernels, key=list(dtypes).index)
+            _fold_case(dtypes[name], dtypes, kind) for name in fold_dtypes(operator, declarations)
         ),
         output_switch=False,
     )
 
 
-def _accumulated_type(kind: str | None, dtypes: frozenset[str]) -> ScalarType:
+def fold_dtypes(operator: Operator, declarations: Declarations) -> tuple[str, ...]:
+    """The dtypes that a reduction has kernels for, in their order."""
+    return tuple(d.name for d in declarations.dtypes if d.name in operator.dtypes.kernels)
+
+
+def fold_symbols(operator: Operator, accumulated: ScalarType) -> dict[str, Symbol]:
+    """Names inside the parts of a fold."""
+    return {
+        **parameter_symbols(reduction_parameters(operator)),
+        "x": Symbol("x", ScalarType.ELEMENT),
+        "n": Symbol("n", ScalarType.INDEX),
+        **{name: Symbol(name, accumulated) for name in ("acc", "a", "b")},
+    }
+
+
+def accumulated_type(operator: Operator, declarations: Declarations) -> ScalarType:
     """What accumulators hold, beside elements of the common dtype."""
+    result = operator.signature.results[0]
+    kind = result.dtype or operator.dtypes.results.get(result.name)
+    dtypes = {d.name for d in declarations.dtypes}
     if kind == "real":
         return ScalarType.REAL
     if kind == "bool":
