@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.emit.files import Sink
-from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.model import Declarations, Dtype, Kind, Operator
 from flambeau.codegen.plan.documentation import OverloadDoc, called, describe
 from flambeau.codegen.plan.python_signature import forms, qualified_name
 from flambeau.codegen.plan.reach import Reach
@@ -110,7 +110,7 @@ def _overload(operator: Operator, declarations: Declarations, reach: Reach) -> O
     if not operator.tensor_arguments:
         rows = frozenset(d.name for d in declarations.dtypes)
     support = tuple(
-        Support(dtype.name, marks, _computed_in(dtype.name, operator))
+        Support(dtype.name, marks, _computed_in(dtype, operator))
         for dtype in declarations.dtypes
         if dtype.name in rows
     )
@@ -137,10 +137,13 @@ def _calls(operator: Operator, declarations: Declarations) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if name in declarations.by_name))
 
 
-def _computed_in(dtype: str, operator: Operator) -> str:
-    if operator.dtypes.integers_to_float and dtype not in operator.dtypes.kernels:
+def _computed_in(dtype: Dtype, operator: Operator) -> str:
+    if operator.dtypes.integers_to_float and dtype.name not in operator.dtypes.kernels:
         return "the default floating-point dtype"
-    return ""
+    # Formulas of halves are computed in float32; kernels that only move elements are not.
+    computes = operator.kind in (Kind.POINTWISE, Kind.REDUCTION) or operator.dtypes.accumulate
+    wider = dtype.category == "float" and dtype.accumulate != dtype.name
+    return dtype.accumulate if computes and wider and operator.kind is not Kind.VIEW else ""
 
 
 def _other_dtypes(name: str, operator: Operator, declarations: Declarations) -> str:
