@@ -10,6 +10,7 @@ kernel of that name is an error.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from flambeau.codegen.source import Diagnostics
 NAME = "new"
 HELP = "write a new entry to start from"
 _NAME = re.compile(r"[a-z][a-z0-9_]*[a-z0-9](\.[A-Za-z][A-Za-z0-9_]*)?")
-MODELINE = "# yaml-language-server: $schema=schema.json\n"
+SCHEMA = "schema.json"  # beside the library's declarations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +51,7 @@ class Addition:
 
     path: Path
     text: str
+    head: str  # of a new file
     must_be_new: bool = False
 
 
@@ -59,11 +61,11 @@ def run(options: argparse.Namespace) -> int:
     _check_name(options.name, declarations)
     file = _file(options, folder)
     kind = Kind(options.kind)
-    additions = _additions(options.name, kind, file, options.native or folder.parent / "native")
+    additions = _additions(options.name, kind, file, folder, _native(options, folder, file, kind))
     for addition in additions:
         if addition.must_be_new and addition.path.exists():
             raise UsageError(f"{addition.path} exists already")
-    _check_entry(folder, file, additions[0].text)
+    _check_entry(folder, additions[0])
     for addition in additions:
         _write(addition)
     print(f"\nnext: edit {file}, then")
@@ -92,10 +94,20 @@ def _file(options: argparse.Namespace, folder: Path) -> Path:
     path = path if path.parent != Path() else folder / path
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {path.parent}")
+    if (path.resolve().parent.parent / "__init__.py").exists():
+        raise UsageError(f"{path} belongs to an installed package: give another --file")
     return path
 
 
-def _additions(name: str, kind: Kind, file: Path, native: Path) -> list[Addition]:
+def _native(options: argparse.Namespace, folder: Path, file: Path, kind: Kind) -> Path:
+    """The folder of kernels that belongs to the file."""
+    given: Path | None = options.native
+    if given is None and kind is Kind.STRUCTURED and file.resolve().parent != folder.resolve():
+        raise UsageError(f"{file} lies outside {folder}: say with --native where its kernel goes")
+    return given or folder.parent / "native"
+
+
+def _additions(name: str, kind: Kind, file: Path, folder: Path, native: Path) -> list[Addition]:
     """The entry, and the kernel of a structured operator."""
     from flambeau.codegen.emit.files import Texts
 
@@ -110,40 +122,46 @@ def _additions(name: str, kind: Kind, file: Path, native: Path) -> list[Addition
     }
     texts = Texts()
     texts.render(f"new/{kind.value}.yaml.jinja", "entry", **values)
-    found = [Addition(file, texts.files["entry"])]
+    found = [Addition(file, texts.files["entry"], _modeline(file, folder))]
     if kind is Kind.STRUCTURED:
         texts.render("new/structured.cpp.jinja", "kernel", **values)
-        found.append(Addition(native / "cpu" / kernel, texts.files["kernel"], must_be_new=True))
+        found.append(Addition(native / "cpu" / kernel, texts.files["kernel"], "", True))
     return found
 
 
-def _check_entry(folder: Path, file: Path, entry: str) -> None:
+def _check_entry(folder: Path, entry: Addition) -> None:
     """The entry loads beside what is there.
 
     Raises:
         DeclarationError: it does not.
     """
-    files = [path for path in declaration_files(folder) if path.resolve() != file.resolve()]
+    files = [path for path in declaration_files(folder) if path.resolve() != entry.path.resolve()]
     texts = {str(path): path.read_text(encoding="utf-8") for path in files}
     diagnostics = Diagnostics()
-    load_texts({**texts, str(file): _with(file, entry)}, diagnostics)
+    load_texts({**texts, str(entry.path): _with(entry)}, diagnostics)
     diagnostics.raise_if_any()
 
 
-def _with(file: Path, text: str) -> str:
+def _modeline(file: Path, folder: Path) -> str:
+    """Where editors find the schema."""
+    schema = os.path.relpath(folder.resolve() / SCHEMA, file.resolve().parent)
+    return f"# yaml-language-server: $schema={schema}\n"
+
+
+def _with(addition: Addition) -> str:
     """What the file will hold."""
-    if not file.exists():
-        return (MODELINE if file.suffix == ".yaml" else "") + text
-    before = file.read_text(encoding="utf-8")
+    if not addition.path.exists():
+        return addition.head + addition.text
+    before = addition.path.read_text(encoding="utf-8")
     if before and not before.endswith("\n"):
         before += "\n"
-    return f"{before}\n{text}"
+    return f"{before}\n{addition.text}"
 
 
 def _write(addition: Addition) -> None:
     path = addition.path
     existed = path.exists()
-    whole = _with(path, addition.text)
+    whole = _with(addition)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(whole, encoding="utf-8")
     print(f"{'added to' if existed else 'wrote'} {path}")

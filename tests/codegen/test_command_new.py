@@ -121,6 +121,28 @@ def test_refused(
     assert sorted(declarations.iterdir()) == before
 
 
+def test_an_installed_package_is_left_alone(
+    declarations: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its declarations are those that its library was built from."""
+    (declarations.parent / "__init__.py").touch()
+    assert new(declarations, "fresh", "pointwise") == 2
+    assert "belongs to an installed package: give another --file" in capsys.readouterr().err
+    outside = declarations.parent / "mine" / "own.yaml"
+    outside.parent.mkdir()
+    (declarations.parent / "__init__.py").unlink()
+    assert new(declarations, "fresh", "pointwise", "--file", str(outside)) == 0
+    head, *rest = outside.read_text(encoding="utf-8").splitlines()
+    assert any(line.startswith('- op: "fresh(') for line in rest)
+    assert (outside.parent / head.split("$schema=")[1]).resolve().is_file()
+    assert new(declarations, "other", "structured", "--file", str(outside)) == 2
+    assert "say with --native where its kernel goes" in capsys.readouterr().err
+    native = outside.parent / "kernels"
+    options = ("--file", str(outside), "--native", str(native))
+    assert new(declarations, "other", "structured", *options) == 0
+    assert (native / "cpu" / "own" / "other.cpp").is_file()
+
+
 def test_a_keyword_of_python_is_refused_by_the_signature(
     declarations: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
