@@ -50,6 +50,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         "--learning-rate",
         "--seed",
         "--output",
+        "--device",
         "--threads",
     ):
         assert option in text
@@ -60,6 +61,42 @@ def test_bad_option(capsys: pytest.CaptureFixture[str]) -> None:
         main(["demo", "--epochs", "0"])
     assert stop.value.code == 2
     assert "must be positive" in capsys.readouterr().err
+
+
+def test_unknown_device(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--device", "nowhere:1"]) == 1
+    error = capsys.readouterr().err
+    assert "--device nowhere:1: no installed package brings a backend 'nowhere'" in error
+
+
+def test_backends_of_packages(tmp_path: Path) -> None:
+    """A package's entry point is imported when its device is asked for."""
+    (tmp_path / "brings_lamp.py").write_text("raise ImportError('the lamp is out')")
+    information = tmp_path / "brings_lamp-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: brings-lamp\nVersion: 1\n")
+    (information / "entry_points.txt").write_text("[flambeau.backends]\nlamp = brings_lamp\n")
+    program = """
+import flambeau
+flambeau.backends.load("cpu")
+for name in ("lamp", "candle"):
+    try:
+        flambeau.backends.load(name)
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert run.returncode == 0, run.stderr
+    first, second = run.stdout.splitlines()
+    assert first == "ImportError the lamp is out"
+    assert second.startswith("RuntimeError no installed package brings a backend 'candle'")
 
 
 def test_training_reads_digits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,11 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--output", type=Path, default=Path("flambeau-demo.png"), help="the picture to write"
     )
     demo.add_argument(
+        "--device",
+        default="cpu",
+        help="where to train: cpu, cuda, or a device of an installed backend package",
+    )
+    demo.add_argument(
         "--threads",
         type=_positive_int,
         default=1,

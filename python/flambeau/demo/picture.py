@@ -11,7 +11,7 @@ import flambeau
 from flambeau import nn
 from flambeau.demo.command import DemoError
 from flambeau.demo.data import Digits
-from flambeau.demo.training import History
+from flambeau.demo.training import History, device_of
 from flambeau.utils.data import DataLoader
 
 IMAGES = 12
@@ -89,7 +89,7 @@ def _images(figure: Any, model: nn.Module, digits: Digits) -> None:
     model.eval()
     with flambeau.no_grad():
         images, labels = next(iter(DataLoader(digits.test, len(digits.test))))
-        shares = nn.functional.softmax(model(images), 1)
+        shares = nn.functional.softmax(model(images.to(device_of(model))), 1).cpu()
     predicted, wanted = shares.argmax(1).tolist(), labels.tolist()
     order = sorted(range(len(wanted)), key=lambda i: predicted[i] == wanted[i])
     mistakes = sum(p != w for p, w in zip(predicted, wanted, strict=True))

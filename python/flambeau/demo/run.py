@@ -24,14 +24,15 @@ def run(options: argparse.Namespace, check: Callable[[], None] = lambda: None) -
         DemoError: if a package is missing or the picture cannot be written.
     """
     _check(options)
+    device = _device(options.device)
     flambeau.set_num_threads(options.threads)
     flambeau.manual_seed(options.seed)
     digits = load_digits(options.seed)
-    model = DigitNet()
+    model = DigitNet().to(device)
     weights = sum(parameter.numel() for parameter in model.parameters())
     print(
         f"{len(digits.train)} training and {len(digits.test)} test images, {weights:,} weights, "
-        f"{options.threads} {'thread' if options.threads == 1 else 'threads'}"
+        f"{options.threads} {'thread' if options.threads == 1 else 'threads'}, device {device}"
     )
     start = time.perf_counter()
     history = train(model, digits, options.epochs, options.batch_size, options.learning_rate, check)
@@ -41,6 +42,15 @@ def run(options: argparse.Namespace, check: Callable[[], None] = lambda: None) -
 
     draw(options.output, history, model, digits)
     print(f"Picture: {options.output}")
+
+
+def _device(name: str) -> flambeau.device:
+    """The device of a name; a backend that an installed package brings is loaded."""
+    try:
+        flambeau.backends.load(name.partition(":")[0])
+        return flambeau.device(name)
+    except RuntimeError as error:
+        raise DemoError(f"--device {name}: {error}.") from error
 
 
 def _check(options: argparse.Namespace) -> None:

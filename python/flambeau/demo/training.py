@@ -40,13 +40,14 @@ def train(
     criterion = nn.CrossEntropyLoss()
     optimizer = optim.Adam(model.parameters(), lr=learning_rate)
     schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs, learning_rate / 100)
-    history = History()
+    history, place = History(), device_of(model)
     for epoch in range(1, epochs + 1):
         model.train()
         with Progress(f"Epoch {epoch:>{len(str(epochs))}}/{epochs}", len(loader)) as progress:
             total_loss = right = seen = 0.0
-            for images, labels in loader:
+            for batch in loader:
                 check()
+                images, labels = (part.to(place) for part in batch)
                 optimizer.zero_grad()
                 scores = model(images)
                 loss = criterion(scores, labels)
@@ -73,11 +74,17 @@ def _right(scores: Tensor, labels: Tensor) -> int:
     return int((scores.argmax(1) == labels).sum().item())
 
 
+def device_of(model: nn.Module) -> flambeau.device:
+    """Where the model's parameters are."""
+    return next(model.parameters()).device
+
+
 def evaluate(model: nn.Module, dataset: Subset[tuple[Tensor, ...]]) -> tuple[float, float]:
     """(mean loss, share of right answers) without dropout and gradients."""
     model.eval()
     with flambeau.no_grad():
-        images, labels = next(iter(DataLoader(dataset, len(dataset))))
+        batch = next(iter(DataLoader(dataset, len(dataset))))
+        images, labels = (part.to(device_of(model)) for part in batch)
         scores = model(images)
         loss = nn.functional.cross_entropy(scores, labels)
     return loss.item(), _right(scores, labels) / len(labels)
