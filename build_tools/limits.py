@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("build_tools", "codegen", "declarations", "native", "python", "tests")
-SUFFIXES = {".py", ".pyi", ".h", ".cpp", ".cu", ".cuh", ".md", ".yaml", ".jinja"}
+SUFFIXES = {".py", ".pyi", ".h", ".cpp", ".cu", ".cuh", ".md", ".yaml", ".jinja", ".css", ".js"}
 LONG_LINES = {".yaml", ".jinja"}
 MAXIMUM_LINES = 600
 MAXIMUM_WIDTH = 100

@@ -17,6 +17,10 @@ def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Pa
     for suffix in ("*.yaml", "*.json"):
         for file in sorted((root / "declarations").glob(suffix)):
             yield file, f"flambeau/declarations/{file.name}"
+    guide = root / "python" / "docs"
+    for file in sorted(guide.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            yield file, f"flambeau/docs/source/{file.relative_to(guide)}"
     for base in (root / "native", generated):
         for suffix in ("*.h", "*.cuh"):
             for file in sorted(base.rglob(suffix)):

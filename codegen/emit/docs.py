@@ -1,26 +1,54 @@
-"""Reference pages: one Markdown page per public operator name, and an index by family."""
+"""Reference pages: one Markdown page (MyST) per public operator name, one per family, an index."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flambeau.codegen.coverage import forward_of, reverse_of
 from flambeau.codegen.emit.files import Sink
 from flambeau.codegen.model import Declarations, Dtype, Kind, Operator
-from flambeau.codegen.plan.documentation import OverloadDoc, called, describe
-from flambeau.codegen.plan.python_signature import forms, qualified_name
+from flambeau.codegen.plan.documentation import (
+    OverloadDoc,
+    called,
+    describe,
+    entry_text,
+    family_text,
+    is_curve,
+)
+from flambeau.codegen.plan.markdown import code, escaped
+from flambeau.codegen.plan.python_signature import forms, python_signature, qualified_name
 from flambeau.codegen.plan.reach import Reach
 
-FOLDER = "docs/operators"
+FOLDER = "docs"
+_TOOLS = {"escaped": escaped, "code": code}  # for templates
+_DERIVATIVES = {
+    "automatic": "derived from the formula",
+    "formula": "declared as a formula",
+    "automatic and formula": "partly derived from the formula, partly declared",
+    "composed": "that of the operators it is made of",
+    "from reverse": "derived from the gradient formula",
+    "linear": "the operator itself, applied to the tangent",
+    "zero": "zero",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
     """A row of the table of dtypes and backends."""
 
-    dtype: str
+    dtypes: tuple[str, ...]
     backends: tuple[bool, ...]
     computed_in: str  # where it is not computed in itself
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A signature, as a directive of Sphinx's Python domain."""
+
+    directive: str
+    signature: str  # with the full name
+    repeated: bool  # an overload before it has the same name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +57,13 @@ class Overload:
 
     doc: OverloadDoc
     support: tuple[Support, ...]
-    calls: tuple[str, ...]  # the operators that a composite is made of
+    calls: tuple[tuple[str, str | None], ...]  # what a composite is made of: name, page
     others: tuple[tuple[str, str], ...]  # tensor arguments with dtypes of their own
+    heading: str  # where a page has several: "max(input, dim, keepdim)"
+    calls_of_forms: tuple[Call, ...]
+    modes: tuple[tuple[str, str], ...]  # "Reverse mode", how gradients come about
+    curve: bool  # whether a plot says something
+    entry: str  # the declaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +79,44 @@ class Page:
     see_also: tuple[tuple[str, str | None], ...]  # name, page
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A file of declarations."""
+
+    name: str
+    text: str  # the comment that it begins with
+    pages: tuple[Page, ...]
+
+
 def emit_docs(declarations: Declarations, sink: Sink) -> None:
-    """docs/operators/ of the generated folder."""
+    """docs/operators/ and docs/families/ of the generated folder."""
     found = pages(declarations)
     emit_pages(found, declarations, sink)
-    by_family: dict[str, list[Page]] = {}
-    for page in found:
-        by_family.setdefault(page.family, []).append(page)
-    sink.render("operators.md.jinja", f"{FOLDER}/index.md", families=sorted(by_family.items()))
+    by_family = families(found)
+    for family in by_family:
+        name = f"{FOLDER}/families/{family.name}.md"
+        sink.render("operator_family.md.jinja", name, family=family, **_TOOLS)
+    name = f"{FOLDER}/operators/index.md"
+    sink.render("operators.md.jinja", name, families=by_family, count=len(found), **_TOOLS)
 
 
 def emit_pages(found: Sequence[Page], declarations: Declarations, sink: Sink) -> None:
     """A file per page."""
     backends = [backend.name for backend in declarations.backends]
     for page in found:
-        sink.render("operator.md.jinja", f"{FOLDER}/{page.name}.md", page=page, backends=backends)
+        name = f"{FOLDER}/operators/{page.name}.md"
+        sink.render("operator.md.jinja", name, page=page, backends=backends, **_TOOLS)
+
+
+def families(found: Sequence[Page]) -> list[Family]:
+    """The pages by the file that declares them."""
+    by_family: dict[str, list[Page]] = {}
+    for page in found:
+        by_family.setdefault(page.family, []).append(page)
+    return [
+        Family(name, family_text(members[0].overloads[0].doc.operator), tuple(members))
+        for name, members in sorted(by_family.items())
+    ]
 
 
 def pages(declarations: Declarations) -> list[Page]:
@@ -97,36 +153,69 @@ def _page(
         aliases=tuple(dict.fromkeys(a for o in operators for a in o.aliases)),
         family=first.family,
         summary=" ".join(first.doc.summary.split()),
-        overloads=tuple(_overload(o, declarations, reach) for o in operators),
+        overloads=tuple(
+            _overload(o, declarations, reach, homes, o is not first) for o in operators
+        ),
         see_also=tuple((other, homes.get(other)) for other in see_also),
     )
 
 
-def _overload(operator: Operator, declarations: Declarations, reach: Reach) -> Overload:
+def _overload(
+    operator: Operator,
+    declarations: Declarations,
+    reach: Reach,
+    homes: dict[str, str],
+    repeated: bool,
+) -> Overload:
     rule = operator.dtypes
     supported = reach.backends(operator)
     marks = tuple(backend.name in supported for backend in declarations.backends)
     rows: frozenset[str] = frozenset().union(*(rule.accepts[name] for name in rule.promote))
     if not operator.tensor_arguments:
         rows = frozenset(d.name for d in declarations.dtypes)
-    support = tuple(
-        Support(dtype.name, marks, _computed_in(dtype, operator))
-        for dtype in declarations.dtypes
-        if dtype.name in rows
-    )
-    if operator.kind is Kind.COMPOSITE and len(support) == len(declarations.dtypes):
+    groups: dict[str, list[str]] = {}
+    for dtype in declarations.dtypes:
+        if dtype.name in rows:
+            groups.setdefault(_computed_in(dtype, operator), []).append(dtype.name)
+    if operator.kind is Kind.COMPOSITE and len(rows) == len(declarations.dtypes):
         # A body takes what the operators that it calls take.
-        support = (Support("as the operators below", marks, ""),)
+        groups = {"": ["as the operators below"]}
     return Overload(
         doc=describe(operator),
-        support=support,
-        calls=_calls(operator, declarations),
+        support=tuple(Support(tuple(names), marks, where) for where, names in groups.items()),
+        calls=tuple((name, homes.get(name)) for name in _calls(operator, declarations)),
         others=tuple(
             (argument.name, _other_dtypes(argument.name, operator, declarations))
             for argument in operator.tensor_arguments
             if argument.name not in rule.promote
         ),
+        heading=python_signature(operator, forms(operator)[0]).untyped().replace("$self", "self"),
+        calls_of_forms=_calls_of_forms(operator, repeated),
+        modes=_modes(operator, declarations),
+        curve=is_curve(operator),
+        entry=entry_text(operator),
     )
+
+
+def _calls_of_forms(operator: Operator, repeated: bool) -> tuple[Call, ...]:
+    """The call in every form."""
+    found = []
+    for form in forms(operator):
+        name = qualified_name(operator, form)
+        signature = python_signature(operator, form, f"flambeau.{name}" if form.is_method else name)
+        directive = "py:method" if form.is_method else "py:function"
+        text = f"{signature.text(receiver='')} -> {signature.returns}"
+        found.append(Call(directive, text, repeated))
+    return tuple(found)
+
+
+def _modes(operator: Operator, declarations: Declarations) -> tuple[tuple[str, str], ...]:
+    """How derivatives come about, in words; none where the operator has none."""
+    found = {
+        "Reverse mode": reverse_of(operator),
+        "Forward mode": forward_of(operator, declarations),
+    }
+    return tuple((mode, _DERIVATIVES[how]) for mode, how in found.items() if how in _DERIVATIVES)
 
 
 def _calls(operator: Operator, declarations: Declarations) -> tuple[str, ...]:

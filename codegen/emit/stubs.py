@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.emit.files import TEMPLATES, Sink
 from flambeau.codegen.model import Base, Declarations, Operator
 from flambeau.codegen.plan.binding import BINARY_SLOTS, COMPARISONS, UNARY_SLOTS
+from flambeau.codegen.plan.documentation import help_text
 from flambeau.codegen.plan.python_signature import (
     INTERNAL_NAMESPACE,
     Form,
     PythonSignature,
-    form_name,
     forms,
+    python_names,
     python_signature,
     visible_results,
 )
+
+Overload = tuple[Operator, Form]
 
 PREFIX = "_"  # of every name in annotations: members have names such as `float` and `dtype`
 _BUILTINS = ("bool", "complex", "float", "int", "list", "slice", "str", "tuple")
@@ -47,6 +51,16 @@ class Definition:
 
     name: str
     overloads: tuple[str, ...]  # "(self, ...) -> _Tensor"
+    doc: str = ""  # what help() shows, which editors show from here
+
+    def body(self, depth: int) -> str:
+        """The docstring and the end of a definition, so many levels deep."""
+        if not self.doc:
+            return " ..."
+        margin = "    " * (depth + 1)
+        text = self.doc.replace("\\", r"\\").replace('"""', r"\"\"\"")
+        lines = textwrap.indent(text, margin).lstrip()
+        return f'\n{margin}"""{lines}\n{margin}"""'
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +145,7 @@ def _namespace(operator: Operator) -> str:
 
 def _functions(declarations: Declarations, namespace: str) -> list[Definition]:
     """The functions of a namespace, under their names and aliases."""
-    found: dict[str, list[PythonSignature]] = {}
+    found: dict[str, list[Overload]] = {}
     for operator in declarations.operators:
         if _namespace(operator) != namespace and "list" not in operator.variants:
             continue
@@ -139,34 +153,32 @@ def _functions(declarations: Declarations, namespace: str) -> list[Definition]:
             home = INTERNAL_NAMESPACE if form is Form.LIST else _namespace(operator)
             if not form.is_method and home == namespace:
                 _collect(operator, form, found)
-    return [_definition(name, signatures) for name, signatures in found.items()]
+    return [_definition(name, overloads) for name, overloads in found.items()]
 
 
 def _methods(declarations: Declarations) -> list[Definition]:
     """The generated methods of Tensor."""
-    found: dict[str, list[PythonSignature]] = {}
+    found: dict[str, list[Overload]] = {}
     for operator in declarations.operators:
         for form in forms(operator):
             if form.is_method:
                 _collect(operator, form, found)
-    return [_definition(name, signatures) for name, signatures in found.items()]
+    return [_definition(name, overloads) for name, overloads in found.items()]
 
 
-def _collect(operator: Operator, form: Form, found: dict[str, list[PythonSignature]]) -> None:
-    names = [form_name(operator, form)]
-    if form is not Form.LIST:
-        names += [f"{alias}_" if form.is_inplace else alias for alias in operator.aliases]
-    for name in names:
-        found.setdefault(name, []).append(python_signature(operator, form, name))
+def _collect(operator: Operator, form: Form, found: dict[str, list[Overload]]) -> None:
+    for name in python_names(operator, form):
+        found.setdefault(name, []).append((operator, form))
 
 
-def _definition(name: str, signatures: Sequence[PythonSignature]) -> Definition:
+def _definition(name: str, overloads: Sequence[Overload]) -> Definition:
     lines: dict[str, None] = {}
-    for signature in signatures:
+    for operator, form in overloads:
+        signature = python_signature(operator, form, name)
         lines[_line(signature)] = None
         if signature.packs:
             lines[_packed(signature)] = None
-    return Definition(name, tuple(lines))
+    return Definition(name, tuple(lines), help_text(overloads, name))
 
 
 def _line(signature: PythonSignature) -> str:

@@ -12,9 +12,11 @@ from flambeau.codegen.plan.python_signature import (
     INTERNAL_NAMESPACE,
     Form,
     form_name,
+    forms,
     is_factory,
     is_method,
     named_result,
+    python_names,
     receiver_index,
     returns_self,
 )
@@ -114,12 +116,13 @@ class Binding:
 
     def function_doc(self, name: str) -> str:
         """The docstring of the function, bound under this name or an alias."""
-        return docstring([(operator, function) for operator, function, _ in self.documented], name)
+        found = [(o, function) for o, function, _ in self.documented if function in forms(o)]
+        return docstring([pair for pair in found if name in python_names(*pair)], name)
 
     def method_doc(self, name: str) -> str:
         """The docstring of the method."""
-        methods = [(operator, method) for operator, _, method in self.documented if method]
-        return docstring(methods, name)
+        found = [(operator, method) for operator, _, method in self.documented if method]
+        return docstring([pair for pair in found if name in python_names(*pair)], name)
 
 
 def plan_bindings(declarations: Declarations) -> list[Binding]:

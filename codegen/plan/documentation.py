@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flambeau.codegen.excerpt import source_line
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.to_latex import symbol, to_latex
@@ -83,15 +85,19 @@ def describe(operator: Operator) -> OverloadDoc:
 
 def docstring(overloads: Sequence[tuple[Operator, Form]], name: str) -> str:
     """The docstring of one Python name, whose only signature `inspect` can read."""
-    described = []
-    for operator, form in overloads:
-        signature = python_signature(operator, form, name)
-        described.append(_overload_text(operator, form, signature))
-    text = "\n\n".join(described)
+    text = help_text(overloads, name)
     if len(overloads) > 1:
         return text
     operator, form = overloads[0]
     return f"{python_signature(operator, form, name).untyped()}\n--\n\n{text}"
+
+
+def help_text(overloads: Sequence[tuple[Operator, Form]], name: str) -> str:
+    """What help() shows of one Python name, and editors from its stub: every overload."""
+    return "\n\n".join(
+        _overload_text(operator, form, python_signature(operator, form, name))
+        for operator, form in overloads
+    )
 
 
 def _overload_text(operator: Operator, form: Form, signature: PythonSignature) -> str:
@@ -193,6 +199,48 @@ def message_text(constraint: Constraint) -> str:
     return "".join(
         part if isinstance(part, str) else f"{{{part}}}"
         for part in constraint.parts or (constraint.message,)
+    )
+
+
+def family_text(operator: Operator) -> str:
+    """The comment at the top of the file that declares the operator."""
+    lines = []
+    for number in itertools.count(1):
+        line = source_line(operator.span.file, number)
+        if line is None or not line.startswith("#"):
+            break
+        if not line.startswith("# yaml-language-server:"):
+            lines.append(line.lstrip("# "))
+    return _line(" ".join(lines))
+
+
+def entry_text(operator: Operator) -> str:
+    """The entry as it stands in its file."""
+    first = operator.span.line
+    lines = [source_line(operator.span.file, first) or ""]
+    for number in itertools.count(first + 1):
+        line = source_line(operator.span.file, number)
+        if line is None or line[:1] in ("-", "#"):
+            break
+        lines.append(line)
+    return "\n".join(lines).rstrip()
+
+
+def is_curve(operator: Operator) -> bool:
+    """Whether the operator is a real function of one real variable, which can be drawn."""
+    rule = operator.dtypes
+    tensors = operator.tensor_arguments
+    visible = visible_results(operator)
+    return (
+        operator.kind is Kind.POINTWISE
+        and operator.random is None
+        and len(tensors) == len(visible) == 1
+        and not tensors[0].type.mutable
+        and "float64" in rule.accepts[tensors[0].name]
+        and rule.results.get(visible[0].name, "common") in ("common", "real")
+        and visible[0].dtype is None
+        and nodes.reads(operator.expressions[visible[0].name], {tensors[0].name})
+        and not isinstance(operator.expressions[visible[0].name], nodes.Name)
     )
 
 

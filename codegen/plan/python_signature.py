@@ -156,6 +156,14 @@ def form_name(operator: Operator, form: Form) -> str:
     return f"{operator.name}_" if form.is_inplace else operator.name
 
 
+def python_names(operator: Operator, form: Form) -> tuple[str, ...]:
+    """The name and the aliases of a form: `absolute_` beside `abs_`."""
+    if form is Form.LIST:
+        return (form_name(operator, form),)
+    suffix = "_" if form.is_inplace else ""
+    return (form_name(operator, form), *(f"{alias}{suffix}" for alias in operator.aliases))
+
+
 def forms(operator: Operator) -> tuple[Form, ...]:
     """Every form that the operator can be called in."""
     found = []

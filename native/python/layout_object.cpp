@@ -20,11 +20,22 @@ PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_o
 
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyType_Slot slots[] = {
-    {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_methods, methods}, {0, nullptr}};
+PyType_Slot layout_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_doc,
+     const_cast<char*>("How elements lie in memory: flambeau.strided, for all tensors.")},
+    {0, nullptr}};
+PyType_Slot format_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, const_cast<char*>("The order of dimensions in memory: contiguous_format, "
+                                  "channels_last, or preserve_format.")},
+    {0, nullptr}};
 constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-PyType_Spec layout_spec = {"flambeau.layout", sizeof(NamedConstant), 0, kFlags, slots};
-PyType_Spec format_spec = {"flambeau.memory_format", sizeof(NamedConstant), 0, kFlags, slots};
+PyType_Spec layout_spec = {"flambeau.layout", sizeof(NamedConstant), 0, kFlags, layout_slots};
+PyType_Spec format_spec = {"flambeau.memory_format", sizeof(NamedConstant), 0, kFlags,
+                           format_slots};
 
 PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name) {
   PyObject* type = checked(PyType_FromSpec(&spec)).release();

@@ -175,7 +175,7 @@ constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
 
 PyMethodDef conversion_to_methods[] = {
     {"to", c_function(to), kFast,
-     "to(dtype) / to(device, dtype=None) / to(other)\n--\n\n"
+     "to(dtype), to(device, dtype=None), to(other)\n\n"
      "The tensor with another dtype, on another device, or like another tensor; itself when "
      "nothing\n"
      "changes and `copy` is False. Further: non_blocking=False, copy=False, memory_format."},

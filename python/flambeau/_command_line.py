@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from flambeau._version import __version__
 from flambeau.demo import command as demo
+from flambeau.docs import command as docs
 
 
 def parser() -> argparse.ArgumentParser:
@@ -18,6 +19,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--version", action="version", version=f"flambeau {__version__}")
     commands = result.add_subparsers(dest="command", metavar="COMMAND")
     demo.configure(commands)
+    docs.configure(commands)
     commands.add_parser("ops", help="declare, check, look at and generate operators")
     return result
 
@@ -34,4 +36,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser().print_help()
         return 0
-    return demo.main(options)
+    return docs.main(options) if options.command == "docs" else demo.main(options)

@@ -1,0 +1,216 @@
+"""Pages of the Python library, from its docstrings: one per module and one per class."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import flambeau
+from flambeau.codegen.emit.docs import Page
+from flambeau.codegen.plan.markdown import code, escaped
+from flambeau.codegen.plan.python_signature import forms, python_names
+from flambeau.docs.docstrings import summary_of, to_markdown
+from flambeau.docs.signatures import signatures_of
+
+FOLDER = "library"
+_WITHOUT_PAGES = ("flambeau.codegen", "flambeau.demo", "flambeau.docs")
+
+
+@dataclass
+class Library:
+    """What is public and where it is described."""
+
+    modules: dict[str, ModuleType]
+    homes: dict[int, str] = field(default_factory=dict)  # id of a class -> "flambeau.nn.Linear"
+    operators: dict[int, str] = field(default_factory=dict)  # id of a function -> operator's page
+    methods: dict[str, str] = field(default_factory=dict)  # name of a method -> operator's page
+
+
+def library_pages(pages: list[Page]) -> dict[str, str]:
+    """Markdown by file name."""
+    library = Library(public_modules())
+    _find_operators(library, pages)
+    _find_classes(library)
+    found = {f"{FOLDER}/index.md": _index(library)}
+    for name, module in library.modules.items():
+        found[f"{FOLDER}/{name}.md"] = _module_page(name, module, library)
+    for name in library.homes.values():
+        found[f"{FOLDER}/{name}.md"] = _class_page(name, library)
+    return found
+
+
+def public_modules() -> dict[str, ModuleType]:
+    """The modules that say in `__all__` what they offer, unless their package offers all of it."""
+    found = {"flambeau": flambeau}
+    for info in sorted(pkgutil.walk_packages(flambeau.__path__, "flambeau."), key=lambda i: i.name):
+        hidden = any(part.startswith("_") for part in info.name.split("."))
+        if hidden or info.name.startswith(_WITHOUT_PAGES):
+            continue
+        module = importlib.import_module(info.name)
+        parent = importlib.import_module(info.name.rpartition(".")[0])
+        names = getattr(module, "__all__", None)
+        if names and any(getattr(parent, n, None) is not getattr(module, n) for n in names):
+            found[info.name] = module
+    return found
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """What a module offers, without its submodules."""
+    names = getattr(module, "__all__", None) or sorted(n for n in vars(module) if n[0] != "_")
+    return [n for n in names if not inspect.ismodule(getattr(module, n))]
+
+
+def _find_operators(library: Library, pages: list[Page]) -> None:
+    for page in pages:
+        for operator in (overload.doc.operator for overload in page.overloads):
+            space: Any = importlib.import_module(
+                ".".join(p for p in ("flambeau", operator.namespace) if p)
+            )
+            for form in forms(operator):
+                for name in python_names(operator, form):
+                    if form.is_method:
+                        library.methods[name] = page.name
+                    elif hasattr(space, name):
+                        library.operators[id(getattr(space, name))] = page.name
+
+
+def _find_classes(library: Library) -> None:
+    for name, module in library.modules.items():
+        for member in public_names(module):
+            value = getattr(module, member)
+            if inspect.isclass(value) and str(value.__module__).startswith("flambeau"):
+                library.homes.setdefault(id(value), f"{name}.{member}")
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+def _index(library: Library) -> str:
+    lines = ["# Library", "", "{.lead}", "Everything that is written in Python or C++ by hand. "]
+    lines[-1] += "Operators have [pages of their own](../operators/index.md)."
+    lines.append("")
+    for name, module in library.modules.items():
+        lines += [f"[{code(name)}]({name}.md)", f": {escaped(summary_of(module.__doc__))}", ""]
+    tree = [f"{name}" for name in library.modules]
+    return "\n".join([*lines, *_toctree(tree)])
+
+
+def _toctree(names: list[str]) -> list[str]:
+    return ["```{toctree}", ":hidden:", "", *names, "```", ""]
+
+
+def _module_page(name: str, module: ModuleType, library: Library) -> str:
+    classes, functions, operators, values = _sorted_members(module, library)
+    lines = [f"# {escaped(name)}", "", "{.eyebrow}", "[Library](index.md)", "", "{.lead}"]
+    text = to_markdown(module.__doc__ or "")
+    lines += [text, ""]
+    if classes:
+        lines += ["## Classes", ""]
+        for member, home in classes:
+            about = escaped(summary_of(getattr(module, member).__doc__))
+            lines += [f"[{code(member)}]({home}.md)", f": {about}", ""]
+    if functions:
+        lines += ["## Functions", ""]
+        for member in functions:
+            lines += _function(getattr(module, member), f"{name}.{member}", "py:function")
+    if operators:
+        lines += ["## Operators", "", "{.names}"]
+        lines += [" ".join(f"[{code(m)}](../operators/{page}.md)" for m, page in operators), ""]
+    if values:
+        lines += ["## Values", "", "{.names}", " ".join(code(m) for m in values), ""]
+    own = [home for member, home in classes if home == f"{name}.{member}"]
+    return "\n".join([*lines, *(_toctree(own) if own else [])])
+
+
+def _sorted_members(
+    module: ModuleType, library: Library
+) -> tuple[list[tuple[str, str]], list[str], list[tuple[str, str]], list[str]]:
+    """Classes with their pages, functions, operators with their pages, other values."""
+    classes, functions, operators, values = [], [], [], []
+    for member in public_names(module):
+        value = getattr(module, member)
+        if id(value) in library.operators:
+            operators.append((member, library.operators[id(value)]))
+        elif id(value) in library.homes:
+            classes.append((member, library.homes[id(value)]))
+        elif inspect.isroutine(value) and value.__doc__:
+            functions.append(member)
+        elif not callable(value):
+            values.append(member)
+    return classes, functions, operators, values
+
+
+def _class_page(name: str, library: Library) -> str:
+    space, _, short = name.rpartition(".")
+    cls = getattr(library.modules[space], short)
+    lines = [f"# {escaped(short)}", "", "{.eyebrow}"]
+    lines += [f"[Library](index.md) / [{escaped(space)}]({space}.md)", ""]
+    lines += _directive("py:class", _constructor(cls, name), _bases(cls, library))
+    lines += [to_markdown(cls.__doc__ or "")]
+    methods, properties, operators = _class_members(cls, library)
+    if properties:
+        lines += ["## Attributes", ""]
+        for member in properties:
+            about = to_markdown(inspect.getattr_static(cls, member).__doc__ or "")
+            lines += _directive("py:attribute", [f"{name}.{member}"], about)
+    if methods:
+        lines += ["## Methods", ""]
+        for member in methods:
+            static = isinstance(inspect.getattr_static(cls, member), staticmethod)
+            full = f"{name}.{member}"
+            lines += _function(getattr(cls, member), full, "py:method", not static)
+    if operators:
+        lines += ["## Operators", "", "{.names}"]
+        lines += [" ".join(f"[{code(m)}](../operators/{page}.md)" for m, page in operators), ""]
+    return "\n".join(lines)
+
+
+def _constructor(cls: type, name: str) -> list[str]:
+    return [s.removesuffix(" -> None") for s in signatures_of(cls, name)[:1]]
+
+
+def _bases(cls: type, library: Library) -> str:
+    """Links to the base classes that have pages."""
+    found = [library.homes[id(b)] for b in cls.__bases__ if id(b) in library.homes]
+    return "".join(f"Bases: [{code(home)}]({home}.md)\n" for home in found)
+
+
+def _class_members(
+    cls: type, library: Library
+) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+    """Documented methods, attributes and, of tensors, operators; what bases on pages of their own
+    describe is left to them."""
+    methods, properties, operators = [], [], []
+    described = [base for base in cls.__mro__[1:] if id(base) in library.homes]
+    for member in sorted(n for n in dir(cls) if not n.startswith("_")):
+        value = inspect.getattr_static(cls, member)
+        owner = next(c for c in cls.__mro__ if member in vars(c))
+        if cls is flambeau.Tensor and member in library.methods:
+            operators.append((member, library.methods[member]))
+        elif any(hasattr(base, member) for base in described) or owner.__module__ == "builtins":
+            continue
+        elif inspect.isroutine(getattr(cls, member, None)) and value.__doc__:
+            methods.append(member)
+        elif (isinstance(value, property) or inspect.isgetsetdescriptor(value)) and value.__doc__:
+            properties.append(member)
+    return methods, properties, operators
+
+
+def _function(function: Any, name: str, directive: str, is_method: bool = False) -> list[str]:
+    bound = inspect.ismethod(function)  # a class method has lost its first parameter already
+    signatures = signatures_of(function, name, drop_first=is_method and not bound)
+    return _directive(directive, signatures, to_markdown(function.__doc__ or ""))
+
+
+def _directive(directive: str, signatures: list[str], body: str) -> list[str]:
+    """The description under the last signature; the others stand above it."""
+    lines = []
+    for signature in signatures[:-1]:
+        lines += [f"```{{{directive}}} {signature}", ":no-index:", "```", ""]
+    fence = "`````"
+    lines += [f"{fence}{{{directive}}} {signatures[-1]}", "", body.rstrip(), fence, ""]
+    return lines

@@ -1,0 +1,64 @@
+"""The source folder of the site: the guide, as written, and the pages that are generated."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import YamlLexer
+
+from flambeau.codegen.coverage import as_json, coverage_of
+from flambeau.codegen.emit.docs import emit_docs, pages
+from flambeau.codegen.emit.files import Output
+from flambeau.codegen.loader import default_folder
+from flambeau.docs.curves import declared
+from flambeau.docs.library import library_pages
+
+GUIDE = Path(__file__).parent / "source"
+ROOT = "docs"  # below the sources: where the generator puts its pages
+
+
+def write_sources(work: Path) -> Path:
+    """Brings the sources up to date; returns the folder that Sphinx reads."""
+    output = Output(work / "sources")
+    emit_docs(declared(), output)
+    for name, text in library_pages(pages(declared())).items():
+        output.write(f"{ROOT}/{name}", text)
+    for file in sorted(default_folder().glob("*.yaml")):
+        output.write(f"{ROOT}/declarations/{file.stem}.md", _declarations_page(file))
+    for file in sorted(GUIDE.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            text = file.read_text(encoding="utf-8")
+            output.write(f"{ROOT}/{file.relative_to(GUIDE)}", text)
+    output.write(f"{ROOT}/_static/operators.js", _operators_script())
+    output.remove_stale()
+    return output.folder / ROOT
+
+
+def _declarations_page(file: Path) -> str:
+    """A file of declarations with an anchor at every line."""
+    text = highlight(
+        file.read_text(encoding="utf-8"), YamlLexer(), HtmlFormatter(nowrap=True)
+    ).rstrip("\n")
+    lines = "".join(
+        f'<span class="line" id="L{number}">{line}\n</span>'
+        for number, line in enumerate(text.split("\n"), start=1)
+    )
+    title = html.escape(f"declarations/{file.name}")
+    body = f'<div class="highlight source"><pre>{lines}</pre></div>'
+    return f"---\norphan: true\nhide-toc: true\n---\n# {title}\n\n```{{raw}} html\n{body}\n```\n"
+
+
+def _operators_script() -> str:
+    """What the explorer filters: the coverage of the public operators and where their pages are."""
+    coverage = as_json(coverage_of(declared()))
+    coverage["operators"] = [
+        {**row, "page": f"operators/{row['name'].partition('.')[0]}.html"}
+        for row in coverage["operators"]
+        if row["forms"] and not row["internal"]
+    ]
+    del coverage["gaps"]
+    return f"window.flambeauOperators = {json.dumps(coverage, separators=(',', ':'))};\n"

@@ -1,0 +1,56 @@
+"""Examples in docstrings of the library and the generator run and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau.docs.library import public_modules, public_names
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def _tests() -> list[doctest.DocTest]:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found: list[doctest.DocTest] = []
+    for info in pkgutil.walk_packages(flambeau.__path__, "flambeau."):
+        # Importing these runs a program, or needs a device.
+        if info.name.endswith("__main__") or info.name.startswith("flambeau._C"):
+            continue
+        module = importlib.import_module(info.name)
+        found += finder.find(module, extraglobs={"flambeau": flambeau})
+    return [test for test in found if test.examples]
+
+
+@pytest.mark.parametrize("test", _tests(), ids=lambda test: test.name)
+def test_docstring_example(test: doctest.DocTest) -> None:
+    """Examples see the names of their module."""
+    flambeau.manual_seed(0)
+    said: list[str] = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append)
+    assert not said, "".join(said)
+
+
+def _described() -> list[tuple[str, Any]]:
+    return [
+        (f"{name}.{member}", getattr(module, member))
+        for name, module in public_modules().items()
+        for member in public_names(module)
+        if callable(getattr(module, member))
+    ]
+
+
+@pytest.mark.parametrize(("name", "value"), _described(), ids=lambda value: str(value)[:60])
+def test_docstring(name: str, value: Any) -> None:
+    """Everything public says what it is; what it calls an example can be run."""
+    text = inspect.getdoc(value)
+    assert text, name
+    for section in re.findall(r"^Examples?:\n((?:    .*\n?|\n)*)", text, re.MULTILINE):
+        assert section.lstrip().startswith(">>>"), name

@@ -1,0 +1,95 @@
+"""The pages of the site: links, formulas, plots, that nothing is fetched from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from flambeau._command_line import parser
+from flambeau.codegen.emit.docs import Page, pages
+from flambeau.codegen.loader import load_declarations
+from flambeau.docs.library import public_modules, public_names
+
+_LINK = re.compile(r"""<[^>]*?\s(?:href|src)=["']([^"']*)["']""")
+_ID = re.compile(r"""\s(?:id|name)=["']([^"']+)["']""")
+_FETCHED = re.compile(
+    r"""<(?:script|img|iframe|source)[^>]*?\ssrc=["'](https?:)?//"""
+    r"""|<link[^>]*rel=["']stylesheet["'][^>]*href=["'](https?:)?//"""
+)
+PAGES = pages(load_declarations())
+
+
+@cache
+def text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
+
+
+@cache
+def anchors(file: Path) -> frozenset[str]:
+    return frozenset(_ID.findall(text(file)))
+
+
+def html_files(site: Path) -> list[Path]:
+    return sorted(site.rglob("*.html"))
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    dead = []
+    checked = 0
+    for file in html_files(site):
+        for link in _LINK.findall(text(file)):
+            parts = urlsplit(link.replace("&amp;", "&"))
+            if parts.scheme or parts.netloc:
+                continue
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            checked += 1
+            is_page = target.suffix == ".html" and target.is_file()
+            if not target.is_file() or (
+                parts.fragment and is_page and unquote(parts.fragment) not in anchors(target)
+            ):
+                dead.append(f"{file.relative_to(site)}: {link}")
+    assert checked > 20_000
+    assert not dead, "\n".join(sorted(set(dead))[:40])
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    """The site works without a network: scripts, styles, fonts and pictures are its own."""
+    found = [str(f.relative_to(site)) for f in html_files(site) if _FETCHED.search(text(f))]
+    assert not found
+    for style in site.rglob("*.css"):
+        assert not re.search(r"url\([\"']?(https?:)?//|@import", text(style)), style
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_operator_page(site: Path, page: Page) -> None:
+    """Formulas are MathML; the plot, the errors and the place of the entry are there."""
+    shown = text(site / "operators" / f"{page.name}.html")
+    for overload in page.overloads:
+        doc = overload.doc
+        formulas = len(doc.gradients) + (doc.math is not None)
+        assert shown.count('display="block"') >= formulas
+        assert doc.location in shown
+        assert ("<figure" in shown) >= overload.curve
+        for error in doc.errors:
+            assert error.name in shown
+    plain = re.sub(r"<[^>]+>", "", re.sub(r"<details.*?</details>", "", shown, flags=re.DOTALL))
+    assert not re.search(r"\\(frac|mathrm|operatorname|left|begin)\b", plain)
+    assert "{.type}" not in plain and "{operator-plot}" not in plain
+
+
+def test_every_public_name_is_described(site: Path) -> None:
+    """Modules, classes, functions: what the library offers stands on its page."""
+    for name, module in public_modules().items():
+        shown = text(site / "library" / f"{name}.html")
+        for member in public_names(module):
+            value = getattr(module, member)
+            if callable(value) and value.__doc__:
+                assert f">{member}<" in shown or f"{name}.{member}" in shown, f"{name}.{member}"
+
+
+def test_default_folder() -> None:
+    assert parser().parse_args(["docs", "build"]).folder == Path("site")
