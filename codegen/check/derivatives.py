@@ -1,4 +1,4 @@
-"""Gradients and tangents against finite differences, and gradients at the declared extremes."""
+"""Gradients against finite differences, and at the declared extremes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 
 from flambeau.codegen.check.differences import central_difference, disagreement
 from flambeau.codegen.check.samples import seed_of
-from flambeau.codegen.check.trial import Trial, Values
+from flambeau.codegen.check.tangents import check_tangents
+from flambeau.codegen.check.trial import Trial, Values, broadcasts, is_differentiable
 from flambeau.codegen.expression.evaluate import EvaluationError
-from flambeau.codegen.expression.forward import tangent_name, tangent_terms
 from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.source import DeclarationError
 
 
 def check_derivatives(trial: Trial) -> None:
@@ -53,14 +52,14 @@ def _check_at(trial: Trial) -> bool:
         cotangents = _cotangents(trial, results)
         agrees = True
         for name, formula in trial.operator.derivative.formulas.items():
-            if _is_differentiable(trial.values[name]):
+            if is_differentiable(trial.values[name]):
                 try:
                     agrees &= _gradient_agrees(trial, name, formula, results, cotangents)
                 except EvaluationError as error:
                     trial.failure(error, f"the gradient of '{name}'")
         # Tangents are derived from gradients: those of wrong ones say nothing new.
         if agrees or not trial.is_pointwise:
-            _check_tangents(trial, results)
+            check_tangents(trial, results)
         return agrees
 
 
@@ -96,7 +95,7 @@ def _gradient_agrees(
     directions = [1.0, 1.0j] if np.iscomplexobj(value) else [1.0]
     random = np.random.default_rng(seed_of(trial.operator.full_name, name))
     direction = 1.0 if trial.is_pointwise else random.standard_normal(value.shape)
-    if not trial.is_pointwise and not _broadcasts(np.shape(found), value.shape):
+    if not trial.is_pointwise and not broadcasts(np.shape(found), value.shape):
         return True  # the reference of an operator in the formula holds for its own samples only
     for unit in directions:
         along_unit = unit * np.asarray(direction)
@@ -131,50 +130,6 @@ def _inner_product(trial: Trial, grad: Any, value: Any) -> Any:
         return sum(_inner_product(trial, g, v) for g, v in zip(grad, value, strict=True))
     product = np.real(np.conj(grad) * value)
     return product if trial.is_pointwise else np.sum(product)
-
-
-def _check_tangents(trial: Trial, results: Values) -> None:
-    """Derived forward-mode formulas against directional differences."""
-    operator = trial.operator
-    is_complex = any(
-        isinstance(v, np.ndarray) and v.dtype.kind == "c" for v in trial.values.values()
-    )
-    terms = tangent_terms(operator, is_complex=is_complex)
-    if not terms or len(results) != 1 or operator.forward:
-        return
-    random = np.random.default_rng(seed_of(operator.full_name, "tangent"))
-    (result,) = results
-    for name, term in terms.items():
-        value = trial.values[name]
-        if not _is_differentiable(value):
-            continue
-        tangent = random.standard_normal(np.shape(value))
-        if np.iscomplexobj(value):
-            tangent = tangent + 1j * random.standard_normal(np.shape(value))
-        env = {**trial.promoted(trial.values), **results, tangent_name(name): tangent}
-
-        def moved(t: float, name: str = name, value: Any = value, along: Any = tangent) -> Any:
-            return trial.results({**trial.values, name: value + t * along})[result]
-
-        try:
-            found = trial.evaluator(env)(term)
-            wrong = disagreement(found, central_difference(moved))
-        except (EvaluationError, DeclarationError, ValueError):
-            continue  # a derived formula: what NumPy lacks, the generated tests look at
-        if wrong is None:
-            continue
-        message = f"is {wrong[0]:.6g} where differences give {wrong[1]:.6g}"
-        for key, names in (("linear_in", operator.linear_in), ("additive", operator.additive)):
-            if name in names and not trial.is_pointwise:
-                kind = "linear in" if key == "linear_in" else "a sum with"
-                trial.report.error(
-                    f"the result is not {kind} '{name}': its tangent {message}",
-                    key,
-                    str(names.index(name)),
-                )
-                return
-        trial.report.error(f"the tangent derived for '{name}' {message}", hint=f"derived: {term}")
-        return
 
 
 def check_extremes(trial: Trial) -> None:
@@ -221,16 +176,5 @@ def _is_finite(
     return bool(finite.all())
 
 
-def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    try:
-        return np.broadcast_shapes(shape, target) == target
-    except ValueError:
-        return False
-
-
 def _is_float(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
-
-
-def _is_differentiable(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fc"

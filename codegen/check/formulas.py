@@ -25,6 +25,7 @@ _METADATA: dict[str, Callable[[Any], Any]] = {
     "shape": lambda x: list(np.shape(x)),
     "numel": lambda x: int(np.size(x)),
     "dim": np.ndim,
+    "dtype": lambda x: np.asarray(x).dtype.name,
 }
 _LIST_METADATA: dict[str, Callable[[Any], Any]] = {
     "shapes": lambda xs: [list(np.shape(x)) for x in xs],

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from flambeau.codegen.check.calls import Overloads
 from flambeau.codegen.check.examples import check_example
+from flambeau.codegen.check.forward import check_forward
 from flambeau.codegen.check.graph import check_graph
 from flambeau.codegen.check.kinds import check_arguments_read, check_kind
 from flambeau.codegen.check.names import NameCheck
@@ -38,7 +39,7 @@ def check_structure(context: Context) -> list[Diagnostic]:
             check_arguments_read(report)
         _check_derivative(report)
         _check_lets(report)
-        _check_linearity(report)
+        check_forward(report)
         _check_doc(report, documented)
         check_example(report)
         _check_test(report)
@@ -109,25 +110,6 @@ def _check_lets(report: Report) -> None:
         for hidden in sorted(taken & set(names)):
             message = f"the let '{hidden}' hides an argument or a result"
             report.at(value.span or report.place("shape", "let"), message)
-
-
-def _check_linearity(report: Report) -> None:
-    operator = report.operator
-    tensors = [a.name for a in operator.tensor_arguments]
-    for key, names in (("linear_in", operator.linear_in), ("additive", operator.additive)):
-        for index, name in enumerate(names):
-            if name not in tensors:
-                hint = did_you_mean(name, tensors)
-                report.error(f"'{name}' is not a tensor argument", key, str(index), hint=hint)
-    for index, name in enumerate(operator.additive):
-        if name in operator.linear_in:
-            report.error(f"'{name}' is in linear_in already", "additive", str(index))
-    results = [r.name for r in operator.signature.results]
-    results += [a.name for a in operator.tensor_arguments if a.type.mutable]
-    for name in operator.forward:
-        if name not in results:
-            hint = did_you_mean(name, results)
-            report.error(f"'{name}' is not a result", "forward", name, key=True, hint=hint)
 
 
 def _check_doc(report: Report, documented: Iterable[str]) -> None:

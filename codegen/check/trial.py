@@ -116,6 +116,19 @@ def is_evaluated(operator: Operator) -> bool:
     return operator.kind is Kind.POINTWISE and operator.random is None
 
 
+def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an array of one shape broadcasts to the other shape."""
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
+def is_differentiable(value: Any) -> bool:
+    """Whether it is an array of floating or complex numbers."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fc"
+
+
 def sampled(report: Report, sample: Mapping[str, str], seed: int, *path: str) -> Values | None:
     """The arguments of a sample, which stands at `path` of the entry; None, with the mistakes
     reported, where it is no call.

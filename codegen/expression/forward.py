@@ -7,7 +7,7 @@ add up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Call, Expression, Name
@@ -24,6 +24,7 @@ from flambeau.codegen.expression.simplify import (
     simplify,
     subtract,
 )
+from flambeau.codegen.gradients import gradient_names
 from flambeau.codegen.model import Kind, Operator
 
 
@@ -198,28 +199,26 @@ def _applied(
     return Call(operator.name, tuple(positional), tuple(keywords), span=operator.span)
 
 
-def tangent_terms(operator: Operator, *, is_complex: bool = False) -> dict[str, Expression] | None:
-    """argument -> its part of the tangent of the only result; None where forward mode is not
-    derivable.
-    """
+def tangent_terms(
+    operator: Operator, result: str, *, is_complex: bool = False
+) -> dict[str, Expression] | None:
+    """argument -> its part of the tangent of a result; None where that is not derivable."""
     derivative = operator.derivative
+    grads = gradient_names(operator.signature, operator.dtypes)
+    visible = [r for r in operator.signature.results if not r.hidden]
+    if result not in grads or not visible:
+        return None
     if operator.kind is Kind.POINTWISE and derivative is not None and not derivative.none:
-        results = operator.signature.results
-        if len(results) != 1:
-            return None
-        real_result = operator.dtypes.results.get(results[0].name) == "real"
+        others: dict[str, Expression] = {g: ZERO for r, g in grads.items() if r != result}
         return pointwise_tangent(
-            derivative.formulas, is_complex=is_complex, real_result=real_result
+            {
+                argument: simplify(nodes.substitute(formula, others)) if others else formula
+                for argument, formula in derivative.formulas.items()
+            },
+            grad=grads[result],
+            is_complex=is_complex,
+            real_result=operator.dtypes.results.get(result) == "real",
         )
-    if operator.linear_in:
+    if operator.linear_in and len(visible) == 1:
         return {**linear_tangent(operator), **additive_tangent(operator)}
     return None
-
-
-def total_tangent(terms: Mapping[str, Expression], present: Sequence[str]) -> Expression:
-    """The sum over the arguments that have a tangent."""
-    total: Expression = ZERO
-    for name in present:
-        if name in terms:
-            total = add(total, terms[name])
-    return total

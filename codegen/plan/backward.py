@@ -128,9 +128,7 @@ def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPla
         node=f"{class_name(operator.identifier)}Backward",
         inputs=inputs,
         gradients=gradients,
-        saved=_saved_fields(
-            operator, gradients, frozenset(gradient_name(operator, r) for r in results)
-        ),
+        saved=_saved_fields(operator, gradients, results),
         kernels=_fused_kernels(operator, gradients, declarations),
         results=results,
         gradient_names=tuple(gradient_name(operator, r) for r in results),
@@ -161,8 +159,9 @@ def _scale(operator: Operator, formula: Expression, gradient: str) -> str | None
 
 
 def _saved_fields(
-    operator: Operator, gradients: tuple[GradientPlan, ...], incoming: frozenset[str]
+    operator: Operator, gradients: tuple[GradientPlan, ...], outputs: tuple[str, ...]
 ) -> tuple[SavedField, ...]:
+    incoming = frozenset(gradient_name(operator, result) for result in outputs)
     arguments = {a.name: a for a in operator.signature.arguments}
     results = {r.name: r for r in operator.signature.results}
     readers: dict[str, list[int]] = {}
@@ -179,12 +178,14 @@ def _saved_fields(
         elif base in arguments:
             fields.append(_argument_field(arguments[base], tuple(needed_by)))
         elif base in results:
+            # Indices and hidden results are no outputs of the node: they have no history.
+            is_output = ", true" if base in outputs else ""
             fields.append(
                 SavedField(
                     name=base,
                     member=f"{base}_",
                     cpp="SavedTensor",
-                    store=f'SavedTensor({cpp_name(base)}, "{base}", true)',
+                    store=f'SavedTensor({cpp_name(base)}, "{base}"{is_output})',
                     needed_by=tuple(needed_by),
                     is_tensor=True,
                     is_result=True,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flambeau.codegen.expression.forward import tangent_name, tangent_terms
-from flambeau.codegen.expression.nodes import Call, Expression, Name
+from flambeau.codegen.expression.nodes import Call, Name
 from flambeau.codegen.expression.simplify import is_number
 from flambeau.codegen.expression.types import TENSOR, TENSORS
-from flambeau.codegen.model import Operator
+from flambeau.codegen.model import Kind, Operator, Result
 from flambeau.codegen.plan.backward import BackwardPlan
 from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.translate import Symbol, Translator, argument_names
@@ -17,33 +17,33 @@ def forward_lines(
 ) -> list[str]:
     """The body of forward_OP, which sets the tangents of the results; empty where there are
     none."""
-    results = [r for r in operator.signature.results if not r.hidden]
     if backward is None or not has_forward(operator, backward):
         return []
-    if not results:
+    if not operator.signature.results:
         return _written(operator, backward, translator)
-    is_list = results[0].is_list
-    result = cpp_name(results[0].name)
-    tracked = [a.name for a in backward.inputs]
-    if operator.forward:
-        lines = _declared(operator, operator.forward[results[0].name], tracked, translator)
-    else:
-        terms = tangent_terms(operator, is_complex="complex64" in operator.dtypes.kernels)
-        if not terms:
-            return []
-        lines = _summed(operator, terms, tracked, is_list, translator)
-    setter = "set_tangents" if is_list else "set_fitting_tangent"
-    return [*lines, f"{setter}({result}, total);"]
+    lines = _declared_tangents(backward) if operator.forward else []
+    for result in operator.signature.results:
+        if result.name not in backward.results:
+            continue
+        if operator.forward:
+            own = _declared(operator, result, translator)
+        else:
+            own = _summed(operator, result, backward, translator)
+        if own and len(backward.results) > 1:
+            own = ["{", *(f"  {line}" for line in own), "}"]
+        lines += own
+    return lines
 
 
 def has_forward(operator: Operator, backward: BackwardPlan) -> bool:
     """Whether tangents of results are declared, derived, or known to be zero. Where not, forward
     mode is an error: a tangent that got lost would be a wrong derivative.
     """
-    if operator.forward or _is_constant(operator):
-        return True
-    visible = [r for r in operator.signature.results if not r.hidden]
-    return len(visible) == 1 and tangent_terms(operator) is not None
+    if operator.forward:
+        return operator.forward.keys() >= set(backward.results)
+    return _is_constant(operator) or all(
+        tangent_terms(operator, result) is not None for result in backward.results
+    )
 
 
 def _is_constant(operator: Operator) -> bool:
@@ -54,10 +54,13 @@ def _is_constant(operator: Operator) -> bool:
 def _written(operator: Operator, backward: BackwardPlan, translator: Translator) -> list[str]:
     """The tangent of the argument that is written in place, from those before the write."""
     (target,) = (a.name for a in operator.tensor_arguments if a.type.mutable)
-    zeros = Call("zeros_like", (Name(target),))
-    tracked = [a.name for a in backward.inputs]
-    lines = _declared(operator, operator.forward.get(target, zeros), tracked, translator)
-    return [*lines, f"rebase_tangent({cpp_name(target)}, total);"]
+    formula = operator.forward.get(target, Call("zeros_like", (Name(target),)))
+    return [
+        *_declared_tangents(backward),
+        "Tensor total;",
+        *translator.assignments(formula, _names(operator), "total", False),
+        f"rebase_tangent({cpp_name(target)}, owned(std::move(total)));",
+    ]
 
 
 def _names(operator: Operator) -> dict[str, Symbol]:
@@ -70,43 +73,57 @@ def _names(operator: Operator) -> dict[str, Symbol]:
     return names
 
 
+def _kind(result: Result) -> str:
+    return "std::vector<Tensor>" if result.is_list else "Tensor"
+
+
+def _setting(operator: Operator, result: Result) -> str:
+    setter = "set_view_tangent" if operator.kind is Kind.VIEW else "set_fitting_tangent"
+    return f"{setter}({cpp_name(result.name)}, std::move(total));"
+
+
 def _summed(
-    operator: Operator,
-    terms: dict[str, Expression],
-    tracked: list[str],
-    is_list: bool,
-    translator: Translator,
+    operator: Operator, result: Result, backward: BackwardPlan, translator: Translator
 ) -> list[str]:
-    """One term per argument that has a tangent."""
-    kind = "std::vector<Tensor>" if is_list else "Tensor"
-    lines = [f"{kind} total;"]
-    for name in tracked:
+    """The derived tangent of a result: one term per argument that has a tangent."""
+    is_complex = "complex64" in operator.dtypes.kernels
+    terms = tangent_terms(operator, result.name, is_complex=is_complex)
+    if not terms:
+        return []
+    lines = [f"{_kind(result)} total;"]
+    for argument in backward.inputs:
+        name = argument.name
         if name not in terms:
             continue
-        argument = operator.argument(name)
         reader = "tangents" if argument.type.is_list else "tangent"
+        part = translator.assignments(terms[name], _names(operator), "part", result.is_list)
         lines += [
             f"if (has_tangent({cpp_name(name)})) {{",
             f"  [[maybe_unused]] const auto {name}_t = {reader}({cpp_name(name)});",
             "  const ForwardPause pause;",
-            f"  {kind} part;",
-            *(
-                f"  {line}"
-                for line in translator.assignments(terms[name], _names(operator), "part", is_list)
-            ),
+            f"  {_kind(result)} part;",
+            *(f"  {line}" for line in part),
             "  add_tangent(total, std::move(part));",
             "}",
         ]
-    return lines
+    return [*lines, _setting(operator, result)]
 
 
-def _declared(
-    operator: Operator, formula: Expression, tracked: list[str], translator: Translator
-) -> list[str]:
-    """A declared formula over all tangents; absent ones are zero."""
-    lines = ["Tensor total;"]
-    for name in tracked:
-        reader = "tangents" if operator.argument(name).type.is_list else "tangent_or_zeros"
-        lines.append(f"[[maybe_unused]] const auto {name}_t = {reader}({cpp_name(name)});")
-    lines.append("const ForwardPause pause;")
-    return lines + translator.assignments(formula, _names(operator), "total", False)
+def _declared_tangents(backward: BackwardPlan) -> list[str]:
+    """The tangents that declared formulas read; absent ones are zero."""
+    lines = []
+    for argument in backward.inputs:
+        reader = "tangents" if argument.type.is_list else "tangent_or_zeros"
+        read = f"{reader}({cpp_name(argument.name)})"
+        lines.append(f"[[maybe_unused]] const auto {argument.name}_t = {read};")
+    return [*lines, "const ForwardPause pause;"]
+
+
+def _declared(operator: Operator, result: Result, translator: Translator) -> list[str]:
+    """The tangent of a result by its declared formula."""
+    formula = operator.forward[result.name]
+    return [
+        f"{_kind(result)} total;",
+        *translator.assignments(formula, _names(operator), "total", result.is_list),
+        _setting(operator, result),
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.model import Base, Declarations, Kind, Operator
+from flambeau.codegen.model import Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
 from flambeau.codegen.plan.compute import (
     Compute,
@@ -340,16 +340,14 @@ class _Functions:
         operator = self.operator
         name = f"{operator.name}_"
         first = cpp_name(operator.signature.arguments[0].name)
-        out_of_place = f"ops::{operator.identifier}({self.arguments})"
         if self.compute is None:
-            return self._inplace_by_copy(name, first)
+            return self._overwriting(name, first, self._tensors)
         lines = []
         lines += self.refusal(name)
         if self.tracked and self.knows_tangents:
-            tangents = " || ".join(f"has_tangent({n})" for n in self.tracked)
-            lines.append(
-                f"if (FLAMBEAU_UNLIKELY({tangents})) return ops::{COPY}({first}, {out_of_place});"
-            )
+            lines.append(f"if (FLAMBEAU_UNLIKELY({self._any('has_tangent', self.tracked)})) {{")
+            lines += [f"  {line}" for line in self._overwriting(name, first, self.tracked)]
+            lines.append("}")
         if self.tracked:
             lines.append(f"const auto node = record_{operator.identifier}({self.arguments}, true);")
             lines.append(f'check_inplace({first}, "{name}", static_cast<bool>(node));')
@@ -372,25 +370,35 @@ class _Functions:
         lines.append(f"return {first};")
         return lines
 
-    def _inplace_by_copy(self, name: str, first: str) -> list[str]:
-        """A body's in-place form. What the body saves must not be overwritten, so it gets a copy
-        where it records.
+    def _overwriting(self, name: str, first: str, tensors: list[str]) -> list[str]:
+        """An in-place form that copies the result over its first argument. What the operator saves
+        must not be overwritten, so it gets a copy where it records.
         """
         arguments = self.operator.signature.arguments
-        tensors = [cpp_name(a.name) for a in arguments if a.type.base is Base.TENSOR]
-        records = " || ".join(f"requires_grad({tensor})" for tensor in tensors)
         given = ", ".join(["before", *(cpp_name(a.name) for a in arguments[1:])])
         return [
-            f"const bool records = grad_enabled() && ({records});",
+            f"const bool records = grad_enabled() && ({self._any('requires_grad', tensors)});",
             f'check_inplace({first}, "{name}", records);',
             f"const Tensor before = records ? ops::{CLONE}({first}) : {first};",
-            f"return ops::{COPY}({first}, ops::{self.operator.identifier}({given}));",
+            f"const Tensor after = ops::{self.operator.identifier}({given});",
+            f'check_fits({first}, after, "{name}");',
+            f"return ops::{COPY}({first}, after);",
         ]
+
+    @staticmethod
+    def _any(question: str, tensors: list[str]) -> str:
+        """C++: whether one of the tensors is what `question` asks."""
+        return " || ".join(f"{question}({tensor})" for tensor in tensors) or "false"
+
+    @property
+    def _tensors(self) -> list[str]:
+        return [cpp_name(a.name) for a in self.operator.tensor_arguments]
 
     def out(self) -> list[str]:
         operator = self.operator
-        wants = " || ".join(f"requires_grad({name})" for name in self.tracked) or "false"
-        lines = [f'check_out(out, {wants}, "{operator.name}");']
+        given = self._tensors if self.compute is None else self.tracked
+        wants, tangents = self._any("requires_grad", given), self._any("has_tangent", given)
+        lines = [f'check_out(out, {wants}, {tangents}, "{operator.name}");']
         if self.compute is not None and self.compute.takes_out:
             lines += [f"{self.call('out')};", "out.bump_version();", "return out;"]
             return lines

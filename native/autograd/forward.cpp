@@ -115,7 +115,7 @@ void rebase_tangent(const Tensor& self, const Tensor& tangent) {
     return;
   }
   const Tensor& base = own.base;
-  if (!has_tangent(base)) {
+  if (!state(base).tangent.defined()) {
     const Tensor zeros = empty_strided(base.sizes(), base.strides(), base.dtype(), base.device());
     fill_data(zeros, 0);
     set_tangent(base, zeros);

@@ -68,12 +68,15 @@ void check_tensors(TensorList tensors, uint32_t accepted, const char* op, const 
   for (const Tensor& tensor : tensors) check_tensor(tensor, accepted, op, argument);
 }
 
-void check_out(const Tensor& out, bool any_requires_grad, const char* op) {
+void check_out(const Tensor& out, bool any_requires_grad, bool any_tangent, const char* op) {
   check(out.defined(), ErrorKind::type, op, "(): argument 'out' must be a Tensor, not None");
   check(
       !grad_enabled() || !(any_requires_grad || requires_grad(out)), ErrorKind::runtime, op,
       "(): functions with out=... do not record gradients, but one of the arguments requires grad; "
       "use the form without out=, or no_grad()");
+  check(!any_tangent && !has_tangent(out), ErrorKind::runtime, op,
+        "(): functions with out=... do not carry tangents, but one of the arguments has one; use "
+        "the form without out=");
 }
 
 void write_out(const Tensor& out, const Tensor& result, const char* op) {
@@ -95,11 +98,15 @@ void write_out(const Tensor& out, const Tensor& result, const char* op) {
   out.bump_version();
 }
 
-void write_inplace(const Tensor& self, const Tensor& result, const char* op) {
+void check_fits(const Tensor& self, const Tensor& result, const char* op) {
   check(equal(self.sizes(), result.sizes()), ErrorKind::runtime, op, "(): the result has shape ",
         result.sizes(), " and cannot be written into self of shape ", self.sizes());
   check(can_cast(result.dtype(), self.dtype()), ErrorKind::runtime, op, "(): a result of dtype ",
         name(result.dtype()), " cannot be written into self of dtype ", name(self.dtype()));
+}
+
+void write_inplace(const Tensor& self, const Tensor& result, const char* op) {
+  check_fits(self, result, op);
   copy_data(self, result);
   self.bump_version();
 }

@@ -83,11 +83,15 @@ std::string printable(const std::optional<T>& value) {
 /// empty, checks shape, dtype and device otherwise. Error(runtime) naming `op` when gradients would
 /// be lost.
 FLAMBEAU_API void write_out(const Tensor& out, const Tensor& result, const char* op);
-/// Writes a computed result over `self` and counts its version up; the shapes must agree.
+/// Whether a result can be written over `self`: Error(runtime) naming `op` unless the shapes agree
+/// and the dtype can be cast.
+FLAMBEAU_API void check_fits(const Tensor& self, const Tensor& result, const char* op);
+/// Writes a computed result over `self`, which it must fit, and counts its version up.
 FLAMBEAU_API void write_inplace(const Tensor& self, const Tensor& result, const char* op);
-/// out= does not record: Error(runtime) when an argument or `out` requires grad while grad mode is
-/// on.
-FLAMBEAU_API void check_out(const Tensor& out, bool any_requires_grad, const char* op);
+/// out= neither records nor carries tangents: Error(runtime) when an argument or `out` requires
+/// grad while grad mode is on, or has a tangent.
+FLAMBEAU_API void check_out(const Tensor& out, bool any_requires_grad, bool any_tangent,
+                            const char* op);
 
 /// A copy that later in-place writes do not reach; keeps the layout's order, no autograd.
 FLAMBEAU_API Tensor clone_data(const Tensor& tensor);

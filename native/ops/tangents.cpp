@@ -34,15 +34,38 @@ void add_tangent(std::vector<Tensor>& total, std::vector<Tensor>&& part) {
   for (size_t i = 0; i < total.size(); ++i) add_tangent(total[i], std::move(part[i]));
 }
 
-void set_fitting_tangent(const Tensor& result, const Tensor& tangent) {
-  if (!tangent.defined()) return;
-  const Tensor fitting =
-      equal(tangent.sizes(), result.sizes()) ? tangent : ops::expand(tangent, result.sizes());
-  set_tangent(result, ops::to_dtype(fitting, result.dtype()));
+namespace {
+
+bool is_shared(const Tensor& tensor) {
+  return tensor.impl()->use_count() > 1 || tensor.impl()->storage->use_count() > 1;
 }
 
-void set_tangents(TensorList results, const std::vector<Tensor>& tangents) {
-  for (size_t i = 0; i < tangents.size(); ++i) set_fitting_tangent(results[i], tangents[i]);
+}  // namespace
+
+Tensor owned(Tensor tangent) {
+  return tangent.defined() && is_shared(tangent) ? ops::clone(tangent) : tangent;
+}
+
+void set_fitting_tangent(const Tensor& result, Tensor tangent) {
+  if (!tangent.defined()) return;
+  const bool fits = equal(tangent.strides(), result.strides()) &&
+                    equal(tangent.sizes(), result.sizes()) && tangent.dtype() == result.dtype();
+  if (fits && !is_shared(tangent)) return set_tangent(result, tangent);
+  const Tensor fitting =
+      empty_strided(result.sizes(), result.strides(), result.dtype(), result.device());
+  set_tangent(result, ops::copy_(fitting, tangent));
+}
+
+void set_fitting_tangent(TensorList results, std::vector<Tensor> tangents) {
+  for (size_t i = 0; i < tangents.size(); ++i) {
+    set_fitting_tangent(results[i], std::move(tangents[i]));
+  }
+}
+
+void set_view_tangent(const Tensor& view, const Tensor& tangent) { set_tangent(view, tangent); }
+
+void set_view_tangent(TensorList views, const std::vector<Tensor>& tangents) {
+  for (size_t i = 0; i < tangents.size(); ++i) set_tangent(views[i], tangents[i]);
 }
 
 }  // namespace flambeau::autograd

@@ -197,12 +197,12 @@ def test_mistakes(index: OperatorIndex, source: str, message: str, marked: str |
 def test_forward_mode_follows_from_reverse_mode() -> None:
     loaded, _ = load_text(DECLARED)
     operators = {o.name: o for o in loaded.declarations.operators}
-    terms = tangent_terms(operators["times"], is_complex=True)
+    terms = tangent_terms(operators["times"], "result", is_complex=True)
     assert terms is not None
     assert {k: str(v) for k, v in terms.items()} == {
         "self": "self_t * other",
         "other": "other_t * self",
     }
-    summed = tangent_terms(operators["sum"])
+    summed = tangent_terms(operators["sum"], "result")
     assert summed is not None
     assert str(summed["self"]) == "sum(self_t, dim, keepdim, dtype=dtype)"

@@ -33,7 +33,6 @@ from flambeau import Tensor
 from flambeau.codegen.check.samples import seed_of
 from flambeau.codegen.model import Argument, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
-from flambeau.codegen.plan.forward import has_forward
 from flambeau.codegen.plan.python_signature import Form, forms, visible_results
 
 SAMPLES = 4  # per operator
@@ -166,46 +165,35 @@ def test_complex(case: Case) -> None:
     assert wrong is None, f"{case.operator.full_name} of complex numbers: {wrong}"
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in DIFFERENTIATED if c.index < SECOND_ORDER_SAMPLES], ids=str
-)
-def test_second_order(case: Case) -> None:
-    found = split(case)
+def gradient_of(found: Split, seed: int) -> tuple[Function, list[Any]]:
+    """The gradient as a function of inputs and cotangents, and cotangents."""
     function = found.function()
     leaves = [to_tensor(a).requires_grad_() for a in found.inputs]
     results = [r for r in function(leaves) if is_differentiable(r)]
     if not any(r.requires_grad for r in results):
         pytest.skip("constant")
-    random = np.random.default_rng(seed(case))
-    cotangents = directions(random, [to_array(r) for r in results])
-    second = gradient_function(function, len(found.inputs))
+    cotangents = directions(np.random.default_rng(seed), [to_array(r) for r in results])
+    return gradient_function(function, len(found.inputs)), cotangents
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in DIFFERENTIATED if c.index < SECOND_ORDER_SAMPLES], ids=str
+)
+def test_second_order(case: Case) -> None:
+    found = split(case)
+    second, cotangents = gradient_of(found, seed(case))
     wrong = check_reverse(second, [*found.inputs, *cotangents], seed(case))
     assert wrong is None, f"{case.operator.full_name}, second order: {wrong}"
 
 
-def has_tangent(operator: Operator) -> bool:
-    """Whether forward mode is declared or derived; a body asks its parts."""
-    plan = plan_backward(operator, declarations())
-    return operator.kind is Kind.COMPOSITE or (plan is not None and has_forward(operator, plan))
-
-
-@pytest.mark.parametrize("case", [c for c in DIFFERENTIATED if has_tangent(c.operator)], ids=str)
+@pytest.mark.parametrize("case", DIFFERENTIATED, ids=str)
 def test_forward_mode(case: Case) -> None:
     found = split(case)
-    try:
-        wrong = check_forward(found.function(), found.inputs, seed(case))
-    except NotImplementedError:
-        if case.operator.kind is not Kind.COMPOSITE:
-            raise
-        return
+    wrong = check_forward(found.function(), found.inputs, seed(case))
     assert wrong is None, f"{case.operator.full_name}, forward mode: {wrong}"
 
 
-@pytest.mark.parametrize(
-    "case",
-    [c for c in COMPLEX if has_tangent(c.operator)],
-    ids=str,
-)
+@pytest.mark.parametrize("case", COMPLEX, ids=str)
 def test_forward_mode_complex(case: Case) -> None:
     found = complexified(case)
     try:
@@ -216,22 +204,13 @@ def test_forward_mode_complex(case: Case) -> None:
     assert wrong is None, f"{case.operator.full_name} of complex numbers, forward mode: {wrong}"
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        c
-        for c in DIFFERENTIATED
-        if c.index == 0
-        and not has_tangent(c.operator)
-        and any(c.operator.derivative.formulas.values())  # type: ignore[union-attr]
-    ],
-    ids=str,
-)
-def test_no_forward_mode(case: Case) -> None:
-    """Where forward mode is not known, asking for it is an error: a lost tangent would be wrong."""
+@pytest.mark.parametrize("case", [c for c in DIFFERENTIATED if c.index == 0], ids=str)
+def test_forward_over_reverse(case: Case) -> None:
+    """Tangents of gradients: forward mode of the operators that gradient formulas call."""
     found = split(case)
-    with pytest.raises(NotImplementedError, match=case.operator.name):
-        check_forward(found.function(), found.inputs, seed(case))
+    second, cotangents = gradient_of(found, seed(case))
+    wrong = check_forward(second, [*found.inputs, *cotangents], seed(case))
+    assert wrong is None, f"{case.operator.full_name}, forward over reverse: {wrong}"
 
 
 INPLACE = [c for c in DIFFERENTIATED if "inplace" in c.operator.variants and c.index < 2]
@@ -248,9 +227,7 @@ def test_inplace(case: Case) -> None:
     function = found.function(Form.INPLACE_FUNCTION)
     wrong = check_reverse(function, found.inputs, seed(case))
     assert wrong is None, f"{case.operator.name}_: {wrong}"
-    wrong = (
-        check_forward(function, found.inputs, seed(case)) if has_tangent(case.operator) else None
-    )
+    wrong = check_forward(function, found.inputs, seed(case))
     assert wrong is None, f"{case.operator.name}_, forward mode: {wrong}"
 
 

@@ -47,23 +47,30 @@ struct Product {
     return static_cast<A>(total * x);
   }
 };
+struct Recurrence {
+  static constexpr int kStart = 0;
+  template <class A>
+  static FLAMBEAU_INLINE A step(A total, A factor, A addend) {
+    return static_cast<A>(factor * total + addend);
+  }
+};
 
 /// Several rows at once: the steps of one row wait for each other, those of different rows do not.
-template <class Op, class T, int count>
-void scan_rows(T* out, const T* in, int64_t n) {
+template <class Op, class T, int count, class... Input>
+void scan_rows(T* out, int64_t n, const Input*... in) {
   using A = typename Running<T>::type;
   A total[count];
   for (int k = 0; k < count; ++k) total[k] = A(Op::kStart);
   for (int64_t i = 0; i < n; ++i) {
     for (int k = 0; k < count; ++k) {
-      total[k] = Op::step(total[k], static_cast<A>(in[k * n + i]));
+      total[k] = Op::step(total[k], static_cast<A>(in[k * n + i])...);
       out[k * n + i] = static_cast<T>(total[k]);
     }
   }
 }
 
-template <class Op, class T>
-void scan_columns(T* out, const T* in, const DimBlocks& blocks) {
+template <class Op, class T, class... Input>
+void scan_columns(T* out, const DimBlocks& blocks, const Input*... in) {
   using A = typename Running<T>::type;
   constexpr int64_t kWidth = 256;
   const int64_t per_outer = (blocks.inner + kWidth - 1) / kWidth;
@@ -76,32 +83,32 @@ void scan_columns(T* out, const T* in, const DimBlocks& blocks) {
                A total[kWidth];
                std::fill(total, total + width, A(Op::kStart));
                for (int64_t r = 0; r < blocks.size; ++r) {
-                 const T* x = in + start + r * blocks.inner;
-                 T* y = out + start + r * blocks.inner;
+                 const int64_t row = start + r * blocks.inner;
 #pragma omp simd
                  for (int64_t c = 0; c < width; ++c) {
-                   total[c] = Op::step(total[c], static_cast<A>(x[c]));
-                   y[c] = static_cast<T>(total[c]);
+                   total[c] = Op::step(total[c], static_cast<A>(in[row + c])...);
+                   out[row + c] = static_cast<T>(total[c]);
                  }
                }
              }
            });
 }
 
-template <class Op>
-void scan(const Tensor& result, const Tensor& self, int64_t dim) {
-  if (self.numel() == 0) return;
-  const Tensor input = contiguous_data(cast_data(self, result.dtype()));
-  const DimBlocks blocks(self.sizes(), dim);
+/// Op over dense operands of the result's dtype and shape.
+template <class Op, class... Operands>
+void scan_dense(const Tensor& result, int64_t dim, const Operands&... operands) {
+  const DimBlocks blocks(result.sizes(), dim);
   const auto run = [&]<class T>() {
     T* out = result.data<T>();
-    const T* in = input.data<T>();
-    if (blocks.inner > 1) return scan_columns<Op>(out, in, blocks);
+    if (blocks.inner > 1)
+      return scan_columns<Op>(out, blocks, operands.template data<const T>()...);
     const int64_t n = blocks.size;
-    for_rows(blocks.outer, n, 4, [=](int64_t begin, int64_t end) {
+    for_rows(blocks.outer, n, 4, [&](int64_t begin, int64_t end) {
       int64_t r = begin;
-      for (; r + 4 <= end; r += 4) scan_rows<Op, T, 4>(out + r * n, in + r * n, n);
-      for (; r < end; ++r) scan_rows<Op, T, 1>(out + r * n, in + r * n, n);
+      for (; r + 4 <= end; r += 4)
+        scan_rows<Op, T, 4>(out + r * n, n, operands.template data<const T>() + r * n...);
+      for (; r < end; ++r)
+        scan_rows<Op, T, 1>(out + r * n, n, operands.template data<const T>() + r * n...);
     });
   };
   switch (result.dtype()) {
@@ -113,13 +120,23 @@ void scan(const Tensor& result, const Tensor& self, int64_t dim) {
   }
 }
 
+template <class Op, class... Operands>
+void scan(const Tensor& result, int64_t dim, const Operands&... operands) {
+  if (result.numel() == 0) return;
+  scan_dense<Op>(result, dim, contiguous_data(cast_data(operands, result.dtype()))...);
+}
+
 }  // namespace
 
 void cumsum(const Tensor& result, const Tensor& self, int64_t dim, std::optional<DType>) {
-  scan<Sum>(result, self, dim);
+  scan<Sum>(result, dim, self);
 }
 void cumprod(const Tensor& result, const Tensor& self, int64_t dim, std::optional<DType>) {
-  scan<Product>(result, self, dim);
+  scan<Product>(result, dim, self);
+}
+void linear_recurrence(const Tensor& result, const Tensor& factor, const Tensor& addend,
+                       int64_t dim) {
+  scan<Recurrence>(result, dim, factor, addend);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
