@@ -181,13 +181,13 @@ class Experiment:
     def tangents(self, directions: Values) -> Iterator[Comparison]:
         """Tangents of the result, one argument at a time, beside differences along a direction."""
         is_complex = any(np.iscomplexobj(v) for v in self.values.values())
-        terms = tangent_terms(self.operator, is_complex=is_complex) or {}
         results = self.results()
         if len(results) != 1 or self.operator.forward:
             return
         ((result, value),) = results.items()
         if isinstance(value, list | tuple):
             return
+        terms = tangent_terms(self.operator, result, is_complex=is_complex) or {}
         for name, term in terms.items():
             if name not in directions:
                 continue

@@ -215,31 +215,36 @@ class Explanation:
         return None if is_number(found, 0) else replace_subtrees(found, back)
 
     def forward(self) -> Iterator[str]:
-        terms = self._tangent_terms()
         for result, formula in self.operator.forward.items():
             yield f"{tangent_name(result)} = {formula}"
-        if not self.operator.forward and terms:
+        derived = {} if self.operator.forward else self._tangent_terms()
+        for result, terms in derived.items():
+            whose = f"{result} " if len(derived) > 1 else ""
             for name, term in terms.items():
                 how = "  (linear)" if name in linear_tangent(self.operator) else ""
-                yield f"from {name}: {term}{how}"
-        if not self.operator.forward and not terms:
+                yield f"{whose}from {name}: {term}{how}"
+        if not self.operator.forward and not derived:
             yield self.row.forward
 
-    def _tangent_terms(self) -> dict[str, Expression]:
+    def _tangent_terms(self) -> dict[str, dict[str, Expression]]:
+        """The derived tangents: result -> argument -> what that adds."""
         if self.operator.kind is Kind.COMPOSITE or self.backward is None:
             return {}
-        return tangent_terms(self.operator) or {}
+        found = {r: tangent_terms(self.operator, r) for r in self.backward.results}
+        return {result: terms for result, terms in found.items() if terms}
 
     def second_forward(self) -> Iterator[str]:
         """The tangent of each tangent, along a second direction ARGUMENT_u."""
         if self.operator.kind is not Kind.POINTWISE or self.operator.forward:
             return
-        terms = self._tangent_terms()
-        for name, term in terms.items():
-            for other in terms:
-                second = self._differentiated(term, other, f"{other}_u")
-                if second is not None:
-                    yield f"from {tangent_name(name)} and {other}_u: {second}"
+        derived = self._tangent_terms()
+        for result, terms in derived.items():
+            whose = f"{result} " if len(derived) > 1 else ""
+            for name, term in terms.items():
+                for other in terms:
+                    second = self._differentiated(term, other, f"{other}_u")
+                    if second is not None:
+                        yield f"{whose}from {tangent_name(name)} and {other}_u: {second}"
 
     # --- writing in place ---
 
