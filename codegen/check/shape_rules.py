@@ -192,6 +192,15 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return True
 
 
+def reduction_of(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """`reduction`, or what its former spelling by two flags stands for."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "wrap": wrap,
     "reduced": reduced,
@@ -217,4 +226,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "range_length": range_length,
     "strided_extent": strided_extent,
     "is_dense": is_dense,
+    "reduction_of": reduction_of,
 }

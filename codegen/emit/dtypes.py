@@ -1,4 +1,5 @@
-"""dtypes.yaml -> dtypes.h: the X-macro that native/core/dtype.h is made from."""
+"""dtypes.yaml -> dtypes.h, the X-macro that native/core/dtype.h is made from, and dtype_aliases.h,
+which the Python module alone reads."""
 
 from __future__ import annotations
 
@@ -11,22 +12,35 @@ _CATEGORIES = {
     "float": "floating",
     "complex": "complex",
 }
-_MACRO = "#define FLAMBEAU_FOR_EACH_DTYPE(X)"
+_DTYPES = "#define FLAMBEAU_FOR_EACH_DTYPE(X)"
+_ALIASES = "#define FLAMBEAU_FOR_EACH_DTYPE_ALIAS(X)"
 _WIDTH = 61  # where the backslashes stand, unless a line is longer
 
 
 def emit_dtypes(declarations: Declarations) -> dict[str, str]:
     """File name -> contents."""
-    lines = [_MACRO, *(f"  {_entry(dtype)}" for dtype in declarations.dtypes)]
+    dtypes = [_entry(dtype) for dtype in declarations.dtypes]
+    aliases = [
+        f'X({enumerator(dtype)}, "{alias}")'
+        for dtype in declarations.dtypes
+        for alias in dtype.aliases
+    ]
+    return {
+        "dtypes.h": _header(_DTYPES, "enumerator, C++ type, category, size, python name", dtypes),
+        "dtype_aliases.h": _header(_ALIASES, "enumerator, another name in Python", aliases),
+    }
+
+
+def _header(macro: str, arguments: str, entries: list[str]) -> str:
+    lines = [macro, *(f"  {entry}" for entry in entries)]
     continued = [f"{line:<{_WIDTH}} \\" for line in lines[:-1]]
-    return {"dtypes.h": "\n".join([*_HEAD, *continued, lines[-1], ""])}
+    return "\n".join([*_HEAD, f"/// X({arguments})", *continued, lines[-1], ""])
 
 
 _HEAD = (
     "// Generated from declarations/dtypes.yaml. Do not edit.",
     "#pragma once",
     "",
-    "/// X(enumerator, C++ type, category, size, python name)",
 )
 
 

@@ -90,6 +90,7 @@ SHAPE_TYPES = {
     "int": INT,
     "float": FLOAT,
     "bool": BOOL,
+    "str": STR,
     "int[]": INTS,
     "dtype": DTYPE,
     "number": SCALAR,

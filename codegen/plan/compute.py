@@ -3,6 +3,7 @@ call."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flambeau.codegen.expression import nodes
@@ -251,12 +252,16 @@ def _declared_dtype(operator: Operator, kernel: PointwiseKernel, dtype: str) -> 
     if dtype == COMMON:
         return ""
     if dtype == REAL:
-        operands = ", ".join(
-            f"Operand({cpp_name(i.name)})" for i in kernel.inputs if i.dtype == COMMON
-        )
-        flag = "true" if operator.dtypes.integers_to_float else "false"
-        return f", real_dtype(common_dtype({{{operands}}}, {flag}))"
+        inputs = [i.name for i in kernel.inputs if i.dtype == COMMON]
+        return f", real_dtype({_common_dtype(operator, inputs)})"
     return f", DType::{cpp_dtype(dtype)}"
+
+
+def _common_dtype(operator: Operator, names: Iterable[str]) -> str:
+    """The dtype that arguments are computed in together."""
+    operands = ", ".join(f"Operand({cpp_name(name)})" for name in names)
+    flag = "true" if operator.dtypes.integers_to_float else "false"
+    return f"common_dtype({{{operands}}}, {flag})"
 
 
 def _reduction(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
@@ -266,12 +271,15 @@ def _reduction(operator: Operator, declarations: Declarations, translator: Trans
     result = operator.signature.results[0]
     lines = dtype_checks(operator, declarations)
     lines += constraint_checks(operator, translator, names)
+    lines += _promotion_lines(operator)
     kind = result_dtype_kind(operator, result.name)
     lines.append(
         f"const DType result_dtype = {result_dtype(operator, result.name, translator, names)};"
     )
     fixed = kind in {d.name for d in declarations.dtypes}
-    converted = source if fixed or kind == REAL else f"cast_data({source}, result_dtype)"
+    converted = f"cast_data({source}, result_dtype)"
+    if fixed or kind == REAL:
+        (converted,) = _converted(operator, [operator.tensor_arguments[0]])
     lines.append(f'Reduction reduction("{operator.name}");')
     lines.append("reduction.add_output(result_dtype, out);")
     lines.append(
@@ -335,14 +343,23 @@ def result_dtype(operator: Operator, result: str, translator: Translator, names:
         first = cpp_name(tensors[0].name)
         if tensors[0].type.is_tensor_list:
             return f'common_dtype_of({first}, "{operator.name}")'
-        return f"{first}.dtype()"
-    if rule == "real":
-        return f"real_dtype({cpp_name(tensors[0].name)}.dtype())"
-    if rule == "complex":
-        return f"complex_dtype({cpp_name(tensors[0].name)}.dtype())"
+        return _dtype_of_first(operator, first)
+    if rule in ("real", "complex"):
+        return f"{rule}_dtype({_dtype_of_first(operator, cpp_name(tensors[0].name))})"
     if rule.isidentifier() and rule in translator.dtype_names:
         return f"DType::{cpp_dtype(rule)}"
     return translator.dtype(rule, names)
+
+
+def _dtype_of_first(operator: Operator, first: str) -> str:
+    return "common_" if operator.dtypes.integers_to_float else f"{first}.dtype()"
+
+
+def _promotion_lines(operator: Operator) -> list[str]:
+    """`common_`: what an operator that promotes integers computes in."""
+    if not operator.dtypes.integers_to_float:
+        return []
+    return [f"const DType common_ = {_common_dtype(operator, operator.dtypes.promote)};"]
 
 
 def _view(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
@@ -398,6 +415,7 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     names = argument_names(operator)
     lines = dtype_checks(operator, declarations)
     lines += _device_lines(operator)
+    lines += _promotion_lines(operator)
     # What reads no let is checked first: the lets compute shapes that may not exist.
     early, late = _by_lets(operator, rule)
     for constraint in early:
@@ -406,7 +424,7 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     for constraint in late:
         lines += _constraint(operator, constraint, translator, names)
     results = operator.signature.results
-    arguments = [cpp_name(a.name) for a in operator.signature.arguments]
+    arguments = _converted(operator, operator.signature.arguments)
     types = [cpp_type(a.type).parameter for a in operator.signature.arguments]
     table = f"{operator.identifier}_table"
     if rule.dynamic:
@@ -441,6 +459,15 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
         (Table(operator.identifier, function),),
         False,
     )
+
+
+def _converted(operator: Operator, arguments: Iterable[Argument]) -> list[str]:
+    """Arguments as a kernel gets them: integers as floats where the operator promotes them."""
+    promoted = operator.dtypes.promote if operator.dtypes.integers_to_float else ()
+    return [
+        f"cast_data({cpp_name(a.name)}, common_)" if a.name in promoted else cpp_name(a.name)
+        for a in arguments
+    ]
 
 
 def compute_type(operator: Operator) -> str:

@@ -128,7 +128,12 @@ def _body(operator: Operator, translator: Translator, names: Names) -> list[str]
     lines = []
     for condition, value in operator.skip_when:
         lines += _skip(operator, translator, names, condition, value)
-    return lines + translator.returned(operator, operator.body_lets, operator.body, names)
+    statements, value = translator.evaluated(operator, operator.body_lets, operator.body, names)
+    written = next((a for a in operator.tensor_arguments if a.type.mutable), None)
+    if written is None or operator.signature.results:
+        return [*lines, *statements, f"return {value};"]
+    # The body may have written through a view: what is returned is the argument all the same.
+    return [*lines, *statements, f"{value};", f"return {cpp_name(written.name)};"]
 
 
 def _skip(
@@ -139,9 +144,10 @@ def _skip(
     value: Expression,
 ) -> list[str]:
     """An early return where there is nothing to compute."""
+    statements, result = translator.evaluated(operator, (), value, names)
     return [
         f"if ({translator.condition(condition, names)}) {{",
-        *(f"  {line}" for line in translator.returned(operator, (), value, names)),
+        *(f"  {line}" for line in [*statements, f"return {result};"]),
         "}",
     ]
 

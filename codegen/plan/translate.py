@@ -107,14 +107,14 @@ class Translator:
             return [f"{target} = {code.code};"]
         return ["{", *(f"  {s}" for s in code.statements), f"  {target} = {code.code};", "}"]
 
-    def returned(
+    def evaluated(
         self,
         operator: Operator,
         lets: tuple[tuple[str, Expression], ...],
         body: Expression,
         names: Names,
-    ) -> list[str]:
-        """The statements of a composite's body."""
+    ) -> tuple[tuple[str, ...], str]:
+        """A composite's body: statements, and the expression of its value."""
         code = emit_tensor(
             body,
             names,
@@ -124,7 +124,7 @@ class Translator:
             lets=[(tuple(n.strip() for n in name.split(",")), value) for name, value in lets],
         )
         self.families |= code.families
-        return [*code.statements, f"return {code.code};"]
+        return code.statements, code.code
 
 
 __all__ = [

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/iterator.h"
@@ -249,6 +251,14 @@ inline DType number_dtype(const Scalar& value) { return value.dtype(); }
 inline DType range_dtype(const Scalar& start, const Scalar& end, const Scalar& step) {
   const bool integral = start.is_integral() && end.is_integral() && step.is_integral();
   return integral ? DType::int64 : default_dtype();
+}
+
+/// `reduction`, or what its former spelling by two flags stands for.
+inline std::string_view reduction_of(std::string_view reduction, std::optional<bool> size_average,
+                                     std::optional<bool> reduce) {
+  if (!size_average && !reduce) return reduction;
+  if (reduce && !*reduce) return "none";
+  return size_average && !*size_average ? "sum" : "mean";
 }
 
 }  // namespace shape_rules

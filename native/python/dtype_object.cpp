@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "dtype_aliases.h"  // generated
 #include "python/arguments.h"
 #include "python/results.h"
 
@@ -66,10 +67,11 @@ struct Alias {
   const char* name;
   DType dtype;
 };
-constexpr Alias kAliases[] = {{"short", DType::int16},      {"int", DType::int32},
-                              {"long", DType::int64},       {"half", DType::float16},
-                              {"float", DType::float32},    {"double", DType::float64},
-                              {"cfloat", DType::complex64}, {"cdouble", DType::complex128}};
+constexpr Alias kAliases[] = {
+#define FLAMBEAU_ALIAS(dtype, name) {name, DType::dtype},
+    FLAMBEAU_FOR_EACH_DTYPE_ALIAS(FLAMBEAU_ALIAS)
+#undef FLAMBEAU_ALIAS
+};
 
 }  // namespace
 

@@ -63,6 +63,7 @@ from flambeau.functional import (
     hsplit,
     hstack,
     meshgrid,
+    nonzero,
     row_stack,
     tensordot,
     unique,

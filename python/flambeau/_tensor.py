@@ -217,7 +217,7 @@ _MEMBERS: dict[str, Any] = {
     # Functions of flambeau that are methods too.
     **{
         name: _forwarding(name)
-        for name in ("allclose", "equal", "is_nonzero", "unique", "unique_consecutive")
+        for name in ("allclose", "equal", "is_nonzero", "nonzero", "unique", "unique_consecutive")
         if not hasattr(Tensor, name)
     },
 }

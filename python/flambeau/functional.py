@@ -298,6 +298,18 @@ def unique(
     )
 
 
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """Positions of the elements that are not 0, in row-major order, as int64.
+
+    Returns:
+        a tensor with one row per position, [found, dims]; with `as_tuple`, one vector [found] per
+        dimension, as indexing takes them (of a 0-d tensor: as of one with one element).
+    """
+    if not as_tuple:
+        return flambeau.argwhere(input)
+    return flambeau.argwhere(input if input.ndim else input.reshape(1)).unbind(1)
+
+
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -314,7 +326,7 @@ def unique_consecutive(
     starts = flambeau.ones([rows.shape[0]], dtype=flambeau.bool)
     if rows.shape[0] > 1:
         starts[1:] = (rows[1:] != rows[:-1]).any(1)
-    positions = starts.nonzero().reshape(-1)
+    positions = flambeau.argwhere(starts).reshape(-1)
     inverse = starts.to(flambeau.int64).cumsum(0) - 1
     bounds = [*positions.tolist(), rows.shape[0]]
     counts = [end - begin for begin, end in itertools.pairwise(bounds)]

@@ -253,11 +253,17 @@ def test_the_librarys_declarations_load() -> None:
     assert all(p.suffix == ".yaml" for p in declaration_files(default_folder()))
 
 
-def test_dtypes_header() -> None:
+def test_dtypes_headers() -> None:
     loaded, _ = load_text("")
-    header = emit_dtypes(loaded.declarations)["dtypes.h"]
-    assert header.startswith("// Generated from declarations/dtypes.yaml.")
-    assert '  X(bool_, bool, boolean, 1, "bool")' in header
-    assert 'X(complex64, ::flambeau::complex<float>, complex, 8, "complex64") \\\n' in header
-    assert header.endswith('16, "complex128")\n')
-    assert header.count("\\\n") == 12
+    headers = emit_dtypes(loaded.declarations)
+    assert all(
+        text.startswith("// Generated from declarations/dtypes.yaml.") for text in headers.values()
+    )
+    dtypes, aliases = headers["dtypes.h"], headers["dtype_aliases.h"]
+    assert '  X(bool_, bool, boolean, 1, "bool")' in dtypes
+    assert 'X(complex64, ::flambeau::complex<float>, complex, 8, "complex64") \\\n' in dtypes
+    assert dtypes.endswith('16, "complex128")\n')
+    assert dtypes.count("\\\n") == 12
+    assert '  X(int16, "short")' in aliases
+    assert aliases.endswith('X(complex128, "cdouble")\n')
+    assert aliases.count("\\\n") == 8

@@ -101,7 +101,7 @@ TEST(advanced) {
   for (int64_t j = 0; j < 4; ++j) {
     CHECK(std::abs(at(y, 1, j) - 5 * row.data<float>()[j]) < 1e-6f && at(y, 0, j) == 0);
   }
-  const Tensor places = cpu::nonzero(mask);
+  const Tensor places = cpu::argwhere(mask);
   CHECK(places.sizes() == Shape{count, 2} && places.data<int64_t>()[3] == 3);
 }
 

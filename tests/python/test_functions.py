@@ -149,6 +149,29 @@ def test_unique() -> None:
     assert flambeau.unique_consecutive(values, dim=0).tolist() == values.tolist()
 
 
+def test_nonzero() -> None:
+    x = flambeau.tensor([[0, 1], [2, 0]])
+    assert flambeau.nonzero(x).tolist() == x.nonzero().tolist() == [[0, 1], [1, 0]]
+    rows, columns = x.nonzero(as_tuple=True)
+    assert x[rows, columns].tolist() == [1, 2]
+    assert flambeau.nonzero(flambeau.tensor(3), as_tuple=False).shape == (1, 0)
+    assert [t.tolist() for t in flambeau.nonzero(flambeau.tensor(3), as_tuple=True)] == [[0]]
+
+
+def test_complex_random_numbers() -> None:
+    flambeau.manual_seed(3)
+    z = flambeau.randn(200, 100, dtype=flambeau.complex64).numpy()
+    assert abs(z.mean()) < 0.03 and abs(z.var() - 1) < 0.05
+    assert abs(z.real.var() - 0.5) < 0.03 and abs(np.mean(z.real * z.imag)) < 0.03
+    u = flambeau.rand(50, 40, dtype=flambeau.complex128)
+    assert u.real.min().item() >= 0 and u.imag.max().item() < 1 and u.imag.min().item() < 0.1
+    given = flambeau.zeros(3, 500, dtype=flambeau.complex64)
+    assert given.normal_(2, 3) is given
+    assert abs(given.numpy().mean() - 2) < 0.5 and abs(given.numpy().std() - 3) < 0.3
+    assert given.t().uniform_(-1, 1).shape == (500, 3)
+    assert given.imag.min().item() < -0.9
+
+
 @pytest.mark.parametrize("name", ["float16", "float32", "float64"])
 def test_limits_of_floats(name: str) -> None:
     ours, theirs = flambeau.finfo(getattr(flambeau, name)), np.finfo(name)

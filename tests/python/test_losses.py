@@ -171,6 +171,72 @@ def test_batchmean_and_former_flags() -> None:
     assert nn.MSELoss(reduce=False).reduction == "none"
 
 
+# What stands after the tensors in PyTorch's signatures, up to `reduce`.
+FORMER: dict[str, tuple[Callable[..., Tensor], tuple[np.ndarray, ...], Callable[..., tuple]]] = {
+    "mse": (F.mse_loss, (A, B), lambda a, r: (a, r)),
+    "l1": (F.l1_loss, (A, B), lambda a, r: (a, r)),
+    "smooth_l1": (F.smooth_l1_loss, (A, B), lambda a, r: (a, r)),
+    "kl_div": (F.kl_div, (A, Q), lambda a, r: (a, r)),
+    "soft_margin": (F.soft_margin_loss, (A, SIGN), lambda a, r: (a, r)),
+    "bce": (F.binary_cross_entropy, (P, Q), lambda a, r: (None, a, r)),
+    "logits": (F.binary_cross_entropy_with_logits, (A, Q), lambda a, r: (None, a, r)),
+    "hinge": (F.hinge_embedding_loss, (A, SIGN), lambda a, r: (1.0, a, r)),
+    "ranking": (F.margin_ranking_loss, (A, B, SIGN), lambda a, r: (0.0, a, r)),
+    "poisson": (F.poisson_nll_loss, (A, P), lambda a, r: (True, False, a, 1e-8, r)),
+    "cosine": (F.cosine_embedding_loss, (A, B, SIGN[:, 0]), lambda a, r: (0.0, a, r)),
+    "triplet": (F.triplet_margin_loss, (A, B, P), lambda a, r: (1.0, 2.0, 1e-6, False, a, r)),
+    "cross_entropy": (F.cross_entropy, (A, P), lambda a, r: (None, a, -100, r)),
+}
+
+
+@pytest.mark.parametrize("name", FORMER)
+@pytest.mark.parametrize(
+    ("size_average", "reduce", "reduction"),
+    [(True, None, "mean"), (False, None, "sum"), (None, False, "none"), (False, True, "sum")],
+)
+def test_former_flags_by_position(
+    name: str, size_average: bool | None, reduce: bool | None, reduction: str
+) -> None:
+    loss, arrays, flags = FORMER[name]
+    tensors = [tensor(a) for a in arrays]
+    found = loss(*tensors, *flags(size_average, reduce))
+    np.testing.assert_array_equal(found.numpy(), loss(*tensors, reduction=reduction).numpy())
+
+
+def test_former_flags_of_nll_loss() -> None:
+    logs, classes = tensor(np.log(P)), flambeau.tensor([0, 4, 1, 1, 3, 2])
+    each = -np.log(P)[np.arange(6), [0, 4, 1, 1, 3, 2]]
+    np.testing.assert_allclose(F.nll_loss(logs, classes, None, False).item(), each.sum())
+    np.testing.assert_allclose(
+        F.nll_loss(logs, classes, None, None, 1, False).numpy(), each * [1, 1, 0, 0, 1, 1]
+    )
+    logs.requires_grad_()
+    F.nll_loss(logs, classes, reduce=False).sum().backward()
+    assert logs.grad is not None
+    assert logs.grad.sum().item() == -6
+
+
+@pytest.mark.parametrize(
+    ("loss", "each", "divides_by_weights"),
+    [
+        (F.mse_loss, D**2, True),
+        (F.l1_loss, D, True),
+        (F.huber_loss, np.where(D < 1, D**2 / 2, D - 0.5), False),
+    ],
+)
+def test_weights_of_elements(loss: Any, each: np.ndarray, divides_by_weights: bool) -> None:
+    weighted = loss(tensor(A), tensor(B), weight=tensor(P), reduction="none")
+    np.testing.assert_allclose(weighted.numpy(), each * P)
+    total = loss(tensor(A), tensor(B), weight=tensor(P), reduction="sum")
+    np.testing.assert_allclose(total.item(), (each * P).sum())
+    mean = loss(tensor(A), tensor(B), weight=tensor(P))
+    np.testing.assert_allclose(
+        mean.item(), (each * P).sum() / (P.sum() if divides_by_weights else P.size)
+    )
+    with pytest.raises(ValueError, match="same shape"):
+        loss(tensor(A), tensor(B), weight=tensor(P[:1]))
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="nosuch"):
         nn.MSELoss(reduction="nosuch")

@@ -53,6 +53,6 @@ Tensor positions_of_nonzero(const Tensor& tensor) {
   return visit_dtype(tensor.dtype(), [&]<class T>() { return positions<T>(tensor); });
 }
 
-Tensor nonzero(const Tensor& self) { return positions_of_nonzero(self); }
+Tensor argwhere(const Tensor& self) { return positions_of_nonzero(self); }
 
 }  // namespace flambeau::cpu

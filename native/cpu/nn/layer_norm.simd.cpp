@@ -28,6 +28,12 @@ class Parameters {
   const C* data_ = nullptr;
 };
 
+/// A number per row, in the type that rows are computed in.
+template <class C>
+Tensor statistics(const Tensor& values) {
+  return contiguous_data(cast_data(values, dtype_of<C>));
+}
+
 template <class T>
 void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, const Tensor& input,
              const Tensor& weight, const Tensor& bias, double eps) {
@@ -75,7 +81,7 @@ void input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& i
   using C = Compute<T>;
   const int64_t rows = input.sizes()[0], n = input.sizes()[1];
   const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
-  const Tensor dense_average = contiguous_data(average), dense_rstd = contiguous_data(rstd);
+  const Tensor dense_average = statistics<C>(average), dense_rstd = statistics<C>(rstd);
   const Parameters<T> weights(weight, n);
   const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
   T* out = result.data<T>();
@@ -123,7 +129,7 @@ void weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
   using C = Compute<T>;
   const int64_t rows = input.sizes()[0], n = input.sizes()[1];
   const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
-  const Tensor dense_average = contiguous_data(average), dense_rstd = contiguous_data(rstd);
+  const Tensor dense_average = statistics<C>(average), dense_rstd = statistics<C>(rstd);
   const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
   const C *averages = dense_average.data<C>(), *rstds = dense_rstd.data<C>();
   const int64_t piece = std::max<int64_t>(64, (int64_t{1} << 17) / std::max<int64_t>(1, n));

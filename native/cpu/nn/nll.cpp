@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
+#include "core/formula_rules.h"
 #include "cpu/nn/conv_types.h"
 
 namespace flambeau::cpu {
@@ -49,7 +51,10 @@ T for_each_target(const NllGeometry& geometry, const int64_t* target, const T* w
 }  // namespace
 
 void nll_loss(const Tensor& result, const Tensor& input, const Tensor& target, const Tensor& weight,
-              int64_t ignore_index, std::string_view reduction) {
+              std::optional<bool> size_average, int64_t ignore_index, std::optional<bool> reduce,
+              std::string_view given_reduction) {
+  const std::string_view reduction =
+      shape_rules::reduction_of(given_reduction, size_average, reduce);
   const NllGeometry geometry = nll_geometry(input.sizes());
   const Tensor targets = checked_targets(target, geometry.classes, ignore_index, "nll_loss");
   with_float_compute(

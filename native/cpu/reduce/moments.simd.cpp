@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "core/views.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/reduce/reduced_rows.h"
 #include "cpu/rows.h"
+#include "cpu/types.h"
 #include "kernels/moments.h"
 
 /// Variance in two passes (mean, then squared distances), each row while it is in the cache, summed
@@ -120,58 +122,75 @@ T narrowed(double value) {
   return T(static_cast<Wide<T>>(value));
 }
 
-/// Calls function<T>() for floating dtypes: all that these operators accept.
-template <class Function>
-void visit_floating(DType dtype, const char* op, const Function& function) {
-  visit_dtype(dtype, [&]<class T>() {
-    if constexpr (is_half_type<T> || std::is_floating_point_v<T>) {
-      function.template operator()<T>();
-    } else {
-      fail(ErrorKind::runtime, op, "(): expected floating-point elements, got ", name(dtype));
-    }
-  });
-}
-
 /// Divides by n - correction; less than that many elements give NaN or infinity, as 0 / 0 does.
 double variance(double squares, int64_t n, double correction) {
   return squares / std::max(0.0, static_cast<double>(n) - correction);
+}
+
+/// store.operator()<T>(index, squared distances, mean, n) for every output; T: type of the
+/// elements. The squared distances of complex numbers are those of both parts together.
+template <class Store>
+void visit_moments(const Tensor& self, std::optional<IntList> dim, const char* op,
+                   const Store& store) {
+  visit_dtype(self.dtype(), [&]<class T>() {
+    if constexpr (is_complex_type<T>) {
+      using Real = typename T::value_type;
+      const DType dtype = dtype_of<Real>;
+      const ReducedRows real(make_view(self, views::real(self), dtype), dim, op);
+      const ReducedRows imag(make_view(self, views::imag(self), dtype), dim, op);
+      const size_t results = static_cast<size_t>(real.outer * real.inner);
+      std::vector<double> squares(results), means(results);
+      moments_of<Real>(real, [&](int64_t i, double square, double mean) {
+        squares[static_cast<size_t>(i)] = square;
+        means[static_cast<size_t>(i)] = mean;
+      });
+      moments_of<Real>(imag, [&](int64_t i, double square, double mean) {
+        const size_t at = static_cast<size_t>(i);
+        store.template operator()<T>(i, squares[at] + square, complex<double>(means[at], mean),
+                                     imag.count);
+      });
+    } else if constexpr (is_half_type<T> || std::is_floating_point_v<T>) {
+      const ReducedRows rows(self, dim, op);
+      moments_of<T>(rows, [&](int64_t i, double square, double mean) {
+        store.template operator()<T>(i, square, mean, rows.count);
+      });
+    } else {
+      fail(ErrorKind::runtime, op, "(): expected floating-point or complex elements, got ",
+           name(self.dtype()));
+    }
+  });
 }
 
 }  // namespace
 
 void var(const Tensor& result, const Tensor& self, std::optional<IntList> dim, double correction,
          bool) {
-  const ReducedRows rows(self, dim, "var");
-  visit_floating(self.dtype(), "var", [&]<class T>() {
-    T* const out = result.data<T>();
-    moments_of<T>(rows, [&](int64_t i, double squares, double) {
-      out[i] = narrowed<T>(variance(squares, rows.count, correction));
-    });
+  visit_moments(self, dim, "var", [&]<class T>(int64_t i, double squares, auto, int64_t n) {
+    using R = RealOf<T>;
+    result.data<R>()[i] = narrowed<R>(variance(squares, n, correction));
   });
 }
 
 void std(const Tensor& result, const Tensor& self, std::optional<IntList> dim, double correction,
          bool) {
-  const ReducedRows rows(self, dim, "std");
-  visit_floating(self.dtype(), "std", [&]<class T>() {
-    T* const out = result.data<T>();
-    moments_of<T>(rows, [&](int64_t i, double squares, double) {
-      out[i] = narrowed<T>(std::sqrt(variance(squares, rows.count, correction)));
-    });
+  visit_moments(self, dim, "std", [&]<class T>(int64_t i, double squares, auto, int64_t n) {
+    using R = RealOf<T>;
+    result.data<R>()[i] = narrowed<R>(std::sqrt(variance(squares, n, correction)));
   });
 }
 
 void var_mean(const Tensor& var, const Tensor& mean, const Tensor& self, std::optional<IntList> dim,
               double correction, bool) {
-  const ReducedRows rows(self, dim, "var_mean");
-  visit_floating(self.dtype(), "var_mean", [&]<class T>() {
-    T* const variances = var.data<T>();
-    T* const means = mean.data<T>();
-    moments_of<T>(rows, [&](int64_t i, double squares, double average) {
-      variances[i] = narrowed<T>(variance(squares, rows.count, correction));
-      means[i] = narrowed<T>(average);
-    });
-  });
+  visit_moments(self, dim, "var_mean",
+                [&]<class T>(int64_t i, double squares, auto average, int64_t n) {
+                  using R = RealOf<T>;
+                  var.data<R>()[i] = narrowed<R>(variance(squares, n, correction));
+                  if constexpr (is_complex_type<T>) {
+                    mean.data<T>()[i] = T(average);
+                  } else {
+                    mean.data<T>()[i] = narrowed<T>(average);
+                  }
+                });
 }
 
 namespace {
@@ -192,9 +211,8 @@ T logsumexp_row(const T* x, int64_t n, RowBuffer<T>& buffer) {
 
 void logsumexp(const Tensor& result, const Tensor& self, IntList dim, bool) {
   // Rows must be dense here: columns are copied.
-  const Tensor source = cast_data(self, result.dtype());
-  ReducedRows rows(source, dim, "logsumexp");
-  visit_floating(result.dtype(), "logsumexp", [&]<class T>() {
+  const ReducedRows rows(self, dim, "logsumexp");
+  with_floating(self.dtype(), "logsumexp", [&]<class T>() {
     const T* const data = rows.data.data<T>();
     T* const out = result.data<T>();
     const int64_t n = rows.count, inner = rows.inner;
