@@ -69,6 +69,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/element_types.h"
 #include "core/iterator.h"
 #include "core/random.h"
 
@@ -106,27 +107,6 @@ struct Normal {
 struct Bits {
   using Value = uint64_t;
 };
-
-namespace detail {
-
-template <class T>
-struct ComputeOf {
-  using type = T;
-};
-template <>
-struct ComputeOf<float16> {
-  using type = float;
-};
-template <>
-struct ComputeOf<bfloat16> {
-  using type = float;
-};
-
-}  // namespace detail
-
-/// The type that formulas compute in for elements of type T.
-template <class T>
-using Compute = typename detail::ComputeOf<T>::type;
 
 namespace detail {
 

@@ -1,9 +1,11 @@
-/// Accuracy of the functions of cpu/math.h over the whole range of floats, against the C library in
-/// a wider type, and their values at the edges. Compiled once per instruction set.
+/// Accuracy of the functions of core/math and cpu/math.h over the whole range of floats, against
+/// the C library in a wider type, and their values at the edges. Compiled once per instruction set.
 
 #include <cinttypes>
+#include <complex>
 #include <cstdio>
 #include <functional>
+#include <random>
 #include <string>
 
 #include "check.h"
@@ -127,6 +129,120 @@ TEST(accuracy) {
   ACCURATE(floor, 0, 0)
   ACCURATE(ceil, 0, 0)
   ACCURATE(trunc, 0, 0)
+}
+
+// --- complex numbers: against the C library in a wider type, and at the edges in the same one ---
+
+template <class T>
+using Standard = std::complex<T>;
+using Wide = Standard<long double>;
+
+/// Distance from the exact value in units of the last place of its modulus; 0 where that is out of
+/// range.
+template <class T>
+double complex_ulps(complex<T> value, Wide exact) {
+  const long double modulus = std::abs(exact), epsilon = std::numeric_limits<T>::epsilon();
+  if (!(modulus < std::numeric_limits<T>::max() &&
+        modulus > std::numeric_limits<T>::min() / epsilon))
+    return 0;
+  return static_cast<double>(std::abs(Wide(value.re, value.im) - exact) / modulus / epsilon);
+}
+
+template <class T, class F, class G>
+void expect_complex_ulps(const char* name, F f, G reference) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  constexpr double kScales[] = {1e-6, 0.01, 1, 1, 3, 10, 50, 1000};
+  double worst = 0;
+  complex<T> at;
+  for (int i = 0; i < 20000; ++i) {
+    const T re = static_cast<T>(i % 11 == 0 ? 0 : uniform(random) * kScales[random() % 8]);
+    const T im = static_cast<T>(i % 7 == 0 ? 0 : uniform(random) * kScales[random() % 8]);
+    const double error = complex_ulps<T>(f(complex<T>(re, im)), reference(Wide(re, im)));
+    if (!(error <= worst)) worst = error, at = complex<T>(re, im);
+  }
+  const bool good = worst <= 3.5;
+  std::printf("  %s %-6s complex %s %.2f ulp at (%.9g, %.9g)\n", good ? " " : "!", name,
+              sizeof(T) == 4 ? "float " : "double", worst, double(at.re), double(at.im));
+  CHECK(good);
+}
+
+/// Signs are open beside a NaN and where both parts of the argument are infinite. Subnormal numbers
+/// may lose their digits.
+template <class T>
+bool same_part(T value, T expected, bool is_sign_open) {
+  if (expected != expected) return value != value;
+  if (is_sign_open) return std::fabs(value) == std::fabs(expected);
+  if (value == expected) return std::signbit(value) == std::signbit(expected);
+  using Limits = std::numeric_limits<T>;
+  return std::fabs(value - expected) <=
+         std::max(4 * Limits::epsilon() * std::fabs(expected), Limits::min());
+}
+
+template <class T, class F, class G>
+void expect_complex_edges(const char* name, F f, G reference) {
+  using Limits = std::numeric_limits<T>;
+  const T edges[] = {0,
+                     T(-0.0),
+                     1,
+                     -1,
+                     T(0.5),
+                     2,
+                     -2,
+                     Limits::max(),
+                     -Limits::max(),
+                     Limits::min(),
+                     Limits::denorm_min(),
+                     INFINITY,
+                     -INFINITY,
+                     NAN};
+  for (const T re : edges) {
+    for (const T im : edges) {
+      const complex<T> value = f(complex<T>(re, im));
+      const Standard<T> expected = reference(Standard<T>(re, im));
+      const bool is_open = std::isinf(re) && std::isinf(im);
+      const bool good =
+          same_part(value.re, expected.real(), is_open || std::isnan(expected.imag())) &&
+          same_part(value.im, expected.imag(), is_open || std::isnan(expected.real()));
+      if (!good) {
+        std::printf("  ! %s(%g, %g) = (%g, %g), expected (%g, %g)\n", name, double(re), double(im),
+                    double(value.re), double(value.im), double(expected.real()),
+                    double(expected.imag()));
+      }
+      CHECK(good);
+    }
+  }
+}
+
+template <class T, class F, class G>
+void expect_complex(const char* name, F f, G reference) {
+  expect_complex_ulps<T>(name, f, reference);
+  expect_complex_edges<T>(name, f, reference);
+}
+#define COMPLEX(name)                                                                              \
+  expect_complex<float>(                                                                           \
+      #name, [](complex<float> x) { return math::name(x); }, [](auto x) { return std::name(x); }); \
+  expect_complex<double>(                                                                          \
+      #name, [](complex<double> x) { return math::name(x); },                                      \
+      [](auto x) { return std::name(x); });
+
+TEST(complex_numbers) {
+  COMPLEX(exp)
+  COMPLEX(log)
+  COMPLEX(log10)
+  COMPLEX(sqrt)
+  COMPLEX(sin)
+  COMPLEX(cos)
+  COMPLEX(tan)
+  COMPLEX(asin)
+  COMPLEX(acos)
+  COMPLEX(atan)
+  COMPLEX(sinh)
+  COMPLEX(cosh)
+  COMPLEX(tanh)
+  COMPLEX(asinh)
+  COMPLEX(acosh)
+  COMPLEX(atanh)
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "cpu/dtype_switch.h"
 #include "cpu/reduce/reduced_rows.h"
 #include "cpu/rows.h"
-#include "cpu/types.h"
 #include "kernels/moments.h"
 
 /// Variance in two passes (mean, then squared distances), each row while it is in the cache, summed

@@ -1,19 +1,15 @@
 #pragma once
 
-/// Gamma-like functions and the inverse error function, on the device. Included by math.cuh.
+/// Gamma-like functions. lgamma and erfinv of float and double are the room's own: not every C
+/// library has them.
 
-namespace flambeau::cuda::math {
+#include "core/math/elementary.h"
 
-#define FLAMBEAU_DEVICE_CALLED __device__ __noinline__ inline
-
-FLAMBEAU_DEVICE_CALLED float lgamma(float x) { return ::lgammaf(x); }
-FLAMBEAU_DEVICE_CALLED double lgamma(double x) { return ::lgamma(x); }
-FLAMBEAU_DEVICE_CALLED float erfinv(float x) { return ::erfinvf(x); }
-FLAMBEAU_DEVICE_CALLED double erfinv(double x) { return ::erfinv(x); }
+namespace FLAMBEAU_MATH {
 
 /// Recurrence up to 10, then the asymptotic series log x - 1/2x - sum B_2k / (2k x^2k); reflection
 /// for negative x. Poles give NaN, +-0 gives -+infinity.
-FLAMBEAU_DEVICE_CALLED double digamma(double x) {
+FLAMBEAU_LONG double digamma(double x) {
   constexpr double kPi = 3.141592653589793;
   if (x == 0) return copysign(highest<double>(), -x);
   double reflected = 0;
@@ -32,18 +28,15 @@ FLAMBEAU_DEVICE_CALLED double digamma(double x) {
                 z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
   return sum + log(x) - 0.5 / x - series + reflected;
 }
-FLAMBEAU_DEVICE_CALLED float digamma(float x) {
-  return static_cast<float>(digamma(static_cast<double>(x)));
-}
-
-/// B_2k, k = 1..10.
-static constexpr __device__ double kBernoulli[] = {
-    1. / 6,       -1. / 30, 1. / 42,      -1. / 30,     5. / 66,
-    -691. / 2730, 7. / 6,   -3617. / 510, 43867. / 798, -174611. / 330};
+FLAMBEAU_LONG float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
 
 /// Hurwitz zeta(s, q), s > 1, q > 0: Euler-Maclaurin with 10 terms of the sum.
-FLAMBEAU_DEVICE_CALLED double hurwitz_zeta(double s, double q) {
+FLAMBEAU_LONG double hurwitz_zeta(double s, double q) {
   constexpr int kTerms = 10;
+  // B_2k, k = 1..10.
+  constexpr double kBernoulli[] = {1. / 6,       -1. / 30,      1. / 42, -1. / 30,
+                                   5. / 66,      -691. / 2730,  7. / 6,  -3617. / 510,
+                                   43867. / 798, -174611. / 330};
   double sum = 0;
   for (int k = 0; k < kTerms; ++k) sum += pow(q + k, -s);
   const double w = q + kTerms;
@@ -61,7 +54,7 @@ FLAMBEAU_DEVICE_CALLED double hurwitz_zeta(double s, double q) {
 }
 
 /// n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x); trigamma is reflected for x <= 0.
-FLAMBEAU_DEVICE_CALLED double polygamma(int64_t n, double x) {
+FLAMBEAU_LONG double polygamma(int64_t n, double x) {
   if (n == 0) return digamma(x);
   if (x != x) return x;
   const double order = static_cast<double>(n + 1), sign = n % 2 == 0 ? -1 : 1;
@@ -76,19 +69,18 @@ FLAMBEAU_DEVICE_CALLED double polygamma(int64_t n, double x) {
     // psi_n(x) = psi_n(x + m) - (-1)^n n! sum_k 1 / (x + k)^(n + 1)
     for (; x <= 0; ++x) shift += pow(x, -order);
   }
-  if (x > 1.7976931348623157e308) return 0;
+  if (x == highest<double>()) return 0;
   return sign * factorial * (shift + hurwitz_zeta(order, x));
 }
-FLAMBEAU_DEVICE_CALLED float polygamma(int64_t n, float x) {
+FLAMBEAU_LONG float polygamma(int64_t n, float x) {
   return static_cast<float>(polygamma(n, static_cast<double>(x)));
 }
 
 #define FLAMBEAU_OF_INTEGER(name) \
-  __device__ __forceinline__ double name(Integer auto x) { return name(static_cast<double>(x)); }
+  FLAMBEAU_SHORT double name(Integer auto x) { return name(static_cast<double>(x)); }
 FLAMBEAU_OF_INTEGER(lgamma)
 FLAMBEAU_OF_INTEGER(digamma)
 FLAMBEAU_OF_INTEGER(erfinv)
 #undef FLAMBEAU_OF_INTEGER
-#undef FLAMBEAU_DEVICE_CALLED
 
-}  // namespace flambeau::cuda::math
+}  // namespace FLAMBEAU_MATH

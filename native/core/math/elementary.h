@@ -1,0 +1,385 @@
+#pragma once
+
+/// The scalar functions that generated formulas call, on real numbers; complex.h and gamma.h hold
+/// the others. One source for every processor: a room's own header (cpu/math.h, cuda/math.cuh)
+/// says, before it includes this one,
+///     FLAMBEAU_MATH          the namespace to define the functions in,
+///     FLAMBEAU_SHORT         specifiers of functions that are inlined,
+///     FLAMBEAU_DEAR          of dear ones: inlined where loops vectorise, else called,
+///     FLAMBEAU_LONG          of long ones, with loops or branches,
+/// and defines in that namespace the float forms of exp, exp2, erf and sigmoid, for which a room
+/// may have faster ones than its C library, and detail::zero_divisor<T>(name), the quotient of
+/// integers that have none. Integer arguments of functions on reals are computed in double.
+/// Functions are branch-free where loops over them should vectorise.
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/element_types.h"
+#include "core/macros.h"
+
+namespace flambeau::math {
+
+/// A complex literal of a formula, for any T.
+template <class T>
+FLAMBEAU_HOST_DEVICE constexpr T make_complex(double re, double im) {
+  if constexpr (requires { typename T::value_type; }) {
+    return T(static_cast<typename T::value_type>(re), static_cast<typename T::value_type>(im));
+  } else {
+    return static_cast<T>(re);
+  }
+}
+
+}  // namespace flambeau::math
+
+namespace FLAMBEAU_MATH {
+
+using ::flambeau::math::make_complex;
+
+template <class T>
+concept Real = std::floating_point<T>;
+template <class T>
+concept Integer = std::integral<T>;
+template <class T>
+concept Arithmetic = std::is_arithmetic_v<T>;
+
+// --- functions of the C library: float, double, integers as double ---
+
+#define FLAMBEAU_WIDE_1(name, kind)                \
+  kind double name(double x) { return ::name(x); } \
+  FLAMBEAU_SHORT double name(Integer auto x) { return name(static_cast<double>(x)); }
+#define FLAMBEAU_REAL_1(name, kind)                           \
+  FLAMBEAU_SHORT float name(float x) { return ::name##f(x); } \
+  FLAMBEAU_WIDE_1(name, kind)
+#define FLAMBEAU_REAL_2(name)                                             \
+  FLAMBEAU_SHORT float name(float a, float b) { return ::name##f(a, b); } \
+  FLAMBEAU_DEAR double name(double a, double b) { return ::name(a, b); }  \
+  template <Arithmetic A, Arithmetic B>                                   \
+  FLAMBEAU_SHORT double name(A a, B b) {                                  \
+    return name(static_cast<double>(a), static_cast<double>(b));          \
+  }
+
+FLAMBEAU_WIDE_1(exp, FLAMBEAU_DEAR)
+FLAMBEAU_WIDE_1(exp2, FLAMBEAU_DEAR)
+FLAMBEAU_WIDE_1(erf, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(expm1, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(log, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(log2, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(log10, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(log1p, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(sin, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(cos, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(tan, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(asin, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(acos, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(atan, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(sinh, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(cosh, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(tanh, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(asinh, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(acosh, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(atanh, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(erfc, FLAMBEAU_DEAR)
+FLAMBEAU_REAL_1(sqrt, FLAMBEAU_SHORT)
+FLAMBEAU_REAL_2(atan2)
+FLAMBEAU_REAL_2(hypot)
+FLAMBEAU_REAL_2(nextafter)
+
+#undef FLAMBEAU_WIDE_1
+#undef FLAMBEAU_REAL_1
+#undef FLAMBEAU_REAL_2
+
+/// 1 / (1 + e^-x)
+FLAMBEAU_SHORT double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+FLAMBEAU_SHORT double sigmoid(Integer auto x) { return sigmoid(static_cast<double>(x)); }
+
+template <Real T>
+FLAMBEAU_SHORT T rsqrt(T x) {
+  return 1 / sqrt(x);
+}
+FLAMBEAU_SHORT double rsqrt(Integer auto x) { return rsqrt(static_cast<double>(x)); }
+
+// --- rounding, sign, selection ---
+
+#define FLAMBEAU_ROUNDING(name, function)                         \
+  FLAMBEAU_SHORT float name(float x) { return ::function##f(x); } \
+  FLAMBEAU_SHORT double name(double x) { return ::function(x); }  \
+  template <Integer T>                                            \
+  FLAMBEAU_SHORT T name(T x) {                                    \
+    return x;                                                     \
+  }
+FLAMBEAU_ROUNDING(floor, floor)
+FLAMBEAU_ROUNDING(ceil, ceil)
+FLAMBEAU_ROUNDING(trunc, trunc)
+FLAMBEAU_ROUNDING(round, rint)  // halves to even
+#undef FLAMBEAU_ROUNDING
+
+template <Arithmetic T>
+FLAMBEAU_SHORT T abs(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return ::fabsf(x);
+  } else if constexpr (Real<T>) {
+    return ::fabs(x);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>(x < 0 ? -x : x);
+  } else {
+    return x;
+  }
+}
+
+/// -1, 0 or 1; a NaN stays one.
+template <Arithmetic T>
+FLAMBEAU_SHORT T sign(T x) {
+  if constexpr (Real<T>) {
+    return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>((x > 0) - (x < 0));
+  } else {
+    return static_cast<T>(x != 0);
+  }
+}
+
+template <Arithmetic T>
+FLAMBEAU_SHORT bool isnan([[maybe_unused]] T x) {
+  if constexpr (Real<T>) {
+    return x != x;
+  } else {
+    return false;
+  }
+}
+template <Arithmetic T>
+FLAMBEAU_SHORT bool isinf([[maybe_unused]] T x) {
+  if constexpr (Real<T>) {
+    return abs(x) == highest<T>();
+  } else {
+    return false;
+  }
+}
+template <Arithmetic T>
+FLAMBEAU_SHORT bool isfinite([[maybe_unused]] T x) {
+  if constexpr (Real<T>) {
+    return abs(x) < highest<T>();
+  } else {
+    return true;
+  }
+}
+template <Arithmetic T>
+FLAMBEAU_SHORT bool signbit(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<int32_t>(flambeau::detail::float_bits(x)) < 0;
+  } else if constexpr (Real<T>) {
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits < 0;
+  } else {
+    return x < T(0);
+  }
+}
+
+/// NaN if either is. A comparison with a NaN is false and gives b, so that only a needs a test; the
+/// first line is one instruction.
+template <Arithmetic A, Arithmetic B>
+FLAMBEAU_SHORT auto maximum(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  const T x = static_cast<T>(a), y = static_cast<T>(b);
+  const T larger = x > y ? x : y;
+  return x != x ? x : larger;
+}
+template <Arithmetic A, Arithmetic B>
+FLAMBEAU_SHORT auto minimum(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  const T x = static_cast<T>(a), y = static_cast<T>(b);
+  const T smaller = x < y ? x : y;
+  return x != x ? x : smaller;
+}
+/// The one that is not NaN.
+template <Arithmetic A, Arithmetic B>
+FLAMBEAU_SHORT auto fmax(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  const T x = static_cast<T>(a), y = static_cast<T>(b);
+  return (x >= y) | (y != y) ? x : y;
+}
+template <Arithmetic A, Arithmetic B>
+FLAMBEAU_SHORT auto fmin(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  const T x = static_cast<T>(a), y = static_cast<T>(b);
+  return (x <= y) | (y != y) ? x : y;
+}
+
+FLAMBEAU_SHORT float copysign(float a, float b) { return ::copysignf(a, b); }
+FLAMBEAU_SHORT double copysign(double a, double b) { return ::copysign(a, b); }
+template <Arithmetic A, Arithmetic B>
+FLAMBEAU_SHORT double copysign(A a, B b) {
+  return ::copysign(static_cast<double>(a), static_cast<double>(b));
+}
+
+template <class T>
+FLAMBEAU_SHORT T where(bool condition, T a, T b) {
+  return condition ? a : b;
+}
+template <class T>
+FLAMBEAU_SHORT T square(T x) {
+  return static_cast<T>(x * x);
+}
+
+// --- division and powers ---
+
+/// The remainder with the sign of a.
+FLAMBEAU_DEAR float fmod(float a, float b) { return ::fmodf(a, b); }
+FLAMBEAU_DEAR double fmod(double a, double b) { return ::fmod(a, b); }
+template <Integer T>
+FLAMBEAU_SHORT T fmod(T a, T b) {
+  if (FLAMBEAU_UNLIKELY(b == T(0))) return detail::zero_divisor<T>("fmod");
+  if constexpr (std::is_signed_v<T>) {
+    if (b == -1) return 0;  // the smallest integer would trap
+  }
+  return static_cast<T>(a % b);
+}
+
+/// The remainder with the sign of b.
+template <Real T>
+FLAMBEAU_SHORT T remainder(T a, T b) {
+  const T rest = fmod(a, b);
+  return (rest != 0) & ((rest < 0) != (b < 0)) ? rest + b : rest;
+}
+template <Integer T>
+FLAMBEAU_SHORT T remainder(T a, T b) {
+  const T rest = fmod(a, b);
+  return static_cast<T>(rest != T(0) && (rest < T(0)) != (b < T(0)) ? rest + b : rest);
+}
+
+/// floor(a / b), exact: a multiple of b is taken from a before dividing.
+template <Real T>
+FLAMBEAU_DEAR T floor_divide(T a, T b) {
+  const T rest = fmod(a, b);
+  T quotient = (a - rest) / b;
+  quotient = (rest != 0) & ((rest < 0) != (b < 0)) ? quotient - 1 : quotient;
+  T whole = floor(quotient);
+  whole = quotient - whole > T(0.5) ? whole + 1 : whole;
+  whole = quotient == 0 ? copysign(T(0), a / b) : whole;
+  return b == 0 ? a / b : whole;
+}
+template <Integer T>
+FLAMBEAU_SHORT T floor_divide(T a, T b) {
+  if (FLAMBEAU_UNLIKELY(b == T(0))) return detail::zero_divisor<T>("floor_divide");
+  if constexpr (std::is_signed_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    if (b == -1) return static_cast<T>(U(0) - static_cast<U>(a));
+  }
+  const T quotient = static_cast<T>(a / b);
+  return static_cast<T>(quotient * b != a && (a < T(0)) != (b < T(0)) ? quotient - 1 : quotient);
+}
+
+/// Integer division rounded towards zero; a / b for the rest.
+template <Arithmetic T>
+FLAMBEAU_SHORT T trunc_divide(T a, T b) {
+  if constexpr (Real<T>) {
+    return trunc(a / b);
+  } else {
+    if (FLAMBEAU_UNLIKELY(b == T(0))) return detail::zero_divisor<T>("div");
+    if constexpr (std::is_signed_v<T>) {
+      using U = std::make_unsigned_t<T>;
+      if (b == -1) return static_cast<T>(U(0) - static_cast<U>(a));
+    }
+    return static_cast<T>(a / b);
+  }
+}
+
+FLAMBEAU_DEAR float pow(float a, float b) { return ::powf(a, b); }
+FLAMBEAU_DEAR double pow(double a, double b) { return ::pow(a, b); }
+/// Wraps around; a negative exponent gives 0 except for bases of magnitude 1.
+template <Integer T>
+FLAMBEAU_LONG T pow(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || !b;
+  } else {
+    if (b < T(0)) return static_cast<T>(a == 1 ? 1 : a == T(-1) ? ((b & 1) != 0 ? -1 : 1) : 0);
+    uint64_t result = 1, base = static_cast<uint64_t>(a);
+    for (uint64_t left = static_cast<uint64_t>(b); left != 0; left >>= 1) {
+      if ((left & 1) != 0) result *= base;
+      base *= base;
+    }
+    return static_cast<T>(result);
+  }
+}
+template <Arithmetic A, Arithmetic B>
+requires(!std::is_same_v<A, B>) FLAMBEAU_SHORT auto pow(A a, B b) {
+  using T = std::common_type_t<A, B>;
+  return pow(static_cast<T>(a), static_cast<T>(b));
+}
+
+// --- bits ---
+
+template <Integer T>
+FLAMBEAU_SHORT T bitwise_not(T x) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return !x;
+  } else {
+    return static_cast<T>(~x);
+  }
+}
+/// 0 once every bit is shifted out, or for a negative count.
+template <Integer T>
+FLAMBEAU_SHORT T left_shift(T a, T b) {
+  const int64_t count = static_cast<int64_t>(b);
+  const bool inside = (count >= 0) & (count < static_cast<int64_t>(8 * sizeof(T)));
+  return inside ? static_cast<T>(static_cast<uint64_t>(a) << (count & 63)) : T(0);
+}
+/// Keeps the sign; a count out of range shifts every bit out.
+template <Integer T>
+FLAMBEAU_SHORT T right_shift(T a, T b) {
+  const int64_t count = static_cast<int64_t>(b), last = static_cast<int64_t>(8 * sizeof(T)) - 1;
+  const bool inside = (count >= 0) & (count <= last);
+  const T out = std::is_signed_v<T> && a < T(0) ? T(-1) : T(0);
+  return inside ? static_cast<T>(a >> (count & last)) : out;
+}
+
+// --- logarithms of sums ---
+
+template <Real T>
+FLAMBEAU_SHORT T logaddexp(T a, T b) {
+  const T large = maximum(a, b);
+  const T sum = large + log1p(exp(-abs(a - b)));
+  return a == b && isinf(a) ? a : sum;  // inf - inf
+}
+template <Real T>
+FLAMBEAU_SHORT T logaddexp2(T a, T b) {
+  const T large = maximum(a, b);
+  const T sum = large + log1p(exp2(-abs(a - b))) * T(1.4426950408889634);
+  return a == b && isinf(a) ? a : sum;
+}
+template <Real T>
+FLAMBEAU_SHORT T xlogy(T a, T b) {
+  const T product = a * log(b);
+  return (a == 0) & (b == b) ? T(0) : product;
+}
+template <Real T>
+FLAMBEAU_SHORT T xlog1py(T a, T b) {
+  const T product = a * log1p(b);
+  return (a == 0) & (b == b) ? T(0) : product;
+}
+
+// --- real numbers as complex ones ---
+
+template <Arithmetic T>
+FLAMBEAU_SHORT T conj(T x) {
+  return x;
+}
+template <Arithmetic T>
+FLAMBEAU_SHORT T real(T x) {
+  return x;
+}
+template <Arithmetic T>
+FLAMBEAU_SHORT T imag(T) {
+  return T(0);
+}
+/// 0 or pi; NaN for NaN.
+template <Arithmetic T>
+FLAMBEAU_SHORT auto angle(T x) {
+  using R = std::conditional_t<Real<T>, T, double>;
+  const R value = static_cast<R>(x);
+  return value < 0 ? R(3.141592653589793) : value != value ? value : R(0);
+}
+
+}  // namespace FLAMBEAU_MATH
