@@ -115,7 +115,7 @@ def test_overloads_are_shown_together_or_alone(capsys: pytest.CaptureFixture[str
         ("--cpp", "ops/activation.h"),
         ("--cuda", "namespace flambeau::cuda"),
         ("--binding", "relu_binding_function"),
-        ("--docs", "# flambeau.relu"),
+        ("--docs", "family: activation"),
         ("--tests", "reference: np.maximum(self, 0)"),
     ],
 )
