@@ -27,7 +27,6 @@ from flambeau.codegen.commands.common import (
     read_sources,
 )
 from flambeau.codegen.commands.terminal import Style
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, UnavailableError
 from flambeau.codegen.expression.nodes import Call, Expression, Name
 from flambeau.codegen.expression.parse import Language, parse_source
 from flambeau.codegen.model import Base, Declarations, Operator
@@ -35,6 +34,7 @@ from flambeau.codegen.source import DeclarationError
 
 if TYPE_CHECKING:
     from flambeau.codegen.experiment import Comparison, Experiment, Values
+    from flambeau.codegen.expression.evaluate import Evaluator
 
 NAME = "try"
 HELP = "evaluate an entry in NumPy, with its derivatives"
@@ -50,6 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    # Here, because a wheel is built where there is no NumPy, and other commands need none.
+    from flambeau.codegen.expression.evaluate import EvaluationError, UnavailableError
+
     declarations = read_sources(options)
     operators = find_operators(declarations, options.operator)
     try:
@@ -113,6 +116,7 @@ def _bind(operator: Operator, call: Call, seed: int) -> Values | None:
     """Values by name, defaults filled in; None where their types do not fit."""
     from flambeau.codegen.check.formulas import bind
     from flambeau.codegen.check.samples import sample_functions
+    from flambeau.codegen.expression.evaluate import Evaluator
 
     evaluator = Evaluator({}, sample_functions(seed))
     positional = [a for a in operator.signature.arguments if not a.keyword_only]

@@ -108,6 +108,21 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
     assert found.stdout == "{\n" and found.stderr == ""
 
 
+def test_emitting_needs_no_numpy(declarations: Path) -> None:
+    """A wheel is built in an environment without it."""
+    without = "import sys; sys.modules['numpy'] = None; "
+    run = "from flambeau.codegen.cli import main; sys.exit(main(sys.argv[1:]))"
+    out = declarations / "out"
+    found = subprocess.run(
+        [sys.executable, "-c", without + run, "emit", out, "--declarations", declarations],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=declarations,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
 # Colour -------------------------------------------------------------------------------------------
 
 
