@@ -126,8 +126,8 @@ def _body(operator: Operator, translator: Translator, names: Names) -> list[str]
     """A composite's lets and its value."""
     assert operator.body is not None
     lines = []
-    for condition, value in operator.skip_when:
-        lines += _skip(operator, translator, names, condition, value)
+    for condition, instead in operator.skip_when:
+        lines += _skip(operator, translator, names, condition, instead)
     statements, value = translator.evaluated(operator, operator.body_lets, operator.body, names)
     written = next((a for a in operator.tensor_arguments if a.type.mutable), None)
     if written is None or operator.signature.results:

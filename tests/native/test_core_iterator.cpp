@@ -342,7 +342,8 @@ TEST(work_is_split_by_cost) {
     iter.for_each([&](char* const*, const int64_t*, int64_t) { ++count; }, cost);
     return count.load();
   };
-  CHECK(pieces(1) == 1 && pieces(2) == 2 && pieces(100) == 3);
+  // A thread takes its share in chunks.
+  CHECK(pieces(1) == 1 && pieces(2) == 2 && pieces(100) >= 3);
 }
 
 int main() { return run_all(); }
