@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
-from build_tools.lock import exclusive
-from build_tools.ninja_file import write_ninja
+from build_tools.ninja_file import abi_header, write_ninja
+from build_tools.shared.compiler import BuildError
+from build_tools.shared.lock import exclusive
+from build_tools.shared.ninja_writer import write_if_changed
 from build_tools.stage import stage_links
-from build_tools.toolchain import BuildError, Toolchain, find_toolchain
+from build_tools.toolchain import Toolchain, find_toolchain
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,6 +49,16 @@ def generate(generated: Path) -> None:
         raise BuildError("The declarations have errors (above): nothing was compiled.")
 
 
+def write_abi_header(generated: Path) -> None:
+    """Names the state of the headers: packages that were compiled against others do not load."""
+    headers = [*sorted((ROOT / "native").rglob("*.h")), generated / "dtypes.h"]
+    digest = sha256(b"".join(header.read_bytes() for header in headers)).hexdigest()[:12]
+    version = (ROOT / "python" / "flambeau" / "_version.py").read_text(encoding="utf-8")
+    number = re.sub(r"\W", "_", version.split('"')[-2])
+    symbol = f"rebuild_this_package_for_flambeau_{number}_abi_{digest}"
+    write_if_changed(abi_header(ROOT), f"#pragma once\n\n#define FLAMBEAU_ABI {symbol}\n")
+
+
 def prepare(sanitize: str | None = None) -> Build:
     """Generates and writes build.ninja; nothing is compiled."""
     folder = ROOT / "build" / (f"sanitize-{sanitize}" if sanitize else "release")
@@ -54,6 +68,7 @@ def prepare(sanitize: str | None = None) -> Build:
     # The generated files are shared by all builds, the rest is of this one.
     with exclusive(ROOT / "build"):
         generate(generated)
+        write_abi_header(generated)
     with exclusive(folder):
         write_ninja(ROOT, folder, generated, toolchain, sanitize)
     return Build(folder, generated, toolchain)

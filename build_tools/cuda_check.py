@@ -20,7 +20,7 @@ from importlib import util
 from pathlib import Path
 
 from build_tools.build import generate
-from build_tools.toolchain import BuildError
+from build_tools.shared.compiler import BuildError
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = "libflambeau_cuda.so"

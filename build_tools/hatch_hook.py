@@ -11,8 +11,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from build_tools import build as building
+from build_tools.shared.compiler import BuildError
 from build_tools.stage import package_files, stage_links
-from build_tools.toolchain import BuildError
 
 
 class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]

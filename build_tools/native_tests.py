@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from build_tools.build import ROOT, prepare
-from build_tools.lock import exclusive
-from build_tools.ninja_file import INSTRUCTION_SETS, LOOPS, internal_archive
-from build_tools.ninja_writer import NinjaWriter
-from build_tools.toolchain import BuildError
+from build_tools.ninja_file import internal_archive
+from build_tools.shared.compiler import BuildError, find_ninja
+from build_tools.shared.compiling import INSTRUCTION_SETS, LOOPS
+from build_tools.shared.lock import exclusive
+from build_tools.shared.ninja_writer import NinjaWriter
 
 # What an instruction set needs, in the words of /proc/cpuinfo.
 _FEATURES = {
@@ -80,7 +80,7 @@ def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = 
     writer.rule(
         "program",
         command=(
-            "$linker -fopenmp $sanitizer -o $out $in "
+            "$linker -fopenmp $link_flags -o $out $in "
             f"-Wl,--whole-archive {archive} -Wl,--no-whole-archive "
             f"$onednn -lmvec -lm -pthread -Wl,-rpath,{ROOT / 'build' / 'third_party' / 'lib'}"
         ),
@@ -142,17 +142,6 @@ def run_program(
         text=True,
         env={**os.environ, **(environment or {})},
     )
-
-
-def find_ninja() -> str:
-    """ninja beside the running Python, or on the PATH."""
-    beside = Path(sys.executable).parent / "ninja"
-    found = str(beside) if beside.exists() else shutil.which("ninja")
-    if found is None:
-        raise BuildError(
-            "The program ninja is not on the PATH: install it with `pip install ninja`."
-        )
-    return found
 
 
 def main() -> int:

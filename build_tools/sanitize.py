@@ -16,8 +16,8 @@ from pathlib import Path
 
 from build_tools.build import ROOT, Build, build, prepare
 from build_tools.native_tests import build_programs, programs, run_program
+from build_tools.shared.compiler import BuildError
 from build_tools.stage import stage_links
-from build_tools.toolchain import BuildError
 
 _SUPPRESSIONS = ROOT / "build_tools" / "tsan.supp"
 # Python never gives its memory back at exit, so leaks are not looked for. Copies of the stack on

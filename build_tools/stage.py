@@ -6,14 +6,21 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from build_tools.ninja_file import abi_header
+
 
 def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Path, str]]:
     """(source, path inside the wheel) of what the wheel carries beside python/flambeau."""
     yield build / "lib" / "_C.so", "flambeau/_C.so"
-    yield build / "lib" / "libflambeau.so", "flambeau/lib/libflambeau.so"
+    for library in ("libflambeau.so", "libflambeau_python.so"):
+        yield build / "lib" / library, f"flambeau/lib/{library}"
     for file in sorted((root / "codegen").rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             yield file, f"flambeau/codegen/{file.relative_to(root / 'codegen')}"
+    for file in sorted((root / "build_tools" / "shared").glob("*.py")):
+        yield file, f"flambeau/_build/{file.name}"
+    for file in sorted((root / "tests" / "operators").glob("*.py")):
+        yield file, f"flambeau/_operator_tests/{file.name}"
     for suffix in ("*.yaml", "*.json"):
         for file in sorted((root / "declarations").glob(suffix)):
             yield file, f"flambeau/declarations/{file.name}"
@@ -21,7 +28,7 @@ def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Pa
     for file in sorted(guide.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             yield file, f"flambeau/docs/source/{file.relative_to(guide)}"
-    for base in (root / "native", generated):
+    for base in (root / "native", generated, abi_header(root).parent):
         for suffix in ("*.h", "*.cuh"):
             for file in sorted(base.rglob(suffix)):
                 yield file, f"flambeau/include/{file.relative_to(base)}"

@@ -1,20 +1,18 @@
-"""The compiler and the headers that a build needs, each checked with one clear sentence."""
+"""What the build of the library needs: compilers, ninja, headers and libraries of packages."""
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
-import sysconfig
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-MINIMUM_GCC = 12
-
-
-class BuildError(Exception):
-    """The build cannot go on; the message is one sentence that says what to do."""
+from build_tools.shared.compiler import (
+    BuildError,
+    find_compiler,
+    find_ninja,
+    find_python_headers,
+)
 
 
 @dataclass(frozen=True)
@@ -25,38 +23,6 @@ class Toolchain:
     includes: tuple[Path, ...]
     onednn_library: Path
     ninja: str
-
-
-def find_compiler(name: str = "g++") -> str:
-    """A g++ that speaks C++20, or a BuildError that says which is missing."""
-    path = shutil.which(name)
-    if path is None:
-        raise BuildError(
-            f"Flambeau needs the C++ compiler {name} (version {MINIMUM_GCC} or newer), which is "
-            "not on the PATH: install it with `apt install g++`."
-        )
-    probe = [path, "-dumpfullversion", "-dumpversion"]
-    output = subprocess.run(probe, capture_output=True, text=True, check=False).stdout
-    match = re.match(r"(\d+)", output)
-    if match is None:
-        raise BuildError(f"{path} does not answer -dumpversion: it does not seem to be g++.")
-    if int(match[1]) < MINIMUM_GCC:
-        raise BuildError(
-            f"{path} is g++ {output.strip()}, but Flambeau needs version {MINIMUM_GCC} or newer: "
-            f"install g++-{MINIMUM_GCC} and set CXX=g++-{MINIMUM_GCC}."
-        )
-    ccache = shutil.which("ccache")
-    return f"{ccache} {path}" if ccache else path
-
-
-def find_python_headers() -> Path:
-    """The folder of Python.h."""
-    include = Path(sysconfig.get_paths()["include"])
-    if not (include / "Python.h").exists():
-        raise BuildError(
-            f"The header Python.h is not in {include}: install it with `apt install python3-dev`."
-        )
-    return include
 
 
 def find_package_file(package: str, name: str) -> Path:
@@ -89,16 +55,11 @@ def find_toolchain(compiler: str, third_party: Path) -> Toolchain:
     _mirror(pybind11, include / "pybind11")
     stable_library = third_party / "lib" / "libdnnl.so.3"
     _copy_if_changed(library, stable_library)
-    ninja = shutil.which("ninja")
-    if ninja is None:
-        raise BuildError(
-            "The program ninja is not on the PATH: install it with `pip install ninja`."
-        )
     return Toolchain(
         compiler=find_compiler(compiler),
         includes=(include, find_python_headers()),
         onednn_library=stable_library,
-        ninja=ninja,
+        ninja=find_ninja(),
     )
 
 

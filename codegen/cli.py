@@ -13,7 +13,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from flambeau.codegen.commands import check, coverage, diff, emit, new, schema, show, try_
+from flambeau.codegen.commands import (
+    build,
+    check,
+    coverage,
+    diff,
+    emit,
+    new,
+    schema,
+    show,
+    test_,
+    try_,
+)
 from flambeau.codegen.commands.common import FINDINGS, USAGE, UsageError
 from flambeau.codegen.commands.terminal import Style
 from flambeau.codegen.source import DeclarationError
@@ -32,7 +43,18 @@ class Command(Protocol):
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-COMMANDS: tuple[Command, ...] = (new, check, show, try_, diff, coverage, emit, schema)
+COMMANDS: tuple[Command, ...] = (
+    new,
+    check,
+    show,
+    try_,
+    diff,
+    coverage,
+    build,
+    test_,
+    emit,
+    schema,
+)
 
 
 def main(

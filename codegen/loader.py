@@ -46,6 +46,14 @@ class Partial:
     flawed: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Package:
+    """Declarations outside the library. They may refer to the library's operators."""
+
+    name: str  # of the Python module
+    files: tuple[Path, ...]
+
+
 def default_folder() -> Path:
     """declarations/ beside the generator, in the tree or installed."""
     root = Path(__file__).resolve().parents[1]
@@ -76,13 +84,25 @@ def declaration_files(folder: Path, files: Sequence[Path] = ()) -> list[Path]:
     )
 
 
-def load(files: Iterable[Path], diagnostics: Diagnostics) -> Loaded:
+def load_package(package: Package, diagnostics: Diagnostics) -> Loaded:
+    """The library's declarations and those of a package, which are `own`."""
+    return load(declaration_files(default_folder()), diagnostics, package)
+
+
+def load(files: Iterable[Path], diagnostics: Diagnostics, package: Package | None = None) -> Loaded:
     """Read files, collecting mistakes; entries without mistakes are loaded all the same."""
+    texts = read_files(files, diagnostics)
+    outside = read_files(package.files, diagnostics) if package else {}
+    return load_texts(texts, diagnostics, package.name if package else "", outside)
+
+
+def read_files(files: Iterable[Path], diagnostics: Diagnostics) -> dict[str, str]:
+    """The contents of files by their names; those that cannot be read are mistakes."""
     texts: dict[str, str] = {}
     for path in files:
         with diagnostics.collecting():
             texts[str(path)] = read_file(path)
-    return load_texts(texts, diagnostics)
+    return texts
 
 
 def read_file(path: Path) -> str:
@@ -107,10 +127,16 @@ def read_file(path: Path) -> str:
         raise DeclarationError.at(Span(str(path), line, column), message, hint) from None
 
 
-def load_texts(texts: dict[str, str], diagnostics: Diagnostics) -> Loaded:
-    """Like `load`, from the files' contents."""
+def load_texts(
+    texts: dict[str, str],
+    diagnostics: Diagnostics,
+    package: str = "",
+    outside: dict[str, str] | None = None,
+) -> Loaded:
+    """Like `load`, from the files' contents; those of the package are `outside`."""
     entries = _Entries()
-    for file, text in texts.items():
+    outside = outside or {}
+    for file, text in (*texts.items(), *outside.items()):
         if not is_name(Path(file).stem):
             message = (
                 "a file of declarations is called NAME.yaml, as generated files are then NAME.*"
@@ -137,15 +163,31 @@ def load_texts(texts: dict[str, str], diagnostics: Diagnostics) -> Loaded:
     partial: list[Partial] = []
     incomplete = set(entries.broken)
     for entry in entries.of["op"]:
-        reading = read_operator(entry, Path(entry.span.file).stem, around, diagnostics)
-        if reading.operator is not None and reading.is_sound:
-            operators.append(reading.operator)
+        owner = package if entry.span.file in outside else ""
+        reading = read_operator(entry, _family(entry, owner), around, diagnostics)
+        operator = reading.operator and _of_package(reading.operator, entry, owner)
+        if operator is not None and reading.is_sound:
+            operators.append(operator)
             continue
         incomplete.update(_claimed_names(entry))
-        if reading.operator is not None:
-            partial.append(Partial(reading.operator, reading.flawed))
-    declarations = Declarations(tuple(operators), dtypes, backends)
+        if operator is not None:
+            partial.append(Partial(operator, reading.flawed))
+    declarations = Declarations(tuple(operators), dtypes, backends, package=package)
     return Loaded(with_index(declarations), frozenset(incomplete), tuple(partial))
+
+
+def _family(entry: Mapping, package: str) -> str:
+    """The file's stem; a package's files may be called like the library's."""
+    stem = Path(entry.span.file).stem
+    return f"{package}/{stem}" if package else stem
+
+
+def _of_package(operator: Operator, entry: Mapping, package: str) -> Operator:
+    """A package adds methods to Tensor only where it asks for them."""
+    if not package:
+        return operator
+    variants = operator.variants if entry.get("variants") else operator.variants - {"method"}
+    return replace(operator, package=package, variants=variants)
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,6 +239,7 @@ class Operator:
     span: Span
     aliases: tuple[str, ...] = ()
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
+    package: str = ""  # the package outside the library that declares it
 
     @property
     def name(self) -> str:
@@ -295,3 +296,9 @@ class Declarations:
     dtypes: tuple[Dtype, ...]
     backends: tuple[Backend, ...]
     by_name: dict[str, tuple[Operator, ...]] = field(default_factory=dict)  # name -> its overloads
+    package: str = ""  # the package that is built; "": the library itself
+
+    @property
+    def own(self) -> tuple[Operator, ...]:
+        """The operators that are checked and emitted; formulas may refer to the others too."""
+        return tuple(o for o in self.operators if o.package == self.package)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.expression.nodes import Expression, calls, free_names
 from flambeau.codegen.model import Base, Kind, Operator
-from flambeau.codegen.source import one_of
+from flambeau.codegen.source import did_you_mean, one_of
 
 _NEEDS: dict[Kind, tuple[str, ...]] = {
     Kind.POINTWISE: ("expr",),
@@ -210,6 +210,9 @@ def _check_kernels(report: Report, context: Context) -> None:
     operator = report.operator
     if operator.kind is Kind.STRUCTURED and operator.kernels and "cpu" not in operator.kernels:
         report.error("a structured operator needs a kernel for cpu", "kernel", key=True)
+    if context.kernels is not None:
+        _check_package_kernels(report, context.kernels)
+        return
     if context.native is None:
         return
     known = [b.name for b in context.declarations.backends]
@@ -219,3 +222,11 @@ def _check_kernels(report: Report, context: Context) -> None:
                 message = f"native/{kernel.backend}/{file} does not exist"
                 hint = None if kernel.backend in known else f"backends are {one_of(known)}"
                 report.error(message, "kernel", kernel.backend, key, hint=hint)
+
+
+def _check_package_kernels(report: Report, files: frozenset[str]) -> None:
+    """A package keeps its kernels in one folder."""
+    for kernel in report.operator.kernels.values():
+        if kernel.file not in files:
+            message = f"there is no kernel file '{kernel.file}'"
+            report.error(message, "kernel", kernel.backend, hint=did_you_mean(kernel.file, files))

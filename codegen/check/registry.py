@@ -7,6 +7,7 @@ import importlib.util
 from collections.abc import Callable
 from dataclasses import replace
 
+from flambeau.codegen.check.packages import check_package
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.structure import check_structure
 from flambeau.codegen.check.tables import check_tables
@@ -18,7 +19,7 @@ Check = Callable[[Context], list[Diagnostic]]
 
 
 # Structure first: what it finds fault with is kept from the checks that compute.
-STRUCTURAL: tuple[Check, ...] = (check_tables, check_structure)
+STRUCTURAL: tuple[Check, ...] = (check_tables, check_package, check_structure)
 MATHEMATICS = "flambeau.codegen.check.mathematics"
 
 

@@ -20,11 +20,13 @@ class Context:
     native: Path | None = None  # where kernel files are looked for; None: they are not
     partial: tuple[Partial, ...] = ()  # operators of which some keys could not be read
     files: frozenset[str] | None = None  # whose operators are checked; None: all
+    kernels: frozenset[str] | None = None  # the kernel files of a package, which has one folder
+    documented: bool = True  # whether operators must be described
 
     @property
     def checked(self) -> tuple[Operator, ...]:
         """The operators to check; the others are what they may refer to."""
-        operators = self.declarations.operators
+        operators = self.declarations.own
         if self.files is None:
             return operators
         return tuple(o for o in operators if o.span.file in self.files)

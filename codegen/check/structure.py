@@ -40,23 +40,27 @@ def check_structure(context: Context) -> list[Diagnostic]:
         _check_derivative(report)
         _check_lets(report)
         check_forward(report)
-        _check_doc(report, documented)
+        _check_doc(report, documented, context.documented)
         check_example(report)
         _check_test(report)
     for partial in context.partial:
-        _check_partial(partial, names, documented, diagnostics)
+        _check_partial(partial, names, documented, context, diagnostics)
     check_graph(context, overloads, diagnostics)
     return diagnostics.sorted()
 
 
 def _check_partial(
-    partial: Partial, names: NameCheck, documented: Iterable[str], diagnostics: Diagnostics
+    partial: Partial,
+    names: NameCheck,
+    documented: Iterable[str],
+    context: Context,
+    diagnostics: Diagnostics,
 ) -> None:
     """What can be told of an entry in spite of its flawed keys."""
     report = Report(partial.operator, diagnostics)
     names.check(partial.operator, report, partial.flawed)
     if "doc" not in partial.flawed:
-        _check_doc(report, documented)
+        _check_doc(report, documented, context.documented)
         check_example(report)
     if not partial.flawed & {"test", "errors"}:
         _check_test(report)
@@ -112,10 +116,10 @@ def _check_lets(report: Report) -> None:
             report.at(value.span or report.place("shape", "let"), message)
 
 
-def _check_doc(report: Report, documented: Iterable[str]) -> None:
+def _check_doc(report: Report, documented: Iterable[str], required: bool) -> None:
     operator, doc = report.operator, report.operator.doc
     documented_as = _misspelt(report)
-    if not operator.internal:
+    if required and not operator.internal:
         if not doc.summary:
             report.error("has no 'doc'", aside=True)
         for argument in operator.signature.arguments:

@@ -18,6 +18,20 @@ def emit_bindings(declarations: Declarations, sink: Sink) -> None:
     _emit_tables(bindings, declarations, sink)
 
 
+def emit_package_bindings(declarations: Declarations, module: str, sink: Sink) -> None:
+    """The same for a package: its tables make a Python module of their own."""
+    bindings = plan_bindings(declarations)
+    emit_families(bindings, declarations, sink)
+    sink.render(
+        "package.cpp.jinja",
+        "python/package.cpp",
+        module=module,
+        bindings=bindings,
+        namespaces=_namespaces(bindings),
+        methods=_entries([b for b in bindings if b.is_method], True),
+    )
+
+
 def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink: Sink) -> None:
     """A unit per family of some bindings."""
     family_of = {o.identifier: o.family for o in declarations.operators}

@@ -123,7 +123,7 @@ def pages(declarations: Declarations) -> list[Page]:
     """A page per name that users can call."""
     names: dict[str, list[Operator]] = {}
     homes: dict[str, str] = {}  # name or alias -> its page
-    for operator in declarations.operators:
+    for operator in declarations.own:
         if operator.internal or not forms(operator):
             continue
         names.setdefault(operator.name, []).append(operator)

@@ -1,16 +1,17 @@
-"""All that is generated from declarations."""
+"""All that is generated from declarations: for the library, and for a package outside it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from flambeau.codegen.emit.bindings import emit_bindings
+from flambeau.codegen.emit.bindings import emit_bindings, emit_package_bindings
 from flambeau.codegen.emit.cuda import emit_cuda
 from flambeau.codegen.emit.docs import emit_docs
 from flambeau.codegen.emit.dtypes import emit_dtypes
-from flambeau.codegen.emit.files import Output, Sink
+from flambeau.codegen.emit.files import INSTRUCTION_SETS, Output, Sink
 from flambeau.codegen.emit.native import emit_native
-from flambeau.codegen.emit.stubs import emit_stubs
+from flambeau.codegen.emit.stubs import emit_package_stubs, emit_stubs
 from flambeau.codegen.model import Declarations
 
 
@@ -31,3 +32,23 @@ def emit_into(declarations: Declarations, sink: Sink) -> None:
     emit_bindings(declarations, sink)
     emit_stubs(declarations, sink)
     emit_docs(declarations, sink)
+
+
+def emit_package(
+    declarations: Declarations,
+    folder: Path,
+    module: str,
+    instruction_sets: Sequence[str] = INSTRUCTION_SETS,
+) -> Output:
+    """The same for the package whose declarations these are (`declarations.own`).
+
+    `module` is the full name of the extension module that its functions come in. Loops for the CPU
+    are generated for the instruction sets given.
+    """
+    output = Output(folder, declarations.package, instruction_sets)
+    emit_native(declarations, output)
+    emit_cuda(declarations, output)
+    emit_package_bindings(declarations, module, output)
+    emit_package_stubs(declarations, output)
+    emit_docs(declarations, output)
+    return output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,29 @@ from typing import Any
 import jinja2
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+# That CPU loops are compiled for, the smallest first.
+INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
 
 
 class Sink(ABC):
-    """Receives the text of generated files."""
+    """Receives the text of generated files. Templates see which package is emitted ("": the
+    library), and for which instruction sets.
+    """
+
+    def __init__(
+        self, package: str = "", instruction_sets: Sequence[str] = INSTRUCTION_SETS
+    ) -> None:
+        self._known = {
+            "package": package,
+            "prefix": f"{package}." if package else "",  # of the names of kernels
+            # Functions of a package are called through Python: others link the library only.
+            "api": "" if package else "FLAMBEAU_API ",
+            "instruction_sets": tuple(instruction_sets),
+        }
 
     def render(self, template: str, name: str, /, **values: Any) -> None:
         """Prints a template into the file `name`."""
-        self.write(name, _environment().get_template(template).render(**values))
+        self.write(name, _environment().get_template(template).render(**self._known, **values))
 
     @abstractmethod
     def write(self, name: str, text: str) -> None:
@@ -28,6 +44,7 @@ class Texts(Sink):
     """Keeps generated files in memory, by name."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.files: dict[str, str] = {}
 
     def write(self, name: str, text: str) -> None:
@@ -38,7 +55,13 @@ class Output(Sink):
     """A folder of generated files. Rewrites only what changed and removes what is no longer
     emitted."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        package: str = "",
+        instruction_sets: Sequence[str] = INSTRUCTION_SETS,
+    ) -> None:
+        super().__init__(package, instruction_sets)
         self.folder = folder
         self._root = folder.resolve()
         self._written: set[Path] = set()

@@ -13,15 +13,14 @@ from flambeau.codegen.plan.kernels import forward_kernel
 from flambeau.codegen.plan.operator import operator_text
 from flambeau.codegen.plan.translate import Translator
 
-INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
 # Kernels per compiled unit: small enough that an edit recompiles in seconds.
 KERNELS_PER_UNIT = 12
 
 
 def families(declarations: Declarations) -> dict[str, list[Operator]]:
-    """Operators by the file that declares them."""
+    """The operators to emit, by the file that declares them."""
     result: dict[str, list[Operator]] = {}
-    for operator in declarations.operators:
+    for operator in declarations.own:
         result.setdefault(operator.family, []).append(operator)
     return result
 
@@ -62,7 +61,6 @@ def emit_family(
         folds=folds,
         handwritten=[declaration for _, declaration in plain],
         handwritten_simd=[declaration for _, declaration in simd],
-        instruction_sets=INSTRUCTION_SETS,
     )
     _emit_kernel_units(family, kernels, folds, sink)
     sink.render(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.emit.files import TEMPLATES, Sink
@@ -22,7 +22,7 @@ from flambeau.codegen.plan.python_signature import (
 )
 
 Overload = tuple[Operator, Form]
-
+LIBRARY = "flambeau._C"
 PREFIX = "_"  # of every name in annotations: members have names such as `float` and `dtype`
 _BUILTINS = ("bool", "complex", "float", "int", "list", "slice", "str", "tuple")
 _RESULT = re.compile(r"-> (_(?!Tensor\b|tuple\b)\w+)")
@@ -73,7 +73,7 @@ class ResultClass:
 
 def emit_stubs(declarations: Declarations, sink: Sink) -> None:
     """stubs/ of the generated folder, laid out as the package is."""
-    namespaces = dict.fromkeys(_namespace(o) for o in declarations.operators)
+    namespaces = dict.fromkeys(_namespace(o) for o in declarations.own)
     functions = {n: _functions(declarations, n) for n in namespaces}
     generated = _without(functions.get("", []), "extension.pyi.jinja")
     names = dict.fromkeys(n for d in declarations.dtypes for n in (d.name, *d.aliases))
@@ -92,16 +92,40 @@ def emit_stubs(declarations: Declarations, sink: Sink) -> None:
         submodules=sorted({n.split(".")[0] for n in namespaces if n} | {"_autograd"}),
     )
     sink.render("autograd.pyi.jinja", "stubs/_C/_autograd.pyi")
+    _modules(sink, functions, LIBRARY)
+
+
+def emit_package_stubs(declarations: Declarations, sink: Sink) -> None:
+    """stubs/ of a package. Stubs cannot add to a class of another module: what is bound as a method
+    of Tensor is typed as a function only.
+    """
+    namespaces = dict.fromkeys(["", *(_namespace(o) for o in declarations.own)])
+    functions = {n: _functions(declarations, n) for n in namespaces}
+    results = _result_classes(declarations)
+    sink.render(
+        "package.pyi.jinja",
+        "stubs/_C/__init__.pyi",
+        builtin_names=_BUILTINS,
+        results=results,
+        functions=functions[""],
+        children=sorted({n.split(".")[0] for n in namespaces if n}),
+    )
+    _modules(sink, functions, f"{declarations.package}._C")
+
+
+def _modules(sink: Sink, functions: Mapping[str, Sequence[Definition]], home: str) -> None:
+    """A stub per namespace, below the extension module `home`."""
+    namespaces = list(functions)
     parents = {n.rpartition(".")[0] for n in namespaces if "." in n}
     for namespace in namespaces:
         if not namespace:
             continue
         children = sorted(n.rpartition(".")[2] for n in namespaces if n.startswith(f"{namespace}."))
         path = namespace.replace(".", "/") + ("/__init__" if namespace in parents else "")
-        _module(sink, path, functions[namespace], namespace, children)
+        _module(sink, path, functions[namespace], namespace, children, home)
     for parent in sorted(parents - set(namespaces)):
         children = sorted(n.rpartition(".")[2] for n in namespaces if n.startswith(f"{parent}."))
-        _module(sink, f"{parent.replace('.', '/')}/__init__", [], parent, children)
+        _module(sink, f"{parent.replace('.', '/')}/__init__", [], parent, children, home)
 
 
 def _without(definitions: Sequence[Definition], template: str) -> list[Definition]:
@@ -125,6 +149,7 @@ def _module(
     functions: Sequence[Definition],
     namespace: str,
     children: Sequence[str],
+    home: str,
 ) -> None:
     sink.render(
         "namespace.pyi.jinja",
@@ -136,6 +161,7 @@ def _module(
             {word for f in functions for line in f.overloads for word in _RESULT.findall(line)}
         ),
         children=children,
+        home=home,
     )
 
 
@@ -146,7 +172,7 @@ def _namespace(operator: Operator) -> str:
 def _functions(declarations: Declarations, namespace: str) -> list[Definition]:
     """The functions of a namespace, under their names and aliases."""
     found: dict[str, list[Overload]] = {}
-    for operator in declarations.operators:
+    for operator in declarations.own:
         if _namespace(operator) != namespace and "list" not in operator.variants:
             continue
         for form in forms(operator):
@@ -159,7 +185,7 @@ def _functions(declarations: Declarations, namespace: str) -> list[Definition]:
 def _methods(declarations: Declarations) -> list[Definition]:
     """The generated methods of Tensor."""
     found: dict[str, list[Overload]] = {}
-    for operator in declarations.operators:
+    for operator in declarations.own:
         for form in forms(operator):
             if form.is_method:
                 _collect(operator, form, found)
@@ -208,7 +234,7 @@ def result_class(name: str, fields: Sequence[str]) -> str:
 
 def _result_classes(declarations: Declarations) -> list[ResultClass]:
     found: dict[str, ResultClass] = {}
-    for operator in declarations.operators:
+    for operator in declarations.own:
         for form in forms(operator):
             fields = python_signature(operator, form).fields
             if not fields:
@@ -224,7 +250,7 @@ def _result_classes(declarations: Declarations) -> list[ResultClass]:
 
 def _slots(declarations: Declarations) -> list[Definition]:
     """Python's operators."""
-    tokens = {o.operator: o for o in reversed(declarations.operators) if o.operator is not None}
+    tokens = {o.operator: o for o in reversed(declarations.own) if o.operator is not None}
     found: list[Definition] = []
     for token in BINARY_SLOTS:
         if token not in tokens:

@@ -128,7 +128,7 @@ class Binding:
 def plan_bindings(declarations: Declarations) -> list[Binding]:
     """Every Python name, in declaration order."""
     groups: dict[tuple[str, str], list[tuple[Operator, bool]]] = {}
-    for operator in declarations.operators:
+    for operator in declarations.own:
         namespace = INTERNAL_NAMESPACE if operator.internal else operator.namespace
         groups.setdefault((namespace, operator.name), []).append((operator, False))
         if "inplace" in operator.variants:
@@ -136,7 +136,7 @@ def plan_bindings(declarations: Declarations) -> list[Binding]:
     bindings = [
         _binding(name, namespace, overloads) for (namespace, name), overloads in groups.items()
     ]
-    listed = [o for o in declarations.operators if "list" in o.variants]
+    listed = [o for o in declarations.own if "list" in o.variants]
     return bindings + [_list_binding(o) for o in listed]
 
 

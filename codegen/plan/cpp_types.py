@@ -162,7 +162,11 @@ def class_name(identifier: str) -> str:
 
 
 def declared_in(operator: Operator) -> str:
-    """`declarations/arithmetic.yaml`: the same wherever the tree lies."""
+    """`declarations/arithmetic.yaml`: the same wherever the tree lies. Files of packages by the
+    path that they were given by, so that messages of compilers lead there.
+    """
+    if operator.package:
+        return operator.span.file
     return f"declarations/{Path(operator.span.file).name}"
 
 

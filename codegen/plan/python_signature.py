@@ -233,7 +233,7 @@ def qualified_name(operator: Operator, form: Form = Form.FUNCTION) -> str:
     if form.is_method:
         return f"Tensor.{name}"
     namespace = INTERNAL_NAMESPACE if operator.internal else operator.namespace
-    return ".".join(part for part in ("flambeau", namespace, name) if part)
+    return ".".join(part for part in (operator.package or "flambeau", namespace, name) if part)
 
 
 _FACTORY_PARAMETERS = (

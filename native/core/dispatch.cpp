@@ -25,12 +25,16 @@ struct KernelRegistry {
     return registry;
   }
 };
+/// The tables of operators from outside the library are called "my_package.softclip".
+bool is_of_package(std::string_view op) { return op.find('.') != std::string_view::npos; }
 }  // namespace
 
 KernelSlot::KernelSlot(const char* op_name) : op(op_name) {
   KernelRegistry& registry = KernelRegistry::instance();
   const std::lock_guard lock(registry.mutex);
-  check(registry.slots.emplace(op, this).second, ErrorKind::runtime, "operator ", op,
+  // The same package may be loaded from two places: kernels that come now are those of the second.
+  const auto [slot, is_new] = registry.slots.insert_or_assign(op, this);
+  check(is_new || is_of_package(op), ErrorKind::runtime, "operator ", op,
         " has a kernel table already");
   const auto waiting = registry.pending.find(op);
   if (waiting == registry.pending.end()) return;
@@ -58,7 +62,9 @@ void register_kernel(std::string_view op, Backend backend, void* kernel) {
     slot->second->kernels[static_cast<int>(backend)] = kernel;
     return;
   }
-  check(!registry.sealed, ErrorKind::runtime, "register_kernel: no operator is named '", op, "'");
+  // A package may be loaded later.
+  check(!registry.sealed || is_of_package(op), ErrorKind::runtime,
+        "register_kernel: no operator is named '", op, "'");
   registry.pending[key].push_back({backend, kernel});
 }
 

@@ -88,7 +88,7 @@ ConvertFunction* find_from(DType from) {
 
 }  // namespace
 
-ConvertFunction* find_convert(DType to, DType from) {
+FLAMBEAU_API ConvertFunction* find_convert(DType to, DType from) {
   switch (to) {
 #define FLAMBEAU_TO(name, type, ...) \
   case DType::name:                  \

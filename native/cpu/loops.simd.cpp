@@ -280,8 +280,8 @@ class Walk {
 
 }  // namespace
 
-void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
-             const RandomStream& stream) {
+FLAMBEAU_API void run_map(const Iterator& iter, const MapPlan& plan, const void* formula,
+                          int64_t cost, const RandomStream& stream) {
   const int64_t numel = iter.numel();
   if (numel == 0) return;
   check(iter.operand_count() == plan.operand_count && plan.draw_count <= 4, ErrorKind::runtime,
@@ -307,7 +307,7 @@ void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int
 
 }  // namespace detail
 
-void unsupported(const Iterator& iter) {
+FLAMBEAU_API void unsupported(const Iterator& iter) {
   fail(ErrorKind::runtime, iter.op(), ": no CPU kernel for dtype ", name(iter.common_dtype()));
 }
 

@@ -337,8 +337,8 @@ class Walk {
 
 }  // namespace
 
-void run_reduce(const Reduction& reduction, const FoldLoops& loops, const void* fold,
-                int64_t cost) {
+FLAMBEAU_API void run_reduce(const Reduction& reduction, const FoldLoops& loops, const void* fold,
+                             int64_t cost) {
   if (reduction.output_numel() == 0) return;
   check(reduction.output_count() == loops.output_count, ErrorKind::runtime, reduction.op(),
         ": the kernel was compiled for ", loops.output_count, " results, got ",
@@ -348,7 +348,7 @@ void run_reduce(const Reduction& reduction, const FoldLoops& loops, const void* 
 
 }  // namespace detail
 
-void unsupported(const Reduction& reduction) {
+FLAMBEAU_API void unsupported(const Reduction& reduction) {
   fail(ErrorKind::runtime, reduction.op(), ": no CPU kernel for dtype ",
        name(reduction.input_dtype()));
 }

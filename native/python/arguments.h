@@ -201,7 +201,7 @@ class Parsed {
 };
 
 /// The overloads of one name, and the general way to bind arguments to them.
-class Parser {
+class FLAMBEAU_API Parser {
  public:
   /// `name` as users write it: "add", "nn.functional.silu".
   template <size_t count>
@@ -230,10 +230,10 @@ inline bool given(PyObject* slot) { return slot != nullptr && slot != Py_None; }
 // Numbers --------------------------------------------------------------------------------------
 
 namespace detail {
-int64_t int_slow(PyObject* value);
-double double_slow(PyObject* value);
-bool bool_slow(PyObject* value);
-Scalar scalar_slow(PyObject* value);
+FLAMBEAU_API int64_t int_slow(PyObject* value);
+FLAMBEAU_API double double_slow(PyObject* value);
+FLAMBEAU_API bool bool_slow(PyObject* value);
+FLAMBEAU_API Scalar scalar_slow(PyObject* value);
 }  // namespace detail
 
 /// The value of an exact int of one machine digit; false for others.
@@ -282,7 +282,7 @@ inline Scalar to_scalar(PyObject* value) {
   return FLAMBEAU_LIKELY(quick_scalar(value, result)) ? result : detail::scalar_slow(value);
 }
 /// Whether arithmetic takes it for a number: Python's and NumPy's scalars, not arrays.
-bool is_number(PyObject* value);
+FLAMBEAU_API bool is_number(PyObject* value);
 
 inline int64_t to_int(PyObject* slot, int64_t otherwise) { return slot ? to_int(slot) : otherwise; }
 inline double to_double(PyObject* slot, double otherwise) {
@@ -308,7 +308,7 @@ inline std::optional<Scalar> to_optional_scalar(PyObject* slot) {
 // Tensors --------------------------------------------------------------------------------------
 
 namespace detail {
-extern const Tensor undefined;
+FLAMBEAU_API extern const Tensor undefined;
 }
 inline const Tensor& to_tensor(PyObject* slot) {
   return given(slot) ? unwrap(slot) : detail::undefined;
@@ -340,7 +340,7 @@ class QuickOperand {
   bool ok_ = false;
 };
 
-class TensorListArgument {
+class FLAMBEAU_API TensorListArgument {
  public:
   explicit TensorListArgument(PyObject* slot);
   operator TensorList() const { return tensors_; }  // NOLINT: implicit on purpose
@@ -356,9 +356,9 @@ inline int64_t work_of(const TensorListArgument& list) {
 
 /// Reads a tuple or list of exact small ints, or all of `args` as such ints (x.view(2, 3)); false
 /// when something else is among them.
-bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result);
+FLAMBEAU_API bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result);
 
-class IntListArgument {
+class FLAMBEAU_API IntListArgument {
  public:
   /// `length` > 0: one int stands for that many.
   explicit IntListArgument(PyObject* slot, int length = 0, IntList otherwise = {});
@@ -381,7 +381,7 @@ class OptionalIntListArgument {
   std::optional<IntListArgument> values_;
 };
 
-class FloatListArgument {
+class FLAMBEAU_API FloatListArgument {
  public:
   explicit FloatListArgument(PyObject* slot, int length = 1);
   operator std::span<const double>() const { return values_; }  // NOLINT
@@ -390,7 +390,7 @@ class FloatListArgument {
   std::vector<double> values_;
 };
 
-class BoolListArgument {
+class FLAMBEAU_API BoolListArgument {
  public:
   explicit BoolListArgument(PyObject* slot);
   operator std::span<const bool>() const {  // NOLINT
@@ -403,11 +403,11 @@ class BoolListArgument {
 
 // The rest -------------------------------------------------------------------------------------
 
-DType to_dtype(PyObject* slot);
-Device to_device(PyObject* slot);
-std::string_view to_string(PyObject* slot);
+FLAMBEAU_API DType to_dtype(PyObject* slot);
+FLAMBEAU_API Device to_device(PyObject* slot);
+FLAMBEAU_API std::string_view to_string(PyObject* slot);
 /// Null for None and for an empty slot: the default generator.
-Generator* to_generator(PyObject* slot);
+FLAMBEAU_API Generator* to_generator(PyObject* slot);
 
 inline DType to_dtype(PyObject* slot, DType otherwise) { return slot ? to_dtype(slot) : otherwise; }
 inline std::string_view to_string(PyObject* slot, std::string_view otherwise) {
@@ -424,8 +424,8 @@ inline std::optional<std::string_view> to_optional_string(PyObject* slot) {
 }
 
 /// Whether the object is what `parameter` accepts (without None): what overloads are chosen by.
-bool accepts(const Parameter& parameter, PyObject* value);
+FLAMBEAU_API bool accepts(const Parameter& parameter, PyObject* value);
 /// "Tensor", "int", "list of str": how messages name an argument's type.
-std::string describe_type(PyObject* value);
+FLAMBEAU_API std::string describe_type(PyObject* value);
 
 }  // namespace flambeau::python

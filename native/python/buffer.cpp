@@ -1,6 +1,7 @@
 #include <cstring>
 #include <memory>
 
+#include "autograd/grad_mode.h"
 #include "autograd/node.h"
 #include "python/arguments.h"
 #include "python/gil.h"
@@ -173,7 +174,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   };
   const Tensor& tensor = unwrap(self);
   if (!tensor.device().is_cpu()) return refuse("the tensor is not on the CPU; use cpu() first");
-  if (autograd::requires_grad(tensor)) {
+  if (grad_enabled() && autograd::requires_grad(tensor)) {
     return refuse("the tensor requires grad; use detach() first");
   }
   const char* format = format_of(tensor.dtype());
@@ -221,7 +222,7 @@ namespace {
 
 PyObject* numpy_of(PyObject* self, const char* op) {
   const Tensor& tensor = unwrap(self);
-  check(!autograd::requires_grad(tensor), ErrorKind::runtime, op,
+  check(!grad_enabled() || !autograd::requires_grad(tensor), ErrorKind::runtime, op,
         ": the tensor requires grad, which an array cannot record; use detach().numpy()");
   check(tensor.device().is_cpu(), ErrorKind::type, op, ": the tensor is on ", tensor.device(),
         ", NumPy arrays live on the CPU; use cpu() first");

@@ -35,7 +35,7 @@ class PyRef {
 
 /// A Python exception on its way through C++: raised by a hook, restored unchanged, traceback
 /// included, when it comes back to Python.
-class PythonError : public std::exception {
+class FLAMBEAU_API PythonError : public std::exception {
  public:
   /// Takes the exception that is set now; the GIL is held.
   PythonError();
@@ -50,7 +50,7 @@ class PythonError : public std::exception {
 };
 
 /// Turns the Python exception that is set into a C++ one.
-[[noreturn]] void throw_python_error();
+[[noreturn]] FLAMBEAU_API void throw_python_error();
 /// For calls that return a new reference, or null with an exception set.
 inline PyRef checked(PyObject* new_reference) {
   if (FLAMBEAU_UNLIKELY(new_reference == nullptr)) throw_python_error();
@@ -63,7 +63,7 @@ inline int checked(int status) {
 }
 
 /// In a catch (...) block: sets the Python exception that corresponds to the C++ one. Returns null.
-PyObject* raise_current_exception() noexcept;
+FLAMBEAU_API PyObject* raise_current_exception() noexcept;
 
 /// Runs the body of a C-API function: C++ exceptions become Python ones.
 template <class Body>

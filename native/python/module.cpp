@@ -5,6 +5,7 @@
 #include "core/promotion.h"
 #include "python/arguments.h"
 #include "python/autograd_bindings.h"
+#include "python/c_function.h"
 #include "python/construct.h"
 #include "python/device_object.h"
 #include "python/dtype_object.h"
@@ -13,6 +14,7 @@
 #include "python/generator_object.h"
 #include "python/interop.h"
 #include "python/layout_object.h"
+#include "python/module.h"
 #include "python/results.h"
 #include "python/size_object.h"
 #include "python/storage_object.h"
@@ -146,10 +148,8 @@ void add_generated_functions(py::module_& module) {
 
 }  // namespace
 
-}  // namespace flambeau::python
-
-PYBIND11_MODULE(_C, module) {
-  using namespace flambeau::python;
+void initialize_module(PyObject* module_object) {
+  auto module = py::reinterpret_borrow<py::module_>(module_object);
   module.doc() = "The compiled part of flambeau; import flambeau instead.";
   try {
     // Before anything else throws: exceptions of pybind11's functions take the same way.
@@ -170,6 +170,7 @@ PYBIND11_MODULE(_C, module) {
     add_storage_type(module.ptr());
     add_tensor_type(module.ptr());
     add_generator(module.ptr());
+    add_c_function_type(module.ptr());
     for (PyMethodDef* functions : {construction_functions, buffer_functions, dlpack_functions}) {
       checked(PyModule_AddFunctions(module.ptr(), functions));
     }
@@ -184,3 +185,5 @@ PYBIND11_MODULE(_C, module) {
     throw py::error_already_set();
   }
 }
+
+}  // namespace flambeau::python

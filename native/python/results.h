@@ -15,18 +15,18 @@ namespace flambeau::python {
 inline PyObject* to_python(Tensor&& tensor) { return wrap(std::move(tensor)); }
 inline PyObject* to_python(const Tensor& tensor) { return wrap(tensor); }
 /// A tuple (split, unbind and the like return one).
-PyObject* to_python(std::vector<Tensor>&& tensors);
-PyObject* to_python(const Scalar& value);
-PyObject* to_python(DType dtype);
-PyObject* to_python(Device device);
+FLAMBEAU_API PyObject* to_python(std::vector<Tensor>&& tensors);
+FLAMBEAU_API PyObject* to_python(const Scalar& value);
+FLAMBEAU_API PyObject* to_python(DType dtype);
+FLAMBEAU_API PyObject* to_python(Device device);
 /// A flambeau.Size.
-PyObject* to_size(IntList sizes);
+FLAMBEAU_API PyObject* to_size(IntList sizes);
 /// A plain tuple of ints.
-PyObject* to_tuple(IntList values);
+FLAMBEAU_API PyObject* to_tuple(IntList values);
 
 namespace detail {
 /// Steals the items; drops them all and throws when one is null.
-PyObject* tuple_of(PyObject* const* items, int count);
+FLAMBEAU_API PyObject* tuple_of(PyObject* const* items, int count);
 }  // namespace detail
 
 /// Several results without names of their own.
@@ -43,7 +43,7 @@ PyObject* to_python(std::tuple<Results...>&& results) {
 /// The type of a named result such as flambeau.return_types.max, made on first use:
 ///   static NamedResult max_result("max", {"values", "indices"});
 ///   return max_result.make(ops::max_dim(self, dim, keepdim));
-class NamedResult {
+class FLAMBEAU_API NamedResult {
  public:
   static constexpr int kMaxFields = 8;
   NamedResult(const char* name, std::initializer_list<const char*> fields);

@@ -25,7 +25,7 @@ struct TensorObject {
 };
 
 /// flambeau.Tensor; valid after add_tensor_type().
-extern PyTypeObject* tensor_type;
+FLAMBEAU_API extern PyTypeObject* tensor_type;
 
 inline bool is_exact_tensor(PyObject* object) { return Py_TYPE(object) == tensor_type; }
 inline bool is_tensor(PyObject* object) {
@@ -43,8 +43,8 @@ struct FreeList {
   int count = 0;
   PyObject* objects[kCapacity];
 };
-extern FreeList free_tensors;
-PyObject* wrap_slow(Tensor&& tensor);
+FLAMBEAU_API extern FreeList free_tensors;
+FLAMBEAU_API PyObject* wrap_slow(Tensor&& tensor);
 }  // namespace detail
 
 /// The Python object of a tensor: the one that is alive, or a new one. None when undefined. Throws
@@ -64,7 +64,7 @@ inline PyObject* wrap(Tensor tensor) {
 
 /// A new instance of `type` (a subclass of Tensor, or Tensor) over an implementation that has no
 /// wrapper yet.
-PyObject* wrap_as(PyTypeObject* type, Tensor tensor);
+FLAMBEAU_API PyObject* wrap_as(PyTypeObject* type, Tensor tensor);
 
 /// A tensor of its own on the same storage: no history, version shared (`keep_version`) or fresh.
 Tensor alias(const Tensor& tensor, bool keep_version);

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
 
 from build_tools import toolchain  # noqa: E402
-from build_tools.toolchain import BuildError  # noqa: E402
+from build_tools.shared import compiler as compilers  # noqa: E402
+from build_tools.shared.compiler import BuildError  # noqa: E402
 
 
 def script(folder: Path, name: str, text: str) -> Path:
@@ -43,7 +44,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("path")
 def test_missing_compiler() -> None:
     with pytest.raises(BuildError) as error:
-        toolchain.find_compiler("g++")
+        compilers.find_compiler("g++")
     assert "needs the C++ compiler g++" in sentence(error)
     assert "apt install g++" in str(error.value)
 
@@ -52,7 +53,7 @@ def test_missing_compiler() -> None:
 def test_old_compiler(path: Path, version: str) -> None:
     compiler = script(path, "g++", f"echo {version}")
     with pytest.raises(BuildError) as error:
-        toolchain.find_compiler("g++")
+        compilers.find_compiler("g++")
     assert f"{compiler} is g++ {version}" in sentence(error)
     assert "version 12 or newer" in str(error.value)
 
@@ -60,22 +61,22 @@ def test_old_compiler(path: Path, version: str) -> None:
 def test_program_that_is_no_compiler(path: Path) -> None:
     compiler = script(path, "g++", "echo 'what is this?' >&2; exit 1")
     with pytest.raises(BuildError) as error:
-        toolchain.find_compiler("g++")
+        compilers.find_compiler("g++")
     assert str(compiler) in sentence(error)
 
 
 @pytest.mark.parametrize("version", ["12", "12.2.0", "15.1.1"])
 def test_recent_compiler(path: Path, version: str) -> None:
     compiler = script(path, "g++", f"echo {version}")
-    assert toolchain.find_compiler("g++") == str(compiler)
+    assert compilers.find_compiler("g++") == str(compiler)
     ccache = script(path, "ccache", "")
-    assert toolchain.find_compiler("g++") == f"{ccache} {compiler}"
+    assert compilers.find_compiler("g++") == f"{ccache} {compiler}"
 
 
 def test_missing_python_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
     with pytest.raises(BuildError) as error:
-        toolchain.find_python_headers()
+        compilers.find_python_headers()
     assert f"Python.h is not in {tmp_path}" in sentence(error)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from operator_cases import ARRAY, Values, dtypes, operators, result_names
 
 import flambeau
-from flambeau import _C, Tensor
+from flambeau import Tensor
 from flambeau.codegen.model import Base, Dtype, Operator
 from flambeau.codegen.plan.python_signature import (
     INTERNAL_NAMESPACE,
@@ -136,7 +137,7 @@ def _call_list(operator: Operator, values: Mapping[str, Any]) -> None:
 
 def function_of(operator: Operator, form: Form) -> Any:
     """The compiled function behind a form."""
-    space: Any = _C
+    space: Any = importlib.import_module(f"{operator.package or 'flambeau'}._C")
     internal = operator.internal or form is Form.LIST
     for part in (INTERNAL_NAMESPACE if internal else operator.namespace).split("."):
         space = getattr(space, part) if part else space

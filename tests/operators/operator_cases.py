@@ -22,6 +22,7 @@ from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.loader import load_declarations
 from flambeau.codegen.model import Argument, Base, Declarations, Dtype, Operator
 from flambeau.codegen.plan.python_signature import visible_results
+from flambeau.extension.testing import declarations_of, tested_package
 
 Values = dict[str, Any]
 ARRAY = np.ndarray
@@ -29,8 +30,9 @@ ARRAY = np.ndarray
 
 @lru_cache(maxsize=1)
 def declarations() -> Declarations:
-    """What the installed package declares."""
-    return load_declarations()
+    """What the installed package declares, or the package outside the library under test."""
+    package = tested_package()
+    return declarations_of(package) if package else load_declarations()
 
 
 @lru_cache(maxsize=1)
@@ -70,8 +72,8 @@ class Case:
 
 
 def operators() -> Iterator[Operator]:
-    """Every declared operator."""
-    yield from declarations().operators
+    """Every operator under test."""
+    yield from declarations().own
 
 
 def cases() -> Iterator[Case]:

@@ -32,9 +32,10 @@ def test_example(operator: Operator) -> None:
     flambeau.manual_seed(0)
     assert operator.doc.example is not None
     place = operator.span
+    package = operator.package or "flambeau"
     test = doctest.DocTestParser().get_doctest(
         operator.doc.example,
-        {"flambeau": flambeau},
+        {"flambeau": flambeau, package: importlib.import_module(package)},
         operator.full_name,
         place.file,
         place.line,
@@ -56,8 +57,18 @@ def test_public_name(operator: Operator) -> None:
             if form.is_method:
                 assert callable(getattr(flambeau.Tensor, name)) or hasattr(flambeau.Tensor, name)
             else:
-                space = ".".join(p for p in ("flambeau", operator.namespace) if p)
-                assert callable(getattr(importlib.import_module(space), name)), name
+                assert callable(getattr(_namespace(operator), name)), name
+
+
+def _namespace(operator: Operator) -> Any:
+    """The module that users find an operator in."""
+    if not operator.package:
+        name = ".".join(p for p in ("flambeau", operator.namespace) if p)
+        return importlib.import_module(name)
+    space: Any = importlib.import_module(operator.package)
+    for part in filter(None, operator.namespace.split(".")):
+        space = getattr(space, part)
+    return space
 
 
 def _docstrings(operator: Operator) -> list[tuple[Form, Any]]:

@@ -45,11 +45,15 @@ class NinjaWriter:
 
     def write(self, path: Path) -> Path:
         """Writes the file, unless it holds this text already."""
-        text = "\n".join(self._lines) + "\n"
-        if not path.exists() or path.read_text() != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+        write_if_changed(path, "\n".join(self._lines) + "\n")
         return path
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Writes a file, unless it holds this text already: what is made from it stays new."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def _path(text: str) -> str:

@@ -1,0 +1,59 @@
+"""The compiler, headers and programs that a build needs, each checked with one clear sentence."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+MINIMUM_GCC = 12
+
+
+class BuildError(Exception):
+    """The build cannot go on; the message is one sentence that says what to do."""
+
+
+def find_compiler(name: str = "g++") -> str:
+    """A g++ that speaks C++20, or a BuildError that says which is missing."""
+    path = shutil.which(name)
+    if path is None:
+        raise BuildError(
+            f"Flambeau needs the C++ compiler {name} (version {MINIMUM_GCC} or newer), which is "
+            "not on the PATH: install it with `apt install g++`."
+        )
+    probe = [path, "-dumpfullversion", "-dumpversion"]
+    output = subprocess.run(probe, capture_output=True, text=True, check=False).stdout
+    match = re.match(r"(\d+)", output)
+    if match is None:
+        raise BuildError(f"{path} does not answer -dumpversion: it does not seem to be g++.")
+    if int(match[1]) < MINIMUM_GCC:
+        raise BuildError(
+            f"{path} is g++ {output.strip()}, but Flambeau needs version {MINIMUM_GCC} or newer: "
+            f"install g++-{MINIMUM_GCC} and set CXX=g++-{MINIMUM_GCC}."
+        )
+    ccache = shutil.which("ccache")
+    return f"{ccache} {path}" if ccache else path
+
+
+def find_python_headers() -> Path:
+    """The folder of Python.h."""
+    include = Path(sysconfig.get_paths()["include"])
+    if not (include / "Python.h").exists():
+        raise BuildError(
+            f"The header Python.h is not in {include}: install it with `apt install python3-dev`."
+        )
+    return include
+
+
+def find_ninja() -> str:
+    """ninja beside the running Python, or on the PATH."""
+    beside = Path(sys.executable).parent / "ninja"
+    found = str(beside) if beside.exists() else shutil.which("ninja")
+    if found is None:
+        raise BuildError(
+            "The program ninja is not on the PATH: install it with `pip install ninja`."
+        )
+    return found

@@ -1,0 +1,113 @@
+"""How C++ sources become objects and shared libraries: flags, rules and edges of a ninja file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .ninja_writer import NinjaWriter
+
+COMMON_FLAGS = (
+    "-std=c++20 -fPIC -fvisibility=hidden -fopenmp -fno-math-errno -fno-trapping-math "
+    "-ffp-contract=off -Wall -Wextra -Wno-unused-parameter"
+)
+OPTIMIZED = "-O2"
+LOOPS = "-O3"
+# Generated formulas: skipped comparisons (`minimum(maximum(x, a), b)`) become masks over the rest.
+FORMULAS = "-fno-thread-jumps"
+# And with 32 registers: the steps of unrolled iterations alternate, which hides their latency.
+# Loops by hand are in their best order already.
+INTERLEAVED = "-fschedule-insns -fweb -frename-registers"
+# One object per instruction set for every *.simd.cpp; the best is picked when the library loads.
+INSTRUCTION_SETS = {
+    "baseline": "",
+    "avx2": "-march=x86-64-v3",
+    "avx512": "-march=x86-64-v4 -mprefer-vector-width=512",
+}
+
+
+def include_flags(folders: Iterable[Path], system: Iterable[Path] = ()) -> str:
+    """Folders of headers; compilers keep quiet about those of `system`."""
+    own = [f"-I{_quoted(folder)}" for folder in folders]
+    return " ".join([*own, *(f"-isystem {_quoted(folder)}" for folder in system)])
+
+
+def _quoted(path: Path) -> str:
+    return f"'{path}'" if " " in str(path) else str(path)
+
+
+def write_rules(writer: NinjaWriter, compiler: str, flags: str, link_flags: str = "") -> None:
+    """The rules `compile` (its variable `extra`: further flags) and `link` (`libraries`)."""
+    writer.variable("flags", f"{COMMON_FLAGS} {flags}")
+    writer.variable("linker", compiler.split()[-1])
+    writer.variable("link_flags", link_flags)
+    writer.rule(
+        "compile",
+        command=f"{compiler} $flags $extra -MMD -MF $out.d -c $in -o $out",
+        depfile="$out.d",
+        deps="gcc",
+        description="compile $in",
+    )
+    writer.rule(
+        "link",
+        command="$linker -shared -fopenmp $link_flags -o $out $in $libraries",
+        description="link $out",
+    )
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Objects for every processor, and those for special ones."""
+
+    plain: tuple[str, ...]
+    special: tuple[str, ...]
+
+    @property
+    def all(self) -> list[str]:
+        # The linker keeps the first copy of a shared inline function: one for every processor.
+        return [*self.plain, *self.special]
+
+
+@dataclass(frozen=True)
+class Compiling:
+    """Writes edges from sources to objects."""
+
+    writer: NinjaWriter
+    folder: Path  # of the objects
+    generated: Path  # the folder of generated sources
+    bases: Sequence[Path] = ()  # a source's place below one of these names its object
+    optimized: str = OPTIMIZED
+    loops: str = LOOPS
+    instruction_sets: Mapping[str, str] = field(default_factory=lambda: INSTRUCTION_SETS)
+
+    def objects(self, sources: Iterable[Path], further: str = "") -> Objects:
+        """A *.simd.cpp is compiled once per instruction set, other sources once; all of these with
+        further flags.
+        """
+        plain: list[str] = []
+        special: list[str] = []
+        for source in sources:
+            bases = (self.generated, *self.bases)
+            base = next(base for base in bases if source.is_relative_to(base))
+            stem = self.folder / source.relative_to(base).with_suffix("")
+            if source.name.endswith(".simd.cpp"):
+                for name, flags in self.instruction_sets.items():
+                    target = f"{stem}.{name}.o"
+                    extra = f"{self.loops} -DFLAMBEAU_ISA={name} {flags} {further}".strip()
+                    if base == self.generated:
+                        extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
+                    self._compile(target, source, extra)
+                    (special if flags else plain).append(target)
+            else:
+                self._compile(f"{stem}.o", source, f"{self.optimized} {further}".strip())
+                plain.append(f"{stem}.o")
+        return Objects(tuple(plain), tuple(special))
+
+    def _compile(self, target: str, source: Path, extra: str) -> None:
+        self.writer.build(target, "compile", [str(source)], variables={"extra": extra})
+
+
+def cpp_files(folder: Path) -> list[Path]:
+    """Every .cpp below a folder, in a fixed order."""
+    return sorted(folder.rglob("*.cpp"))

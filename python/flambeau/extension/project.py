@@ -1,0 +1,127 @@
+"""What a folder with operators, or with a backend, asks the build for."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flambeau._build.compiler import BuildError
+
+CONFIGURATION = "pyproject.toml"
+KEYS = {
+    "module": str,
+    "declarations": str,
+    "kernels": str,
+    "libraries": list,
+    "include-folders": list,
+    "compile-flags": list,
+    "link-flags": list,
+    "generate": str,
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder that is built into a Python package with an extension module `_C`.
+
+    Everything is found by its place: Python sources in `MODULE/` (or `src/MODULE/`), declarations
+    in `declarations/*.yaml`, C++ in `kernels/**/*.cpp`. The table `[tool.flambeau]` of the folder's
+    pyproject.toml, where there is one, changes that:
+
+    - `module`: the name that Python imports; default: the project's name, or the folder's
+    - `declarations`, `kernels`: other folders
+    - `libraries`: names of libraries to link (`["OpenCL"]`)
+    - `include-folders`: of headers, beside `kernels`
+    - `compile-flags`, `link-flags`: further options of the compiler
+    - `generate`: `FILE.py:FUNCTION`, called before compiling with the package's declarations
+      (`flambeau.codegen.model.Declarations`) and the `flambeau.codegen.emit.files.Output` of the
+      generated folder. What it writes to `cpu/`, `ops/` and `python/` is compiled, what it writes
+      to `package/` goes into the Python package.
+    """
+
+    root: Path
+    module: str
+    declarations: tuple[Path, ...]
+    kernels: Path
+    libraries: tuple[str, ...] = ()
+    include_folders: tuple[Path, ...] = ()
+    compile_flags: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
+    generate: str = ""
+    sources: tuple[Path, ...] = field(default=())  # of C++, those of `kernels`
+
+    @property
+    def python(self) -> Path:
+        """The folder of the package's Python sources, which need not exist."""
+        inside = self.root / "src" / self.module
+        return inside if inside.is_dir() else self.root / self.module
+
+
+def read_project(root: Path) -> Project:
+    """The project in a folder.
+
+    Raises:
+        BuildError: where the folder holds nothing to build, or its configuration is wrong.
+    """
+    root = root.resolve()
+    if not root.is_dir():
+        raise BuildError(f"There is no folder {root}.")
+    name, table = _configuration(root)
+    module = table.get("module", name)
+    if not re.fullmatch(r"[A-Za-z_]\w*", module):
+        raise BuildError(f"{root / CONFIGURATION}: '{module}' is no name of a Python module.")
+    declarations = root / table.get("declarations", "declarations")
+    kernels = root / table.get("kernels", "kernels")
+    project = Project(
+        root=root,
+        module=module,
+        declarations=tuple(sorted(declarations.glob("*.yaml"))),
+        kernels=kernels,
+        libraries=_strings(root, table, "libraries"),
+        include_folders=tuple(root / path for path in _strings(root, table, "include-folders")),
+        compile_flags=_strings(root, table, "compile-flags"),
+        link_flags=_strings(root, table, "link-flags"),
+        generate=table.get("generate", ""),
+        sources=tuple(sorted(kernels.rglob("*.cpp"))),
+    )
+    if not project.declarations and not project.sources and not project.generate:
+        raise BuildError(
+            f"There is nothing to build in {root}: no {declarations.name}/*.yaml and no "
+            f"{kernels.name}/*.cpp."
+        )
+    return project
+
+
+def _configuration(root: Path) -> tuple[str, dict[str, Any]]:
+    """The default name of the module, and the table [tool.flambeau]."""
+    path = root / CONFIGURATION
+    if not path.exists():
+        return _module_name(root.name), {}
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BuildError(f"{path}: {error}") from None
+    table = document.get("tool", {}).get("flambeau", {})
+    for key, value in table.items():
+        if key not in KEYS:
+            known = ", ".join(KEYS)
+            raise BuildError(f"{path}: [tool.flambeau] has no key '{key}' (there are {known}).")
+        if not isinstance(value, KEYS[key]):
+            wanted = "a list of strings" if KEYS[key] is list else "a string"
+            raise BuildError(f"{path}: '{key}' of [tool.flambeau] must be {wanted}.")
+    return _module_name(document.get("project", {}).get("name", root.name)), table
+
+
+def _module_name(name: str) -> str:
+    return re.sub(r"[-.]+", "_", name)
+
+
+def _strings(root: Path, table: dict[str, Any], key: str) -> tuple[str, ...]:
+    values: Sequence[Any] = table.get(key, ())
+    if not all(isinstance(value, str) for value in values):
+        raise BuildError(f"{root / CONFIGURATION}: '{key}' of [tool.flambeau] must list strings.")
+    return tuple(values)

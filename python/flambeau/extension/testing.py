@@ -1,0 +1,71 @@
+"""The generated tests of a package's operators: those of the library, run over its declarations."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import flambeau
+from flambeau._build.compiler import BuildError
+from flambeau.codegen.loader import Package, load_package
+from flambeau.codegen.model import Declarations
+from flambeau.codegen.source import Diagnostics
+
+VARIABLE = "FLAMBEAU_TESTED_PACKAGE"  # tells the tests which package they are for
+FOLDER = Path(flambeau.__file__).parent / "_operator_tests"
+OF_THE_TESTS = "test_operator_harness.py"  # tests that the tests themselves find mistakes
+
+
+def tested_package() -> str:
+    """The package that the tests in this process are for; "": the library."""
+    return os.environ.get(VARIABLE, "")
+
+
+def import_package(name: str) -> ModuleType:
+    """A package of operators.
+
+    Raises:
+        BuildError: where there is none of this name.
+    """
+    if importlib.util.find_spec(name) is None:
+        raise BuildError(f"There is no package {name}: install it, or set PYTHONPATH.")
+    return importlib.import_module(name)
+
+
+def declarations_of(package: str) -> Declarations:
+    """What an importable package declares (`own`), and what the library does."""
+    module = import_package(package)
+    folder = Path(module.__path__[0]) / "declarations"
+    diagnostics = Diagnostics()
+    files = tuple(sorted(folder.glob("*.yaml")))
+    if not files:
+        raise BuildError(f"{package} has no declarations: {folder} holds no .yaml file.")
+    loaded = load_package(Package(package, files), diagnostics)
+    diagnostics.raise_if_any()
+    return loaded.declarations
+
+
+def run_tests(package: str, options: Sequence[str] = ()) -> int:
+    """Runs pytest over the generated tests of a package; returns its exit status.
+
+    `options` are pytest's, such as `["-k", "softclip"]`.
+    """
+    for needed in ("pytest", "scipy"):
+        if importlib.util.find_spec(needed) is None:
+            print(f"flambeau: the tests need {needed}: pip install {needed}", file=sys.stderr)
+            return 2
+    try:
+        declarations_of(package)
+    except BuildError as error:
+        print(f"flambeau: {error}", file=sys.stderr)
+        return 2
+    command = [sys.executable, "-m", "pytest", str(FOLDER), "-q", "-p", "no:cacheprovider"]
+    command += [f"--ignore={FOLDER / OF_THE_TESTS}", *options]
+    environment = {**os.environ, VARIABLE: package}
+    return subprocess.run(command, env=environment, check=False).returncode

@@ -1,0 +1,282 @@
+"""Operators written in Python: `custom_op`, and what is registered for one afterwards.
+
+    @flambeau.library.custom_op("mylib::cube", mutates_args=())
+    def cube(x: Tensor) -> Tensor:
+        return flambeau.from_numpy(x.numpy() ** 3)
+
+    @cube.register_fake
+    def _(x):
+        return flambeau.empty_like(x)
+
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
+
+    cube.register_autograd(backward, setup_context=setup_context)
+
+The body is opaque: nothing inside is recorded, and it may call NumPy or a C function. The operator
+is also `flambeau.ops.mylib.cube`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import flambeau
+from flambeau import _custom_autograd
+from flambeau._C import Tensor
+from flambeau._custom_schema import Schema, read_schema
+from flambeau.autograd.graph import increment_version
+
+__all__ = [
+    "CustomOpDef",
+    "custom_op",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+]
+
+Kernel = Callable[..., Any]
+_registered: dict[str, CustomOpDef] = {}
+
+
+class CustomOpDef:
+    """An operator that `custom_op` made. Calling it checks the arguments against the annotations,
+    runs the kernel of the device, and records the call where a gradient is wanted.
+    """
+
+    def __init__(
+        self, name: str, function: Kernel, schema: Schema, devices: tuple[str, ...] | None
+    ) -> None:
+        self.__name__ = name.rpartition("::")[2]
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self.name = name
+        self.schema = schema
+        self._kernels: dict[str | None, Kernel] = dict.fromkeys(devices or (None,), function)
+        self._fake: Kernel | None = None
+        self._function = _custom_autograd.make_function(self)
+
+    @property
+    def default(self) -> CustomOpDef:
+        """The operator itself: its only overload."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<custom operator {self.name}{self.schema}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self.schema.bind(self.name, args, kwargs)
+        tensors = self.schema.tensors(values)
+        if flambeau.is_grad_enabled() and any(t.requires_grad for _, t in tensors):
+            self._refuse_mutation(tensors)
+            return self._function(values)
+        with flambeau.no_grad():
+            return self.compute(values)
+
+    # Registration -------------------------------------------------------------------------------
+
+    def register_kernel(
+        self, device_types: str | Iterable[str], fn: Kernel | None = None, /
+    ) -> Callable[..., Any]:
+        """Another kernel, for tensors on some devices: `@op.register_kernel("cuda")`.
+
+        Args:
+            device_types: a device's name, or several.
+            fn: takes what the operator takes and returns what it returns; None: a decorator.
+        """
+        names = (device_types,) if isinstance(device_types, str) else tuple(device_types)
+
+        def register(function: Kernel) -> Kernel:
+            self._kernels.update(dict.fromkeys(names, function))
+            return function
+
+        return register if fn is None else register(fn)
+
+    def register_fake(self, fn: Kernel, /) -> Kernel:
+        """What the operator does on the device `meta`: results of the right shape and dtype,
+        without data. Decorates a function with the operator's parameters.
+        """
+        self._fake = fn
+        return fn
+
+    register_meta = register_fake
+
+    def register_autograd(
+        self,
+        backward: Callable[..., Any],
+        /,
+        *,
+        setup_context: Callable[..., None] | None = None,
+    ) -> None:
+        """The gradient of the operator.
+
+        Args:
+            backward: `backward(ctx, *grads)` gets a gradient per result and returns one per
+                parameter (None where there is none; a list for a list of tensors). Made of
+                differentiable operators, it can be differentiated again.
+            setup_context: `setup_context(ctx, inputs, output)` keeps what backward needs, in
+                attributes of `ctx` and with `ctx.save_for_backward(...)`. With keyword-only
+                parameters: `setup_context(ctx, inputs, keyword_only_inputs, output)`.
+
+        Raises:
+            RuntimeError: for an operator that changes its arguments.
+        """
+        if self.schema.mutated:
+            raise RuntimeError(
+                f"{self.name}: an operator that changes its arguments "
+                f"({', '.join(self.schema.mutated)}) cannot have a gradient"
+            )
+        self._function = _custom_autograd.make_function(self, backward, setup_context)
+
+    # Running ------------------------------------------------------------------------------------
+
+    def compute(self, values: dict[str, Any]) -> Any:
+        """Runs the kernel; nothing is recorded. `values` are checked arguments, by parameter."""
+        tensors = self.schema.tensors(values)
+        kernel = self._kernel([tensor for _, tensor in tensors])
+        versions = [tensor._version for _, tensor in tensors]
+        positional, keywords = self.schema.call_arguments(values)
+        result = kernel(*positional, **keywords)
+        self.schema.check_result(self.name, result)
+        self._check_memory(result, tensors)
+        for (parameter, tensor), before in zip(tensors, versions, strict=True):
+            changed = tensor._version != before
+            if parameter in self.schema.mutated:
+                if not changed:
+                    increment_version(tensor)
+            elif changed:
+                raise RuntimeError(
+                    f"{self.name}: the kernel changed the argument '{parameter}', which "
+                    f"mutates_args does not name"
+                )
+        return result
+
+    def _kernel(self, tensors: list[Tensor]) -> Kernel:
+        device = next((tensor.device.type for tensor in tensors), None)
+        if device == "meta":
+            if self._fake is None:
+                raise NotImplementedError(
+                    f"{self.name}: there is no kernel for device meta; register one with "
+                    "register_fake"
+                )
+            return self._fake
+        kernel = self._kernels.get(device, self._kernels.get(None))
+        if kernel is None and device is None:
+            kernel = next(iter(self._kernels.values()))
+        if kernel is None:
+            known = ", ".join(str(name) for name in self._kernels)
+            raise NotImplementedError(
+                f"{self.name}: there is no kernel for device {device}; it has kernels for {known}"
+            )
+        return kernel
+
+    def _check_memory(self, result: Any, tensors: list[tuple[str, Tensor]]) -> None:
+        """A result that is an argument, or a view of it, would have two histories."""
+        owners = {
+            tensor.untyped_storage().data_ptr(): parameter
+            for parameter, tensor in tensors
+            if not tensor.is_meta and tensor.numel()
+        }
+        for found in result if isinstance(result, list | tuple) else (result,):
+            if isinstance(found, Tensor) and not found.is_meta and found.numel():
+                owner = owners.get(found.untyped_storage().data_ptr())
+                if owner is not None:
+                    raise RuntimeError(
+                        f"{self.name}: a result shares memory with the argument '{owner}'; "
+                        "return a clone"
+                    )
+
+    def _refuse_mutation(self, tensors: list[tuple[str, Tensor]]) -> None:
+        for parameter, tensor in tensors:
+            if parameter in self.schema.mutated and tensor.requires_grad:
+                raise RuntimeError(
+                    f"{self.name}: the argument '{parameter}' requires grad and would be changed "
+                    "in place; call the operator under no_grad()"
+                )
+
+
+def custom_op(
+    name: str,
+    fn: Kernel | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Iterable[str] | None = None,
+) -> Any:
+    """Makes an operator of a Python function.
+
+    Args:
+        name: `namespace::name`. An operator that is defined again is replaced.
+        fn: the kernel; None: a decorator. Its parameters and results must be annotated, with
+            Tensor, int, float, bool, str, dtype, device, lists (`list[...]`, `Sequence[...]`) and
+            optional ones of these; results are Tensor, a tuple or list of Tensor, a number or None.
+        mutates_args: the names of the parameters whose tensors the kernel changes; `()` for none.
+        device_types: the devices that the kernel is for; None: all.
+
+    Returns:
+        A `CustomOpDef`.
+
+    Raises:
+        ValueError: for a name without a namespace, annotations that are missing or mean nothing
+            here, and names in `mutates_args` that are no tensor parameters.
+    """
+    if not re.fullmatch(r"\w+::\w+", name):
+        raise ValueError(f"custom_op: the name must be 'namespace::name', got '{name}'")
+    devices = (device_types,) if isinstance(device_types, str) else device_types
+
+    def make(function: Kernel) -> CustomOpDef:
+        mutated = (mutates_args,) if isinstance(mutates_args, str) else tuple(mutates_args)
+        schema = read_schema(name, function, mutated)
+        made = CustomOpDef(name, function, schema, tuple(devices) if devices else None)
+        _registered[name] = made
+        return made
+
+    return make if fn is None else make(fn)
+
+
+def find_op(op: str | CustomOpDef) -> CustomOpDef:
+    """The operator of a name.
+
+    Raises:
+        ValueError: where there is none.
+    """
+    if isinstance(op, CustomOpDef):
+        return op
+    if op not in _registered:
+        raise ValueError(f"there is no custom operator '{op}'")
+    return _registered[op]
+
+
+def registered_names() -> list[str]:
+    """The names of all custom operators, `namespace::name`."""
+    return list(_registered)
+
+
+def register_kernel(
+    op: str | CustomOpDef, device_types: str | Iterable[str], func: Kernel | None = None, /
+) -> Callable[..., Any]:
+    """`CustomOpDef.register_kernel` of an operator given by name."""
+    return find_op(op).register_kernel(device_types, func)
+
+
+def register_fake(op: str | CustomOpDef, func: Kernel | None = None, /) -> Callable[..., Any]:
+    """`CustomOpDef.register_fake` of an operator given by name; a decorator without `func`."""
+    found = find_op(op)
+    return found.register_fake if func is None else found.register_fake(func)
+
+
+def register_autograd(
+    op: str | CustomOpDef,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., None] | None = None,
+) -> None:
+    """`CustomOpDef.register_autograd` of an operator given by name."""
+    find_op(op).register_autograd(backward, setup_context=setup_context)

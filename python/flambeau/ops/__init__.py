@@ -1,0 +1,68 @@
+"""Operators from outside the library, at run time.
+
+- `load` compiles operators that are declared in YAML, as the library's are, and imports them.
+- `c_function` calls functions of C libraries with tensors.
+- `flambeau.ops.NAMESPACE.NAME` is the operator that `flambeau.library.custom_op` made under that
+  name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flambeau.ops._c_function import CFunction, c_function
+from flambeau.ops._load import cache_folder, load
+
+if TYPE_CHECKING:
+    from flambeau.codegen.source import DeclarationError
+    from flambeau.extension.errors import CompileError
+    from flambeau.library import CustomOpDef
+
+__all__ = [
+    "CFunction",
+    "CompileError",
+    "DeclarationError",
+    "c_function",
+    "cache_folder",
+    "load",
+]
+
+
+class _Namespace:
+    """The custom operators of one namespace."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> CustomOpDef:
+        from flambeau import library
+
+        try:
+            return library.find_op(f"{self._name}::{name}")
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> list[str]:
+        from flambeau import library
+
+        names = (name.split("::") for name in library.registered_names())
+        return [operator for namespace, operator in names if namespace == self._name]
+
+
+def __getattr__(name: str) -> Any:
+    # Both belong to the generator, which is imported when it is needed.
+    if name == "DeclarationError":
+        from flambeau.codegen.source import DeclarationError
+
+        return DeclarationError
+    if name == "CompileError":
+        from flambeau.extension.errors import CompileError
+
+        return CompileError
+    if name.startswith("_"):
+        raise AttributeError(f"module 'flambeau.ops' has no attribute '{name}'")
+    from flambeau import library
+
+    if not any(known.startswith(f"{name}::") for known in library.registered_names()):
+        raise AttributeError(f"flambeau.ops: there is no custom operator '{name}::...'")
+    return _Namespace(name)

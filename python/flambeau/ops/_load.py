@@ -1,0 +1,206 @@
+"""Declarations that are compiled when a program runs.
+
+What was compiled before is imported from the cache. The generator is imported only where there is
+something to compile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from flambeau import _C
+from flambeau._version import __version__
+
+PREFIX = "flambeau.ops.loaded"  # of the names of the modules
+_FLAMBEAU = Path(__file__).resolve().parent.parent
+_HEADERS = {".h", ".hpp", ".hh", ".inc"}
+_loaded: dict[str, ModuleType] = {}  # by digest
+
+
+def load(
+    declarations: str | os.PathLike[str],
+    kernels: Sequence[str | os.PathLike[str]] = (),
+    *,
+    name: str | None = None,
+    check_formulas: bool = True,
+    verbose: bool = False,
+) -> ModuleType:
+    """Compiles operators and imports them; what is in the cache is only imported.
+
+        curves = flambeau.ops.load('''
+        - op: "softclip(Tensor self, float limit=1) -> Tensor result"
+          kind: pointwise
+          variants: [function, method]
+          dtypes: {self: float}
+          expr: "limit * tanh(self / limit)"
+          derivative: auto
+        ''')
+        curves.softclip(x, 2.0)
+
+    The entries are those of the library's own declarations: all kinds, gradients, forward mode,
+    methods of Tensor with `variants: [function, method]`. They may refer to all operators of the
+    library. Documentation and tests may be left out; references and samples that are there are
+    used to check gradients before anything is compiled, which needs SciPy.
+
+    Args:
+        declarations: the text (it has line breaks), or the path of a YAML file.
+        kernels: C++ files with the kernels of structured operators, named in entries by their file
+            names, `kernel: {cpu: dyad.cpp}`. They include the generated declarations as
+            `kernels/NAME/FILE.h`, FILE being the YAML file's stem, or NAME for text.
+        name: how the operators are called together: in messages, in the names of their kernels'
+            tables, and as NAME above. Default: the file's stem, or "operators".
+        check_formulas: whether gradients are compared with finite differences.
+        verbose: whether to print what is compiled.
+
+    Returns:
+        A module with the operators as functions.
+
+    Compiling takes a few seconds and a C++ compiler (`CXX`, g++ 12 or newer). It is done for this
+    processor's instruction set, in the folder `cache_folder()`, in one process at a time; programs
+    that start at once share one compilation. An entry of the cache is used as long as declarations,
+    kernels (with the headers in their folders), Flambeau and the compiler are the same.
+
+    Raises:
+        flambeau.ops.DeclarationError: for mistakes in declarations; the message shows their places.
+        flambeau.ops.CompileError: for C++ that does not compile; the message shows the lines of the
+            declarations and kernels.
+        OSError: for a file that cannot be read.
+        ValueError: for a name that is no identifier.
+    """
+    source = _read(declarations, kernels, name)
+    digest = _digest(source, check_formulas)
+    if digest not in _loaded:
+        target = cache_folder() / digest / f"{source.name}.so"
+        if not target.exists():
+            _compile(source, target, check_formulas, verbose)
+        _loaded[digest] = _import(source.name, target)
+    return _loaded[digest]
+
+
+def cache_folder() -> Path:
+    """Where compiled operators are kept: the variable FLAMBEAU_CACHE, or `flambeau` in the user's
+    cache folder. It may be deleted at any time.
+    """
+    given = os.environ.get("FLAMBEAU_CACHE")
+    if given:
+        return Path(given) / "operators"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "flambeau" / "operators"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is to be compiled."""
+
+    name: str
+    file: str  # of the declarations, as messages name it
+    text: str
+    kernels: tuple[Path, ...]
+
+
+def _read(
+    declarations: str | os.PathLike[str],
+    kernels: Sequence[str | os.PathLike[str]],
+    name: str | None,
+) -> Source:
+    is_text = isinstance(declarations, str) and "\n" in declarations
+    if is_text:
+        name = name or "operators"
+        file, text = f"{name}.yaml", str(declarations)
+    else:
+        path = Path(declarations)
+        name = name or re.sub(r"\W", "_", path.stem)
+        file, text = str(path), path.read_text(encoding="utf-8")
+    if not name.isidentifier():
+        raise ValueError(f"flambeau.ops.load: the name '{name}' is no identifier")
+    return Source(name, file, text, tuple(Path(kernel).resolve() for kernel in kernels))
+
+
+# The cache ----------------------------------------------------------------------------------------
+
+
+def _digest(source: Source, check_formulas: bool) -> str:
+    """Names everything that the result depends on."""
+    state = hashlib.sha256()
+    parts: list[bytes | str] = [source.name, source.file, source.text, str(check_formulas)]
+    for file in _kernel_files(source):
+        parts += [str(file), file.read_bytes()]
+    parts += [__version__, *_library_state(), _compiler_state()]
+    parts += [sys.implementation.cache_tag or "", _C._cpu_capability()]
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        state.update(len(data).to_bytes(8, "little") + data)
+    return state.hexdigest()[:32]
+
+
+def _kernel_files(source: Source) -> list[Path]:
+    """The kernels, and the headers that lie beside them."""
+    found = dict.fromkeys(source.kernels)
+    for folder in dict.fromkeys(kernel.parent for kernel in source.kernels):
+        found |= dict.fromkeys(sorted(f for f in folder.iterdir() if f.suffix in _HEADERS))
+    return list(found)
+
+
+def _library_state() -> Iterator[str]:
+    """The generator and the library, by sizes and times of their files: reading all of them would
+    take longer than the rest of a load.
+    """
+    for folder in ("codegen", "declarations", "extension", "_build", "lib"):
+        for path, _, files in os.walk(_FLAMBEAU / folder):
+            if not path.endswith("__pycache__"):
+                for file in sorted(files):
+                    status = os.stat(os.path.join(path, file))
+                    yield f"{file}:{status.st_size}:{status.st_mtime_ns}"
+
+
+def _compiler_state() -> str:
+    """The compiler's path, size and time; empty where there is none: the cache needs none."""
+    found = shutil.which(os.environ.get("CXX", "g++"))
+    if found is None:
+        return ""
+    status = os.stat(found)
+    return f"{os.path.realpath(found)}:{status.st_size}:{status.st_mtime_ns}"
+
+
+def _compile(source: Source, target: Path, check_formulas: bool, verbose: bool) -> None:
+    """Fills the place of an entry of the cache, unless another process has done so meanwhile."""
+    from flambeau._build.lock import exclusive
+    from flambeau.extension.runtime import compile_source
+
+    entry = target.parent
+    work = entry.with_name(f"{entry.name}.work")
+    with exclusive(work):
+        if target.exists():
+            return
+        if verbose:
+            print(f"flambeau.ops.load: compiling {source.file} in {work}", flush=True)
+        finished = compile_source(source, work, check_formulas)
+        # Nobody sees an entry before it is complete.
+        shutil.rmtree(entry, ignore_errors=True)
+        partial = entry.with_name(f"{entry.name}.{os.getpid()}")
+        partial.mkdir()
+        shutil.copyfile(finished, partial / target.name)
+        partial.rename(entry)
+        # Whoever waits for the lock finds the entry.
+        shutil.rmtree(work)
+
+
+def _import(name: str, path: Path) -> ModuleType:
+    """The extension module in a file."""
+    full_name = f"{PREFIX}.{name}"
+    loader = importlib.machinery.ExtensionFileLoader(full_name, str(path))
+    spec = importlib.util.spec_from_file_location(full_name, path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module

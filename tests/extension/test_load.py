@@ -1,0 +1,226 @@
+"""Operators that are compiled when a program runs: results, cache, errors, several processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import ops
+from flambeau.autograd import gradcheck, gradgradcheck
+
+TEXT = """
+- op: "softclip(Tensor self, float limit=1) -> Tensor result"
+  kind: pointwise
+  variants: [function]
+  dtypes: {self: float}
+  expr: "limit * tanh(self / limit)"
+  derivative: auto
+  test:
+    reference: "limit * np.tanh(self / limit)"
+    samples: [{self: "randn(3, 4)"}, {self: "randn(3)", limit: "0.5"}]
+- op: "dyad(Tensor self, Tensor vec2) -> Tensor result"
+  kind: structured
+  dtypes: {self: float32|float64, vec2: same(self)}
+  shape: "[self.shape[0], vec2.shape[0]]"
+  kernel: {cpu: dyad.cpp}
+  linear_in: [self, vec2]
+  derivative: {self: "mv(grad, vec2)", vec2: "mv(t(grad), self)"}
+"""
+KERNEL = """
+#include "cpu/dtype_switch.h"
+#include "factors.h"
+#include "kernels/run_time/run_time.h"
+
+namespace flambeau::cpu {
+
+void dyad(const Tensor& result, const Tensor& self, const Tensor& vec2) {
+  const Tensor left = contiguous_data(self), right = contiguous_data(vec2);
+  static_assert(kFactor == 1);
+  visit_dtype(result.dtype(), [&]<class T>() {
+    T* out = result.data<T>();
+    for (int64_t i = 0; i < left.numel(); ++i) {
+      for (int64_t j = 0; j < right.numel(); ++j)
+        *out++ = static_cast<T>(left.data<T>()[i] * right.data<T>()[j]);
+    }
+  });
+}
+
+}  // namespace flambeau::cpu
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(shared_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that the processes of the run share: what one compiles, the others import."""
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(shared_folder / "cache"))
+    return shared_folder / "cache"
+
+
+@pytest.fixture
+def sources(shared_folder: Path) -> Path:
+    """The same files for every process."""
+    folder = shared_folder / "run_time"
+    folder.mkdir(exist_ok=True)
+    for name, text in (
+        ("run_time.yaml", TEXT),
+        ("dyad.cpp", KERNEL),
+        ("factors.h", "constexpr int kFactor = 1;\n"),
+    ):
+        if not (folder / name).exists():
+            (folder / f"{name}.{os.getpid()}").write_text(text)
+            (folder / f"{name}.{os.getpid()}").rename(folder / name)
+    return folder
+
+
+@pytest.fixture
+def loaded(sources: Path) -> ModuleType:
+    return ops.load(sources / "run_time.yaml", [sources / "dyad.cpp"])
+
+
+def test_results(loaded: Any) -> None:
+    x = flambeau.randn(4, 5, dtype=flambeau.float64)
+    np.testing.assert_allclose(loaded.softclip(x.T, 2).numpy(), 2 * np.tanh(x.numpy().T / 2))
+    a, b = flambeau.arange(3.0), flambeau.arange(4.0)
+    np.testing.assert_array_equal(
+        loaded.dyad(a, b).numpy(), np.multiply.outer(a.numpy(), b.numpy())
+    )
+    assert loaded.__name__ == "flambeau.ops.loaded.run_time"
+    assert "limit" in loaded.softclip.__doc__
+
+
+def test_gradients(loaded: Any) -> None:
+    x = flambeau.randn(3, dtype=flambeau.float64, requires_grad=True)
+    y = flambeau.randn(2, dtype=flambeau.float64, requires_grad=True)
+    assert gradcheck(lambda a, b: loaded.dyad(loaded.softclip(a), b), (x, y))
+    assert gradgradcheck(lambda a, b: loaded.dyad(loaded.softclip(a), b), (x, y))
+
+
+def test_refused_dtype(loaded: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"softclip.*int64"):
+        loaded.softclip(flambeau.ones(2, dtype=flambeau.int64))
+
+
+def test_second_load_is_the_same_module(sources: Path, loaded: ModuleType) -> None:
+    assert ops.load(sources / "run_time.yaml", [sources / "dyad.cpp"]) is loaded
+
+
+PROGRAM = """
+import sys, time
+import flambeau
+started = time.perf_counter()
+module = flambeau.ops.load(sys.argv[1], sys.argv[2:])
+print(time.perf_counter() - started, "flambeau.codegen" in sys.modules)
+print(module.softclip(flambeau.ones(2)).tolist())
+"""
+
+
+def test_other_processes_import(sources: Path, loaded: ModuleType) -> None:
+    """Without the generator, so in milliseconds, and without a compiler."""
+    arguments = [str(sources / "run_time.yaml"), str(sources / "dyad.cpp")]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False
+    )
+    seconds, generator = done.stdout.split()[:2]
+    assert float(seconds) < 1, done.stderr
+    assert generator == "False"
+
+
+def test_several_processes_compile_once(shared_folder: Path, tmp_path: Path) -> None:
+    """Three programs start at once on a cold cache: one compiles, all get the module."""
+    text = TEXT[: TEXT.index('- op: "dyad')].split("  test:")[0]
+    (tmp_path / "once.yaml").write_text(text)
+    environment = {**os.environ, "FLAMBEAU_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "once.yaml")]
+    running = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = [process.communicate()[0].split("\n") for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert len({lines[1] for lines in said}) == 1
+    entries = list((tmp_path / "cache" / "operators").iterdir())
+    assert [entry.name for entry in entries[0].iterdir()] == ["once.so"]
+    assert len(entries) == 1
+
+
+def test_changes_compile_anew(cache: Path, sources: Path, loaded: ModuleType) -> None:
+    """The digest follows text, kernels and the headers beside them."""
+    from flambeau.ops._load import _digest, _read
+
+    def digest() -> str:
+        return _digest(_read(sources / "run_time.yaml", [sources / "dyad.cpp"], None), True)
+
+    before = digest()
+    assert before == digest()
+    other = _read(TEXT + "\n# more", [sources / "dyad.cpp"], "run_time")
+    assert _digest(other, True) != _digest(_read(TEXT, [sources / "dyad.cpp"], "run_time"), True)
+    (sources / "more.h").write_text("")
+    try:
+        assert digest() != before
+    finally:
+        (sources / "more.h").unlink()
+    assert digest() == before
+
+
+def test_declaration_errors() -> None:
+    """The generator's own messages, all at once."""
+    with pytest.raises(ops.DeclarationError) as error:
+        ops.load(TEXT.replace("tanh", "tahn").replace("kind: structured", "kind: structurd"))
+    message = str(error.value)
+    assert "operators.yaml:6:" in message
+    assert "there is no function or operator 'tahn'" in message or "tahn" in message
+    assert "did you mean" in message
+    assert "structurd" in message
+    assert "  " + TEXT.split("\n")[5].replace("tanh", "tahn") in message
+
+
+def test_wrong_gradient() -> None:
+    text = TEXT[: TEXT.index('- op: "dyad')].replace("auto", '{self: "2 * grad"}')
+    with pytest.raises(ops.DeclarationError, match="finite"):
+        ops.load(text)
+
+
+def test_compiler_errors_in_kernels(sources: Path, tmp_path: Path) -> None:
+    (tmp_path / "dyad.cpp").write_text(KERNEL.replace("right.numel()", "right.numle()"))
+    (tmp_path / "factors.h").write_text("constexpr int kFactor = 1;\n")
+    with pytest.raises(ops.CompileError) as error:
+        ops.load(sources / "run_time.yaml", [tmp_path / "dyad.cpp"])
+    found = error.value.diagnostics[0]
+    line = KERNEL.split("\n").index("      for (int64_t j = 0; j < right.numel(); ++j)") + 1
+    assert (found.span.file, found.span.line) == (str(tmp_path / "dyad.cpp"), line)
+    assert "numle" in found.message
+    assert "right.numle()" in str(error.value)
+
+
+def test_compiler_errors_in_declarations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the generator made of an entry does not compile: the message shows the entry."""
+    from flambeau.extension import runtime
+
+    def emit_broken(*arguments: Any) -> Any:
+        output = emit(*arguments)
+        (path,) = (output.folder / "ops").rglob("*.cpp")
+        path.write_text(path.read_text().replace("return node;", "return nude;"))
+        return output
+
+    emit = runtime.emit_package
+    monkeypatch.setattr(runtime, "emit_package", emit_broken)
+    text = TEXT[: TEXT.index('- op: "dyad')]
+    with pytest.raises(ops.CompileError) as error:
+        ops.load("\n\n" + text)
+    assert {(d.span.file, d.span.line) for d in error.value.diagnostics} == {("operators.yaml", 4)}
+    assert '- op: "softclip(Tensor self, float limit=1) -> Tensor result"' in str(error.value)
+
+
+def test_wrong_arguments(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        ops.load(tmp_path / "missing.yaml")
+    with pytest.raises(ValueError, match="'a b' is no identifier"):
+        ops.load(TEXT, name="a b")
