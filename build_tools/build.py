@@ -96,7 +96,7 @@ def main() -> int:
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1
-    print(stage_links(ROOT, result.folder, result.generated, result.toolchain.onednn_library))
+    print(stage_links(ROOT, result.folder, result.generated))
     return 0
 
 

@@ -29,7 +29,7 @@ FLAGS = (
     "-O3",
     "--extended-lambda",
     "-cudart=static",
-    "-Xcompiler=-fPIC,-fvisibility=hidden,-fopenmp,-Wall,-Wno-unknown-pragmas",
+    "-Xcompiler=-fPIC,-fvisibility=hidden,-fopenmp-simd,-Wall,-Wno-unknown-pragmas",
     # Attributes and pragmas of core headers that are for g++ alone; unsigned x < 0 in templates.
     "-diag-suppress=1835,1675,186",
 )

@@ -27,9 +27,7 @@ class NativeBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["infer_tag"] = True
         root = building.ROOT
         if version == "editable":
-            folder = stage_links(
-                root, result.folder, result.generated, result.toolchain.onednn_library
-            )
+            folder = stage_links(root, result.folder, result.generated)
             pth = result.folder / "flambeau_editable.pth"
             pth.write_text(f"{folder}\n")
             build_data["force_include_editable"] = {str(pth): "flambeau_editable.pth"}

@@ -80,9 +80,9 @@ def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = 
     writer.rule(
         "program",
         command=(
-            "$linker -fopenmp $link_flags -o $out $in "
+            "$linker $link_flags -o $out $in "
             f"-Wl,--whole-archive {archive} -Wl,--no-whole-archive "
-            f"$onednn -lmvec -lm -pthread -Wl,-rpath,{ROOT / 'build' / 'third_party' / 'lib'}"
+            "-lmvec -lm -pthread"
         ),
         description="link $out",
     )

@@ -59,7 +59,6 @@ def write_ninja(
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
     optimized = "-O1" if sanitize else OPTIMIZED
     writer.variable("builddir", str(build))
-    writer.variable("onednn", str(toolchain.onednn_library))
     write_rules(writer, toolchain.compiler, f"{sanitizer} {includes}", sanitizer)
     writer.rule("archive", command="rm -f $out && ar rcsT $out $in", description="archive $out")
     sources = collect_sources(root, generated)
@@ -77,10 +76,7 @@ def write_ninja(
         "link",
         # The linker keeps the first copy of a shared inline function: one for every processor.
         [*written.plain, *derived.plain, *written.special, *derived.special],
-        variables={
-            "libraries": "$onednn -lmvec -lm -Wl,-soname,libflambeau.so "
-            "-Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../../..'"
-        },
+        variables={"libraries": "-lmvec -lm -pthread -Wl,-soname,libflambeau.so"},
     )
     identity = compiling.objects([sources.identity], f"-I{abi_header(root).parent}")
     runtime = [*compiling.objects(sources.binding).all, *identity.all]

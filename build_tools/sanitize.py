@@ -19,13 +19,12 @@ from build_tools.native_tests import build_programs, programs, run_program
 from build_tools.shared.compiler import BuildError
 from build_tools.stage import stage_links
 
-_SUPPRESSIONS = ROOT / "build_tools" / "tsan.supp"
 # Python never gives its memory back at exit, so leaks are not looked for. Copies of the stack on
 # the heap are not aligned for AVX-512 by g++ 12: programs without a mistake would fail.
 _OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": f"suppressions={_SUPPRESSIONS}:ignore_noninstrumented_modules=1",
+    "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
 }
 _RUNTIMES = {"address,undefined": "libasan.so", "thread": "libtsan.so"}
 # What pytest runs: for races, the tests that start threads.
@@ -51,7 +50,7 @@ def run_native(result: Build, sanitize: str, jobs: int | None) -> list[str]:
 
 def run_python(result: Build, sanitize: str, tests: tuple[str, ...], jobs: int | None) -> int:
     """pytest with the instrumented library."""
-    package = stage_links(ROOT, result.folder, result.generated, result.toolchain.onednn_library)
+    package = stage_links(ROOT, result.folder, result.generated)
     compiler = result.toolchain.compiler.split()[-1]
     runtimes = [_runtime(compiler, name) for name in (_RUNTIMES[sanitize], "libstdc++.so")]
     environment = {

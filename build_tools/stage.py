@@ -40,7 +40,7 @@ def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Pa
             yield file, f"flambeau/{file.relative_to(generated / 'package')}"
 
 
-def stage_links(root: Path, build: Path, generated: Path, onednn: Path) -> Path:
+def stage_links(root: Path, build: Path, generated: Path) -> Path:
     """A folder of links for `import flambeau` from the tree; returns what to put on sys.path."""
     package = build / "package"
     target = package / "flambeau"
@@ -52,7 +52,6 @@ def stage_links(root: Path, build: Path, generated: Path, onednn: Path) -> Path:
             _link(file, target / file.relative_to(root / "python" / "flambeau"))
     for source, name in package_files(root, build, generated):
         _link(source, package / name)
-    _link(onednn, target / "lib" / onednn.name)
     return package
 
 

@@ -1,4 +1,4 @@
-"""What the build of the library needs: compilers, ninja, headers and libraries of packages."""
+"""What the build of the library needs: compilers, ninja, headers of packages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ class Toolchain:
 
     compiler: str
     includes: tuple[Path, ...]
-    onednn_library: Path
     ninja: str
 
 
@@ -47,18 +46,12 @@ def find_toolchain(compiler: str, third_party: Path) -> Toolchain:
     pip builds in an environment whose path changes on every run; stable paths keep a build with
     nothing to do one that does nothing.
     """
-    onednn = find_package_file("onednn-devel-cpu-gomp", "/dnnl.h").parent
     pybind11 = find_package_file("pybind11", "include/pybind11/pybind11.h").parent
-    library = find_package_file("onednn-cpu-gomp", "/libdnnl.so.3")
     include = third_party / "include"
-    _mirror(onednn / "oneapi", include / "oneapi")
     _mirror(pybind11, include / "pybind11")
-    stable_library = third_party / "lib" / "libdnnl.so.3"
-    _copy_if_changed(library, stable_library)
     return Toolchain(
         compiler=find_compiler(compiler),
         includes=(include, find_python_headers()),
-        onednn_library=stable_library,
         ninja=find_ninja(),
     )
 

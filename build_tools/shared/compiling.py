@@ -9,7 +9,7 @@ from pathlib import Path
 from .ninja_writer import NinjaWriter
 
 COMMON_FLAGS = (
-    "-std=c++20 -fPIC -fvisibility=hidden -fopenmp -fno-math-errno -fno-trapping-math "
+    "-std=c++20 -fPIC -fvisibility=hidden -fopenmp-simd -fno-math-errno -fno-trapping-math "
     "-ffp-contract=off -Wall -Wextra -Wno-unused-parameter"
 )
 OPTIMIZED = "-O2"
@@ -51,7 +51,7 @@ def write_rules(writer: NinjaWriter, compiler: str, flags: str, link_flags: str 
     )
     writer.rule(
         "link",
-        command="$linker -shared -fopenmp $link_flags -o $out $in $libraries",
+        command="$linker -shared $link_flags -o $out $in $libraries",
         description="link $out",
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.codegen.check.examples import example_of
 from flambeau.codegen.check.formulas import bind, called_value
 from flambeau.codegen.check.report import Report
 from flambeau.codegen.check.trial import Library, worst
@@ -19,7 +20,6 @@ from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, MissingError
 from flambeau.codegen.expression.parse import Language, parse_source
 from flambeau.codegen.source import DeclarationError, Text
-from flambeau.codegen.tree import Mapping
 
 _ROOT = "flambeau"
 _PRINTED = 6e-5  # results are printed with four decimals
@@ -27,10 +27,8 @@ _PRINTED = 6e-5  # results are printed with four decimals
 
 def check_example_values(report: Report, library: Library) -> None:
     """Report an output that is not what the references give."""
-    entry = report.operator.entry
-    doc = entry.get("doc") if entry is not None else None
-    example = doc.get("example") if isinstance(doc, Mapping) else None
-    if not isinstance(example, Text):
+    example = example_of(report.operator)
+    if example is None:
         return
     try:
         statements = doctest.DocTestParser().get_examples(example.value)

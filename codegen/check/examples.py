@@ -7,6 +7,7 @@ import doctest
 import re
 
 from flambeau.codegen.check.report import Report
+from flambeau.codegen.model import Operator
 from flambeau.codegen.source import Text
 from flambeau.codegen.tree import Mapping
 
@@ -15,10 +16,8 @@ _PROMPT = len(">>> ")
 
 def check_example(report: Report) -> None:
     """Report an example that is not a doctest."""
-    entry = report.operator.entry
-    doc = entry.get("doc") if entry is not None else None
-    example = doc.get("example") if isinstance(doc, Mapping) else None
-    if not isinstance(example, Text):
+    example = example_of(report.operator)
+    if example is None:
         return
     try:
         found = doctest.DocTestParser().get_examples(example.value)
@@ -33,6 +32,13 @@ def check_example(report: Report) -> None:
         report.at(example.span, "the example has no statement", hint, aside=True)
     for statement in found:
         _check_statement(statement, example, report)
+
+
+def example_of(operator: Operator) -> Text | None:
+    """The text of the entry's example."""
+    doc = operator.entry.get("doc") if operator.entry is not None else None
+    example = doc.get("example") if isinstance(doc, Mapping) else None
+    return example if isinstance(example, Text) else None
 
 
 def _check_statement(statement: doctest.Example, example: Text, report: Report) -> None:

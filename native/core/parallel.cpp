@@ -1,10 +1,11 @@
 #include "core/parallel.h"
 
-#include <omp.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
 
 #include "core/error.h"
 #include "core/thread_pool.h"
@@ -12,34 +13,34 @@
 namespace flambeau {
 
 namespace {
-/// 0: as OpenMP says (OMP_NUM_THREADS, the number of cores).
+/// 0: the default.
 std::atomic<int> thread_limit{0};
-/// In a forked child the threads of the parent's pool do not exist, and OpenMP does not know it.
-std::atomic<bool> forked{false};
 
-[[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, [] {
-  forked.store(true, std::memory_order_relaxed);
-  // Other users of OpenMP in this process (oneDNN) must not wait for the pool either.
-  omp_set_num_threads(1);
-});
+/// OMP_NUM_THREADS, as numeric libraries agree on that name, or the processors of this process.
+int default_threads() {
+  const char* const asked = std::getenv("OMP_NUM_THREADS");
+  const std::string_view text = asked != nullptr ? asked : "";
+  int count = 0;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return count > 0 ? count : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 /// Chunks of a thread's share: what is left of a late thread's is taken by others.
 constexpr int64_t kChunksPerShare = 4;
 }  // namespace
 
 int num_threads() {
-  if (forked.load(std::memory_order_relaxed)) return 1;
+  static const int by_default = default_threads();
   const int limit = thread_limit.load(std::memory_order_relaxed);
-  return limit > 0 ? limit : omp_get_max_threads();
+  return limit > 0 ? limit : by_default;
 }
 
 void set_num_threads(int count) {
   check(count > 0, ErrorKind::runtime, "set_num_threads: expected a positive number, got ", count);
   thread_limit.store(count, std::memory_order_relaxed);
-  if (!forked.load(std::memory_order_relaxed)) omp_set_num_threads(count);
 }
 
-bool in_parallel_region() { return inside_pool() || omp_in_parallel(); }
+bool in_parallel_region() { return inside_pool(); }
 
 void parallel_for(int64_t begin, int64_t end, int64_t grain,
                   FunctionRef<void(int64_t, int64_t)> body) {

@@ -41,8 +41,8 @@ FLAMBEAU_API bool in_parallel_region();
 inline constexpr int64_t kGrain = 32768;
 
 /// Calls body(begin, end) on disjoint ranges that cover [begin, end), on several threads when there
-/// are more than `grain` items. Serial inside another parallel region and in a forked child. The
-/// first exception is rethrown.
+/// are more than `grain` items. Serial inside another parallel region. The first exception is
+/// rethrown.
 FLAMBEAU_API void parallel_for(int64_t begin, int64_t end, int64_t grain,
                                FunctionRef<void(int64_t, int64_t)> body);
 

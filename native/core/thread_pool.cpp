@@ -10,6 +10,7 @@
 #include <csignal>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -54,6 +55,10 @@ struct Pool {
 
 constinit Pool pool;
 thread_local constinit bool in_region = false;
+
+/// A forked child has no threads but its own: its pool starts anew.
+[[maybe_unused]] const int fork_handler =
+    pthread_atfork(nullptr, nullptr, [] { new (&pool) Pool; });
 
 /// Returns when ready() is true or the time for watching is over.
 template <class Ready>

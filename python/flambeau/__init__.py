@@ -11,10 +11,7 @@ declarations; submodules are imported when they are first used.
 import typing as _typing
 from math import e, inf, nan, pi
 
-from flambeau._waiting import short_spinning as _short_spinning
-
-with _short_spinning():
-    from flambeau import _C
+from flambeau import _C
 from flambeau._export import public_members as _public_members
 
 if _typing.TYPE_CHECKING:

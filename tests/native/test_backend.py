@@ -30,7 +30,7 @@ except NotImplementedError as error:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")
 def test_backend_out_of_the_tree(tmp_path: Path) -> None:
     library = tmp_path / "libtwin.so"
-    command = ["g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-fopenmp", "-Wall", "-Wextra"]
+    command = ["g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-fopenmp-simd", "-Wall", "-Wextra"]
     command += [f"-I{PACKAGE / 'include'}", str(Path(__file__).with_name("twin_backend.cpp"))]
     command += ["-o", str(library), f"-L{PACKAGE / 'lib'}", "-lflambeau"]
     subprocess.run(command, check=True)

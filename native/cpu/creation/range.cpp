@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "core/linear_spacing.h"
 #include "core/parallel.h"
 #include "cpu/dtype_switch.h"
 #include "kernels/creation.h"
@@ -15,21 +16,6 @@ void generate(const Tensor& result, const Function& function) {
     for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(function(i));
   });
 }
-
-/// Evenly spaced numbers, counted from the nearer end, so that both ends are exact.
-struct Spaced {
-  double start, end, step;
-  int64_t steps;
-  Spaced(const Scalar& first, const Scalar& last, int64_t count)
-      : start(first.to<double>()),
-        end(last.to<double>()),
-        step(count > 1 ? (end - start) / static_cast<double>(count - 1) : 0),
-        steps(count) {}
-  double operator()(int64_t i) const {
-    return i < (steps + 1) / 2 ? start + step * static_cast<double>(i)
-                               : end - step * static_cast<double>(steps - 1 - i);
-  }
-};
 
 template <class T>
 T from_double(double value) {
@@ -63,7 +49,7 @@ void arange_start(const Tensor& result, const Scalar& start, const Scalar&, cons
 
 void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               std::optional<DType>, std::optional<Device>) {
-  const Spaced spaced(start, end, steps);
+  const LinearSpacing spaced(start, end, steps);
   visit_dtype(result.dtype(), [&]<class T>() {
     generate<T>(result, [&](int64_t i) { return from_double<T>(spaced(i)); });
   });
@@ -71,7 +57,7 @@ void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int6
 
 void logspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               double base, std::optional<DType>, std::optional<Device>) {
-  const Spaced spaced(start, end, steps);
+  const LinearSpacing spaced(start, end, steps);
   visit_dtype(result.dtype(), [&]<class T>() {
     generate<T>(result, [&](int64_t i) { return from_double<T>(std::pow(base, spaced(i))); });
   });

@@ -124,28 +124,13 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
           const int64_t positions = (last - first) * columns.output;
           T* to = mine + group * group_size;
           const int64_t plane = planes.plane(), grad_plane = geometry.output_plane();
+          const auto add_product = [&](int64_t m, int64_t n, MatrixView<T> a, MatrixView<T> b) {
+            gemm_kernels<T>().gemm({m, n, positions, a, b, to, n, T(1), T(1), nullptr});
+          };
           if (by_outputs)
-            gemm_kernels<T>().gemm({outputs,
-                                    taps,
-                                    positions,
-                                    {g, grad_plane, 1},
-                                    {source, 1, plane},
-                                    to,
-                                    taps,
-                                    T(1),
-                                    T(1),
-                                    nullptr});
+            add_product(outputs, taps, {g, grad_plane, 1}, {source, 1, plane});
           else if (pointwise)
-            gemm_kernels<T>().gemm({taps,
-                                    outputs,
-                                    positions,
-                                    {source, plane, 1},
-                                    {g, 1, grad_plane},
-                                    to,
-                                    outputs,
-                                    T(1),
-                                    T(1),
-                                    nullptr});
+            add_product(taps, outputs, {source, plane, 1}, {g, 1, grad_plane});
           else
             kernels.weight({taps, outputs, positions, offsets.data(), places.data(), columns.output,
                             source, g, geometry.output_plane(), to});

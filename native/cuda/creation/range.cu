@@ -1,24 +1,10 @@
+#include "core/linear_spacing.h"
 #include "cuda/loops.cuh"
 #include "cuda/math.cuh"
 #include "kernels/creation_cuda.h"
 
 namespace flambeau::cuda {
 namespace {
-
-/// Evenly spaced numbers, counted from the nearer end, so that both ends are exact.
-struct Spaced {
-  double start, end, step;
-  int64_t steps;
-  Spaced(const Scalar& first, const Scalar& last, int64_t count)
-      : start(first.to<double>()),
-        end(last.to<double>()),
-        step(count > 1 ? (end - start) / static_cast<double>(count - 1) : 0),
-        steps(count) {}
-  __device__ double operator()(int64_t i) const {
-    return i < (steps + 1) / 2 ? start + step * static_cast<double>(i)
-                               : end - step * static_cast<double>(steps - 1 - i);
-  }
-};
 
 struct Integers {
   int64_t first, distance;
@@ -31,7 +17,7 @@ struct Numbers {
   }
 };
 struct Powers {
-  Spaced exponents;
+  LinearSpacing exponents;
   double base;
   __device__ double operator()(int64_t i) const { return math::pow(base, exponents(i)); }
 };
@@ -66,12 +52,12 @@ void arange_start(const Tensor& result, const Scalar& start, const Scalar&, cons
 
 void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               std::optional<DType>, std::optional<Device>) {
-  generate(result, "linspace", Spaced(start, end, steps));
+  generate(result, "linspace", LinearSpacing(start, end, steps));
 }
 
 void logspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               double base, std::optional<DType>, std::optional<Device>) {
-  generate(result, "logspace", Powers{Spaced(start, end, steps), base});
+  generate(result, "logspace", Powers{LinearSpacing(start, end, steps), base});
 }
 
 void eye(const Tensor& result, int64_t, std::optional<int64_t>, std::optional<DType>,
