@@ -39,6 +39,9 @@ class Block:
     text: str
 
 
+_CAPTION = re.compile(r":caption: (.+)\n")
+
+
 def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text(encoding="utf-8")
     for match in _FENCE.finditer(text):
@@ -57,6 +60,8 @@ def of_language(page: str, language: str) -> str:
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page run in order; later ones see the names of earlier ones."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{_programs(tmp_path / 'bin')}{os.pathsep}{os.environ['PATH']}")
     names: dict[str, object] = {"__name__": "__main__"}
     threads = flambeau.get_num_threads()
     flambeau.manual_seed(0)
@@ -81,24 +86,43 @@ def _run(block: Block, names: dict[str, object]) -> None:
         assert not said, "".join(said)
     elif block.language == "console":
         _run_commands(block, place)
+    elif block.language.startswith("{code-block}"):
+        _write_file(block)
     else:
         silent = block.language in _SILENT or block.language.startswith("{operator-")
         assert silent or block.language in _ELSEWHERE, f"{place}: nobody runs {block.language!r}"
 
 
+def _programs(folder: Path) -> Path:
+    """`python` and `flambeau`, as a shell finds them: of the library that is tested."""
+    folder.mkdir()
+    for name, arguments in (("python", ""), ("flambeau", "-m flambeau")):
+        (folder / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def _write_file(block: Block) -> None:
+    """A block whose caption is the name of a file."""
+    caption = _CAPTION.match(block.text)
+    assert caption, f"{block.page}:{block.line}: which file is this?"
+    path = Path(caption[1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(block.text[caption.end() :], encoding="utf-8")
+
+
 def _run_commands(block: Block, place: str) -> None:
-    """`$ command` and what it prints; `flambeau` is the library that is tested."""
+    """`$ command` and what it prints."""
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
-        line = re.sub(r"^flambeau\b", f"{sys.executable} -m flambeau", command)
-        line = re.sub(r"^python\b", sys.executable, line)
         environment = {**os.environ, "COLUMNS": "100"}
         done = subprocess.run(
-            line, shell=True, capture_output=True, text=True, check=False, env=environment
+            command, shell=True, capture_output=True, text=True, check=False, env=environment
         )
         printed = done.stdout + done.stderr
         checker = doctest.OutputChecker()
         assert checker.check_output(expected, printed, FLAGS), f"{place}: {command}\n{printed}"
+        assert done.returncode == 0, f"{place}: {command}"
 
 
 @pytest.fixture
