@@ -37,6 +37,7 @@ def collect_sources(root: Path, generated: Path) -> Sources:
     library = [
         *cpp_files(native / "core"),
         *cpp_files(native / "autograd"),
+        *cpp_files(native / "any"),
         *cpp_files(native / "cpu"),
     ]
     derived = [

@@ -15,7 +15,7 @@ from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.cpp_types import declared_in
 from flambeau.codegen.plan.forward import has_forward
 from flambeau.codegen.plan.python_signature import forms, qualified_name
-from flambeau.codegen.plan.reach import Reach
+from flambeau.codegen.plan.reach import Reach, has_kernel
 
 # How a backend comes to an operator.
 GENERATED = "generated"  # kernels from the formula
@@ -248,7 +248,9 @@ def _way(operator: Operator, backend: Backend) -> str:
         return COMPOSED
     if backend.emit == "none":
         return SHAPE_RULE
-    return BY_HAND if operator.kind is Kind.STRUCTURED else GENERATED
+    if operator.kind is not Kind.STRUCTURED:
+        return GENERATED
+    return BY_HAND if has_kernel(operator, backend) else COMPOSED
 
 
 def _without_gradient(operator: Operator, reach: Reach) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from flambeau.codegen.tree import Mapping, Node
 T = TypeVar("T")
 
 _TEST_KEYS = ["reference", "samples", "extremes", "rejects", "properties", "tolerance", "gradient"]
+_TEST_KEYS += ["arbitrary"]
 _DOC_KEYS = ["summary", "math", "notes", "args", "returns", "example", "see"]
-EMPTY_TEST = Test(None, (), {}, {}, (), None, True)
+EMPTY_TEST = Test(None, (), {}, {}, (), None, gradient=True, arbitrary=False)
 EMPTY_DOC = Doc("", None, None, {}, {}, None, ())
 
 
@@ -54,6 +55,7 @@ def read_test(node: Node, diagnostics: Diagnostics) -> Test:
         properties=fields.read("properties", _text_list, ()),
         tolerance=fields.read("tolerance", _tolerance, None),
         gradient=fields.read("gradient", schema.boolean, True),
+        arbitrary=fields.read("arbitrary", schema.boolean, False),
     )
 
 

@@ -67,7 +67,7 @@ class Experiment:
             return "reduce"
         if operator.kind is Kind.COMPOSITE:
             return "body"
-        if operator.shape is not None and operator.shape.strides is not None:
+        if operator.kind is Kind.VIEW and operator.shape and operator.shape.strides is not None:
             return "shape"
         return "reference"
 

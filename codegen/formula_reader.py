@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from flambeau.codegen import schema
-from flambeau.codegen.expression.nodes import Expression, free_names, substitute
+from flambeau.codegen.expression.nodes import Expression, calls, free_names, substitute
 from flambeau.codegen.expression.nodes import Sequence as NodeSequence
 from flambeau.codegen.expression.parse import parse_expression
 from flambeau.codegen.gradients import canonical, differentiable_arguments
@@ -164,10 +164,11 @@ def lets(node: Mapping) -> Lets:
 
 
 def report_unused(found: Lets, formulas: Iterable[Expression], diagnostics: Diagnostics) -> None:
-    """A let that nothing reads is a slip: its formula would never be checked."""
+    """A let that nothing reads is a slip: its formula would never be checked. One that writes in
+    place (its operators' names end in _) does so where it stands."""
     read = frozenset[str]().union(*(free_names(f) for f in formulas))
     for name, value in reversed(found):
-        if name.value in read:
+        if name.value in read or any(called.endswith("_") for called in calls(value)):
             read |= free_names(value)
         else:
             diagnostics.error(name.span, f"the let '{name.value}' is not used", aside=True)

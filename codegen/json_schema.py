@@ -211,7 +211,7 @@ _REFUSED: dict[Kind, tuple[str, ...]] = {
     Kind.REDUCTION: ("expr", "body", "random"),
     Kind.VIEW: ("expr", "reduce", "body", "kernel", "random"),
     Kind.COMPOSITE: ("expr", "reduce", "shape", "kernel", "random"),
-    Kind.STRUCTURED: ("expr", "reduce", "body"),
+    Kind.STRUCTURED: ("expr", "reduce"),
 }
 
 
@@ -256,6 +256,7 @@ _TEST = {
     "properties": "conditions on `result` and the arguments that must hold",
     "tolerance": "relative and absolute difference that is allowed",
     "gradient": "false: derivatives are not compared",
+    "arbitrary": "true: elements of the result may be anything; only properties hold",
 }
 _DTYPE = {
     "dtype": "the name: flambeau.NAME",
@@ -321,14 +322,16 @@ _KEYS: dict[str, tuple[Schema, str]] = {
     ),
     "body": (
         {"anyOf": [FORMULA, _formulas(("let", _LET))]},
-        "composite: a formula over other operators",
+        "composite: a formula over other operators; structured: what stands in for a kernel where "
+        "a backend has none",
     ),
     "kernel": (
         {
             "type": "object",
             "additionalProperties": {"anyOf": [{"type": "string"}, _of_class(KernelFile, _KERNEL)]},
         },
-        "structured: backend -> the file of its kernel, below native/BACKEND/",
+        "structured: backend -> the file of its kernel, below native/BACKEND/; any: one of copies, "
+        "fills and views, which serves them all",
     ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (

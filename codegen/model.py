@@ -175,6 +175,10 @@ class ShapeRule:
     geometry: str | None = None
 
 
+# In place of a backend: a kernel out of copies, fills and views, which serves them all.
+ANY_BACKEND = "any"
+
+
 @dataclass(frozen=True, slots=True)
 class KernelFile:
     """A hand-written kernel: where it lives, which library it needs, what replaces it without."""
@@ -207,6 +211,7 @@ class Test:
     properties: tuple[str, ...]
     tolerance: float | None
     gradient: bool  # false: results are compared, derivatives are not (kinks everywhere)
+    arbitrary: bool  # true: elements may be anything, as those of memory that nobody wrote
 
 
 @dataclass(frozen=True, slots=True)

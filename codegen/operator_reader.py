@@ -14,6 +14,7 @@ from flambeau.codegen.dtype_rules import DtypeTable, read_dtype_rule
 from flambeau.codegen.expression.parse import parse_expression
 from flambeau.codegen.gradients import with_automatic_formulas
 from flambeau.codegen.model import (
+    ANY_BACKEND,
     Argument,
     Base,
     Constraint,
@@ -212,11 +213,12 @@ class _Reader:
 
     def _kernels(self, node: Node) -> dict[str, KernelFile]:
         found = schema.mapping(node, "'kernel'")
-        schema.check_keys(found, "'kernel'", self._around.backends, (), self._diagnostics)
+        known = (*self._around.backends, ANY_BACKEND)
+        schema.check_keys(found, "'kernel'", known, (), self._diagnostics)
         return {
             backend.value: self._kernel(backend.value, value)
             for backend, value in found.entries
-            if backend.value in self._around.backends
+            if backend.value in known
         }
 
     def _kernel(self, backend: str, node: Node) -> KernelFile:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flambeau.codegen.model import Backend, Declarations, Kind, Operator
+from flambeau.codegen.model import ANY_BACKEND, Backend, Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
-from flambeau.codegen.plan.reach import Reach
+from flambeau.codegen.plan.reach import Reach, has_kernel
 
 # Kinds that compute something; the others are made of operators of these.
 COMPUTED = (Kind.POINTWISE, Kind.REDUCTION, Kind.STRUCTURED)
@@ -44,7 +44,11 @@ def needs_of(declarations: Declarations, backend: str, operators: Sequence[Opera
     declared = next((b for b in declarations.backends if b.name == backend), None)
     wanted = declarations.operators
     if operators:
-        wanted = Reach(declarations).closure(operators, gradients=True)
+        wanted = Reach(declarations).closure(
+            operators,
+            gradients=True,
+            composed=lambda o: o.kind is Kind.COMPOSITE or not _exists(o, declared),
+        )
     return Needs(
         backend=backend,
         declared=declared is not None,
@@ -52,9 +56,15 @@ def needs_of(declarations: Declarations, backend: str, operators: Sequence[Opera
         primitives=tuple(
             Primitive(o.full_name, o.kind, kernels_of(o, declarations), _exists(o, declared))
             for o in wanted
-            if o.kind in COMPUTED
+            if o.kind in COMPUTED and not is_derived(o)
         ),
     )
+
+
+def is_derived(operator: Operator) -> bool:
+    """Whether every backend has a structured operator without a kernel of its own: it is composed
+    of others, or of copies, fills and views."""
+    return operator.body is not None or ANY_BACKEND in operator.kernels
 
 
 def kernels_of(operator: Operator, declarations: Declarations) -> tuple[str, ...]:
@@ -70,10 +80,4 @@ def _exists(operator: Operator, backend: Backend | None) -> bool:
     """Kernels from formulas are generated for every declared backend."""
     if backend is None:
         return False
-    if operator.kind is not Kind.STRUCTURED or backend.emit == "none":
-        return not (backend.emit == "none" and _is_dynamic(operator))
-    return backend.name in operator.kernels
-
-
-def _is_dynamic(operator: Operator) -> bool:
-    return operator.shape is not None and operator.shape.dynamic
+    return operator.kind is not Kind.STRUCTURED or has_kernel(operator, backend)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from flambeau.codegen.check.calls import Overloads
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.expression.nodes import Call, Expression, walk
-from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.model import Declarations, Operator
 from flambeau.codegen.source import Diagnostics, Note
 
 
@@ -54,9 +54,9 @@ def _check_tokens(declarations: Declarations, diagnostics: Diagnostics) -> None:
 
 
 def _check_cycles(context: Context, overloads: Overloads, diagnostics: Diagnostics) -> None:
-    """Composites call composites; a way back to the start would never end."""
+    """Bodies call operators with bodies; a way back to the start would never end."""
     operators = context.declarations.operators
-    composites = {o.full_name: o for o in operators if o.kind is Kind.COMPOSITE}
+    composites = {o.full_name: o for o in operators if o.body is not None}
 
     def callees(name: str) -> Iterator[str]:
         if name in composites:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.expression.nodes import Expression, calls, free_names
-from flambeau.codegen.model import Base, Kind, Operator
+from flambeau.codegen.model import ANY_BACKEND, Base, Kind, Operator
 from flambeau.codegen.source import did_you_mean, one_of
 
 _NEEDS: dict[Kind, tuple[str, ...]] = {
@@ -19,7 +19,7 @@ _IGNORES: dict[Kind, tuple[str, ...]] = {
     Kind.REDUCTION: ("expr", "body", "random"),
     Kind.VIEW: ("expr", "reduce", "body", "kernel", "random"),
     Kind.COMPOSITE: ("expr", "reduce", "shape", "kernel", "random"),
-    Kind.STRUCTURED: ("expr", "reduce", "body"),
+    Kind.STRUCTURED: ("expr", "reduce"),
 }
 
 
@@ -56,7 +56,7 @@ def check_arguments_read(report: Report) -> None:
     if operator.kind is Kind.POINTWISE and operator.expressions:
         skipped = [part for pair in operator.skip_when for part in pair]
         _check_all_read(report, [*operator.expressions.values(), *skipped], "'expr'")
-    if operator.kind is Kind.COMPOSITE and operator.body is not None:
+    if operator.body is not None:
         values = [value for _, value in operator.body_lets]
         _check_all_read(report, [operator.body, *values], "'body'")
     _check_numbers_read(report)
@@ -125,10 +125,11 @@ def _check_shape(report: Report) -> None:
     for result in operator.signature.results:
         if result.name not in rule.shapes:
             report.error(f"'shape' has no formula for '{result.name}'", "shape", key=True)
-    is_view = operator.kind is Kind.VIEW
-    for key, value in (("strides", rule.strides), ("offset", rule.offset)):
-        if value is not None and not is_view:
-            report.error(f"only a view has '{key}'", "shape", key, key=True)
+    if rule.offset is not None and operator.kind is not Kind.VIEW:
+        report.error("only a view has 'offset'", "shape", "offset", key=True)
+    if rule.strides is not None and operator.kind not in (Kind.VIEW, Kind.STRUCTURED):
+        message = "only a view and a structured operator have 'strides'"
+        report.error(message, "shape", "strides", key=True)
 
 
 def _check_views(report: Report) -> None:
@@ -208,8 +209,13 @@ def _check_random(report: Report) -> None:
 
 def _check_kernels(report: Report, context: Context) -> None:
     operator = report.operator
-    if operator.kind is Kind.STRUCTURED and operator.kernels and "cpu" not in operator.kernels:
-        report.error("a structured operator needs a kernel for cpu", "kernel", key=True)
+    serving = {"cpu", ANY_BACKEND} & operator.kernels.keys()
+    if operator.kind is Kind.STRUCTURED and operator.kernels and not serving:
+        message = f"a structured operator needs a kernel for cpu, or for '{ANY_BACKEND}' backend"
+        report.error(message, "kernel", key=True)
+    if operator.body is not None and ANY_BACKEND in operator.kernels:
+        message = f"a kernel for '{ANY_BACKEND}' backend leaves nothing to the body"
+        report.error(message, "body", key=True)
     if context.kernels is not None:
         _check_package_kernels(report, context.kernels)
         return

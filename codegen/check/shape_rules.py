@@ -201,6 +201,18 @@ def reduction_of(reduction: str, size_average: bool | None, reduce: bool | None)
     return "sum" if size_average is False else "mean"
 
 
+def copied_strides(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """The strides where elements fill one block in some order of the dims, else row-major ones."""
+    expected = 1
+    for size, stride in sorted(zip(shape, strides, strict=True), key=lambda pair: pair[::-1]):
+        if size == 1:
+            continue
+        if stride != expected:
+            return [numel(shape[i + 1 :]) for i in range(len(shape))]
+        expected *= size
+    return list(strides)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "wrap": wrap,
     "reduced": reduced,
@@ -227,4 +239,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "strided_extent": strided_extent,
     "is_dense": is_dense,
     "reduction_of": reduction_of,
+    "copied_strides": copied_strides,
 }

@@ -42,10 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for",
         dest="operators",
-        action="append",
+        nargs="+",
         default=[],
         metavar="OP",
-        help="with --backend: only for this operator and its gradient (may be given several times)",
+        help="with --backend: only for these operators and their gradients",
     )
     add_sources(parser)
 
@@ -135,12 +135,11 @@ def _backend(declarations: Declarations, options: argparse.Namespace) -> int:
         names = ", ".join(b.name for b in declarations.backends)
         print(f"'{needs.backend}' is not among the declared backends ({names}):")
         print("the counts below are what it has to register for every operator to run there.")
-    extent = f"{len(wanted)} operators and what they are made of" if wanted else "all operators"
+    extent = f"{len(wanted)} operators and what they are made of" if wanted else "all"
     primitives = needs.primitives
     print(
         f"{needs.backend}, {extent}: {needs.operators} operators, "
-        f"{needs.operators - len(primitives)} of them views or composed of others, "
-        f"{len(primitives)} primitive"
+        f"{needs.operators - len(primitives)} views or composed, {len(primitives)} primitive"
     )
     for kind in dict.fromkeys(p.kind for p in primitives):
         print(_kind_line(kind, needs.of(kind)))
@@ -154,8 +153,8 @@ def _backend(declarations: Declarations, options: argparse.Namespace) -> int:
 def _kind_line(kind: Kind, primitives: Sequence[Primitive]) -> str:
     kernels = sum(len(p.kernels) for p in primitives)
     there = sum(p.exists for p in primitives)
-    how = "written by hand" if kind is Kind.STRUCTURED else "from formulas, by an emitter"
+    how = "by hand" if kind is Kind.STRUCTURED else "from formulas"
     return (
-        f"  {kind.value:<11} {len(primitives):4} operators, {kernels:4} kernels with their "
+        f"  {kind.value:<11} {len(primitives):4} operators, {kernels:4} kernels with "
         f"gradients', {how}: {there} exist"
     )

@@ -134,6 +134,8 @@ def _test_lines(operator: Operator) -> Iterator[str]:
         yield f"tolerance: {test.tolerance:g}"
     if not test.gradient:
         yield "derivatives are not compared"
+    if test.arbitrary:
+        yield "elements may be anything"
     yield f"run: pytest tests/operators -k '{operator.full_name}'"
 
 

@@ -46,9 +46,10 @@ def emit_family(
     by_hand = handwritten(operators)
     if by_hand:
         sink.render(
-            "cuda_handwritten.h.jinja",
+            "handwritten.h.jinja",
             f"kernels/{family}_cuda.h",
             family=family,
+            namespace="cuda",
             declarations=[declaration for _, declaration in by_hand],
         )
         sink.render(

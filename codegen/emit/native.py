@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.emit.files import Sink
 from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.model import ANY_BACKEND, Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.compute import compute_type
 from flambeau.codegen.plan.cpp_types import cpp_name, cpp_type
@@ -53,6 +53,15 @@ def emit_family(
     kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
     folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
     plain, simd = handwritten(operators)
+    shared = shared_kernels(operators)
+    if shared:
+        sink.render(
+            "handwritten.h.jinja",
+            f"kernels/{family}_any.h",
+            family=family,
+            namespace="any",
+            declarations=[declaration for _, declaration in shared],
+        )
     sink.render(
         "kernels.h.jinja",
         f"kernels/{family}.h",
@@ -69,6 +78,7 @@ def emit_family(
         family=family,
         picked=[k.name for k in kernels] + [f.name for f in folds] + [name for name, _ in simd],
         plain=[name for name, _ in plain],
+        shared=[name for name, _ in shared],
     )
 
 
@@ -111,6 +121,11 @@ def handwritten(
         entry = (operator.identifier, kernel_declaration(operator))
         (simd if kernel.file.endswith(".simd.cpp") else plain).append(entry)
     return plain, simd
+
+
+def shared_kernels(operators: list[Operator]) -> list[tuple[str, str]]:
+    """(name, declaration) of the kernels written by hand for any backend."""
+    return [(o.identifier, kernel_declaration(o)) for o in operators if ANY_BACKEND in o.kernels]
 
 
 def kernel_declaration(operator: Operator) -> str:

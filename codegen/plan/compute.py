@@ -441,7 +441,11 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     for result in results:
         shape = translator.value(rule.shapes[result.name], names, INTS)
         dtype = result_dtype(operator, result.name, translator, names)
-        lines.append(f"Tensor {cpp_name(result.name)} = empty({shape}, {dtype}, device_);")
+        made = f"empty({shape}, {dtype}, device_)"
+        if rule.strides is not None:
+            strides = translator.value(rule.strides, names, INTS)
+            made = f"empty_strided({shape}, {strides}, {dtype}, device_)"
+        lines.append(f"Tensor {cpp_name(result.name)} = {made};")
         names[result.name] = Symbol(cpp_name(result.name), TENSOR)
     outputs = [cpp_name(r.name) for r in results]
     lines.append("if (device_.backend != Backend::meta) {")
@@ -478,6 +482,13 @@ def compute_type(operator: Operator) -> str:
     return spelled[0] if len(spelled) == 1 else f"std::tuple<{', '.join(spelled)}>"
 
 
+def _may_be_elsewhere(operator: Operator, argument: Argument) -> bool:
+    """Whether an argument may lie on another device: its gradient is brought back there."""
+    formulas = operator.derivative.formulas if operator.derivative else {}
+    place = nodes.Attribute(nodes.name(argument.name), "device")
+    return argument.name in formulas and place in nodes.walk(formulas[argument.name])
+
+
 def _device_lines(operator: Operator) -> list[str]:
     """Where the operator runs, and the check that every tensor is there."""
     tensors = [a for a in operator.tensor_arguments if not a.type.or_scalar]
@@ -503,7 +514,7 @@ def _device_lines(operator: Operator) -> list[str]:
             place = f"{cpp_name(moved.name)}.value_or({place})"
         lines = [f"const Device device_ = {place};"]
     for other in tensors:
-        if other is first or other.type.is_tensor_list:
+        if other is first or other.type.is_tensor_list or _may_be_elsewhere(operator, other):
             continue
         lines.append(
             f'check_same_device({cpp_name(other.name)}, device_, "{operator.name}", '

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.model import Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
+from flambeau.codegen.plan.composition import Composition, plan_composition
 from flambeau.codegen.plan.compute import (
     Compute,
     Table,
@@ -54,6 +55,7 @@ class OperatorText:
     compute_type: str
     compute_parameters: str
     compute: tuple[str, ...]
+    composition: Composition | None
     backward: NodeText | None
     forward: tuple[str, ...]
     requires_grad: str
@@ -108,6 +110,7 @@ def operator_text(
         compute_type=compute.returns if compute else "",
         compute_parameters=compute.parameters if compute else "",
         compute=compute.lines if compute else (),
+        composition=plan_composition(operator, translator) if compute else None,
         backward=node_text(operator, backward, translator) if backward else None,
         forward=tuple(forward),
         requires_grad=" || ".join(f"requires_grad({name})" for name in inputs),
@@ -128,9 +131,10 @@ def _body(operator: Operator, translator: Translator, names: Names) -> list[str]
     lines = []
     for condition, instead in operator.skip_when:
         lines += _skip(operator, translator, names, condition, instead)
-    statements, value = translator.evaluated(operator, operator.body_lets, operator.body, names)
+    results = operator.signature.results
+    statements, value = translator.evaluated(operator.body_lets, operator.body, names, results)
     written = next((a for a in operator.tensor_arguments if a.type.mutable), None)
-    if written is None or operator.signature.results:
+    if written is None or results:
         return [*lines, *statements, f"return {value};"]
     # The body may have written through a view: what is returned is the argument all the same.
     return [*lines, *statements, f"{value};", f"return {cpp_name(written.name)};"]
@@ -144,7 +148,8 @@ def _skip(
     value: Expression,
 ) -> list[str]:
     """An early return where there is nothing to compute."""
-    statements, result = translator.evaluated(operator, (), value, names)
+    results = operator.signature.results
+    statements, result = translator.evaluated((), value, names, results)
     return [
         f"if ({translator.condition(condition, names)}) {{",
         *(f"  {line}" for line in [*statements, f"return {result};"]),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression, walk
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.gradients import gradient_names
-from flambeau.codegen.model import Argument, Backend, Declarations, Kind, Operator
+from flambeau.codegen.model import ANY_BACKEND, Argument, Backend, Declarations, Kind, Operator
 
 Names = tuple[str, ...]
 
@@ -46,14 +46,20 @@ class Reach:
         return tuple(o for o in self.closure([operator]) if o.kind is not Kind.COMPOSITE)
 
     def closure(
-        self, operators: Iterable[Operator], gradients: bool = False
+        self,
+        operators: Iterable[Operator],
+        gradients: bool = False,
+        composed: Callable[[Operator], bool] = lambda o: o.kind is Kind.COMPOSITE,
     ) -> tuple[Operator, ...]:
-        """Some operators and all that their bodies call, and perhaps their gradient formulas."""
+        """Some operators and all that the bodies of those that are composed call, and perhaps their
+        gradient formulas.
+        """
         pending = list(operators)
         found = {o.full_name: o for o in pending}
         while pending:
             part = pending.pop()
-            calls = self._body_calls(part) + (self._gradient_calls(part) if gradients else [])
+            calls = self._body_calls(part) if composed(part) else []
+            calls += self._gradient_calls(part) if gradients else []
             for candidates in calls:
                 new = [o for o in candidates if o.full_name not in found]
                 found |= {o.full_name: o for o in new}
@@ -124,8 +130,11 @@ class Reach:
         return self._missing[key]
 
     def _find_lacks(self, operator: Operator, backend: Backend, above: Names) -> Iterable[str]:
-        if operator.kind is Kind.STRUCTURED and not _has_kernel(operator, backend):
-            return [operator.full_name]
+        if operator.kind is Kind.STRUCTURED:
+            if has_kernel(operator, backend):
+                return []
+            if operator.body is None:
+                return [operator.full_name]
         found: dict[str, None] = {}
         for candidates in self._body_calls(operator):
             below = (*above, operator.full_name)
@@ -138,10 +147,11 @@ class Reach:
         return min(found, key=len, default=())
 
 
-def _has_kernel(operator: Operator, backend: Backend) -> bool:
-    """Whether a structured operator runs there. Without data, a shape rule is all that it takes."""
+def has_kernel(operator: Operator, backend: Backend) -> bool:
+    """Whether a structured operator has a kernel there. Without data, a shape rule is all that it
+    takes."""
     if backend.emit != "none":
-        return backend.name in operator.kernels
+        return bool({backend.name, ANY_BACKEND} & operator.kernels.keys())
     return operator.shape is None or not operator.shape.dynamic
 
 

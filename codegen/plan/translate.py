@@ -20,7 +20,7 @@ from flambeau.codegen.expression.types import (
     results_type,
     value_type,
 )
-from flambeau.codegen.model import Declarations, Operator
+from flambeau.codegen.model import Declarations, Operator, Result
 from flambeau.codegen.plan.cpp_types import cpp_name, result_type
 
 Names = dict[str, Symbol]
@@ -109,17 +109,17 @@ class Translator:
 
     def evaluated(
         self,
-        operator: Operator,
         lets: tuple[tuple[str, Expression], ...],
         body: Expression,
         names: Names,
+        results: tuple[Result, ...],
     ) -> tuple[tuple[str, ...], str]:
-        """A composite's body: statements, and the expression of its value."""
+        """A body that gives these results: statements, and the expression of its value."""
         code = emit_tensor(
             body,
             names,
             self._index,
-            wanted=results_type(operator.signature.results),
+            wanted=results_type(results),
             dtypes=self._dtypes,
             lets=[(tuple(n.strip() for n in name.split(",")), value) for name, value in lets],
         )

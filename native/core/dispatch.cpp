@@ -1,5 +1,6 @@
 #include "core/dispatch.h"
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -38,8 +39,17 @@ KernelSlot::KernelSlot(const char* op_name) : op(op_name) {
         " has a kernel table already");
   const auto waiting = registry.pending.find(op);
   if (waiting == registry.pending.end()) return;
-  for (const auto& [backend, kernel] : waiting->second) kernels[static_cast<int>(backend)] = kernel;
+  for (const auto& [backend, kernel] : waiting->second) set(backend, kernel);
   registry.pending.erase(waiting);
+}
+
+void KernelSlot::set(Backend backend, void* kernel) {
+  (backend == kAnyBackend ? shared : own[static_cast<int>(backend)]) = kernel;
+  for (int i = 0; i < kMaxBackends; ++i) {
+    // Without data nothing is computed: results follow from shape rules, or are errors.
+    const bool computes = i != static_cast<int>(Backend::meta);
+    kernels[i] = own[i] || !computes ? own[i] : shared;
+  }
 }
 
 void KernelSlot::missing(Backend backend) const {
@@ -49,8 +59,11 @@ void KernelSlot::missing(Backend backend) const {
     if (!available.empty()) available += ", ";
     available += to_string(Device{static_cast<Backend>(i), -1});
   }
-  fail(ErrorKind::not_implemented, op, ": no kernel for device ", Device{backend, -1},
-       available.empty() ? "" : "; it has kernels for ", available);
+  const Device device{backend, -1};
+  fail(ErrorKind::not_implemented, op, ": no kernel for device ", device,
+       available.empty() ? "" : "; it has kernels for ", available,
+       "; a backend adds one with register_kernel(\"", op,
+       "\", backend, kernel), and needs none where the declaration has a 'body'");
 }
 
 void register_kernel(std::string_view op, Backend backend, void* kernel) {
@@ -59,13 +72,38 @@ void register_kernel(std::string_view op, Backend backend, void* kernel) {
   const std::string key(op);
   const auto slot = registry.slots.find(key);
   if (slot != registry.slots.end()) {
-    slot->second->kernels[static_cast<int>(backend)] = kernel;
+    slot->second->set(backend, kernel);
     return;
   }
   // A package may be loaded later.
   check(!registry.sealed || is_of_package(op), ErrorKind::runtime,
         "register_kernel: no operator is named '", op, "'");
   registry.pending[key].push_back({backend, kernel});
+}
+
+std::vector<KernelState> kernel_states(Backend backend) {
+  KernelRegistry& registry = KernelRegistry::instance();
+  const std::lock_guard lock(registry.mutex);
+  std::vector<KernelState> states;
+  for (const auto& [op, slot] : registry.slots) {
+    const int i = static_cast<int>(backend);
+    states.push_back({op, slot->own[i]       ? KernelOrigin::own
+                          : slot->kernels[i] ? KernelOrigin::composed
+                                             : KernelOrigin::missing});
+  }
+  std::ranges::sort(states, {}, &KernelState::op);
+  return states;
+}
+
+bool prefer_composition(std::string_view op, Backend backend, bool prefer) {
+  KernelRegistry& registry = KernelRegistry::instance();
+  const std::lock_guard lock(registry.mutex);
+  const auto slot = registry.slots.find(std::string(op));
+  if (slot == registry.slots.end() || !slot->second->shared) return false;
+  const int i = static_cast<int>(backend);
+  void* const own = slot->second->own[i];
+  slot->second->kernels[i] = own && !prefer ? own : slot->second->shared;
+  return true;
 }
 
 void seal_registration() {

@@ -1,17 +1,26 @@
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/device.h"
 #include "core/error.h"
 
 namespace flambeau {
 
+/// In place of a backend: the kernel of all that register none of their own. It is made of copies,
+/// fills and views, or of other operators, and so runs wherever these do.
+inline constexpr Backend kAnyBackend{0xFF};
+
 /// What an operator's table looks like to registration, which knows it by name.
 struct FLAMBEAU_API KernelSlot {
   const char* op;
-  void* kernels[kMaxBackends] = {};
+  void* kernels[kMaxBackends] = {};  ///< what calls find: own ones, else `shared`
+  void* own[kMaxBackends] = {};
+  void* shared = nullptr;
   explicit KernelSlot(const char* op_name);
+  void set(Backend backend, void* kernel);
   [[noreturn]] void missing(Backend backend) const;
 };
 
@@ -31,13 +40,26 @@ class KernelTable : public KernelSlot {
 };
 
 /// Puts a kernel into the operator's table; Error(runtime) when no operator has that name. While
-/// libflambeau itself loads, a kernel may come before its table and waits for it.
+/// libflambeau itself loads, a kernel may come before its table and waits for it. `backend`: one of
+/// those that are known, or kAnyBackend.
 FLAMBEAU_API void register_kernel(std::string_view op, Backend backend, void* kernel);
 /// Called once, after libflambeau has loaded: from then on an unknown operator is an error at once.
 /// Error(runtime) when kernels of unknown operators have been waiting.
 FLAMBEAU_API void seal_registration();
 /// Hands out a backend index for a name of the caller's ("opencl").
 FLAMBEAU_API Backend register_backend(std::string_view name);
+
+/// How a backend comes to a kernel. `composed`: one registered for kAnyBackend.
+enum class KernelOrigin : uint8_t { missing, own, composed };
+struct KernelState {
+  std::string op;
+  KernelOrigin origin;
+};
+/// Every kernel table, in the order of names, as a backend finds it.
+FLAMBEAU_API std::vector<KernelState> kernel_states(Backend backend);
+/// Makes a backend use the composition in place of its own kernel, or its own again: for tests that
+/// compare the two. False where there is no composition.
+FLAMBEAU_API bool prefer_composition(std::string_view op, Backend backend, bool prefer);
 
 /// Registers at load: `static const Register add_cpu{"add", Backend::cpu, &add};`
 struct Register {

@@ -114,6 +114,13 @@ inline bool is_dense(IntList sizes, IntList strides) {
   return true;
 }
 
+/// The strides of a copy: the same where the elements fill one block in some order of the dims,
+/// row-major ones otherwise.
+inline Shape copied_strides(IntList sizes, IntList strides) {
+  const bool in_order = is_dense(sizes, strides) || is_non_overlapping_dense(sizes, strides);
+  return in_order ? Shape(strides) : contiguous_strides(sizes);
+}
+
 /// The shape of tensors joined along `dim`; empty 1-d tensors do not count.
 inline Shape concatenated_shape(const std::vector<Shape>& shapes, int64_t dim) {
   const Shape* first = nullptr;

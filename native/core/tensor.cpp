@@ -29,6 +29,16 @@ bool reach(IntList sizes, IntList strides, int64_t offset, int64_t& lowest, int6
   }
   return true;
 }
+
+/// Exactly the strides that `empty` gives, those of single elements too.
+bool is_row_major(IntList sizes, IntList strides) {
+  uint64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] <= 0 || static_cast<uint64_t>(strides[i]) != expected) return false;
+    expected *= static_cast<uint64_t>(sizes[i]);
+  }
+  return true;
+}
 }  // namespace
 
 Ref<TensorImpl> TensorImpl::make() {
@@ -94,6 +104,7 @@ Tensor empty_strided(IntList sizes, IntList strides, DType dtype, Device device)
         " sizes with ", strides.size(), " strides");
   check(sizes.size() <= kMaxDims, ErrorKind::runtime, "empty_strided: a tensor has at most ",
         kMaxDims, " dimensions, got ", sizes.size());
+  if (is_row_major(sizes, strides)) return empty(sizes, dtype, device);
   const int64_t numel = checked_numel(sizes, "empty_strided");
   int64_t lowest = 0, highest = -1, bytes = 0;
   bool fits = true;

@@ -34,6 +34,18 @@ Backend backend_of(const py::object& device) {
   return device.is_none() ? Backend::cpu : to_device(device.ptr()).backend;
 }
 
+py::dict kernel_origins(const py::object& device) {
+  constexpr const char* names[] = {"missing", "own", "composed"};
+  py::dict result;
+  for (const KernelState& state : kernel_states(backend_of(device)))
+    result[py::str(state.op)] = names[static_cast<int>(state.origin)];
+  return result;
+}
+
+bool prefer_cpu_composition(const std::string& op, bool prefer) {
+  return prefer_composition(op, Backend::cpu, prefer);
+}
+
 py::dict memory_stats(const py::object& device) {
   const AllocatorStatistics now = allocator(backend_of(device)).statistics();
   py::dict result;
@@ -84,6 +96,8 @@ void add_settings(py::module_& module) {
         set_default_dtype(to_dtype(dtype.ptr()));
       },
       py::arg("dtype"), "Sets the dtype of floats for which none is given; a floating type.");
+  module.def("_kernel_origins", &kernel_origins, py::arg("device"));
+  module.def("_prefer_composition", &prefer_cpu_composition, py::arg("op"), py::arg("prefer"));
   module.def(
       "_cpu_capability",
       [] {

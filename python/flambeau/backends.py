@@ -37,6 +37,19 @@ def load(name: str) -> None:
         next(iter(found)).load()
 
 
+def kernels(device: str | flambeau.device) -> dict[str, str]:
+    """How each kernel table serves a device.
+
+    Args:
+        device: one of the backend's devices, as "opencl".
+
+    Returns:
+        Names of kernels, in order, each with "own" (the backend registered it), "composed" (made of
+        other operators, copies and views) or "missing" (a call raises NotImplementedError).
+    """
+    return dict(_C._kernel_origins(device))
+
+
 class cpu:
     """The CPU backend."""
 

@@ -35,6 +35,11 @@ GOOD = """
   kind: structured
   derivative: none
   test: {reference: "np.broadcast_to(np.expand_dims(grad_output, tuple(dim)), shape)"}
+- op: "middle(Tensor self) -> Tensor result"
+  kind: structured
+  body: {let: {whole: "total(self, None)"}, result: "whole / self.numel"}
+  derivative: none
+  test: {reference: "np.mean(self)", samples: [{self: "randn(3, 4)"}]}
 """
 
 
@@ -61,6 +66,7 @@ def test_a_right_declaration_passes() -> None:
             's: "exp(scale * self) / (1 + exp(scale * self))"',
             "is not finite at self = ",
         ),
+        ("whole / self.numel", "whole / 2", "middle: the body gives"),
         ("np.exp(-scale", "np.frobnicate(-scale", "the reference cannot be evaluated"),
     ],
 )

@@ -92,9 +92,15 @@ MISTAKES = [
         None,
     ),
     (
+        "kernel: {cpu: indexing/nonzero.cpp}",
+        'kernel: {any: indexing/nonzero.cpp}\n  «body»: "self"',
+        "a kernel for 'any' backend leaves nothing to the body",
+        None,
+    ),
+    (
         "  shape: dynamic\n",
-        '  shape: {result: "[]", «strides»: "[]"}\n',
-        "only a view has 's",
+        '  shape: {result: "[]", «offset»: "0"}\n',
+        "only a view has 'offset'",
         None,
     ),
     ("  shape: dynamic\n", "  shape: {«geometry»: expanded}\n", "only a view has a geometry", None),
@@ -279,6 +285,21 @@ def test_composites_end() -> None:
     found = check_text(text)
     assert len(found) == 1
     assert_found(found, place, "f: the body never ends: f -> g -> f")
+
+
+def test_compositions_end() -> None:
+    """So do the bodies of operators that have kernels too."""
+    text = "".join(
+        f'- op: "{name}(Tensor self) -> Tensor result"\n'
+        f"  kind: structured\n"
+        f'  shape: "self.shape"\n'
+        f"  kernel: {{cpu: {name}.cpp}}\n"
+        f'  body: "{other}(self)"\n'
+        f"  derivative: none\n"
+        f'  doc: {{summary: "Some."}}\n'
+        for name, other in (("f", "g"), ("g", "f"))
+    )
+    assert [d.message for d in check_text(text)] == ["f: the body never ends: f -> g -> f"]
 
 
 def test_an_overload_that_calls_another_ends() -> None:

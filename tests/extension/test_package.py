@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from example_package import Installed
+from example_packages import Installed
 
 import flambeau
 from flambeau.autograd import forward_ad, gradcheck, gradgradcheck

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from example_package import EXAMPLE
+from example_packages import EXAMPLES
 
 from flambeau._build.compiler import BuildError
 from flambeau.codegen.cli import main
@@ -105,7 +105,7 @@ def test_wrong_declarations(tmp_path: Path, old: str, new: str, message: str) ->
 
 
 def test_only_the_own_operators_are_checked() -> None:
-    declarations = load_checked(read_project(EXAMPLE))
+    declarations = load_checked(read_project(EXAMPLES / "operators_package"))
     names = {o.name for o in declarations.own}
     assert {"softclip", "sum_of_squares", "relative_error", "tridiagonal_mv"} == names
     assert len(declarations.operators) > 100 + len(names)

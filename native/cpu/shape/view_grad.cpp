@@ -4,14 +4,9 @@
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 
-/// Zeros with a gradient put where a view looked.
+/// Zeros with a gradient added where a view looked.
 namespace flambeau::cpu {
 namespace {
-
-void put(const Tensor& result, const View& place, const Tensor& grad) {
-  fill_data(result, 0);
-  copy_data(make_view(result, place), grad);
-}
 
 /// destination[...] += source over one shape; places may coincide, so it is done in order.
 void add_into(const Tensor& destination, const Tensor& source) {
@@ -30,20 +25,6 @@ void add_into(const Tensor& destination, const Tensor& source) {
 }
 
 }  // namespace
-
-void select_grad(const Tensor& result, const Tensor& grad, IntList, int64_t dim, int64_t index) {
-  put(result, views::select(result, dim, index), grad);
-}
-
-void slice_grad(const Tensor& result, const Tensor& grad, IntList, int64_t dim,
-                std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
-  put(result, views::slice(result, dim, start, end, step), grad);
-}
-
-void diagonal_grad(const Tensor& result, const Tensor& grad, IntList, int64_t offset, int64_t dim1,
-                   int64_t dim2) {
-  put(result, views::diagonal(result, offset, dim1, dim2), grad);
-}
 
 void unfold_grad(const Tensor& result, const Tensor& grad, IntList, int64_t dimension,
                  int64_t window, int64_t step) {

@@ -29,13 +29,14 @@ def load_checked(project: Project, documented: bool = True) -> Declarations:
     """
     diagnostics = Diagnostics()
     loaded = load_package(Package(project.module, project.declarations), diagnostics)
-    files = (*project.sources, *project.cuda_sources)
-    kernels = frozenset(str(file.relative_to(project.kernels)) for file in files)
+    kernels = {str(path.relative_to(project.kernels)) for path in project.sources}
+    if project.kernels.is_dir():
+        kernels |= {str(p.relative_to(project.kernels)) for p in project.kernels.rglob("*.cu")}
     context = Context(
         loaded.declarations,
         loaded.incomplete,
         partial=loaded.partial,
-        kernels=kernels,
+        kernels=frozenset(kernels),
         documented=documented,
     )
     diagnostics.extend(run_checks(context, computing=False))

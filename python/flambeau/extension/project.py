@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flambeau._build.compiler import BuildError
-from flambeau._build.cuda import NATIVE
 
 CONFIGURATION = "pyproject.toml"
 KEYS = {
@@ -22,10 +21,7 @@ KEYS = {
     "compile-flags": list,
     "link-flags": list,
     "generate": str,
-    "cuda": bool,
-    "cuda-architectures": list,
 }
-_KINDS = {str: "a string", list: "a list of strings", bool: "true or false"}
 
 
 @dataclass(frozen=True)
@@ -33,8 +29,8 @@ class Project:
     """A folder that is built into a Python package with an extension module `_C`.
 
     Everything is found by its place: Python sources in `MODULE/` (or `src/MODULE/`), declarations
-    in `declarations/*.yaml`, C++ and CUDA in `kernels/**/*.cpp` and `*.cu`. The table
-    `[tool.flambeau]` of the folder's pyproject.toml, where there is one, changes that:
+    in `declarations/*.yaml`, C++ in `kernels/**/*.cpp`. The table `[tool.flambeau]` of the folder's
+    pyproject.toml, where there is one, changes that:
 
     - `module`: the name that Python imports; default: the project's name, or the folder's
     - `declarations`, `kernels`: other folders
@@ -43,11 +39,8 @@ class Project:
     - `compile-flags`, `link-flags`: further options of the compiler
     - `generate`: `FILE.py:FUNCTION`, called before compiling with the package's declarations
       (`flambeau.codegen.model.Declarations`) and the `flambeau.codegen.emit.files.Output` of the
-      generated folder. What it writes to `cpu/`, `ops/` and `python/` is compiled, what it writes
-      to `package/` goes into the Python package.
-    - `cuda`: whether to compile kernels for CUDA, with nvcc; default: where Flambeau has its CUDA
-      backend
-    - `cuda-architectures`: what for (`["sm_90"]`); default: the GPUs of this machine
+      generated folder. What it writes to `ops/`, `cpu/`, `backend/` and `python/` is compiled,
+      what it writes to `package/` goes into the Python package.
     """
 
     root: Path
@@ -59,10 +52,7 @@ class Project:
     compile_flags: tuple[str, ...] = ()
     link_flags: tuple[str, ...] = ()
     generate: str = ""
-    cuda: bool | None = None
-    cuda_architectures: tuple[str, ...] = (NATIVE,)
-    sources: tuple[Path, ...] = ()  # of C++, those of `kernels`
-    cuda_sources: tuple[Path, ...] = ()
+    sources: tuple[Path, ...] = field(default=())  # of C++, those of `kernels`
 
     @property
     def python(self) -> Path:
@@ -96,10 +86,7 @@ def read_project(root: Path) -> Project:
         compile_flags=_strings(root, table, "compile-flags"),
         link_flags=_strings(root, table, "link-flags"),
         generate=table.get("generate", ""),
-        cuda=table.get("cuda"),
-        cuda_architectures=_strings(root, table, "cuda-architectures") or (NATIVE,),
         sources=tuple(sorted(kernels.rglob("*.cpp"))),
-        cuda_sources=tuple(sorted(kernels.rglob("*.cu"))),
     )
     if not project.declarations and not project.sources and not project.generate:
         raise BuildError(
@@ -124,7 +111,8 @@ def _configuration(root: Path) -> tuple[str, dict[str, Any]]:
             known = ", ".join(KEYS)
             raise BuildError(f"{path}: [tool.flambeau] has no key '{key}' (there are {known}).")
         if not isinstance(value, KEYS[key]):
-            raise BuildError(f"{path}: '{key}' of [tool.flambeau] must be {_KINDS[KEYS[key]]}.")
+            wanted = "a list of strings" if KEYS[key] is list else "a string"
+            raise BuildError(f"{path}: '{key}' of [tool.flambeau] must be {wanted}.")
     return _module_name(document.get("project", {}).get("name", root.name)), table
 
 

@@ -1,0 +1,38 @@
+#include "kernels/shape_any.h"
+
+namespace flambeau::any {
+namespace {
+
+/// Copies tensors to their places along a dim of the result, which they may lack (stack).
+void join(const Tensor& result, TensorList tensors, int64_t dim, bool stacked) {
+  const auto d = static_cast<size_t>(wrap_dim(dim, result.dim(), "cat"));
+  int64_t position = 0;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dim() == 1 && tensor.numel() == 0 && !stacked) continue;
+    const int64_t size = stacked ? 1 : tensor.size(dim);
+    if (tensor.numel() != 0) {
+      Shape sizes = result.sizes(), strides = result.strides();
+      const int64_t offset = result.offset() + position * strides[d];
+      if (stacked) {
+        sizes.erase(d);
+        strides.erase(d);
+      } else {
+        sizes[d] = size;
+      }
+      copy_data(make_view(result, sizes, strides, offset), tensor);
+    }
+    position += size;
+  }
+}
+
+}  // namespace
+
+void cat(const Tensor& result, TensorList tensors, int64_t dim) {
+  join(result, tensors, dim, false);
+}
+
+void stack(const Tensor& result, TensorList tensors, int64_t dim) {
+  join(result, tensors, dim, true);
+}
+
+}  // namespace flambeau::any

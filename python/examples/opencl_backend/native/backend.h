@@ -1,0 +1,10 @@
+#pragma once
+
+#include "core/device.h"
+
+namespace flambeau::opencl {
+
+/// The index that "opencl" is registered under.
+Backend backend();
+
+}  // namespace flambeau::opencl

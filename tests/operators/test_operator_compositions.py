@@ -1,0 +1,72 @@
+"""Operators with a composition, run through it on the CPU in place of their kernels: a backend that
+has no kernel gets these results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from operator_calls import call, is_reachable, library_values, outputs
+from operator_cases import Case, NoReferenceError, cases, expected, is_random
+from operator_compare import difference, floating, tolerance
+
+import flambeau
+from flambeau import _C
+from flambeau.codegen.model import ANY_BACKEND, Operator
+
+
+def is_composed(operator: Operator) -> bool:
+    """Whether there is a kernel of the CPU's own beside the composition."""
+    shared = operator.body is not None or ANY_BACKEND in operator.kernels
+    return shared and "cpu" in operator.kernels
+
+
+COMPOSED = [
+    c
+    for c in cases()
+    if is_composed(c.operator) and is_reachable(c.operator) and not is_random(c.operator)
+]
+
+
+@pytest.fixture
+def composed(request: pytest.FixtureRequest) -> Iterator[Case]:
+    """The case, while its operator runs through its composition."""
+    case: Case = request.param
+    assert _C._prefer_composition(case.operator.identifier, True)
+    try:
+        yield case
+    finally:
+        _C._prefer_composition(case.operator.identifier, False)
+
+
+@pytest.mark.parametrize("composed", COMPOSED, ids=str, indirect=True)
+def test_reference(composed: Case) -> None:
+    operator, values = composed.operator, composed.values()
+    given = library_values(operator, values)
+    found = list(outputs(operator, call(operator, given), given).values())
+    _C._prefer_composition(operator.identifier, False)
+    wanted = _wanted(composed, values)
+    wrong = difference(operator, found, wanted, tolerance(operator, *floating(found)))
+    assert wrong is None, wrong
+
+
+def _wanted(case: Case, values: dict[str, Any]) -> list[Any]:
+    """NumPy's results, or where it has none those of the kernel."""
+    try:
+        return expected(case.operator, values)
+    except NoReferenceError:
+        given = library_values(case.operator, values)
+        results = outputs(case.operator, call(case.operator, given), given)
+        return [_numpy(result) for result in results.values()]
+
+
+def _numpy(result: Any) -> Any:
+    return result.numpy() if isinstance(result, flambeau.Tensor) else [r.numpy() for r in result]
+
+
+def test_origins() -> None:
+    """What runs where is told."""
+    origins = flambeau.backends.kernels("cpu")
+    assert (origins["add"], origins["zeros"]) == ("own", "composed")
+    assert flambeau.backends.kernels("meta")["bmm"] == "missing"
