@@ -18,7 +18,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from build_tools.cuda_check import ROOT, CheckError, check
+from build_tools.cuda_check import ROOT, check
+from build_tools.shared.compiler import BuildError
 
 PACKAGE = ROOT / "build" / "release" / "package"
 
@@ -82,7 +83,7 @@ def build(report: Report, jobs: int, arch: str, seconds: float) -> bool:
     middle = time.monotonic()
     try:
         library = check(arch, jobs)
-    except (CheckError, FileNotFoundError) as error:
+    except BuildError as error:
         report.fail("## Build", "The CUDA backend did not build:", "```", str(error)[-4000:], "```")
         return False
     ended = time.monotonic()

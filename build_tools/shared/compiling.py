@@ -88,14 +88,12 @@ class Compiling:
         plain: list[str] = []
         special: list[str] = []
         for source in sources:
-            bases = (self.generated, *self.bases)
-            base = next(base for base in bases if source.is_relative_to(base))
-            stem = self.folder / source.relative_to(base).with_suffix("")
+            stem = place(source, self.folder, (self.generated, *self.bases)).with_suffix("")
             if source.name.endswith(".simd.cpp"):
                 for name, flags in self.instruction_sets.items():
                     target = f"{stem}.{name}.o"
                     extra = f"{self.loops} -DFLAMBEAU_ISA={name} {flags} {further}".strip()
-                    if base == self.generated:
+                    if source.is_relative_to(self.generated):
                         extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
                     self._compile(target, source, extra)
                     (special if flags else plain).append(target)
@@ -106,6 +104,14 @@ class Compiling:
 
     def _compile(self, target: str, source: Path, extra: str) -> None:
         self.writer.build(target, "compile", [str(source)], variables={"extra": extra})
+
+
+def place(source: Path, folder: Path, bases: Iterable[Path]) -> Path:
+    """Where in a folder of objects a source's object lies: as the source lies in the first of the
+    bases that holds it.
+    """
+    base = next(base for base in bases if source.is_relative_to(base))
+    return folder / source.relative_to(base)
 
 
 def cpp_files(folder: Path) -> list[Path]:

@@ -1,5 +1,8 @@
 #include "python/package.h"
 
+#include <dlfcn.h>
+
+#include <filesystem>
 #include <string>
 #include <unordered_map>
 
@@ -49,12 +52,26 @@ void add_method(const char* package, PyMethodDef* method) {
   method_owners()[method->ml_name] = package;
 }
 
+/// Kernels for CUDA register when their library is loaded: NAME_cuda.so beside the module NAME.
+void load_cuda_kernels(const PyModuleDef& definition) {
+  const std::string name = definition.m_name;
+  Dl_info module;
+  check(dladdr(&definition, &module) != 0, ErrorKind::runtime, name,
+        ": no shared library holds it");
+  const auto folder = std::filesystem::path(module.dli_fname).parent_path();
+  const auto file = folder / (name.substr(name.rfind('.') + 1) + "_cuda.so");
+  if (!std::filesystem::exists(file)) return;
+  const PyRef loader = checked(PyImport_ImportModule("flambeau.cuda._library"));
+  checked(PyObject_CallMethod(loader.get(), "load_kernels", "s", file.c_str()));
+}
+
 }  // namespace
 
 PyObject* create_package(const char* package, PyModuleDef& definition,
                          const FunctionNamespace* namespaces, PyMethodDef* methods) {
   return guarded([&]() -> PyObject* {
     checked(PyImport_ImportModule("flambeau"));
+    load_cuda_kernels(definition);
     PyRef module = checked(PyModule_Create(&definition));
     for (const FunctionNamespace* space = namespaces; space->name; ++space) {
       checked(PyModule_AddFunctions(submodule(module, space->name).get(), space->functions));

@@ -28,7 +28,7 @@ _FENCE = re.compile(r"^( *)(`{3,})([^\n]*)\n(.*?)^\1\2 *$", re.MULTILINE | re.DO
 # Languages that are no examples: pictures, output, and commands that build or install, which
 # continuous integration runs.
 _SILENT = {"text", "sh", "", "{toctree}", "{raw} html"}
-_ELSEWHERE = {"yaml", "cpp", "toml"}  # tested below
+_ELSEWHERE = {"yaml", "cpp"}  # tested below
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,9 @@ class Block:
     line: int
     language: str
     text: str
+
+
+_CAPTION = re.compile(r":caption: (.+)\n")
 
 
 def blocks(page: Path) -> Iterator[Block]:
@@ -56,9 +59,9 @@ def of_language(page: str, language: str) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page run in order; later ones see the names of earlier ones."""
-    if page.name == "backends.md":
-        monkeypatch.syspath_prepend(backend_package(tmp_path / "twin"))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{_programs(tmp_path / 'bin')}{os.pathsep}{os.environ['PATH']}")
     names: dict[str, object] = {"__name__": "__main__"}
     threads = flambeau.get_num_threads()
     flambeau.manual_seed(0)
@@ -83,39 +86,44 @@ def _run(block: Block, names: dict[str, object]) -> None:
         assert not said, "".join(said)
     elif block.language == "console":
         _run_commands(block, place)
+    elif block.language.startswith("{code-block}"):
+        _write_file(block)
     else:
         silent = block.language in _SILENT or block.language.startswith("{operator-")
         assert silent or block.language in _ELSEWHERE, f"{place}: nobody runs {block.language!r}"
 
 
+def _programs(folder: Path) -> Path:
+    """`python` and `flambeau`, as a shell finds them: of the library that is tested."""
+    folder.mkdir()
+    for name, arguments in (("python", ""), ("flambeau", "-m flambeau")):
+        (folder / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def _write_file(block: Block) -> None:
+    """A block whose caption is the name of a file."""
+    caption = _CAPTION.match(block.text)
+    assert caption, f"{block.page}:{block.line}: which file is this?"
+    path = Path(caption[1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(block.text[caption.end() :], encoding="utf-8")
+
+
 def _run_commands(block: Block, place: str) -> None:
-    """`$ command`, over lines that end in a backslash, and what it prints; `flambeau` is the
-    library that is tested."""
+    """`$ command`, over lines that end in a backslash, and what it prints."""
     joined = block.text.replace("\\\n", "")
     for part in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
-        line = re.sub(r"^flambeau\b", f"{sys.executable} -m flambeau", command)
-        line = re.sub(r"^python\b", sys.executable, line)
         environment = {**os.environ, "COLUMNS": "100"}
         done = subprocess.run(
-            line, shell=True, capture_output=True, text=True, check=False, env=environment
+            command, shell=True, capture_output=True, text=True, check=False, env=environment
         )
         printed = done.stdout + done.stderr
         checker = doctest.OutputChecker()
         assert checker.check_output(expected, printed, FLAGS), f"{place}: {command}\n{printed}"
-
-
-def backend_package(folder: Path) -> str:
-    """The backend of the guide, built as the guide says; a folder for sys.path."""
-    if shutil.which("g++") is None:
-        pytest.skip("there is no C++ compiler")
-    (folder / "native").mkdir(parents=True)
-    (folder / "native/twin.cpp").write_text(of_language("backends.md", "cpp"), encoding="utf-8")
-    (folder / "pyproject.toml").write_text(of_language("backends.md", "toml"), encoding="utf-8")
-    command = [sys.executable, "-m", "flambeau", "ops", "build", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.splitlines()[-1]
+        assert done.returncode == 0, f"{place}: {command}"
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -133,35 +134,20 @@ def test_other_processes_import(sources: Path, loaded: ModuleType) -> None:
     assert generator == "False"
 
 
-def test_several_processes_compile_once(shared_folder: Path, tmp_path: Path) -> None:
-    """Three programs start at once on a cold cache: one compiles, all get the module."""
-    text = TEXT[: TEXT.index('- op: "dyad')].split("  test:")[0]
-    (tmp_path / "once.yaml").write_text(text)
-    environment = {**os.environ, "FLAMBEAU_CACHE": str(tmp_path / "cache")}
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "once.yaml")]
-    running = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    said = [process.communicate()[0].split("\n") for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0]
-    assert len({lines[1] for lines in said}) == 1
-    entries = list((tmp_path / "cache" / "operators").iterdir())
-    assert [entry.name for entry in entries[0].iterdir()] == ["once.so"]
-    assert len(entries) == 1
-
-
 def test_changes_compile_anew(cache: Path, sources: Path, loaded: ModuleType) -> None:
     """The digest follows text, kernels and the headers beside them."""
     from flambeau.ops._load import _digest, _read
 
     def digest() -> str:
-        return _digest(_read(sources / "run_time.yaml", [sources / "dyad.cpp"], None), True)
+        return _digest(_read(sources / "run_time.yaml", [sources / "dyad.cpp"], None), True, False)
 
     before = digest()
     assert before == digest()
-    other = _read(TEXT + "\n# more", [sources / "dyad.cpp"], "run_time")
-    assert _digest(other, True) != _digest(_read(TEXT, [sources / "dyad.cpp"], "run_time"), True)
+    one, other = (
+        _read(text, [sources / "dyad.cpp"], "run_time") for text in (TEXT, TEXT + "\n# more")
+    )
+    digests = [_digest(one, True, False), _digest(one, True, True), _digest(other, True, False)]
+    assert len(set(digests)) == 3
     (sources / "more.h").write_text("")
     try:
         assert digest() != before
@@ -180,6 +166,31 @@ def test_declaration_errors() -> None:
     assert "did you mean" in message
     assert "structurd" in message
     assert "  " + TEXT.split("\n")[5].replace("tanh", "tahn") in message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dtypes: {self: float}", "{file}:6:7: error: expected ',' or '}}', found ':'"),
+        ('expr: "limit * tanh(self / limit)"', "{file}:6:22: error: '(' is not closed"),
+    ],
+    ids=["yaml", "formula"],
+)
+def test_places_of_mistakes(tmp_path: Path, text: str, message: str) -> None:
+    """A bracket is missing: the message shows the file, line and column."""
+    path = tmp_path / "own.yaml"
+    path.write_text(TEXT[: TEXT.index('- op: "dyad')].replace(text, re.sub(r"[)}]", "", text), 1))
+    with pytest.raises(ops.DeclarationError) as error:
+        ops.load(path)
+    assert message.format(file=path) in str(error.value)
+
+
+def test_not_declarations(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_bytes(b"- op: \xff")
+    with pytest.raises(ops.DeclarationError, match=r"own.yaml:1:7: error: byte 0xff is not UTF-8"):
+        ops.load(tmp_path / "own.yaml")
+    with pytest.raises(ops.DeclarationError, match=r"operators.yaml:1:1: error: .*no operator"):
+        ops.load("# nothing\n")
 
 
 def test_wrong_gradient() -> None:

@@ -38,6 +38,28 @@ def load() -> ctypes.CDLL | None:
     return library
 
 
+def load_kernels(file: str) -> None:
+    """Loads the kernels of a package of operators, which register themselves. Nothing happens
+    where the backend is not installed, or does not load: importing flambeau has said so.
+
+    Raises:
+        ImportError: for kernels that were built for another Flambeau.
+    """
+    try:
+        backend = load()
+    except RuntimeError:
+        return
+    if backend is None:
+        return
+    try:
+        ctypes.CDLL(file)
+    except OSError as error:
+        raise ImportError(f"The CUDA kernels {file} cannot be loaded: {error}") from None
+    failures = backend.flambeau_cuda_load_failures().decode()
+    if failures:
+        raise ImportError(f"The CUDA kernels {file} do not fit their package:\n{failures}")
+
+
 def call(name: str, *arguments: Any) -> None:
     """Calls flambeau_cuda_NAME; its error becomes a RuntimeError."""
     library = load()

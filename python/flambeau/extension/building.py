@@ -10,11 +10,13 @@ from pathlib import Path
 
 from flambeau._build.lock import exclusive
 from flambeau._build.ninja_writer import write_if_changed
-from flambeau.extension.compilation import Compilation, start_ninja, write_ninja
+from flambeau.cuda import _library as cuda_library
+from flambeau.extension.compilation import Compilation, Cuda, start_ninja, write_ninja
 from flambeau.extension.errors import compile_error
 from flambeau.extension.generating import check_formulas, generate, load_checked
 from flambeau.extension.project import Project
 
+GENERATED = "generated"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 # Found beside an installed Flambeau; one that is loaded already is taken from anywhere.
 RUN_PATHS = ("$$ORIGIN/../flambeau/lib", "$$ORIGIN")
@@ -26,16 +28,12 @@ class Built:
 
     project: Project
     folder: Path
+    libraries: tuple[Path, ...]  # the extension module, and its kernels for CUDA
 
     @property
     def generated(self) -> Path:
         """What was generated: C++, stubs, docs."""
-        return self.folder / "generated"
-
-    @property
-    def extension(self) -> Path:
-        """The extension module."""
-        return self.folder / "lib" / f"_C{SUFFIX}"
+        return self.folder / GENERATED
 
     @property
     def python(self) -> Path:
@@ -50,7 +48,8 @@ class Built:
         for file in _files(self.python):
             if not (written / file.name).exists():
                 yield file, f"{module}/{file.name}"
-        yield self.extension, f"{module}/{self.extension.name}"
+        for file in self.libraries:
+            yield file, f"{module}/{file.name}"
         for file in self.project.declarations:
             yield file, f"{module}/declarations/{file.name}"
         for part in ("stubs", "package"):
@@ -71,33 +70,36 @@ def build(project: Project, jobs: int | None = None) -> Built:
         CompileError: where a compiler reports errors.
         BuildError: where something is missing that the build needs.
     """
-    built = Built(project, project.root / "build" / f"flambeau-{sys.implementation.cache_tag}")
-    with exclusive(built.folder):
+    folder = project.root / "build" / f"flambeau-{sys.implementation.cache_tag}"
+    compilation = _compilation(project, folder)
+    with exclusive(folder):
         declarations = load_checked(project)
         check_formulas(declarations)
-        generate(project, declarations, built.generated, f"{project.module}._C")
+        generate(project, declarations, compilation.generated, f"{project.module}._C")
+        built = Built(project, folder, tuple(compilation.targets))
         write_if_changed(built.python / "__init__.py", _initial(project.module))
         write_if_changed(built.python / "py.typed", "\n")
-        process = start_ninja(write_ninja(_compilation(built)), jobs)
+        process = start_ninja(write_ninja(compilation), jobs)
         said, _ = process.communicate()
         if process.returncode != 0:
             raise compile_error(declarations, said)
     return built
 
 
-def _compilation(built: Built) -> Compilation:
-    project = built.project
+def _compilation(project: Project, folder: Path) -> Compilation:
+    with_cuda = cuda_library.path().exists() if project.cuda is None else project.cuda
     named = tuple(f"-l{name}" for name in project.libraries)
     return Compilation(
-        folder=built.folder,
-        generated=built.generated,
-        target=built.extension,
+        folder=folder,
+        generated=folder / GENERATED,
+        target=folder / "lib" / f"_C{SUFFIX}",
         sources=project.sources,
         bases=(project.root, project.kernels),
         include_folders=(project.kernels, *project.include_folders),
         compile_flags=project.compile_flags,
         link_flags=(*named, *project.link_flags),
         run_paths=RUN_PATHS,
+        cuda=Cuda(project.cuda_architectures, project.cuda_sources) if with_cuda else None,
     )
 
 

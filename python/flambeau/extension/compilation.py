@@ -1,4 +1,4 @@
-"""From generated and written C++ to one extension module."""
+"""From generated and written C++ and CUDA to an extension module and its kernels for CUDA."""
 
 from __future__ import annotations
 
@@ -17,13 +17,23 @@ from flambeau._build.compiling import (
     include_flags,
     write_rules,
 )
+from flambeau._build.cuda import cuda_files, cuda_objects, find_nvcc, write_cuda_rules
 from flambeau._build.ninja_writer import NinjaWriter
+from flambeau.cuda import _library as cuda_library
 
 FLAMBEAU = Path(flambeau.__file__).parent
-LIBRARIES = ("libflambeau_python.so", "libflambeau.so")
+LIBRARIES = tuple(str(FLAMBEAU / "lib" / n) for n in ("libflambeau_python.so", "libflambeau.so"))
 # Generated folders that hold C++. Tables of kernels come first: they must be there when kernels
 # register, and static objects of a library are made in the order that it was linked in.
 ROOMS = ("ops", "cpu", "backend", "python")
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """Kernels for CUDA, in a library of their own: the module works where there is no CUDA."""
+
+    architectures: tuple[str, ...]
+    sources: tuple[Path, ...] = ()  # beside the generated ones
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,22 @@ class Compilation:
     link_flags: tuple[str, ...] = ()
     run_paths: tuple[str, ...] = ()  # where the module looks for Flambeau's libraries
     instruction_sets: Mapping[str, str] = field(default_factory=lambda: INSTRUCTION_SETS)
+    cuda: Cuda | None = None
+
+    @property
+    def cuda_sources(self) -> list[Path]:
+        """What nvcc compiles."""
+        return [*cuda_files(self.generated / "cuda"), *self.cuda.sources] if self.cuda else []
+
+    @property
+    def cuda_target(self) -> Path:
+        """The library of the kernels for CUDA. The module looks for it under this name."""
+        return self.target.with_name(f"{self.target.name.partition('.')[0]}_cuda.so")
+
+    @property
+    def targets(self) -> list[Path]:
+        """The files that compiling makes."""
+        return [self.target, *([self.cuda_target] if self.cuda_sources else [])]
 
 
 def compiler_name() -> str:
@@ -49,12 +75,20 @@ def compiler_name() -> str:
 
 def write_ninja(compilation: Compilation) -> Path:
     """Writes build.ninja, unless it is as it should be, and returns its path."""
-    generated = compilation.generated
     writer = NinjaWriter()
     writer.variable("builddir", str(compilation.folder))
+    generated = compilation.generated
     includes = include_flags(
         (generated, *compilation.include_folders, FLAMBEAU / "include"), (find_python_headers(),)
     )
+    _write_module(writer, compilation, includes)
+    if compilation.cuda_sources:
+        _write_cuda(writer, compilation, includes)
+    return writer.write(compilation.folder / "build.ninja")
+
+
+def _write_module(writer: NinjaWriter, compilation: Compilation, includes: str) -> None:
+    generated = compilation.generated
     flags = " ".join([includes, *compilation.compile_flags])
     write_rules(writer, find_compiler(compiler_name()), flags)
     compiling = Compiling(
@@ -66,18 +100,40 @@ def write_ninja(compilation: Compilation) -> Path:
     )
     sources = [file for room in ROOMS for file in cpp_files(generated / room)]
     objects = compiling.objects([*sources, *compilation.sources])
-    libraries = [str(FLAMBEAU / "lib" / name) for name in LIBRARIES]
     paths = [f"-Wl,-rpath,'{path}'" for path in compilation.run_paths]
-    options = [*libraries, *compilation.link_flags, "-lmvec", "-lm", *paths]
-    writer.build(
-        str(compilation.target),
-        "link",
-        objects.all,
-        implicit=libraries,
-        variables={"libraries": " ".join(options)},
+    options = [*compilation.link_flags, "-lmvec", "-lm", *paths]
+    _link(writer, "link", compilation.target, objects.all, LIBRARIES, options)
+
+
+def _write_cuda(writer: NinjaWriter, compilation: Compilation, includes: str) -> None:
+    """Against the CUDA backend, where it is installed; else symbols are looked up at load."""
+    assert compilation.cuda is not None
+    write_cuda_rules(writer, find_nvcc(), compilation.cuda.architectures, includes)
+    objects = cuda_objects(
+        writer,
+        compilation.cuda_sources,
+        compilation.folder / "objects",
+        (compilation.generated, *compilation.bases),
     )
-    writer.default(str(compilation.target))
-    return writer.write(compilation.folder / "build.ninja")
+    backend = cuda_library.path()
+    libraries = [*LIBRARIES[1:], *([str(backend)] if backend.exists() else [])]
+    options = [f"-Xlinker=-rpath='{path}'" for path in compilation.run_paths]
+    if backend.exists():
+        options += ["-Xlinker=-z,defs", "-Xlinker=--allow-shlib-undefined"]
+    _link(writer, "link_cuda", compilation.cuda_target, objects, libraries, options)
+
+
+def _link(
+    writer: NinjaWriter,
+    rule: str,
+    target: Path,
+    objects: Sequence[str],
+    libraries: Sequence[str],
+    options: Sequence[str],
+) -> None:
+    variables = {"libraries": " ".join([*libraries, *options])}
+    writer.build(str(target), rule, objects, implicit=libraries, variables=variables)
+    writer.default(str(target))
 
 
 def start_ninja(path: Path, jobs: int | None = None) -> subprocess.Popen[str]:

@@ -11,8 +11,11 @@ from flambeau.codegen.model import Declarations
 from flambeau.codegen.plan.cpp_types import origin
 from flambeau.codegen.source import Diagnostic, Span
 
-_MISTAKE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:(?P<column>\d+):)? "
-                      r"(?:fatal )?error: (?P<message>.*)$", re.MULTILINE)  # fmt: skip
+# Of g++, `a.cpp:3:7: error: ...`, and of nvcc, `a.cu(3): error: ...`.
+_MISTAKES = [
+    re.compile(rf"^(?P<file>[^\s:][^:\n]*){place} (?:fatal )?error[^:\n]*: (?P<message>.*)$", re.M)
+    for place in (r":(?P<line>\d+):(?:(?P<column>\d+):)?", r"\((?P<line>\d+)\):(?P<column>)")
+]
 
 
 class CompileError(BuildError):
@@ -40,7 +43,8 @@ def compile_error(declarations: Declarations, output: str) -> CompileError:
             or Span(match["file"], int(match["line"]), int(match["column"] or 1)),
             match["message"],
         )
-        for match in _MISTAKE.finditer(output)
+        for pattern in _MISTAKES
+        for match in pattern.finditer(output)
     ]
     for path in {Path(diagnostic.span.file) for diagnostic in found}:
         if path.is_file():

@@ -29,14 +29,13 @@ def load_checked(project: Project, documented: bool = True) -> Declarations:
     """
     diagnostics = Diagnostics()
     loaded = load_package(Package(project.module, project.declarations), diagnostics)
-    kernels = {str(path.relative_to(project.kernels)) for path in project.sources}
-    if project.kernels.is_dir():
-        kernels |= {str(p.relative_to(project.kernels)) for p in project.kernels.rglob("*.cu")}
+    files = (*project.sources, *project.cuda_sources)
+    kernels = frozenset(str(file.relative_to(project.kernels)) for file in files)
     context = Context(
         loaded.declarations,
         loaded.incomplete,
         partial=loaded.partial,
-        kernels=frozenset(kernels),
+        kernels=kernels,
         documented=documented,
     )
     diagnostics.extend(run_checks(context, computing=False))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flambeau._build.compiler import BuildError
+from flambeau._build.cuda import NATIVE
 
 CONFIGURATION = "pyproject.toml"
 KEYS = {
@@ -21,7 +22,10 @@ KEYS = {
     "compile-flags": list,
     "link-flags": list,
     "generate": str,
+    "cuda": bool,
+    "cuda-architectures": list,
 }
+_KINDS = {str: "a string", list: "a list of strings", bool: "true or false"}
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,8 @@ class Project:
     """A folder that is built into a Python package with an extension module `_C`.
 
     Everything is found by its place: Python sources in `MODULE/` (or `src/MODULE/`), declarations
-    in `declarations/*.yaml`, C++ in `kernels/**/*.cpp`. The table `[tool.flambeau]` of the folder's
-    pyproject.toml, where there is one, changes that:
+    in `declarations/*.yaml`, C++ and CUDA in `kernels/**/*.cpp` and `*.cu`. The table
+    `[tool.flambeau]` of the folder's pyproject.toml, where there is one, changes that:
 
     - `module`: the name that Python imports; default: the project's name, or the folder's
     - `declarations`, `kernels`: other folders
@@ -41,6 +45,9 @@ class Project:
       (`flambeau.codegen.model.Declarations`) and the `flambeau.codegen.emit.files.Output` of the
       generated folder. What it writes to `ops/`, `cpu/`, `backend/` and `python/` is compiled,
       what it writes to `package/` goes into the Python package.
+    - `cuda`: whether to compile kernels for CUDA, with nvcc; default: where Flambeau has its CUDA
+      backend
+    - `cuda-architectures`: what for (`["sm_90"]`); default: the GPUs of this machine
     """
 
     root: Path
@@ -52,7 +59,10 @@ class Project:
     compile_flags: tuple[str, ...] = ()
     link_flags: tuple[str, ...] = ()
     generate: str = ""
-    sources: tuple[Path, ...] = field(default=())  # of C++, those of `kernels`
+    cuda: bool | None = None
+    cuda_architectures: tuple[str, ...] = (NATIVE,)
+    sources: tuple[Path, ...] = ()  # of C++, those of `kernels`
+    cuda_sources: tuple[Path, ...] = ()
 
     @property
     def python(self) -> Path:
@@ -86,7 +96,10 @@ def read_project(root: Path) -> Project:
         compile_flags=_strings(root, table, "compile-flags"),
         link_flags=_strings(root, table, "link-flags"),
         generate=table.get("generate", ""),
+        cuda=table.get("cuda"),
+        cuda_architectures=_strings(root, table, "cuda-architectures") or (NATIVE,),
         sources=tuple(sorted(kernels.rglob("*.cpp"))),
+        cuda_sources=tuple(sorted(kernels.rglob("*.cu"))),
     )
     if not project.declarations and not project.sources and not project.generate:
         raise BuildError(
@@ -111,8 +124,7 @@ def _configuration(root: Path) -> tuple[str, dict[str, Any]]:
             known = ", ".join(KEYS)
             raise BuildError(f"{path}: [tool.flambeau] has no key '{key}' (there are {known}).")
         if not isinstance(value, KEYS[key]):
-            wanted = "a list of strings" if KEYS[key] is list else "a string"
-            raise BuildError(f"{path}: '{key}' of [tool.flambeau] must be {wanted}.")
+            raise BuildError(f"{path}: '{key}' of [tool.flambeau] must be {_KINDS[KEYS[key]]}.")
     return _module_name(document.get("project", {}).get("name", root.name)), table
 
 

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
 
 from flambeau import _C
 from flambeau._build.compiling import INSTRUCTION_SETS
+from flambeau._build.cuda import NATIVE
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.emit.everything import emit_package
 from flambeau.codegen.loader import declaration_files, default_folder, load_texts, read_files
 from flambeau.codegen.model import Declarations
-from flambeau.codegen.source import Diagnostics
-from flambeau.extension.compilation import Compilation, start_ninja, write_ninja
+from flambeau.codegen.source import DeclarationError, Diagnostics, Span
+from flambeau.extension.compilation import Compilation, Cuda, start_ninja, write_ninja
 from flambeau.extension.errors import compile_error
 from flambeau.extension.generating import check_formulas
+from flambeau.ops._load import Source
 
 
-class Source(Protocol):
-    """What is compiled: see flambeau.ops._load."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def file(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def kernels(self) -> tuple[Path, ...]: ...
-
-
-def compile_source(source: Source, folder: Path, with_formulas: bool) -> Path:
-    """Compiles for this processor alone; returns the extension module.
+def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool) -> list[Path]:
+    """Compiles for this processor, and with `cuda` for the GPUs of this machine; returns the
+    extension module and the library of its kernels for CUDA.
 
     Raises:
         flambeau.codegen.source.DeclarationError: for mistakes in declarations.
@@ -40,21 +29,21 @@ def compile_source(source: Source, folder: Path, with_formulas: bool) -> Path:
         flambeau._build.compiler.BuildError: where something is missing that is needed.
     """
     declarations = _checked(source)
-    generated = folder / "generated"
     level = _C._cpu_capability()
-    module = f"flambeau.ops.loaded.{source.name}"
-    emit_package(declarations, generated, module, [level]).remove_stale()
-    target = folder / f"{source.name}.so"
     parents = tuple(dict.fromkeys(kernel.parent for kernel in source.kernels))
+    by_nvcc = tuple(kernel for kernel in source.kernels if kernel.suffix == ".cu")
     compilation = Compilation(
         folder=folder,
-        generated=generated,
-        target=target,
-        sources=source.kernels,
+        generated=folder / "generated",
+        target=folder / f"{source.name}.so",
+        sources=tuple(kernel for kernel in source.kernels if kernel not in by_nvcc),
         bases=parents,
         include_folders=parents,
         instruction_sets={level: INSTRUCTION_SETS[level]},
+        cuda=Cuda((NATIVE,), by_nvcc) if cuda else None,
     )
+    module = f"flambeau.ops.loaded.{source.name}"
+    emit_package(declarations, compilation.generated, module, [level])
     process = start_ninja(write_ninja(compilation))
     try:
         if with_formulas and any(o.test.samples for o in declarations.own):
@@ -66,7 +55,7 @@ def compile_source(source: Source, folder: Path, with_formulas: bool) -> Path:
     said, _ = process.communicate()
     if process.returncode != 0:
         raise compile_error(declarations, said)
-    return target
+    return compilation.targets
 
 
 def _checked(source: Source) -> Declarations:
@@ -84,4 +73,6 @@ def _checked(source: Source) -> Declarations:
     )
     diagnostics.extend(run_checks(context, computing=False))
     diagnostics.raise_if_any()
+    if not loaded.declarations.own:
+        raise DeclarationError.at(Span(source.file, 1, 1), "declares no operator")
     return loaded.declarations

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from flambeau.ops._c_function import CFunction, c_function
-from flambeau.ops._load import cache_folder, load
+from flambeau.ops._cache import cache_folder
+from flambeau.ops._load import load
 
 if TYPE_CHECKING:
     from flambeau.codegen.source import DeclarationError

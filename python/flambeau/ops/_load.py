@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import flambeau.cuda
 from flambeau import _C
 from flambeau._version import __version__
+from flambeau.ops._cache import cached
 
 PREFIX = "flambeau.ops.loaded"  # of the names of the modules
 _FLAMBEAU = Path(__file__).resolve().parent.parent
@@ -33,6 +35,7 @@ def load(
     *,
     name: str | None = None,
     check_formulas: bool = True,
+    cuda: bool | None = None,
     verbose: bool = False,
 ) -> ModuleType:
     """Compiles operators and imports them; what is in the cache is only imported.
@@ -54,12 +57,14 @@ def load(
 
     Args:
         declarations: the text (it has line breaks), or the path of a YAML file.
-        kernels: C++ files with the kernels of structured operators, named in entries by their file
-            names, `kernel: {cpu: dyad.cpp}`. They include the generated declarations as
-            `kernels/NAME/FILE.h`, FILE being the YAML file's stem, or NAME for text.
+        kernels: C++ and CUDA files with the kernels of structured operators, named in entries by
+            their file names, `kernel: {cpu: dyad.cpp, cuda: dyad.cu}`. They include the generated
+            declarations as `kernels/NAME/FILE.h` and `kernels/NAME/FILE_cuda.h`, FILE being the
+            YAML file's stem, or NAME for text.
         name: how the operators are called together: in messages, in the names of their kernels'
             tables, and as NAME above. Default: the file's stem, or "operators".
         check_formulas: whether gradients are compared with finite differences.
+        cuda: whether to compile kernels for CUDA too, with nvcc; default: where there is a device.
         verbose: whether to print what is compiled.
 
     Returns:
@@ -74,28 +79,24 @@ def load(
         flambeau.ops.DeclarationError: for mistakes in declarations; the message shows their places.
         flambeau.ops.CompileError: for C++ that does not compile; the message shows the lines of the
             declarations and kernels.
-        OSError: for a file that cannot be read.
+        OSError: for a file that cannot be read, and a cache that cannot be written.
         ValueError: for a name that is no identifier.
     """
     source = _read(declarations, kernels, name)
-    digest = _digest(source, check_formulas)
+    with_cuda = flambeau.cuda.is_available() if cuda is None else cuda
+    digest = _digest(source, check_formulas, with_cuda)
     if digest not in _loaded:
-        target = cache_folder() / digest / f"{source.name}.so"
-        if not target.exists():
-            _compile(source, target, check_formulas, verbose)
-        _loaded[digest] = _import(source.name, target)
+
+        def compile_into(folder: Path) -> list[Path]:
+            from flambeau.extension.runtime import compile_source
+
+            if verbose:
+                print(f"flambeau.ops.load: compiling {source.file} in {folder}", flush=True)
+            return compile_source(source, folder, check_formulas, with_cuda)
+
+        entry = cached(digest, compile_into)
+        _loaded[digest] = _import(source.name, entry / f"{source.name}.so")
     return _loaded[digest]
-
-
-def cache_folder() -> Path:
-    """Where compiled operators are kept: the variable FLAMBEAU_CACHE, or `flambeau` in the user's
-    cache folder. It may be deleted at any time.
-    """
-    given = os.environ.get("FLAMBEAU_CACHE")
-    if given:
-        return Path(given) / "operators"
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base) / "flambeau" / "operators"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +121,30 @@ def _read(
     else:
         path = Path(declarations)
         name = name or re.sub(r"\W", "_", path.stem)
-        file, text = str(path), path.read_text(encoding="utf-8")
+        file, text = str(path), _text(path)
     if not name.isidentifier():
         raise ValueError(f"flambeau.ops.load: the name '{name}' is no identifier")
     return Source(name, file, text, tuple(Path(kernel).resolve() for kernel in kernels))
 
 
-# The cache ----------------------------------------------------------------------------------------
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        from flambeau.codegen.loader import read_file
+
+        return read_file(path)  # its error shows the place
 
 
-def _digest(source: Source, check_formulas: bool) -> str:
+def _digest(source: Source, check_formulas: bool, cuda: bool) -> str:
     """Names everything that the result depends on."""
     state = hashlib.sha256()
-    parts: list[bytes | str] = [source.name, source.file, source.text, str(check_formulas)]
+    parts: list[bytes | str] = [source.name, source.file, source.text, f"{check_formulas} {cuda}"]
     for file in _kernel_files(source):
         parts += [str(file), file.read_bytes()]
-    parts += [__version__, *_library_state(), _compiler_state()]
+    parts += [__version__, *_library_state(), _compiler_state("CXX", "g++")]
+    if cuda:
+        parts.append(_compiler_state("NVCC", "nvcc"))
     parts += [sys.implementation.cache_tag or "", _C._cpu_capability()]
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -163,36 +172,13 @@ def _library_state() -> Iterator[str]:
                     yield f"{file}:{status.st_size}:{status.st_mtime_ns}"
 
 
-def _compiler_state() -> str:
+def _compiler_state(variable: str, default: str) -> str:
     """The compiler's path, size and time; empty where there is none: the cache needs none."""
-    found = shutil.which(os.environ.get("CXX", "g++"))
+    found = shutil.which(os.environ.get(variable, default))
     if found is None:
         return ""
     status = os.stat(found)
     return f"{os.path.realpath(found)}:{status.st_size}:{status.st_mtime_ns}"
-
-
-def _compile(source: Source, target: Path, check_formulas: bool, verbose: bool) -> None:
-    """Fills the place of an entry of the cache, unless another process has done so meanwhile."""
-    from flambeau._build.lock import exclusive
-    from flambeau.extension.runtime import compile_source
-
-    entry = target.parent
-    work = entry.with_name(f"{entry.name}.work")
-    with exclusive(work):
-        if target.exists():
-            return
-        if verbose:
-            print(f"flambeau.ops.load: compiling {source.file} in {work}", flush=True)
-        finished = compile_source(source, work, check_formulas)
-        # Nobody sees an entry before it is complete.
-        shutil.rmtree(entry, ignore_errors=True)
-        partial = entry.with_name(f"{entry.name}.{os.getpid()}")
-        partial.mkdir()
-        shutil.copyfile(finished, partial / target.name)
-        partial.rename(entry)
-        # Whoever waits for the lock finds the entry.
-        shutil.rmtree(work)
 
 
 def _import(name: str, path: Path) -> ModuleType:
