@@ -17,11 +17,12 @@ from typing import Any
 
 from flambeau.codegen.expression.functions import function_keys
 from flambeau.codegen.model import (
+    NEEDED_KEYS,
+    REFUSED_KEYS,
     Backend,
     Constraint,
     Doc,
     Dtype,
-    KernelFile,
     Kind,
     Reduce,
     Test,
@@ -41,14 +42,12 @@ SAMPLE: Schema = {"type": "object", "additionalProperties": {"$ref": "#/$defs/va
 _KEYS_OF: dict[type, dict[str, str | None]] = {
     Doc: {"arguments": "args", "see_also": "see"},
     Constraint: {"name": None, "exception": "raise", "span": None, "parts": None},
-    KernelFile: {"backend": None},
     Dtype: {"name": "dtype", "entry": None},
     Backend: {"name": "backend", "entry": None},
 }
 _REQUIRED: dict[type, tuple[str, ...]] = {
     Doc: ("summary",),
     Constraint: ("require", "message"),
-    KernelFile: ("file",),
     Reduce: ("init", "step", "combine"),
     Dtype: ("dtype", "cpp", "size", "category", "doc"),
     Backend: ("backend", "emit", "doc"),
@@ -188,31 +187,14 @@ def _operator() -> Schema:
         {
             "if": {"properties": {"kind": {"const": kind.value}}, "required": ["kind"]},
             "then": {
-                "required": list(_NEEDED[kind]),
-                "properties": dict.fromkeys(_REFUSED[kind], False),
+                "required": [key for key in NEEDED_KEYS[kind] if key != "shape"],
+                "properties": dict.fromkeys(REFUSED_KEYS[kind], False),
             },
         }
         for kind in Kind
     ]
     properties = {key: _described(_KEYS[key][0], _KEYS[key][1]) for key in KEYS}
     return {**_closed(properties, ("op", "kind")), "allOf": kinds}
-
-
-# A shape may follow from the arguments' names, or be none's, so no kind is held to it here.
-_NEEDED: dict[Kind, tuple[str, ...]] = {
-    Kind.POINTWISE: ("expr",),
-    Kind.REDUCTION: ("reduce",),
-    Kind.VIEW: (),
-    Kind.COMPOSITE: ("body",),
-    Kind.STRUCTURED: ("kernel",),
-}
-_REFUSED: dict[Kind, tuple[str, ...]] = {
-    Kind.POINTWISE: ("reduce", "body", "shape"),
-    Kind.REDUCTION: ("expr", "body", "random"),
-    Kind.VIEW: ("expr", "reduce", "body", "kernel", "random"),
-    Kind.COMPOSITE: ("expr", "reduce", "shape", "kernel", "random"),
-    Kind.STRUCTURED: ("expr", "reduce"),
-}
 
 
 def _formulas(*more: tuple[str, Schema]) -> Schema:
@@ -233,11 +215,6 @@ _CONSTRAINT = {
     "require": "a condition on the arguments, over shapes, dtypes and numbers",
     "raise": "the exception; default: RuntimeError",
     "message": "what it says; {formula} stands for a value",
-}
-_KERNEL = {
-    "file": "below native/BACKEND/",
-    "requires": "a library that the file needs",
-    "fallback": "the file that is compiled where the library is missing",
 }
 _DOC = {
     "summary": "one sentence",
@@ -328,7 +305,7 @@ _KEYS: dict[str, tuple[Schema, str]] = {
     "kernel": (
         {
             "type": "object",
-            "additionalProperties": {"anyOf": [{"type": "string"}, _of_class(KernelFile, _KERNEL)]},
+            "additionalProperties": {"type": "string"},
         },
         "structured: backend -> the file of its kernel, below native/BACKEND/; any: one of copies, "
         "fills and views, which serves them all",

@@ -26,6 +26,24 @@ class Kind(Enum):
     STRUCTURED = "structured"
 
 
+# Keys that an entry of the kind must have ('shape' unless it follows from the signature), and those
+# that mean nothing for it.
+NEEDED_KEYS: dict[Kind, tuple[str, ...]] = {
+    Kind.POINTWISE: ("expr",),
+    Kind.REDUCTION: ("reduce",),
+    Kind.VIEW: ("shape",),
+    Kind.COMPOSITE: ("body",),
+    Kind.STRUCTURED: ("kernel", "shape"),
+}
+REFUSED_KEYS: dict[Kind, tuple[str, ...]] = {
+    Kind.POINTWISE: ("reduce", "body", "shape"),
+    Kind.REDUCTION: ("expr", "body", "random"),
+    Kind.VIEW: ("expr", "reduce", "body", "kernel", "random"),
+    Kind.COMPOSITE: ("expr", "reduce", "shape", "kernel", "random"),
+    Kind.STRUCTURED: ("expr", "reduce"),
+}
+
+
 class Base(Enum):
     """The types that a signature can name."""
 
@@ -181,12 +199,10 @@ ANY_BACKEND = "any"
 
 @dataclass(frozen=True, slots=True)
 class KernelFile:
-    """A hand-written kernel: where it lives, which library it needs, what replaces it without."""
+    """A hand-written kernel and where it lives, below native/BACKEND."""
 
     backend: str
     file: str
-    requires: str | None = None
-    fallback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,23 +216,10 @@ class _Reader:
         known = (*self._around.backends, ANY_BACKEND)
         schema.check_keys(found, "'kernel'", known, (), self._diagnostics)
         return {
-            backend.value: self._kernel(backend.value, value)
+            backend.value: KernelFile(backend.value, _kernel_path(value, "a kernel's file"))
             for backend, value in found.entries
             if backend.value in known
         }
-
-    def _kernel(self, backend: str, node: Node) -> KernelFile:
-        if not isinstance(node, Mapping):
-            return KernelFile(backend, _kernel_path(node, "a kernel's file"))
-        keys = ("file", "requires", "fallback")
-        schema.check_keys(node, "a kernel", keys, ("file",), self._diagnostics)
-        file, fallback, requires = (node.get(key) for key in ("file", "fallback", "requires"))
-        return KernelFile(
-            backend,
-            file=_kernel_path(file, "'file'") if file is not None else "",
-            requires=None if requires is None else schema.name(requires, "'requires'").value,
-            fallback=None if fallback is None else _kernel_path(fallback, "'fallback'"),
-        )
 
     def _constraints(self, node: Node) -> tuple[Constraint, ...]:
         found: list[Constraint] = []

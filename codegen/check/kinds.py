@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.expression.nodes import Expression, calls, free_names
-from flambeau.codegen.model import ANY_BACKEND, Base, Kind, Operator
+from flambeau.codegen.model import (
+    ANY_BACKEND,
+    NEEDED_KEYS,
+    REFUSED_KEYS,
+    Base,
+    Kind,
+    Operator,
+)
 from flambeau.codegen.source import did_you_mean, one_of
-
-_NEEDS: dict[Kind, tuple[str, ...]] = {
-    Kind.POINTWISE: ("expr",),
-    Kind.REDUCTION: ("reduce",),
-    Kind.VIEW: ("shape",),
-    Kind.COMPOSITE: ("body",),
-    Kind.STRUCTURED: ("kernel", "shape"),
-}
-_IGNORES: dict[Kind, tuple[str, ...]] = {
-    Kind.POINTWISE: ("reduce", "body", "shape"),
-    Kind.REDUCTION: ("expr", "body", "random"),
-    Kind.VIEW: ("expr", "reduce", "body", "kernel", "random"),
-    Kind.COMPOSITE: ("expr", "reduce", "shape", "kernel", "random"),
-    Kind.STRUCTURED: ("expr", "reduce"),
-}
 
 
 def check_kind(report: Report, context: Context) -> None:
     """Report keys that the kind lacks or ignores, and formulas that are missing."""
     operator = report.operator
     entry = operator.entry
-    for key in _NEEDS[operator.kind]:
+    for key in NEEDED_KEYS[operator.kind]:
         if entry is not None and entry.key(key) is None and not _has_default(operator, key):
             report.error(f"a {operator.kind.value} operator needs '{key}'", "kind")
-    for key in _IGNORES[operator.kind]:
+    for key in REFUSED_KEYS[operator.kind]:
         if entry is not None and entry.key(key) is not None:
             message = f"a {operator.kind.value} operator has no '{key}'"
             report.error(message, key, key=True)
@@ -223,11 +215,10 @@ def _check_kernels(report: Report, context: Context) -> None:
         return
     known = [b.name for b in context.declarations.backends]
     for kernel in operator.kernels.values():
-        for key, file in (("file", kernel.file), ("fallback", kernel.fallback)):
-            if file is not None and not (context.native / kernel.backend / file).is_file():
-                message = f"native/{kernel.backend}/{file} does not exist"
-                hint = None if kernel.backend in known else f"backends are {one_of(known)}"
-                report.error(message, "kernel", kernel.backend, key, hint=hint)
+        if not (context.native / kernel.backend / kernel.file).is_file():
+            message = f"native/{kernel.backend}/{kernel.file} does not exist"
+            hint = None if kernel.backend in known else f"backends are {one_of(known)}"
+            report.error(message, "kernel", kernel.backend, hint=hint)
 
 
 def _check_package_kernels(report: Report, files: frozenset[str]) -> None:

@@ -98,9 +98,7 @@ def test_structured() -> None:
     assert bmm.shape is not None
     lets = [(names, str(value)) for names, value in bmm.shape.lets]
     assert lets == [(("b", "n", "k"), "self.shape"), (("b2", "k2", "m"), "mat2.shape")]
-    assert bmm.kernels["cpu"] == KernelFile(
-        "cpu", "linalg/bmm.cpp", requires="onednn", fallback="linalg/bmm_plain.cpp"
-    )
+    assert bmm.kernels["cpu"] == KernelFile("cpu", "linalg/bmm.cpp")
     assert bmm.kernels["cuda"] == KernelFile("cuda", "linalg/bmm.cu")
     assert bmm.dtypes.same_as == {"mat2": "self"}
     assert bmm.dtypes.accepts["mat2"] == FLOATS | COMPLEX
@@ -182,7 +180,7 @@ MISTAKES = [
     ("b, n, k = self", "b, «2n», k = self", "'2n' is not a name", None),
     ("b2, k2, m = mat2.shape", "«mat2.shape»", "a let is written `name = value`", None),
     ("kernel: {cpu: indexing", "kernel: {«cpuu»: indexing", "unknown key 'cpuu'", "'cpu'"),
-    ("fallback: linalg", "«falback»: linalg", "unknown key 'falback'", "'fallback'"),
+    ("cpu: linalg/bmm.cpp", "cpu: «[linalg/bmm.cpp]»", "a kernel's file must be", None),
     ("random: philox", "random: «mersenne»", "random 'mersenne' is unknown", None),
     ('{self: "spread(grad_values', '{«slf»: "spread(grad_values', "not a tensor arg", "'self'"),
     ("raise: ValueError", "raise: «ValueErr»", "'raise' 'ValueErr' is unknown", "'ValueError'"),
