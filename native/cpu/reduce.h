@@ -90,6 +90,9 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
   /// Independent accumulators of one row: enough vectors to hide the latency of an addition.
   static constexpr int64_t kLanes =
       std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(kLaneBytes / sizeof(A))), 4, 64);
+  /// Elements of a cache line, and how far ahead of its use memory is asked for: the processor's
+  /// own prefetching stops at every page.
+  static constexpr int64_t kLine = 64 / sizeof(In), kAhead = 4096 / sizeof(In);
   /// Steps into a lane before it is emptied into the lane of the next level.
   static constexpr int64_t kSteps = 64;
 
@@ -123,6 +126,7 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
         const int64_t steps = std::min(count / kLanes, kSteps);
         for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.init();
         for (int64_t i = 0; i < steps; ++i, x += kLanes) {
+          for (int64_t j = 0; j < kLanes; j += kLine) __builtin_prefetch(x + j + kAhead);
 #pragma omp simd
           for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], x[j]);
         }

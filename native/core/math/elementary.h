@@ -177,21 +177,21 @@ FLAMBEAU_SHORT bool signbit(T x) {
   }
 }
 
-/// NaN if either is. A comparison with a NaN is false and gives b, so that only a needs a test; the
-/// first line is one instruction.
+/// NaN if either is. A comparison with a NaN is false and gives a, so that only b needs a test: a
+/// running maximum waits for one instruction, as the test of a new element does not depend on it.
 template <Arithmetic A, Arithmetic B>
 FLAMBEAU_SHORT auto maximum(A a, B b) {
   using T = std::common_type_t<A, B>;
   const T x = static_cast<T>(a), y = static_cast<T>(b);
-  const T larger = x > y ? x : y;
-  return x != x ? x : larger;
+  const T larger = y > x ? y : x;
+  return y != y ? y : larger;
 }
 template <Arithmetic A, Arithmetic B>
 FLAMBEAU_SHORT auto minimum(A a, B b) {
   using T = std::common_type_t<A, B>;
   const T x = static_cast<T>(a), y = static_cast<T>(b);
-  const T smaller = x < y ? x : y;
-  return x != x ? x : smaller;
+  const T smaller = y < x ? y : x;
+  return y != y ? y : smaller;
 }
 /// The one that is not NaN.
 template <Arithmetic A, Arithmetic B>
