@@ -24,7 +24,7 @@ from build_tools.stage import stage_links
 _OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "die_after_fork=0:ignore_noninstrumented_modules=1",
+    "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
 }
 _RUNTIMES = {"address,undefined": "libasan.so", "thread": "libtsan.so"}
 # What pytest runs: for races, the tests that start threads.

@@ -10,6 +10,7 @@
 #include "kernels/moments.h"
 #include "kernels/reduction.h"
 #include "kernels/shape.h"
+#include "kernels/shape_any.h"
 #include "kernels/view_grad.h"
 
 using namespace flambeau;
@@ -116,7 +117,7 @@ TEST(joins) {
   }
   const Tensor rolled = empty(Shape{3, 4});
   const int64_t shifts[] = {1, -1}, dims[] = {0, 1};
-  cpu::roll(rolled, b, shifts, IntList(dims));
+  any::roll(rolled, b, shifts, IntList(dims));
   CHECK(at(rolled, 0, 0) == at(b, 2, 1) && at(rolled, 1, 3) == at(b, 0, 0));
   const Tensor flipped = empty(Shape{3, 4});
   cpu::flip(flipped, b, dims);
