@@ -81,14 +81,8 @@ class _Differentiator:
         """Replace functions that stand for a formula, and operators that stand for a function."""
 
         def visit(node: Expression) -> Expression:
-            if (
-                isinstance(node, Call)
-                and (function := self.functions.get(node.function)) is not None
-            ):
-                if len(node.arguments) != function.arity or node.keywords:
-                    raise _error(
-                        node, f"'{node.function}' takes {function.arity} arguments by position"
-                    )
+            if isinstance(node, Call) and self._fits(node):
+                function = self.functions[node.function]
                 if function.expands is not None:
                     return function.expand(node.arguments)
             return node
@@ -96,7 +90,15 @@ class _Differentiator:
         return nodes.transform(expression, visit)
 
     def depends(self, node: Expression) -> bool:
+        """Whether the value follows the argument, as far as functions are called as declared."""
+        if isinstance(node, Call) and not self._fits(node):
+            return False
         return nodes.reads(node, {self.argument})
+
+    def _fits(self, node: Call) -> bool:
+        """Whether the call is of a function that there is; else the check of names reports it."""
+        function = self.functions.get(node.function)
+        return function is not None and len(node.arguments) == function.arity and not node.keywords
 
     def conjugate(self, node: Expression) -> Expression:
         value = literal(node)
@@ -158,7 +160,7 @@ class _Differentiator:
     def _step(self, grad: Expression, node: Expression, index: int) -> Expression:
         """The gradient of operand `index` of the node."""
         if isinstance(node, Call):
-            function = self._function(node)
+            function = self.functions[node.function]
             parameter = function.parameters[index].name
             formula = function.gradients.get(parameter)
             if formula is not None:
@@ -226,7 +228,8 @@ class _Differentiator:
         if isinstance(node, Unary):
             return Number(-1) if node.operator == "-" else ONE if node.operator == "+" else ZERO
         if isinstance(node, Call):
-            return self._partial_of_function(self._function(node), node, node.arguments, index)
+            function = self.functions[node.function]
+            return self._partial_of_function(function, node, node.arguments, index)
         if not isinstance(node, Binary):
             return ZERO
         left, operator, right = node.left, node.operator, node.right
@@ -267,12 +270,6 @@ class _Differentiator:
             hint = "write the gradient formula by hand"
             raise _error(node, f"'{function.name}' has no derivative by '{parameter.name}'", hint)
         return simplify(self.expand(nodes.substitute(formula, function.bind(arguments))))
-
-    def _function(self, node: Call) -> Function:
-        function = self.functions.get(node.function)
-        if function is None:
-            raise _error(node, f"unknown function '{node.function}'")
-        return function
 
 
 def _power_rule(base: Expression, exponent: Expression) -> Expression:
