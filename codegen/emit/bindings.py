@@ -12,7 +12,9 @@ from flambeau.codegen.plan.binding import COMPARISONS, Binding, plan_bindings, p
 
 
 def emit_bindings(declarations: Declarations, sink: Sink) -> None:
-    """python/ of the generated folder: a unit per family, and the tables."""
+    """python/ of the generated folder: a unit per family, and the tables. Their docstrings are
+    data that the module reads (native/python/docstrings.h): editing them compiles nothing.
+    """
     bindings = plan_bindings(declarations)
     emit_families(bindings, declarations, sink)
     _emit_tables(bindings, declarations, sink)
@@ -55,14 +57,19 @@ def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink:
 
 def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink) -> None:
     slots, comparisons = plan_slots(declarations)
+    namespaces = _namespaces(bindings)
+    methods = _entries([b for b in bindings if b.is_method], True)
+    texts = [entry.doc for _, members in namespaces for entry in members]
+    texts += [entry.doc for entry in methods]
+    sink.write("package/lib/docstrings.txt", "".join(f"{text}\x1f\n" for text in texts))
     sink.render(
         "binding_tables.cpp.jinja",
         "python/tables.cpp",
         families=sorted({o.family for o in declarations.operators}),
         bindings=bindings,
         slots=slots,
-        namespaces=_namespaces(bindings),
-        methods=_entries([b for b in bindings if b.is_method], True),
+        namespaces=namespaces,
+        methods=methods,
         comparisons=[comparisons.get(token) for token in COMPARISONS],
     )
 
@@ -73,13 +80,13 @@ class Entry:
 
     name: str  # the binding's, or an alias
     binding: Binding
-    doc: str  # a C++ string literal
+    doc: str
 
-
-def string_literal(text: str) -> str:
-    """Text as C++: one literal per line of it."""
-    lines = text.splitlines(keepends=True)
-    return "\n        ".join(json.dumps(line, ensure_ascii=False) for line in lines) or '""'
+    @property
+    def doc_literal(self) -> str:
+        """The docstring as C++: one literal per line of it."""
+        lines = self.doc.splitlines(keepends=True)
+        return "\n        ".join(json.dumps(line, ensure_ascii=False) for line in lines) or '""'
 
 
 def _entries(bindings: list[Binding], methods: bool) -> list[Entry]:
@@ -89,7 +96,7 @@ def _entries(bindings: list[Binding], methods: bool) -> list[Entry]:
         for name in (binding.name, *binding.aliases):
             entries.setdefault(name, binding)
     return [
-        Entry(name, b, string_literal(b.method_doc(name) if methods else b.function_doc(name)))
+        Entry(name, b, b.method_doc(name) if methods else b.function_doc(name))
         for name, b in entries.items()
     ]
 

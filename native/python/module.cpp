@@ -8,6 +8,7 @@
 #include "python/c_function.h"
 #include "python/construct.h"
 #include "python/device_object.h"
+#include "python/docstrings.h"
 #include "python/dtype_object.h"
 #include "python/errors.h"
 #include "python/generated.h"
@@ -176,6 +177,7 @@ void initialize_module(PyObject* module_object) {
         raise_current_exception();
       }
     });
+    attach_docstrings();
     add_exceptions(module.ptr());
     add_dtypes(module.ptr());
     add_device_type(module.ptr());
