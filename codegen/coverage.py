@@ -22,6 +22,7 @@ GENERATED = "generated"  # kernels from the formula
 BY_HAND = "by hand"  # a file in native/
 GEOMETRY = "geometry"  # a view: no element is touched
 COMPOSED = "composed"  # of other operators
+HOST = "on the host"  # the CPU's kernel, on copies
 SHAPE_RULE = "shape rule"  # results without data
 
 # How a derivative comes about.
@@ -250,6 +251,8 @@ def _way(operator: Operator, backend: Backend) -> str:
         return SHAPE_RULE
     if operator.kind is not Kind.STRUCTURED:
         return GENERATED
+    if operator.on_host and backend.name not in operator.kernels:
+        return HOST
     return BY_HAND if has_kernel(operator, backend) else COMPOSED
 
 

@@ -308,7 +308,7 @@ _KEYS: dict[str, tuple[Schema, str]] = {
             "additionalProperties": {"type": "string"},
         },
         "structured: backend -> the file of its kernel, below native/BACKEND/; any: one of copies, "
-        "fills and views, which serves them all",
+        "fills and views, which serves them all, or `cpu`, the CPU's kernel on copies",
     ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (

@@ -195,6 +195,8 @@ class ShapeRule:
 
 # In place of a backend: a kernel out of copies, fills and views, which serves them all.
 ANY_BACKEND = "any"
+# In place of its file: the kernel of the CPU, on copies in the host's memory.
+ON_HOST = "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +271,12 @@ class Operator:
     @property
     def full_name(self) -> str:
         return self.signature.full_name
+
+    @property
+    def on_host(self) -> bool:
+        """Whether backends without a kernel compute in the host's memory."""
+        kernel = self.kernels.get(ANY_BACKEND)
+        return kernel is not None and kernel.file == ON_HOST
 
     @property
     def identifier(self) -> str:

@@ -15,6 +15,7 @@ from flambeau.codegen.expression.parse import parse_expression
 from flambeau.codegen.gradients import with_automatic_formulas
 from flambeau.codegen.model import (
     ANY_BACKEND,
+    ON_HOST,
     Argument,
     Base,
     Constraint,
@@ -216,7 +217,7 @@ class _Reader:
         known = (*self._around.backends, ANY_BACKEND)
         schema.check_keys(found, "'kernel'", known, (), self._diagnostics)
         return {
-            backend.value: KernelFile(backend.value, _kernel_path(value, "a kernel's file"))
+            backend.value: KernelFile(backend.value, _kernel_path(value, backend.value))
             for backend, value in found.entries
             if backend.value in known
         }
@@ -252,11 +253,15 @@ def _exception(node: Node | None) -> str:
     return EXCEPTIONS[0] if node is None else schema.choice(node, "'raise'", EXCEPTIONS).value
 
 
-def _kernel_path(node: Node, what: str) -> str:
-    """A file below the folder of a backend's kernels."""
-    text = schema.text(node, what)
+def _kernel_path(node: Node, backend: str) -> str:
+    """A file below the folder of a backend's kernels; of any backend also that it is the CPU's."""
+    text = schema.text(node, "a kernel's file")
+    if backend == ANY_BACKEND and text.value == ON_HOST:
+        return ON_HOST
     if not _KERNEL_PATH.fullmatch(text.value):
-        message = f"{what} '{text.value}' is no path below the folder of the backend's kernels"
+        message = (
+            f"a kernel's file '{text.value}' is no path below the folder of the backend's kernels"
+        )
         hint = "write FOLDER/NAME.cpp with letters, digits and underscores"
         raise DeclarationError.at(text.span, message, hint)
     return text.value

@@ -186,7 +186,12 @@ def reference_value(
         inner = FormulaEvaluator(values, table, operators)
         for name, formula in operator.body_lets:
             inner.names[name] = inner(formula)
-        return inner(operator.body)
+        found = inner(operator.body)
+        results = operator.signature.results
+        if not any(r.hidden for r in results):
+            return found
+        shown = [f for f, r in zip(found, results, strict=True) if not r.hidden]
+        return shown[0] if len(shown) == 1 else tuple(shown)
     if len(operator.expressions) == 1 and operator.random is None:
         return ElementEvaluator(values, table)(next(iter(operator.expressions.values())))
     raise MissingError(node, f"'{operator.full_name}' has no reference")

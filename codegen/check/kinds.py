@@ -7,8 +7,10 @@ from flambeau.codegen.expression.nodes import Expression, calls, free_names
 from flambeau.codegen.model import (
     ANY_BACKEND,
     NEEDED_KEYS,
+    ON_HOST,
     REFUSED_KEYS,
     Base,
+    KernelFile,
     Kind,
     Operator,
 )
@@ -208,22 +210,30 @@ def _check_kernels(report: Report, context: Context) -> None:
     if operator.body is not None and ANY_BACKEND in operator.kernels:
         message = f"a kernel for '{ANY_BACKEND}' backend leaves nothing to the body"
         report.error(message, "body", key=True)
+    if operator.on_host and "cpu" not in operator.kernels:
+        message = f"'{ANY_BACKEND}: {ON_HOST}' needs a kernel for cpu"
+        report.error(message, "kernel", ANY_BACKEND)
     if context.kernels is not None:
         _check_package_kernels(report, context.kernels)
         return
     if context.native is None:
         return
     known = [b.name for b in context.declarations.backends]
-    for kernel in operator.kernels.values():
+    for kernel in _files(operator):
         if not (context.native / kernel.backend / kernel.file).is_file():
             message = f"native/{kernel.backend}/{kernel.file} does not exist"
             hint = None if kernel.backend in known else f"backends are {one_of(known)}"
             report.error(message, "kernel", kernel.backend, hint=hint)
 
 
+def _files(operator: Operator) -> list[KernelFile]:
+    """The kernels that have files of their own."""
+    return [k for k in operator.kernels.values() if (k.backend, k.file) != (ANY_BACKEND, ON_HOST)]
+
+
 def _check_package_kernels(report: Report, files: frozenset[str]) -> None:
     """A package keeps its kernels in one folder."""
-    for kernel in report.operator.kernels.values():
+    for kernel in _files(report.operator):
         if kernel.file not in files:
             message = f"there is no kernel file '{kernel.file}'"
             report.error(message, "kernel", kernel.backend, hint=did_you_mean(kernel.file, files))

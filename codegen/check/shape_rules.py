@@ -240,4 +240,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_dense": is_dense,
     "reduction_of": reduction_of,
     "copied_strides": copied_strides,
+    "item": int,
 }

@@ -125,7 +125,8 @@ def handwritten(
 
 def shared_kernels(operators: list[Operator]) -> list[tuple[str, str]]:
     """(name, declaration) of the kernels written by hand for any backend."""
-    return [(o.identifier, kernel_declaration(o)) for o in operators if ANY_BACKEND in o.kernels]
+    shared = (o for o in operators if ANY_BACKEND in o.kernels and not o.on_host)
+    return [(o.identifier, kernel_declaration(o)) for o in shared]
 
 
 def kernel_declaration(operator: Operator) -> str:

@@ -1,8 +1,11 @@
-"""What a structured operator is composed of where a backend has no kernel for it: its `body`, as a
-kernel of any backend. The operator around it records gradients and checks arguments."""
+"""What a structured operator does where a backend has no kernel for it, as a kernel of any backend:
+its `body`, or the kernel of the CPU on copies. The operator around it records gradients and checks
+arguments.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from flambeau.codegen.model import Argument, Base, Operator
@@ -17,34 +20,61 @@ _GIVEN = "_given"  # suffix of arguments before their history is taken off
 class Composition:
     """A kernel made of operators, ready to print."""
 
+    backend: str  # what it is registered for
     returns: str
     parameters: str
     lines: tuple[str, ...]
 
 
 def plan_composition(operator: Operator, translator: Translator) -> Composition | None:
-    """None where the entry gives no body."""
+    """None where the entry gives neither a body nor the CPU's kernel."""
+    if operator.on_host:
+        return _on_host(operator)
     if operator.body is None:
         return None
-    lines = ["const GradMode no_grad(false);"]
-    lines += [_plain(a) for a in operator.tensor_arguments if not a.type.or_scalar]
-    results = operator.signature.results
-    shown = tuple(replace(r, hidden=False) for r in results)
+    results = tuple(replace(r, hidden=False) for r in operator.signature.results)
     statements, value = translator.evaluated(
-        operator.body_lets, operator.body, argument_names(operator), shown
+        operator.body_lets, operator.body, argument_names(operator), results
     )
+    return _composition(operator, "without_history({})", statements, value)
+
+
+def _on_host(operator: Operator) -> Composition:
+    """The operator's own computation, on the CPU."""
+    arguments = [
+        "Device{Backend::cpu}" if a.type.base is Base.DEVICE else cpp_name(a.name)
+        for a in operator.signature.arguments
+    ]
+    value = f"compute_{operator.identifier}({', '.join(arguments)})"
+    if _is_dynamic(operator):  # else the result is there, and is copied to
+        tensor = next(a for a in operator.tensor_arguments if not a.type.is_list)
+        value = f"moved({value}, {cpp_name(tensor.name)}{_GIVEN}.device())"
+    return _composition(operator, "moved({}, Device{{Backend::cpu}})", (), value)
+
+
+def _composition(
+    operator: Operator, conversion: str, statements: Iterable[str], value: str
+) -> Composition:
+    """`conversion`: what becomes of tensors before the statements see them."""
+    lines = ["const GradMode no_grad(false);"]
+    lines += [_converted(a, conversion) for a in operator.signature.arguments if _is_tensor(a)]
     lines += statements
+    backend = "kOnHost" if operator.on_host else "kAnyBackend"
     given = [_parameter(a) for a in operator.signature.arguments]
-    if operator.shape is not None and operator.shape.dynamic:
+    if _is_dynamic(operator):
         lines.append(f"return {value};")
-        return Composition(compute_type(operator), ", ".join(given), tuple(lines))
-    names = [cpp_name(r.name) for r in results]
-    lines.append(f"auto composed = {value};" if results else f"{value};")
+        return Composition(backend, compute_type(operator), ", ".join(given), tuple(lines))
+    names = [cpp_name(r.name) for r in operator.signature.results]
+    lines.append(f"auto composed = {value};" if names else f"{value};")
     for index, name in enumerate(names):
         part = "composed" if len(names) == 1 else f"std::get<{index}>(composed)"
         lines.append(f'hand_over({name}, std::move({part}), "{operator.name}");')
     parameters = [*(f"const Tensor& {name}" for name in names), *given]
-    return Composition("void", ", ".join(parameters), tuple(lines))
+    return Composition(backend, "void", ", ".join(parameters), tuple(lines))
+
+
+def _is_dynamic(operator: Operator) -> bool:
+    return operator.shape is not None and operator.shape.dynamic
 
 
 def _parameter(argument: Argument) -> str:
@@ -57,7 +87,7 @@ def _is_tensor(argument: Argument) -> bool:
     return argument.type.base is Base.TENSOR and not argument.type.or_scalar
 
 
-def _plain(argument: Argument) -> str:
+def _converted(argument: Argument, conversion: str) -> str:
     name = cpp_name(argument.name)
     kind = "std::vector<Tensor>" if argument.type.is_list else "Tensor"
-    return f"[[maybe_unused]] const {kind} {name} = without_history({name}{_GIVEN});"
+    return f"[[maybe_unused]] const {kind} {name} = {conversion.format(name + _GIVEN)};"

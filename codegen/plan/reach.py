@@ -133,7 +133,7 @@ class Reach:
         if operator.kind is Kind.STRUCTURED:
             if has_kernel(operator, backend):
                 return []
-            if operator.body is None:
+            if operator.body is None or backend.emit == "none":
                 return [operator.full_name]
         found: dict[str, None] = {}
         for candidates in self._body_calls(operator):

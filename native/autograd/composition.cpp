@@ -15,6 +15,20 @@ std::vector<Tensor> without_history(TensorList tensors) {
   return plain;
 }
 
+Tensor moved(const Tensor& tensor, Device device) {
+  if (!tensor.defined()) return tensor;
+  const Tensor result = empty(tensor.sizes(), tensor.dtype(), device);
+  copy_data(result, tensor);
+  return result;
+}
+
+std::vector<Tensor> moved(TensorList tensors, Device device) {
+  std::vector<Tensor> result;
+  result.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) result.push_back(moved(tensor, device));
+  return result;
+}
+
 void hand_over(const Tensor& result, Tensor&& value, const char* op) {
   check(equal(result.sizes(), value.sizes()), ErrorKind::runtime, op,
         ": its composition gives shape ", value.sizes(), " where the shape rule says ",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <tuple>
 #include <vector>
 
 #include "core/tensor.h"
@@ -11,6 +12,15 @@ namespace flambeau::autograd {
 /// writes reach the original.
 FLAMBEAU_API Tensor without_history(const Tensor& tensor);
 FLAMBEAU_API std::vector<Tensor> without_history(TensorList tensors);
+
+/// A copy on a device, without history; undefined tensors stay undefined.
+FLAMBEAU_API Tensor moved(const Tensor& tensor, Device device);
+FLAMBEAU_API std::vector<Tensor> moved(TensorList tensors, Device device);
+template <class... Tensors>
+std::tuple<Tensors...> moved(const std::tuple<Tensors...>& tensors, Device device) {
+  return std::apply([&](const auto&... each) { return std::tuple(moved(each, device)...); },
+                    tensors);
+}
 
 /// Gives an allocated result of operator `op` the elements of `value`: its memory where nobody else
 /// holds it, a copy otherwise. Error(runtime) when the shapes differ.

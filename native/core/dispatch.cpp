@@ -44,7 +44,9 @@ KernelSlot::KernelSlot(const char* op_name) : op(op_name) {
 }
 
 void KernelSlot::set(Backend backend, void* kernel) {
-  (backend == kAnyBackend ? shared : own[static_cast<int>(backend)]) = kernel;
+  const bool is_shared = backend == kAnyBackend || backend == kOnHost;
+  (is_shared ? shared : own[static_cast<int>(backend)]) = kernel;
+  shared_on_host |= backend == kOnHost;
   for (int i = 0; i < kMaxBackends; ++i) {
     // Without data nothing is computed: results follow from shape rules, or are errors.
     const bool computes = i != static_cast<int>(Backend::meta);
@@ -55,7 +57,7 @@ void KernelSlot::set(Backend backend, void* kernel) {
 void KernelSlot::missing(Backend backend) const {
   std::string available;
   for (int i = 0; i < kMaxBackends; ++i) {
-    if (!kernels[i]) continue;
+    if (!own[i]) continue;
     if (!available.empty()) available += ", ";
     available += to_string(Device{static_cast<Backend>(i), -1});
   }
@@ -87,8 +89,9 @@ std::vector<KernelState> kernel_states(Backend backend) {
   std::vector<KernelState> states;
   for (const auto& [op, slot] : registry.slots) {
     const int i = static_cast<int>(backend);
+    const KernelOrigin shared = slot->shared_on_host ? KernelOrigin::host : KernelOrigin::composed;
     states.push_back({op, slot->own[i]       ? KernelOrigin::own
-                          : slot->kernels[i] ? KernelOrigin::composed
+                          : slot->kernels[i] ? shared
                                              : KernelOrigin::missing});
   }
   std::ranges::sort(states, {}, &KernelState::op);
@@ -99,7 +102,8 @@ bool prefer_composition(std::string_view op, Backend backend, bool prefer) {
   KernelRegistry& registry = KernelRegistry::instance();
   const std::lock_guard lock(registry.mutex);
   const auto slot = registry.slots.find(std::string(op));
-  if (slot == registry.slots.end() || !slot->second->shared) return false;
+  if (slot == registry.slots.end() || !slot->second->shared || slot->second->shared_on_host)
+    return false;
   const int i = static_cast<int>(backend);
   void* const own = slot->second->own[i];
   slot->second->kernels[i] = own && !prefer ? own : slot->second->shared;

@@ -12,6 +12,8 @@ namespace flambeau {
 /// In place of a backend: the kernel of all that register none of their own. It is made of copies,
 /// fills and views, or of other operators, and so runs wherever these do.
 inline constexpr Backend kAnyBackend{0xFF};
+/// The same for one that copies its arguments to the CPU and computes there.
+inline constexpr Backend kOnHost{0xFE};
 
 /// What an operator's table looks like to registration, which knows it by name.
 struct FLAMBEAU_API KernelSlot {
@@ -19,6 +21,7 @@ struct FLAMBEAU_API KernelSlot {
   void* kernels[kMaxBackends] = {};  ///< what calls find: own ones, else `shared`
   void* own[kMaxBackends] = {};
   void* shared = nullptr;
+  bool shared_on_host = false;
   explicit KernelSlot(const char* op_name);
   void set(Backend backend, void* kernel);
   [[noreturn]] void missing(Backend backend) const;
@@ -41,7 +44,7 @@ class KernelTable : public KernelSlot {
 
 /// Puts a kernel into the operator's table; Error(runtime) when no operator has that name. While
 /// libflambeau itself loads, a kernel may come before its table and waits for it. `backend`: one of
-/// those that are known, or kAnyBackend.
+/// those that are known, kAnyBackend or kOnHost.
 FLAMBEAU_API void register_kernel(std::string_view op, Backend backend, void* kernel);
 /// Called once, after libflambeau has loaded: from then on an unknown operator is an error at once.
 /// Error(runtime) when kernels of unknown operators have been waiting.
@@ -49,8 +52,8 @@ FLAMBEAU_API void seal_registration();
 /// Hands out a backend index for a name of the caller's ("opencl").
 FLAMBEAU_API Backend register_backend(std::string_view name);
 
-/// How a backend comes to a kernel. `composed`: one registered for kAnyBackend.
-enum class KernelOrigin : uint8_t { missing, own, composed };
+/// How a backend comes to a kernel. `composed`, `host`: one registered for kAnyBackend, kOnHost.
+enum class KernelOrigin : uint8_t { missing, own, composed, host };
 struct KernelState {
   std::string op;
   KernelOrigin origin;

@@ -121,6 +121,9 @@ inline Shape copied_strides(IntList sizes, IntList strides) {
   return in_order ? Shape(strides) : contiguous_strides(sizes);
 }
 
+/// The integer in a tensor of one element, which the host waits for.
+inline int64_t item(const Tensor& x) { return flambeau::item(x).to<int64_t>(); }
+
 /// The shape of tensors joined along `dim`; empty 1-d tensors do not count.
 inline Shape concatenated_shape(const std::vector<Shape>& shapes, int64_t dim) {
   const Shape* first = nullptr;

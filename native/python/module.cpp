@@ -36,7 +36,7 @@ Backend backend_of(const py::object& device) {
 }
 
 py::dict kernel_origins(const py::object& device) {
-  constexpr const char* names[] = {"missing", "own", "composed"};
+  constexpr const char* names[] = {"missing", "own", "composed", "host"};
   py::dict result;
   for (const KernelState& state : kernel_states(backend_of(device)))
     result[py::str(state.op)] = names[static_cast<int>(state.origin)];

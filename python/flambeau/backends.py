@@ -45,7 +45,8 @@ def kernels(device: str | flambeau.device) -> dict[str, str]:
 
     Returns:
         Names of kernels, in order, each with "own" (the backend registered it), "composed" (made of
-        other operators, copies and views) or "missing" (a call raises NotImplementedError).
+        other operators, copies and views), "host" (the CPU's, on copies in the host's memory) or
+        "missing" (a call raises NotImplementedError).
     """
     return dict(_C._kernel_origins(device))
 

@@ -57,6 +57,17 @@ def test_backends(
     assert (support.how, support.lacks) == (how, lacks)
 
 
+def test_what_stands_in_for_a_kernel() -> None:
+    """A body, and the CPU's kernel on copies, where CUDA has none."""
+    kernel = "kernel: {cpu: indexing/nonzero.cpp}"
+    for text, how in (
+        ("kernel: {cpu: indexing/nonzero.cpp, any: cpu}", "on the host"),
+        (kernel + '\n  body: "total(self)"', "composed"),
+    ):
+        support = rows(SAMPLE.replace(kernel, text))["nonzero"].backends
+        assert (support["cpu"].how, support["cuda"].how) == ("by hand", how)
+
+
 def test_gradients_are_followed_into_their_formulas() -> None:
     """A kernel that only the gradient needs is lacking for the gradient alone."""
     without = SAMPLE.replace(", cuda: linalg/bmm.cu", "")

@@ -98,6 +98,12 @@ MISTAKES = [
         None,
     ),
     (
+        "kernel: {cpu: indexing/nonzero.cpp}",
+        "kernel: {any: «cpu»}",
+        "'any: cpu' needs a kernel for cpu",
+        None,
+    ),
+    (
         "  shape: dynamic\n",
         '  shape: {result: "[]", «offset»: "0"}\n',
         "only a view has 'offset'",

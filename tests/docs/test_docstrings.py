@@ -47,7 +47,9 @@ def _described() -> list[tuple[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "value"), _described(), ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(
+    ("name", "value"), [pytest.param(*pair, id=pair[0]) for pair in _described()]
+)
 def test_docstring(name: str, value: Any) -> None:
     """Everything public says what it is; what it calls an example can be run."""
     text = inspect.getdoc(value)

@@ -19,7 +19,7 @@ from flambeau.codegen.model import ANY_BACKEND, Operator
 def is_composed(operator: Operator) -> bool:
     """Whether there is a kernel of the CPU's own beside the composition."""
     shared = operator.body is not None or ANY_BACKEND in operator.kernels
-    return shared and "cpu" in operator.kernels
+    return shared and "cpu" in operator.kernels and not operator.on_host
 
 
 COMPOSED = [
@@ -70,3 +70,4 @@ def test_origins() -> None:
     origins = flambeau.backends.kernels("cpu")
     assert (origins["add"], origins["zeros"]) == ("own", "composed")
     assert flambeau.backends.kernels("meta")["bmm"] == "missing"
+    assert not _C._prefer_composition("argwhere", True), "a kernel on the host is no composition"

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <numeric>
 
 #include "cpu/index/advanced.h"
 #include "cpu/walk.h"
@@ -59,6 +60,13 @@ Tensor index(const Tensor& self, TensorList indices) {
     });
   });
   return result;
+}
+
+Tensor index_places(const Tensor& self, IntList size, TensorList indices) {
+  const int64_t numel = checked_numel(size, "index");
+  const Tensor all = flambeau::empty(size, DType::int64, self.device());
+  std::iota(all.data<int64_t>(), all.data<int64_t>() + numel, int64_t{0});
+  return index(all, indices);
 }
 
 }  // namespace flambeau::cpu
