@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+from zlib import crc32
+
 from flambeau.codegen.emit.files import Sink
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.model import ANY_BACKEND, Declarations, Kind, Operator
@@ -13,8 +17,9 @@ from flambeau.codegen.plan.kernels import forward_kernel
 from flambeau.codegen.plan.operator import operator_text
 from flambeau.codegen.plan.translate import Translator
 
-# Kernels per compiled unit: small enough that an edit recompiles in seconds.
-KERNELS_PER_UNIT = 12
+# About half the kernels of a compiled unit: few enough that an edit recompiles in seconds.
+REACH = 5
+Named = TypeVar("Named", KernelText, FoldText)
 
 
 def families(declarations: Declarations) -> dict[str, list[Operator]]:
@@ -62,16 +67,17 @@ def emit_family(
             namespace="any",
             declarations=[declaration for _, declaration in shared],
         )
+    parts = _emit_kernel_units(family, kernels, folds, sink)
     sink.render(
         "kernels.h.jinja",
         f"kernels/{family}.h",
         family=family,
-        kernels=kernels,
-        folds=folds,
+        units=parts,
+        kernels=[],
+        folds=[],
         handwritten=[declaration for _, declaration in plain],
         handwritten_simd=[declaration for _, declaration in simd],
     )
-    _emit_kernel_units(family, kernels, folds, sink)
     sink.render(
         "cpu_register.cpp.jinja",
         f"cpu/{family}_register.cpp",
@@ -84,17 +90,47 @@ def emit_family(
 
 def _emit_kernel_units(
     family: str, kernels: list[KernelText], folds: list[FoldText], sink: Sink
-) -> None:
-    def emit(name: str, loops: list[KernelText], reductions: list[FoldText]) -> None:
-        file = f"cpu/{family}_{name}.simd.cpp"
-        sink.render(
-            "cpu_kernels.simd.cpp.jinja", file, family=family, kernels=loops, folds=reductions
-        )
+) -> list[str]:
+    """Each unit has a header of its own, so that others are not compiled when it changes; returns
+    the names of the units.
+    """
+    names: list[str] = []
 
-    for start in range(0, len(kernels), KERNELS_PER_UNIT):
-        emit(f"{start // KERNELS_PER_UNIT}", kernels[start : start + KERNELS_PER_UNIT], [])
-    for start in range(0, len(folds), KERNELS_PER_UNIT):
-        emit(f"folds_{start // KERNELS_PER_UNIT}", [], folds[start : start + KERNELS_PER_UNIT])
+    def emit(loops: Sequence[KernelText], reductions: Sequence[FoldText]) -> None:
+        # A hyphen, as no operator has one: `reduction_any.h` is another file.
+        first = loops[0].name if loops else reductions[0].name
+        names.append(f"{family}-{first}")
+        values: dict[str, Any] = {"family": family, "kernels": loops, "folds": reductions}
+        sink.render(
+            "kernels.h.jinja",
+            f"kernels/{names[-1]}.h",
+            units=[],
+            handwritten=[],
+            handwritten_simd=[],
+            **values,
+        )
+        file = f"cpu/{names[-1]}.simd.cpp"
+        sink.render("cpu_kernels.simd.cpp.jinja", file, unit=names[-1], **values)
+
+    for loops in units(kernels):
+        emit(loops, ())
+    for reductions in units(folds):
+        emit((), reductions)
+    return names
+
+
+def units(members: Sequence[Named]) -> Iterator[Sequence[Named]]:
+    """Members cut into units. One ends with each member whose hash is the least as far as REACH on
+    both sides, and is called after its first: a new operator changes the units next to it only.
+    """
+    hashes = [crc32(member.name.encode()) for member in members]
+    start = 0
+    for index, own in enumerate(hashes):
+        if own == min(hashes[max(0, index - REACH) : index + REACH + 1]):
+            yield members[start : index + 1]
+            start = index + 1
+    if start < len(members):
+        yield members[start:]
 
 
 def pointwise_kernels(operator: Operator, declarations: Declarations) -> list[KernelText]:
