@@ -8,13 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from flambeau._build.lock import exclusive
+
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the site, built by the command; any warning fails the build."""
-    folder = tmp_path_factory.mktemp("docs") / "site"
-    command = [sys.executable, "-m", "flambeau", "docs", "build", str(folder)]
-    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
-    assert process.returncode == 0, process.stdout + process.stderr
-    assert not process.stderr, process.stderr
+def site(shared_folder: Path) -> Path:
+    """The folder of the site, built by the command in the first process that needs it; any warning
+    fails the build.
+    """
+    folder = shared_folder / "docs" / "site"
+    with exclusive(folder.parent):
+        if not folder.exists():
+            command = [sys.executable, "-m", "flambeau", "docs", "build", str(folder)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert not done.stderr, done.stderr
     return folder
