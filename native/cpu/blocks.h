@@ -121,7 +121,22 @@ inline void check_index(int64_t value, int64_t size, int64_t dim, const char* op
   }
 }
 
-/// The same with negative values counted from the end; returns the index from the front.
+/// The same for many, without a branch for each: a sign bit is set where an index is outside. The
+/// loop that says which one is wrong runs only when there is one.
+inline void check_indices(const int64_t* index, int64_t count, int64_t size, int64_t dim,
+                          const char* op) {
+  const uint64_t last = static_cast<uint64_t>(size - 1);
+  uint64_t signs = 0;
+#pragma omp simd reduction(| : signs)
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t word = static_cast<uint64_t>(index[i]);
+    signs |= word | (last - word);
+  }
+  if (FLAMBEAU_LIKELY(signs >> 63 == 0)) return;
+  for (int64_t i = 0; i < count; ++i) check_index(index[i], size, dim, op);
+}
+
+/// check_index() with negative values counted from the end; returns the index from the front.
 inline int64_t wrap_index(int64_t value, int64_t size, int64_t dim, const char* op) {
   if (FLAMBEAU_UNLIKELY(value < -size || value >= size)) {
     fail(ErrorKind::index, op, "(): index ", value, " is out of bounds for dim ", dim, " of size ",

@@ -133,6 +133,29 @@ void copy_transposed(char* to, const char* from, const Walk& walk, int across,
   });
 }
 
+/// Up to this length rows are copied without a call for each.
+constexpr int64_t kShortRow = 8;
+
+template <class Word>
+void copy_short_rows(char* to, const char* from, const Walk& walk) {
+  const Walk rows = walk.outer();
+  const int64_t length = walk.extent[0];
+  const int64_t to_step = walk.to[0], from_step = walk.from[0];
+  const int64_t grain = kCopyGrain / (length * static_cast<int64_t>(sizeof(Word)));
+  parallel_for(0, rows.numel, grain, [&](int64_t begin, int64_t end) {
+    rows.for_runs(begin, end, [&](int64_t to_offset, int64_t from_offset, int64_t count) {
+      char* target = to + to_offset;
+      const char* source = from + from_offset;
+      for (int64_t row = 0; row < count; ++row, target += rows.to[0], source += rows.from[0]) {
+        for (int64_t i = 0; i < length; ++i) {
+          *reinterpret_cast<Word*>(target + i * to_step) =
+              *reinterpret_cast<const Word*>(source + i * from_step);
+        }
+      }
+    });
+  });
+}
+
 /// The dim to transpose with the innermost one; 0: none.
 int transposed_dim(const Walk& walk, int64_t to_bytes, int64_t from_bytes) {
   if (walk.to[0] != to_bytes || walk.from[0] == from_bytes || walk.from[0] == 0 ||
@@ -161,6 +184,9 @@ void copy(const Tensor& destination, const Tensor& source) {
     return with_size(from_bytes, [&](auto word) {
       copy_transposed<decltype(word)>(to, from, walk, across, convert);
     });
+  }
+  if (same_dtype && walk.rank > 1 && walk.extent[0] <= kShortRow) {
+    return with_size(to_bytes, [&](auto word) { copy_short_rows<decltype(word)>(to, from, walk); });
   }
   const int64_t grain = kCopyGrain / std::max(to_bytes, from_bytes);
   const auto copy_range = [&](auto run) {

@@ -29,6 +29,18 @@ inline constexpr bool is_complex_type<complex<T>> = true;
 template <class T>
 inline constexpr bool is_half_type = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
+/// An integer or a double as an element; complex numbers and halves are made of floats only.
+template <class T, class Number>
+T from_number(Number value) {
+  if constexpr (is_complex_type<T>) {
+    return T(static_cast<typename T::value_type>(value));
+  } else if constexpr (is_half_type<T>) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 /// The same for types that have an order; Error(runtime) naming `op` for complex ones.
 template <class Function>
 decltype(auto) visit_ordered_dtype(DType dtype, const char* op, Function&& function) {

@@ -2,6 +2,7 @@
 
 /// Moving elements between memory of any stride and dense buffers in compute types.
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/half.h"
@@ -170,8 +171,9 @@ struct Position {
   }
 };
 
-/// Elements in row-major order of `position`'s dims, moved one by one: for rows too short to be
-/// worth a call each. Whole rows of the second dim are walked without recomputing the position.
+/// Calls move(row, bytes from an element to the next, dense, length) for the rows of elements in
+/// row-major order of `position`'s dims: for rows too short to be worth a call of a formula each.
+/// Whole rows of the second dim are walked without recomputing the position.
 template <class T, class Move>
 FLAMBEAU_INLINE void walk_rows(char* base, Position position, const int64_t* strides, int64_t count,
                                T* dense, const Move& move) {
@@ -183,27 +185,43 @@ FLAMBEAU_INLINE void walk_rows(char* base, Position position, const int64_t* str
       rows = std::min(count / width, position.extent[1] - position.index[1]);
       row_step = strides[1];
     }
-    for (int64_t r = 0; r < rows; ++r, row += row_step) {
-      char* element = row;
-      for (int64_t c = 0; c < length; ++c, element += step)
-        move(*reinterpret_cast<T*>(element), *dense++);
-    }
+    for (int64_t r = 0; r < rows; ++r, row += row_step, dense += length)
+      move(row, step, dense, length);
     count -= rows * length;
     position.advance(rows * length);
   }
 }
 
+/// Rows at least this long are filled or copied by vectors.
+inline constexpr int64_t kVectorRow = 16;
+
 template <class T>
 [[gnu::noinline]] void gather_rows(char* to, const char* base, const Position& position,
                                    const int64_t* strides, int64_t count) {
   walk_rows(const_cast<char*>(base), position, strides, count, reinterpret_cast<T*>(to),
-            [](const T& element, T& dense) { dense = element; });
+            [](const char* row, int64_t step, T* dense, int64_t length) {
+              if (length >= kVectorRow && step == 0) {
+                std::fill_n(dense, length, *reinterpret_cast<const T*>(row));
+              } else if (length >= kVectorRow && step == sizeof(T)) {
+                memcpy(dense, row, static_cast<size_t>(length) * sizeof(T));
+              } else {
+                for (int64_t c = 0; c < length; ++c, row += step)
+                  dense[c] = *reinterpret_cast<const T*>(row);
+              }
+            });
 }
 template <class T>
 [[gnu::noinline]] void scatter_rows(char* base, const Position& position, const int64_t* strides,
                                     const char* from, int64_t count) {
   walk_rows(base, position, strides, count, reinterpret_cast<T*>(const_cast<char*>(from)),
-            [](T& element, const T& dense) { element = dense; });
+            [](char* row, int64_t step, const T* dense, int64_t length) {
+              if (length >= kVectorRow && step == sizeof(T)) {
+                memcpy(row, dense, static_cast<size_t>(length) * sizeof(T));
+              } else {
+                for (int64_t c = 0; c < length; ++c, row += step)
+                  *reinterpret_cast<T*>(row) = dense[c];
+              }
+            });
 }
 
 /// Elements of a conversion's scratch buffer; the most that a gather or a scatter takes at once.

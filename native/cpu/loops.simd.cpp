@@ -97,6 +97,9 @@ class Walk {
     for (int d = 0; d < plan.draw_count; ++d)
       widest = std::max<int64_t>(widest, draw_bytes(plan.draws[d]));
     chunk_ = std::min(kChunk, kBufferBytes / widest);
+    tile_ = chunk_;
+    has_long_rows_ = start_.rank > 0 && start_.extent[0] >= kLongRow;
+    if (has_long_rows_) chunk_ = part_of_row(chunk_);
     if (!plan.indexed && plan.draw_count == 0 && start_.rank >= 2 && start_.extent[0] >= 32 &&
         start_.extent[1] >= kTileRows) {
       for (int i = 0; i < plan.operand_count; ++i) has_tiles_ |= is_transposed(i);
@@ -105,7 +108,7 @@ class Walk {
 
   /// Some operand lies across the others: worked on in tiles, which read whole cache lines of both.
   bool has_tiles() const { return has_tiles_; }
-  int64_t tile_columns() const { return chunk_ / kTileRows; }
+  int64_t tile_columns() const { return tile_ / kTileRows; }
   int64_t tile_count() const {
     const int64_t area = start_.extent[0] * start_.extent[1];
     return tiles_across() * tiles_down() * (numel() / area);
@@ -140,7 +143,7 @@ class Walk {
     while (begin < end) {
       int64_t count = std::min(chunk_, end - begin);
       const int64_t row = position.row_left();
-      if (start_.rank > 0 && start_.extent[0] >= kLongRow) count = std::min(count, row);
+      if (has_long_rows_) count = std::min(count, row);
       const bool one_row = count <= row;
       bool buffered[kMaxData];
       for (int i = 0; i < plan_.operand_count; ++i) {
@@ -230,6 +233,20 @@ class Walk {
   }
 
  private:
+  /// The elements of a long row that are worked on at once: all where no operand needs a buffer,
+  /// else equal parts, so that what is repeated along the row fills a buffer once for all of them.
+  int64_t part_of_row(int64_t most) const {
+    const int64_t length = start_.extent[0];
+    bool needs_buffer = plan_.draw_count > 0;
+    for (int i = 0; i < plan_.operand_count; ++i) {
+      const OperandKind& kind = plan_.operands[i];
+      needs_buffer |= kind.conversion != Conversion::none || strides_[i][0] != kind.bytes;
+    }
+    if (!needs_buffer) return length;
+    const int64_t parts = (length + most - 1) / most;
+    return std::min(most, ((length + parts - 1) / parts + kVector - 1) / kVector * kVector);
+  }
+
   bool is_transposed(int operand) const {
     return std::abs(strides_[operand][0]) >= 64 && strides_[operand][1] != 0 &&
            std::abs(strides_[operand][1]) <= 16;
@@ -274,8 +291,8 @@ class Walk {
   char* base_[kMaxData];
   int64_t strides_[Iterator::kMaxOperands][Position::kMaxRank];
   Access access_[kMaxData];
-  int64_t chunk_;
-  bool has_tiles_ = false;
+  int64_t chunk_, tile_;
+  bool has_long_rows_, has_tiles_ = false;
 };
 
 }  // namespace

@@ -49,6 +49,17 @@ struct Walk {
     }
   }
 
+  /// The dims but the innermost, of which there are at least two.
+  Walk outer() const {
+    Walk walk = *this;
+    walk.numel = numel / extent[0];
+    walk.rank = rank - 1;
+    std::copy_n(extent + 1, walk.rank, walk.extent);
+    std::copy_n(to + 1, walk.rank, walk.to);
+    std::copy_n(from + 1, walk.rank, walk.from);
+    return walk;
+  }
+
   /// Calls body(to_offset, from_offset, count) for innermost runs that cover elements [begin, end).
   template <class Body>
   void for_runs(int64_t begin, int64_t end, const Body& body) const {

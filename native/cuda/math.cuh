@@ -29,6 +29,8 @@ FLAMBEAU_SHORT float exp(float x) { return ::expf(x); }
 FLAMBEAU_SHORT float exp2(float x) { return ::exp2f(x); }
 FLAMBEAU_SHORT float erf(float x) { return ::erff(x); }
 FLAMBEAU_SHORT float sigmoid(float x) { return 1 / (1 + exp(-x)); }
+FLAMBEAU_LONG float fmod(float a, float b) { return ::fmodf(a, b); }
+FLAMBEAU_LONG double fmod(double a, double b) { return ::fmod(a, b); }
 FLAMBEAU_LONG float lgamma(float x) { return ::lgammaf(x); }
 FLAMBEAU_LONG double lgamma(double x) { return ::lgamma(x); }
 FLAMBEAU_LONG float erfinv(float x) { return ::erfinvf(x); }

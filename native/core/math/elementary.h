@@ -225,9 +225,7 @@ FLAMBEAU_SHORT T square(T x) {
 
 // --- division and powers ---
 
-/// The remainder with the sign of a.
-FLAMBEAU_DEAR float fmod(float a, float b) { return ::fmodf(a, b); }
-FLAMBEAU_DEAR double fmod(double a, double b) { return ::fmod(a, b); }
+/// The remainder with the sign of a; that of float and double is the room's own.
 template <Integer T>
 FLAMBEAU_SHORT T fmod(T a, T b) {
   if (FLAMBEAU_UNLIKELY(b == T(0))) return detail::zero_divisor<T>("fmod");

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/generator.h"
+#include "core/parallel.h"
 #include "cpu/dtype_switch.h"
 #include "kernels/random.h"
 
@@ -60,19 +61,21 @@ void multinomial(const Tensor& result, const Tensor& self, int64_t num_samples, 
   const int64_t draws = rows * (replacement ? num_samples : n);
   const RandomStream stream = generator_or_default(generator).reserve(static_cast<uint64_t>(draws));
   int64_t* const out = result.data<int64_t>();
-  std::vector<double> weights(static_cast<size_t>(n)), sums(static_cast<size_t>(n));
-  for (int64_t row = 0; row < rows; ++row) {
-    std::copy_n(dense.data<double>() + row * n, n, weights.begin());
-    accumulate(weights, sums);
-    int64_t* const indices = out + row * num_samples;
-    if (!replacement) {
-      pick_distinct(weights, stream, row, num_samples, indices);
-      continue;
+  const int64_t grain = std::max<int64_t>(1, kGrain / 16 / std::max<int64_t>(1, n));
+  parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+    std::vector<double> weights(static_cast<size_t>(n)), sums(static_cast<size_t>(n));
+    for (int64_t row = begin; row < end; ++row) {
+      std::copy_n(dense.data<double>() + row * n, n, weights.begin());
+      accumulate(weights, sums);
+      int64_t* const indices = out + row * num_samples;
+      if (!replacement) {
+        pick_distinct(weights, stream, row, num_samples, indices);
+        continue;
+      }
+      for (int64_t i = 0; i < num_samples; ++i)
+        indices[i] = static_cast<int64_t>(pick(weights, sums, draw(stream, row * num_samples + i)));
     }
-    for (int64_t i = 0; i < num_samples; ++i) {
-      indices[i] = static_cast<int64_t>(pick(weights, sums, draw(stream, row * num_samples + i)));
-    }
-  }
+  });
 }
 
 }  // namespace flambeau::cpu

@@ -17,17 +17,6 @@ void generate(const Tensor& result, const Function& function) {
   });
 }
 
-template <class T>
-T from_double(double value) {
-  if constexpr (is_complex_type<T>) {
-    return T(static_cast<typename T::value_type>(value));
-  } else if constexpr (is_half_type<T>) {
-    return T(static_cast<float>(value));
-  } else {
-    return static_cast<T>(value);
-  }
-}
-
 }  // namespace
 
 void arange_start(const Tensor& result, const Scalar& start, const Scalar&, const Scalar& step,
@@ -42,7 +31,7 @@ void arange_start(const Tensor& result, const Scalar& start, const Scalar&, cons
     }
     const double first = start.to<double>(), distance = step.to<double>();
     generate<T>(result, [=](int64_t i) {
-      return from_double<T>(first + distance * static_cast<double>(i));
+      return from_number<T>(first + distance * static_cast<double>(i));
     });
   });
 }
@@ -51,7 +40,7 @@ void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int6
               std::optional<DType>, std::optional<Device>) {
   const LinearSpacing spaced(start, end, steps);
   visit_dtype(result.dtype(), [&]<class T>() {
-    generate<T>(result, [&](int64_t i) { return from_double<T>(spaced(i)); });
+    generate<T>(result, [&](int64_t i) { return from_number<T>(spaced(i)); });
   });
 }
 
@@ -59,7 +48,7 @@ void logspace(const Tensor& result, const Scalar& start, const Scalar& end, int6
               double base, std::optional<DType>, std::optional<Device>) {
   const LinearSpacing spaced(start, end, steps);
   visit_dtype(result.dtype(), [&]<class T>() {
-    generate<T>(result, [&](int64_t i) { return from_double<T>(std::pow(base, spaced(i))); });
+    generate<T>(result, [&](int64_t i) { return from_number<T>(std::pow(base, spaced(i))); });
   });
 }
 
@@ -70,7 +59,7 @@ void eye(const Tensor& result, int64_t, std::optional<int64_t>, std::optional<DT
   visit_dtype(result.dtype(), [&]<class T>() {
     T* const out = result.data<T>();
     for (int64_t i = 0; i < std::min(rows, columns); ++i) {
-      out[i * (columns + 1)] = from_double<T>(1.0);
+      out[i * (columns + 1)] = from_number<T>(1.0);
     }
   });
 }

@@ -35,9 +35,9 @@ std::vector<Tensor> without_masks(const Tensor& self, TensorList indices, const 
   return plain;
 }
 
-/// offsets[place] += wrapped index * stride.
-void add_offsets(const Tensor& offsets, const Tensor& index, const Shape& shape, int64_t size,
-                 int64_t stride, int64_t dim, const char* op) {
+/// offsets[place] += wrapped index * stride; `first`: they are written, not added to.
+void add_offsets(const Tensor& offsets, bool first, const Tensor& index, const Shape& shape,
+                 int64_t size, int64_t stride, int64_t dim, const char* op) {
   Shape strides(shape.size(), 0);
   const size_t lead = shape.size() - index.sizes().size();
   for (size_t d = lead; d < shape.size(); ++d) {
@@ -47,9 +47,12 @@ void add_offsets(const Tensor& offsets, const Tensor& index, const Shape& shape,
   int64_t* const out = offsets.data<int64_t>();
   const int64_t* const values = index.data<int64_t>();
   rows.parallel([&](const std::array<int64_t, 2>& at) {
-    for (int64_t i = 0; i < rows.length(); ++i) {
-      const int64_t value = values[at[1] + i * rows.step(1)];
-      out[at[0] + i * rows.step(0)] += wrap_index(value, size, dim, op) * stride;
+    int64_t* const row = out + at[0];
+    const int64_t* const places = values + at[1];
+    const int64_t length = rows.length(), step = rows.step(1);
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t offset = wrap_index(places[i * step], size, dim, op) * stride;
+      row[i] = first ? offset : row[i] + offset;
     }
   });
 }
@@ -80,11 +83,11 @@ AdvancedIndex work_out(const Tensor& self, TensorList indices, const char* op) {
   for (const int64_t size : found.behind) found.result_sizes.push_back(size);
   found.places = checked_numel(shape, op);
   found.offsets = flambeau::empty(shape, DType::int64, self.device());
-  fill_data(found.offsets, 0);
   if (found.places == 0) return found;
-  for (size_t d = 0; d < plain.size(); ++d) {
+  if (first == plain.size()) fill_data(found.offsets, 0);
+  for (size_t d = first; d < plain.size(); ++d) {
     if (!plain[d].defined()) continue;
-    add_offsets(found.offsets, plain[d], shape, self.sizes()[d], self.strides()[d],
+    add_offsets(found.offsets, d == first, plain[d], shape, self.sizes()[d], self.strides()[d],
                 static_cast<int64_t>(d), op);
   }
   return found;

@@ -23,31 +23,29 @@ Shape strides_without(const Tensor& tensor, int64_t rank, int64_t dim) {
   return strides;
 }
 
-/// One compare per index; the loop that says which one is wrong runs only when there is one.
-void check_indices(const int64_t* place, int64_t step, int64_t count, int64_t size, int64_t dim,
-                   const char* op) {
-  bool outside = false;
-  for (int64_t i = 0; i < count; ++i)
-    outside |= static_cast<uint64_t>(place[i * step]) >= static_cast<uint64_t>(size);
-  if (FLAMBEAU_LIKELY(!outside)) return;
-  for (int64_t i = 0; i < count; ++i) check_index(place[i * step], size, dim, op);
-}
-
-/// out[i] = from[i][place[i]], where `stride` leads from one choice to the next.
+/// out[i] = from[i][place[i]] for places below `size`, where `stride` leads from one to the next.
 template <class T>
 struct Choices {
   T* out;
   const int64_t* place;
   const T* from;
-  int64_t out_step, place_step, from_step, stride;
+  int64_t out_step, place_step, from_step, stride, size;
 
-  void run(int64_t count) const {
-    if (out_step == 1 && place_step == 1 && from_step == 0 && stride == 1) {
-      for (int64_t i = 0; i < count; ++i) out[i] = from[place[i]];
-    } else {
-      for (int64_t i = 0; i < count; ++i)
-        out[i * out_step] = from[i * from_step + place[i * place_step] * stride];
+  /// False where a place is outside.
+  bool run(int64_t count) const {
+    const bool plain = out_step == 1 && place_step == 1 && from_step == 0 && stride == 1;
+    return plain ? run_with<true>(count) : run_with<false>(count);
+  }
+
+ private:
+  template <bool plain>
+  bool run_with(int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = plain ? place[i] : place[i * place_step];
+      if (FLAMBEAU_UNLIKELY(static_cast<uint64_t>(at) >= static_cast<uint64_t>(size))) return false;
+      (plain ? out[i] : out[i * out_step]) = plain ? from[at] : from[i * from_step + at * stride];
     }
+    return true;
   }
 };
 
@@ -70,9 +68,10 @@ void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, co
     rows.parallel(
         [&](const std::array<int64_t, 3>& at) {
           const Choices<T> row{to + at[0],   indices + at[1], from + at[2], rows.step(0),
-                               rows.step(1), rows.step(2),    stride};
-          check_indices(row.place, row.place_step, rows.length(), size, dim, op);
-          row.run(rows.length());
+                               rows.step(1), rows.step(2),    stride,       size};
+          if (FLAMBEAU_LIKELY(row.run(rows.length()))) return;
+          for (int64_t i = 0; i < rows.length(); ++i)
+            check_index(row.place[i * row.place_step], size, dim, op);
         },
         2);
   });

@@ -1,24 +1,12 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/formula_rules.h"
 #include "cpu/index/advanced.h"
 #include "cpu/walk.h"
 #include "kernels/indexing.h"
 
 namespace flambeau::cpu {
-namespace {
-
-bool is_dense(IntList sizes, IntList strides) {
-  int64_t expected = 1;
-  for (size_t d = sizes.size(); d-- > 0;) {
-    if (sizes[d] != 1 && strides[d] != expected) return false;
-    expected *= sizes[d];
-  }
-  return true;
-}
-
-}  // namespace
-
 Tensor index(const Tensor& self, TensorList indices) {
   const AdvancedIndex found = work_out(self, indices, "index");
   const Tensor result = flambeau::empty(found.result_sizes, self.dtype(), self.device());
@@ -26,7 +14,7 @@ Tensor index(const Tensor& self, TensorList indices) {
   const int64_t* const offsets = found.offsets.data<int64_t>();
   const Rows<1> behind(found.behind, {IntList(found.behind_strides)});
   const int64_t block = behind.count() * behind.length(), length = behind.length();
-  const bool dense = is_dense(found.behind, found.behind_strides);
+  const bool dense = shape_rules::is_dense(found.behind, found.behind_strides);
   Shape front_sizes = found.before, front_strides = found.before_strides;
   front_sizes.push_back(1);
   front_strides.push_back(0);

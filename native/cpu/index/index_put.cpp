@@ -44,6 +44,25 @@ Shape broadcast_strides(const Tensor& values, IntList sizes) {
   return strides;
 }
 
+/// Columns of a block that a thread takes at least: lines of cache are not shared.
+constexpr int64_t kLeastColumns = 64;
+
+/// write(out[i], from[i]) for columns [begin, end) of a block's innermost dim.
+template <class T>
+struct Line {
+  int64_t out_step, from_step, begin, end;
+
+  template <class Write>
+  void run(T* out, const T* from, const Write& write) const {
+    if (out_step == 1 && from_step == 1) {
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) write(out[i], from[i]);
+    } else {
+      for (int64_t i = begin; i < end; ++i) write(out[i * out_step], from[i * from_step]);
+    }
+  }
+};
+
 /// write(destination, value) for every selected element, in order: the last write to an element
 /// stands, and sums have one order.
 template <class T, class Write>
@@ -69,21 +88,30 @@ void put(const Tensor& self, const AdvancedIndex& found, const Tensor& values, c
   const int64_t* const offsets = found.offsets.data<int64_t>();
   T* const to = self.data<T>();
   const T* const from = values.data<T>();
-  const auto put_block = [&](T* out, const T* source) {
-    behind.walk(0, behind.count(), [&](const std::array<int64_t, 2>& at) {
-      for (int64_t i = 0; i < behind.length(); ++i) {
-        write(out[at[0] + i * behind.step(0)], source[at[1] + i * behind.step(1)]);
-      }
+  const auto for_places = [&](const auto& body) {
+    before.walk(0, before.count(), [&](const std::array<int64_t, 2>& outer) {
+      places.walk(0, places.count(), [&](const std::array<int64_t, 2>& at) {
+        const int64_t* const place = offsets + at[0];
+        const T* const source = from + outer[1] + at[1];
+        const int64_t place_step = places.step(0), step = places.step(1), count = places.length();
+        for (int64_t i = 0; i < count; ++i)
+          body(to + outer[0] + place[i * place_step], source + i * step);
+      });
     });
   };
-  const bool single = behind.count() == 1 && behind.length() == 1;
-  before.walk(0, before.count(), [&](const std::array<int64_t, 2>& outer) {
-    places.walk(0, places.count(), [&](const std::array<int64_t, 2>& at) {
-      for (int64_t i = 0; i < places.length(); ++i) {
-        T* const out = to + outer[0] + offsets[at[0] + i * places.step(0)];
-        const T* const source = from + outer[1] + at[1] + i * places.step(1);
-        single ? write(*out, *source) : put_block(out, source);
-      }
+  if (behind.count() == 1 && behind.length() == 1) {
+    return for_places([&](T* out, const T* source) { write(*out, *source); });
+  }
+  // Threads share out the columns of blocks, which keeps the order of writes.
+  const int64_t length = behind.length();
+  const int64_t blocks = before.count() * found.places * behind.count();
+  const int64_t grain = std::max(kLeastColumns, kGrain / std::max<int64_t>(1, blocks));
+  parallel_for(0, length, grain, [&](int64_t begin, int64_t end) {
+    const Line<T> line{behind.step(0), behind.step(1), begin, end};
+    for_places([&](T* out, const T* source) {
+      behind.walk(0, behind.count(), [&](const std::array<int64_t, 2>& at) {
+        line.run(out + at[0], source + at[1], write);
+      });
     });
   });
 }

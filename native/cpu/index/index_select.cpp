@@ -19,7 +19,19 @@ struct Selection {
         count(indices.numel()),
         dim(wrap_dim(given_dim, tensor.dim(), op)) {
     const int64_t size = tensor.dim() == 0 ? 1 : tensor.size(dim);
-    for (int64_t i = 0; i < count; ++i) check_index(index[i], size, dim, op);
+    check_indices(index, count, size, dim, op);
+  }
+  /// Calls body(row of the selection, row of the tensor) for the rows [begin, end) of a selection
+  /// from blocks of `size` rows.
+  template <class Body>
+  void for_rows(int64_t begin, int64_t end, int64_t size, const Body& body) const {
+    int64_t j = begin % count, first = begin / count * size;
+    for (int64_t row = begin; row < end; ++row) {
+      body(row, first + index[j]);
+      if (++j < count) continue;
+      j = 0;
+      first += size;
+    }
   }
 };
 
@@ -29,6 +41,25 @@ void on_dense(const Tensor& self, const Body& body) {
   const Tensor dense = contiguous_data(self);
   body(dense);
   if (!dense.is_same(self)) copy_data(self, dense);
+}
+
+/// Columns of a row that a thread takes at least: lines of cache are not shared.
+constexpr int64_t kLeastColumns = 64;
+
+/// Calls body(outer begin, outer end, column begin, column end) on several threads, none of which
+/// writes what another writes, whatever the indices: they share out the blocks in front of the dim
+/// or, where there is one, the columns behind it.
+template <class Body>
+void in_parts(const DimBlocks& blocks, int64_t rows, const Body& body) {
+  const int64_t inner = blocks.inner;
+  if (blocks.outer > 1) {
+    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, rows * inner));
+    return parallel_for(0, blocks.outer, grain,
+                        [&](int64_t begin, int64_t end) { body(begin, end, int64_t{0}, inner); });
+  }
+  const int64_t grain = std::max(kLeastColumns, kGrain / std::max<int64_t>(1, rows));
+  parallel_for(0, inner, grain,
+               [&](int64_t begin, int64_t end) { body(int64_t{0}, blocks.outer, begin, end); });
 }
 
 /// What an in-place operator writes: `source` must have the shape of the selection.
@@ -49,13 +80,10 @@ void index_select(const Tensor& result, const Tensor& self, int64_t dim, const T
   const Tensor source = contiguous_data(self);
   const DimBlocks blocks(self.sizes(), selection.dim);
   const int64_t bytes = blocks.inner * static_cast<int64_t>(self.itemsize());
-  const int64_t size = blocks.size, count = selection.count;
   const auto copy = [&](auto&& move) {
     const int64_t grain = std::max<int64_t>(1, 2 * kGrain / std::max<int64_t>(1, bytes));
-    parallel_for(0, blocks.outer * count, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        move(row, row / count * size + selection.index[row % count]);
-      }
+    parallel_for(0, blocks.outer * selection.count, grain, [&](int64_t begin, int64_t end) {
+      selection.for_rows(begin, end, blocks.size, move);
     });
   };
   if (blocks.inner == 1) {
@@ -87,25 +115,21 @@ void index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tens
       const T factor = alpha.to<T>();
       const T* const from = values.data<T>();
       T* const to = dense.data<T>();
-      // Each thread owns a range of destination rows, so that sums have one order.
-      const int64_t work = count * inner * blocks.outer;
-      const int64_t grain =
-          work < 2 * kGrain ? blocks.size : std::max<int64_t>(1, blocks.size / num_threads());
-      parallel_for(0, blocks.size, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t o = 0; o < blocks.outer; ++o) {
-          for (int64_t j = 0; j < count; ++j) {
-            const int64_t place = selection.index[j];
-            if (place < begin || place >= end) continue;
-            T* const sum = to + (o * blocks.size + place) * inner;
-            const T* const row = from + (o * count + j) * inner;
-            if (scaled) {
-              for (int64_t k = 0; k < inner; ++k) sum[k] = plus(sum[k], times(factor, row[k]));
-            } else {
+      in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
+        selection.for_rows(first * count, last * count, blocks.size,
+                           [&](int64_t row, int64_t place) {
+                             T* const sum = to + place * inner;
+                             const T* const added = from + row * inner;
+                             if (scaled) {
 #pragma omp simd
-              for (int64_t k = 0; k < inner; ++k) sum[k] = plus(sum[k], row[k]);
-            }
-          }
-        }
+                               for (int64_t k = begin; k < end; ++k)
+                                 sum[k] = plus(sum[k], times(factor, added[k]));
+                             } else {
+#pragma omp simd
+                               for (int64_t k = begin; k < end; ++k)
+                                 sum[k] = plus(sum[k], added[k]);
+                             }
+                           });
       });
     });
   });
@@ -118,15 +142,16 @@ void index_copy_(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   const Tensor values = contiguous_data(source);
   on_dense(self, [&](const Tensor& dense) {
     const DimBlocks blocks(self.sizes(), selection.dim);
-    const int64_t bytes = blocks.inner * static_cast<int64_t>(self.itemsize());
+    const int64_t item_bytes = static_cast<int64_t>(self.itemsize()), count = selection.count;
     char* const to = static_cast<char*>(dense.raw_data());
     const char* const from = static_cast<const char*>(values.raw_data());
-    for (int64_t o = 0; o < blocks.outer; ++o) {
-      for (int64_t j = 0; j < selection.count; ++j) {
-        memcpy(to + (o * blocks.size + selection.index[j]) * bytes,
-               from + (o * selection.count + j) * bytes, static_cast<size_t>(bytes));
-      }
-    }
+    in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
+      selection.for_rows(first * count, last * count, blocks.size, [&](int64_t row, int64_t place) {
+        memcpy(to + (place * blocks.inner + begin) * item_bytes,
+               from + (row * blocks.inner + begin) * item_bytes,
+               static_cast<size_t>((end - begin) * item_bytes));
+      });
+    });
   });
 }
 
@@ -140,12 +165,15 @@ void index_fill_(const Tensor& self, int64_t dim, const Tensor& index, const Ope
     with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
       using T = decltype(element);
       const T filled = *number.data<T>();
-      for (int64_t o = 0; o < blocks.outer; ++o) {
-        for (int64_t j = 0; j < selection.count; ++j) {
-          std::fill_n(dense.data<T>() + (o * blocks.size + selection.index[j]) * blocks.inner,
-                      blocks.inner, filled);
-        }
-      }
+      const int64_t count = selection.count;
+      in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
+        selection.for_rows(first * count, last * count, blocks.size,
+                           [&](int64_t row, int64_t place) {
+                             T* const target = dense.data<T>() + place * blocks.inner;
+#pragma omp simd
+                             for (int64_t k = begin; k < end; ++k) target[k] = filled;
+                           });
+      });
     });
   });
 }

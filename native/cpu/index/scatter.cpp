@@ -32,6 +32,35 @@ Shape strides_or_zeros(const Tensor& tensor, int64_t rank, int64_t zero_dim) {
   return strides;
 }
 
+/// write(out[i][place[i]], from[i]) for places below `size`, where `stride` leads from one to the
+/// next.
+template <class T>
+struct Targets {
+  T* out;
+  const int64_t* place;
+  const T* from;
+  int64_t out_step, place_step, from_step, stride, size;
+
+  /// False where a place is outside.
+  template <class Write>
+  bool run(int64_t count, const Write& write) const {
+    const bool plain = out_step == 0 && place_step == 1 && from_step == 1 && stride == 1;
+    return plain ? run_with<true>(count, write) : run_with<false>(count, write);
+  }
+
+ private:
+  template <bool plain, class Write>
+  bool run_with(int64_t count, const Write& write) const {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = plain ? place[i] : place[i * place_step];
+      if (FLAMBEAU_UNLIKELY(static_cast<uint64_t>(at) >= static_cast<uint64_t>(size))) return false;
+      write(plain ? out[at] : out[i * out_step + at * stride],
+            plain ? from[i] : from[i * from_step]);
+    }
+    return true;
+  }
+};
+
 /// write(destination, source) for every place of `index`, in row-major order along `dim`, so that
 /// the outcome does not depend on the number of threads: they share out another dim.
 template <class T, class Write>
@@ -64,11 +93,11 @@ void scatter_with(const Tensor& self, int64_t given_dim, const Tensor& index, co
     const int64_t* const places = index.data<int64_t>() + starts[1];
     const T* const values = source + starts[2];
     rows.walk(0, rows.count(), [&](const std::array<int64_t, 3>& at) {
-      for (int64_t i = 0; i < rows.length(); ++i) {
-        const int64_t position = places[at[1] + i * rows.step(1)];
-        check_index(position, size, dim, op);
-        write(out[at[0] + i * rows.step(0) + position * stride], values[at[2] + i * rows.step(2)]);
-      }
+      const Targets<T> row{out + at[0],  places + at[1], values + at[2], rows.step(0),
+                           rows.step(1), rows.step(2),   stride,         size};
+      if (FLAMBEAU_LIKELY(row.run(rows.length(), write))) return;
+      for (int64_t i = 0; i < rows.length(); ++i)
+        check_index(row.place[i * row.place_step], size, dim, op);
     });
   };
   if (split < 0) return run(0, 1);

@@ -1,6 +1,7 @@
 #include "cpu/linalg/gemm.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/parallel.h"
 #include "cpu/convert.h"
@@ -118,7 +119,7 @@ void gemm_native(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T>
         for (int64_t i = 0; i < m; ++i) c[i] += bias[0];
       return;
     }
-  } else if (m == 1 && (b.column != 1 || k * n > 4096)) {
+  } else if (m == 1 && (n == 1 || b.column != 1 || k * n > 4096)) {
     if (try_gemv(n, k, b.transposed(), a.data, a.column, c, alpha, beta, kernels)) {
       add_bias(c, n, bias);
       return;
@@ -195,6 +196,55 @@ void gemm_widened(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T
   gemm_native<Wide>(m, n, k, wide_a, wide_b, sums.data<Wide>(), n, static_cast<Wide>(alpha),
                     Wide(0), nullptr);
   store_sums(m, n, sums.data<Wide>(), c, ldc, beta, bias);
+}
+
+/// A matrix with dense rows times a vector in float: rows are widened a few at a time, so that the
+/// wide ones stay in the cache.
+template <class T>
+void gemv_widened(int64_t rows, int64_t columns, MatrixView<T> a, const T* x, int64_t x_step, T* y,
+                  float alpha, float beta, const T* bias) {
+  constexpr int64_t kBlock = 8192;  // elements
+  const int64_t height = std::max<int64_t>(1, kBlock / columns);
+  const GemmKernels<float>& kernels = gemm_kernels<float>();
+  ConvertFunction* const widen = find_convert(DType::float32, dtype_of<T>);
+  std::vector<float> wide_x(static_cast<size_t>(columns));
+  for (int64_t j = 0; j < columns; ++j)
+    wide_x[static_cast<size_t>(j)] = static_cast<float>(x[j * x_step]);
+  const int64_t grain = std::max<int64_t>(height, kGemvWork / columns);
+  parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
+    float* const block = scratch<float>(2, static_cast<size_t>(height * columns));
+    float* const sums = scratch<float>(3, static_cast<size_t>(height));
+    for (; begin < end; begin += height) {
+      const int64_t count = std::min(height, end - begin);
+      for (int64_t i = 0; i < count; ++i) {
+        widen(reinterpret_cast<char*>(block + i * columns),
+              reinterpret_cast<const char*>(a.data + (begin + i) * a.row), columns);
+      }
+      kernels.gemv_rows({count, columns, block, columns, wide_x.data(), sums, alpha, 0});
+      for (int64_t i = 0; i < count; ++i) {
+        T& out = y[begin + i];
+        const float kept = beta == 0 ? 0 : beta * static_cast<float>(out);
+        out = T(sums[i] + kept + (bias ? static_cast<float>(bias[0]) : 0.f));
+      }
+    }
+  });
+}
+
+/// The same for whichever of the factors is a vector; false where none is, or where the matrix has
+/// no dense rows to be read in order.
+template <class T>
+bool try_gemv_widened(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c,
+                      int64_t ldc, float alpha, float beta, const T* bias) {
+  if (k == 0) return false;
+  if (n == 1 && a.column == 1 && (ldc == 1 || m == 1)) {
+    gemv_widened(m, k, a, b.data, b.row, c, alpha, beta, bias);
+    return true;
+  }
+  if (m == 1 && b.row == 1 && !bias) {
+    gemv_widened<T>(n, k, b.transposed(), a.data, a.column, c, alpha, beta, nullptr);
+    return true;
+  }
+  return false;
 }
 
 /// Element (l, p) holds elements 2p and 2p + 1 of line l; an odd one at the end is paired with 0.
@@ -291,6 +341,7 @@ void gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* 
   } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
     if constexpr (std::is_same_v<T, bfloat16>)
       if (gemm_paired(m, n, k, a, b, c, ldc, alpha, beta, bias)) return;
+    if (try_gemv_widened(m, n, k, a, b, c, ldc, alpha, beta, bias)) return;
     gemm_widened<T, float>(m, n, k, a, b, c, ldc, alpha, beta, bias);
   } else {
     gemm_widened<T, int32_t>(m, n, k, a, b, c, ldc, alpha, beta, bias);

@@ -6,13 +6,18 @@
 namespace flambeau::cpu {
 namespace {
 
+/// Bytes that are worth a thread.
+constexpr int64_t kCopyGrain = int64_t{1} << 18;
+
 /// Copies dense `source` of blocks [outer][bytes] into rows of `pitch` bytes.
 void copy_blocks(char* destination, const char* source, int64_t outer, int64_t bytes,
                  int64_t pitch) {
-  const int64_t grain = std::max<int64_t>(1, 4 * kGrain / std::max<int64_t>(1, bytes));
-  parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      memcpy(destination + o * pitch, source + o * bytes, static_cast<size_t>(bytes));
+  parallel_for(0, outer * bytes, kCopyGrain, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t block = begin / bytes, skipped = begin % bytes;
+      const int64_t count = std::min(bytes - skipped, end - begin);
+      memcpy(destination + block * pitch + skipped, source + begin, static_cast<size_t>(count));
+      begin += count;
     }
   });
 }

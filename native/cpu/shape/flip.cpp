@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "core/shape_rules.h"
 #include "cpu/blocks.h"
 #include "cpu/walk.h"
@@ -25,7 +27,14 @@ void flip(const Tensor& result, const Tensor& self, IntList dims) {
     rows.parallel([&](const std::array<int64_t, 2>& at) {
       T* const row = to + at[0];
       const T* const source = from + at[1];
-      for (int64_t i = 0; i < length; ++i) row[i] = source[i * step];
+      if (step == 1) {
+        memcpy(row, source, static_cast<size_t>(length) * sizeof(T));
+      } else if (step == -1) {
+#pragma omp simd
+        for (int64_t i = 0; i < length; ++i) row[i] = source[-i];
+      } else {
+        for (int64_t i = 0; i < length; ++i) row[i] = source[i * step];
+      }
     });
   });
 }

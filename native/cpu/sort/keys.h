@@ -19,9 +19,10 @@ inline KeyOf<T> order_key(T value) {
   if constexpr (is_half_type<T>) {
     return order_key(static_cast<float>(value));
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (value != value) return ~Key{0};
     const Key bits = std::bit_cast<Key>(value + T(0));  // -0 becomes 0
-    return bits & top ? ~bits : bits | top;
+    // All bits of a negative number are turned, the sign of a positive one.
+    const auto sign = static_cast<std::make_signed_t<Key>>(bits) >> (sizeof(Key) * 8 - 1);
+    return value == value ? bits ^ (static_cast<Key>(sign) | top) : ~Key{0};
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<Key>(static_cast<std::make_signed_t<Key>>(value)) ^ top;
   } else {

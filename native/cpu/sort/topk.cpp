@@ -38,6 +38,48 @@ void smallest(const T* data, int64_t length, int64_t k, Key flip, std::vector<It
   sort_items(best.data(), scratch.data(), k);
 }
 
+/// The item at `rank` in the order of a row. Of a long row only the items are listed that share
+/// their first digit with it.
+template <class T, class Key>
+Item<Key> item_at_rank(const T* data, int64_t length, int64_t rank, std::vector<Item<Key>>& items) {
+  constexpr int kDigit = 11, kShift = sizeof(Key) * 8 - kDigit, kTables = 4;
+  items.clear();
+  if (length < 4 << kDigit) {
+    for (int64_t i = 0; i < length; ++i) items.push_back(make_item<Key>(order_key(data[i]), i));
+  } else {
+    // Several tables: equal digits in a row would wait for each other.
+    uint32_t counts[kTables][1 << kDigit] = {};
+    for (int64_t i = 0; i < length; ++i) ++counts[i % kTables][order_key(data[i]) >> kShift];
+    Key digit = 0;
+    for (;; ++digit) {
+      int64_t count = 0;
+      for (const auto& table : counts) count += table[digit];
+      if (rank < count) break;
+      rank -= count;
+    }
+    for (int64_t i = 0; i < length; ++i) {
+      const Key key = order_key(data[i]);
+      if (key >> kShift == digit) items.push_back(make_item<Key>(key, i));
+    }
+  }
+  std::nth_element(items.begin(), items.begin() + rank, items.end());
+  return items[static_cast<size_t>(rank)];
+}
+
+/// Where the first NaN of a row stands; -1: there is none.
+template <class T>
+int64_t first_nan(const T* data, int64_t length) {
+  if constexpr (std::is_floating_point_v<T> || is_half_type<T>) {
+    const auto is_nan = [](T value) {
+      const auto wide = static_cast<Collected<T>>(value);
+      return wide != wide;
+    };
+    const T* const found = std::find_if(data, data + length, is_nan);
+    return found == data + length ? -1 : found - data;
+  }
+  return -1;
+}
+
 /// Calls body<T>(rows' data, begin, end, length, place) for ranges of rows along `dim`; place(row,
 /// i) is where element i of a row's result goes, in a dense result with `written` elements at
 /// `dim`.
@@ -90,14 +132,11 @@ void kthvalue(const Tensor& values, const Tensor& indices, const Tensor& self, i
   for_rows(self, dim, 1, "kthvalue",
            [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
              using Key = KeyOf<T>;
-             std::vector<Item<Key>> items(static_cast<size_t>(length));
+             std::vector<Item<Key>> items;
              for (int64_t row = begin; row < end; ++row) {
                const T* const data = from + row * length;
-               for (int64_t i = 0; i < length; ++i) {
-                 items[static_cast<size_t>(i)] = make_item<Key>(order_key(data[i]), i);
-               }
-               std::nth_element(items.begin(), items.begin() + (k - 1), items.end());
-               const int64_t position = position_of(items[static_cast<size_t>(k - 1)]);
+               const int64_t position =
+                   position_of(item_at_rank<T, Key>(data, length, k - 1, items));
                indices.data<int64_t>()[place(row, 0)] = position;
                values.data<T>()[place(row, 0)] = data[position];
              }
@@ -113,21 +152,13 @@ void median_position(const Tensor& result, const Tensor& self, int64_t given_dim
   for_rows(self, dim, 1, "median",
            [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
              using Key = KeyOf<T>;
-             std::vector<Item<Key>> items(static_cast<size_t>(length));
+             std::vector<Item<Key>> items;
              for (int64_t row = begin; row < end; ++row) {
                const T* const data = from + row * length;
-               int64_t position = -1;
-               for (int64_t i = 0; i < length; ++i) {
-                 const Key key = order_key(data[i]);
-                 items[static_cast<size_t>(i)] = make_item<Key>(key, i);
-                 if constexpr (std::is_floating_point_v<T> || is_half_type<T>) {
-                   if (position < 0 && key == static_cast<Key>(~Key{0})) position = i;
-                 }
-               }
+               int64_t position = first_nan(data, length);
                if (position < 0) {
-                 const auto middle = items.begin() + (length - 1) / 2;
-                 std::nth_element(items.begin(), middle, items.end());
-                 position = position_of(*middle);
+                 position =
+                     position_of(item_at_rank<T, Key>(data, length, (length - 1) / 2, items));
                }
                result.data<int64_t>()[place(row, 0)] = position;
              }

@@ -22,5 +22,5 @@ kernel void random_integers(const long count, OPERAND_0, const ulong seed, const
   const long index = get_global_id(0);
   if (index >= count) return;
   PLACES
-  STORE_0((long)((ulong)low + random_bits(seed, first, index) % (ulong)range));
+  STORE_0((long)((ulong)low + mul_hi(random_bits(seed, first, index), (ulong)range)));
 }

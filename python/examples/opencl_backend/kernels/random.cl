@@ -52,7 +52,7 @@ static double normal_double(ulong seed, ulong first, long index, uint draw) {
 #define uniform(type, seed, first, index, draw) JOIN(uniform_, type)(seed, first, index, draw)
 #define normal(type, seed, first, index, draw) JOIN(normal_, type)(seed, first, index, draw)
 
-/// 64 random bits of an element, for integers: the first two words of its own counter.
+/// 64 random bits of an element, for integers.
 static ulong random_bits(ulong seed, ulong first, long index) {
-  return pair_of(words_of(seed, first, index, 0, 1), 0);
+  return pair_of(words_of(seed, first, index, 0, 2), index % 2);
 }

@@ -41,8 +41,7 @@ void random_integers(const Tensor& self, int64_t low, int64_t high, Generator* g
   const Tensor dense =
       self.is_contiguous() ? self : empty(self.sizes(), self.dtype(), self.device());
   Arguments arguments;
-  const auto numel = static_cast<uint64_t>(self.numel());
-  arguments.stream(generator_or_default(generator).reserve(numel));
+  arguments.stream(generator_or_default(generator).reserve(counters_for(self.numel())));
   arguments.integer(low);
   arguments.integer(static_cast<int64_t>(static_cast<uint64_t>(high) - static_cast<uint64_t>(low)));
   generate("random_integers", dense, arguments);
