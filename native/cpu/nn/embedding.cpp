@@ -77,8 +77,10 @@ void embedding_grad(const Tensor& result, const Tensor& grad_output, const Tenso
             const T* from = grad.data<T>() + i * width;
             if (scale_grad_by_freq) {
               const T count = static_cast<T>(counts[static_cast<size_t>(index[i])]);
+#pragma omp simd
               for (int64_t j = 0; j < width; ++j) to[j] += from[j] / count;
             } else {
+#pragma omp simd
               for (int64_t j = 0; j < width; ++j) to[j] += from[j];
             }
           }
