@@ -2,6 +2,7 @@
 /// depend on the element only.
 
 #include <algorithm>
+#include <limits>
 
 #include "check.h"
 #include "core/generator.h"
@@ -116,7 +117,15 @@ TEST(generator) {
   CHECK(generator.reserve(1).seed == 9 && generator.reserve(1).offset == 1);
   generator.set_state(state);
   CHECK(generator.initial_seed() == 5 && generator.reserve(1).offset == 4);
-  CHECK(integer_in_range(17, -3, 5) == -1);
+}
+
+TEST(integers_fill_their_range) {
+  constexpr int64_t lowest = std::numeric_limits<int64_t>::min();
+  CHECK(integer_in_range(0, -3, 5) == -3);
+  CHECK(integer_in_range(uint64_t{1} << 63, -3, 5) == -1);
+  CHECK(integer_in_range(~uint64_t{0}, -3, 5) == 1);
+  CHECK(integer_in_range(~uint64_t{0}, lowest, ~uint64_t{0}) == -(lowest + 1) - 1);
+  CHECK(integer_in_range(12345, 7, 1) == 7);
 }
 
 }  // namespace
