@@ -143,18 +143,22 @@ def _backend(declarations: Declarations, options: argparse.Namespace) -> int:
     )
     for kind in dict.fromkeys(p.kind for p in primitives):
         print(_kind_line(kind, needs.of(kind)))
+    if not needs.declared:
+        print(
+            f"optional, for speed: {len(needs.composed)} kernels of operators that are composed, "
+            f"{needs.gradients} of gradients"
+        )
     missing = [p.name for p in primitives if not p.exists]
     print(f"missing: {len(missing)} primitive operators")
     if missing:
         print("  " + ", ".join(missing))
+    if missing and needs.real_only:
+        print(f"for complex numbers also: {len(needs.real_only)}, composed of real ones alone")
+        print("  " + ", ".join(needs.real_only))
     return OK
 
 
 def _kind_line(kind: Kind, primitives: Sequence[Primitive]) -> str:
-    kernels = sum(len(p.kernels) for p in primitives)
     there = sum(p.exists for p in primitives)
     how = "by hand" if kind is Kind.STRUCTURED else "from formulas"
-    return (
-        f"  {kind.value:<11} {len(primitives):4} operators, {kernels:4} kernels with "
-        f"gradients', {how}: {there} exist"
-    )
+    return f"  {kind.value:<11} {len(primitives):4} operators, kernels {how}: {there} exist"

@@ -12,6 +12,7 @@ from flambeau.codegen.model import ANY_BACKEND, Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.compute import compute_type
 from flambeau.codegen.plan.cpp_types import cpp_name, cpp_type
+from flambeau.codegen.plan.derivation import Derivations
 from flambeau.codegen.plan.kernel_text import FoldText, KernelText, fold_text, kernel_text
 from flambeau.codegen.plan.kernels import forward_kernel
 from flambeau.codegen.plan.operator import operator_text
@@ -33,8 +34,9 @@ def families(declarations: Declarations) -> dict[str, list[Operator]]:
 def emit_native(declarations: Declarations, sink: Sink) -> None:
     """ops/, kernels/ and cpu/ of the generated folder."""
     index = OperatorIndex(declarations.operators)
+    derivations = Derivations(declarations, index)
     for family, operators in families(declarations).items():
-        emit_family(family, operators, declarations, index, sink)
+        emit_family(family, operators, declarations, index, sink, derivations)
 
 
 def emit_family(
@@ -43,9 +45,10 @@ def emit_family(
     declarations: Declarations,
     index: OperatorIndex,
     sink: Sink,
+    derivations: Derivations | None = None,
 ) -> None:
     """The files of a family, or the part of them that belongs to some of its operators."""
-    translator = Translator(declarations, index)
+    translator = Translator(declarations, index, derivations)
     texts = [operator_text(operator, declarations, translator) for operator in operators]
     sink.render("operators.h.jinja", f"ops/{family}.h", family=family, operators=texts)
     sink.render(

@@ -32,6 +32,7 @@ _KEYS = frozenset(
         "latex",
         "expands",
         "definition",
+        "tensors",
         "derivative",
         "gradient",
     ]
@@ -71,6 +72,7 @@ class Function:
     latex: str
     expands: Expression | None
     definition: Expression | None
+    tensors: Expression | None
     derivatives: Mapping[str, Expression]
     gradients: Mapping[str, Expression]
     span: Span
@@ -177,7 +179,6 @@ def _entry(node: Node) -> Function:
         result = _text(node, "result", "same").value
         if result not in _RESULTS:
             raise DeclarationError.at(_text(node, "result").span, f"result is {one_of(_RESULTS)}")
-    expands, definition = node.get("expands"), node.get("definition")
     return Function(
         name=name,
         parameters=parameters,
@@ -188,8 +189,9 @@ def _entry(node: Node) -> Function:
         numpy=_text(node, "numpy").value if node.get("numpy") else None,
         cpp=_text(node, "cpp", name).value,
         latex=_text(node, "latex", rf"\operatorname{{{name}}}").value,
-        expands=parse_expression(expands) if isinstance(expands, Text) else None,
-        definition=parse_expression(definition) if isinstance(definition, Text) else None,
+        expands=_formula(node, "expands"),
+        definition=_formula(node, "definition"),
+        tensors=_formula(node, "tensors"),
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
         span=signature.span,
@@ -205,6 +207,10 @@ def _text(node: Tree, key: str, default: str | None = None) -> Text:
             value.span if value else node.span, f"'{key}' is needed, a string"
         )
     return value
+
+
+def _formula(node: Tree, key: str) -> Expression | None:
+    return parse_expression(_text(node, key)) if node.get(key) is not None else None
 
 
 def _formulas(node: Tree, key: str) -> dict[str, Expression]:

@@ -1,6 +1,6 @@
-"""What a structured operator does where a backend has no kernel for it, as a kernel of any backend:
-its `body`, or the kernel of the CPU on copies. The operator around it records gradients and checks
-arguments.
+"""What an operator does where a backend has no kernel for it, as a kernel of any backend: a
+pointwise one its formula over tensors, a structured one its `body` or the kernel of the CPU on
+copies. The operator around it records gradients and checks arguments.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ class Composition:
 
 
 def plan_composition(operator: Operator, translator: Translator) -> Composition | None:
-    """None where the entry gives neither a body nor the CPU's kernel."""
+    """None where the operator is primitive."""
+    derivation = translator.derivations.of(operator)
+    if derivation is not None:
+        translator.families |= derivation.families
+        return Composition("kAnyBackend", "void", derivation.parameters, derivation.lines)
     if operator.on_host:
         return _on_host(operator)
     if operator.body is None:

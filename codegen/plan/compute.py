@@ -49,6 +49,7 @@ class Table:
 
     name: str
     function: str
+    optional: bool = False  # whoever calls has formulas where a backend has no kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +172,8 @@ def _let_lines(operator: Operator, translator: Translator, names: Names) -> list
     return lines
 
 
-def table_for(kernel: PointwiseKernel) -> Table:
-    return Table(kernel.name, f"void(Iterator&, const {kernel.parameter_struct}&)")
+def table_for(kernel: PointwiseKernel, optional: bool = False) -> Table:
+    return Table(kernel.name, f"void(Iterator&, const {kernel.parameter_struct}&)", optional)
 
 
 def parameter_values(kernel: PointwiseKernel, names: dict[str, str] | None = None) -> str:

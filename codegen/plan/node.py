@@ -140,7 +140,9 @@ def _apply(operator: Operator, plan: BackwardPlan, translator: Translator) -> li
             )
     lines += _unpack_lines(plan)
     if plan.kernels:
-        lines.append("if (!is_tracking()) {")
+        tables = ", ".join(f"{fused.kernel.name}_table" for fused in plan.kernels)
+        backend = f"{plan.gradient_names[0]}.device().backend"
+        lines.append(f"if (!is_tracking() && has_kernels({backend}, {tables})) {{")
         lines += [f"  {line}" for line in _fused(operator, plan)]
         lines.append("  return computed;")
         lines.append("}")

@@ -80,7 +80,7 @@ def operator_text(
     names = argument_names(operator)
     tables = list(compute.tables) if compute else []
     if backward:
-        tables += [table_for(k.kernel) for k in backward.kernels]
+        tables += [table_for(k.kernel, optional=True) for k in backward.kernels]
     inputs = [cpp_name(a.name) for a in backward.inputs] if backward else []
     derivable = backward is None or has_forward(operator, backward)
     writer = _Functions(operator, compute, backward, bool(forward), derivable)

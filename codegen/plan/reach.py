@@ -50,15 +50,17 @@ class Reach:
         operators: Iterable[Operator],
         gradients: bool = False,
         composed: Callable[[Operator], bool] = lambda o: o.kind is Kind.COMPOSITE,
+        derived: Callable[[Operator], Iterable[Operator]] = lambda o: (),
     ) -> tuple[Operator, ...]:
         """Some operators and all that the bodies of those that are composed call, and perhaps their
-        gradient formulas.
+        gradient formulas. `derived`: what else such an operator calls.
         """
         pending = list(operators)
         found = {o.full_name: o for o in pending}
         while pending:
             part = pending.pop()
             calls = self._body_calls(part) if composed(part) else []
+            calls += [(o,) for o in derived(part)] if composed(part) else []
             calls += self._gradient_calls(part) if gradients else []
             for candidates in calls:
                 new = [o for o in candidates if o.full_name not in found]
@@ -73,6 +75,10 @@ class Reach:
             for candidates in self._gradient_calls(part):
                 found |= {o.full_name: o for o in candidates}
         return tuple(found.values())
+
+    def called(self, operator: Operator) -> tuple[Operator, ...]:
+        """The operators that the body calls, of a call that may mean several all of them."""
+        return tuple(o for candidates in self._body_calls(operator) for o in candidates)
 
     def _body_calls(self, operator: Operator) -> list[tuple[Operator, ...]]:
         """For each call in a body, the overloads that it may mean."""

@@ -22,6 +22,7 @@ from flambeau.codegen.expression.types import (
 )
 from flambeau.codegen.model import Declarations, Operator, Result
 from flambeau.codegen.plan.cpp_types import cpp_name, result_type
+from flambeau.codegen.plan.derivation import Derivations
 
 Names = dict[str, Symbol]
 
@@ -54,7 +55,13 @@ def argument_names(operator: Operator) -> Names:
 class Translator:
     """Emits formulas and remembers which families' headers they need."""
 
-    def __init__(self, declarations: Declarations, index: OperatorIndex) -> None:
+    def __init__(
+        self,
+        declarations: Declarations,
+        index: OperatorIndex,
+        derivations: Derivations | None = None,
+    ) -> None:
+        self.derivations = derivations or Derivations(declarations, index)
         self.dtype_names = frozenset(d.name for d in declarations.dtypes)
         self.families: set[str] = set()
         self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}

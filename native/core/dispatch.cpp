@@ -19,7 +19,6 @@ struct KernelRegistry {
   std::mutex mutex;
   std::unordered_map<std::string, KernelSlot*> slots;
   std::unordered_map<std::string, std::vector<Pending>> pending;
-  bool sealed = false;
 
   static KernelRegistry& instance() {
     static KernelRegistry registry;
@@ -30,7 +29,7 @@ struct KernelRegistry {
 bool is_of_package(std::string_view op) { return op.find('.') != std::string_view::npos; }
 }  // namespace
 
-KernelSlot::KernelSlot(const char* op_name) : op(op_name) {
+KernelSlot::KernelSlot(const char* op_name, Without otherwise) : op(op_name), without(otherwise) {
   KernelRegistry& registry = KernelRegistry::instance();
   const std::lock_guard lock(registry.mutex);
   // The same package may be loaded from two places: kernels that come now are those of the second.
@@ -77,9 +76,6 @@ void register_kernel(std::string_view op, Backend backend, void* kernel) {
     slot->second->set(backend, kernel);
     return;
   }
-  // A package may be loaded later.
-  check(!registry.sealed || is_of_package(op), ErrorKind::runtime,
-        "register_kernel: no operator is named '", op, "'");
   registry.pending[key].push_back({backend, kernel});
 }
 
@@ -90,9 +86,10 @@ std::vector<KernelState> kernel_states(Backend backend) {
   for (const auto& [op, slot] : registry.slots) {
     const int i = static_cast<int>(backend);
     const KernelOrigin shared = slot->shared_on_host ? KernelOrigin::host : KernelOrigin::composed;
-    states.push_back({op, slot->own[i]       ? KernelOrigin::own
-                          : slot->kernels[i] ? shared
-                                             : KernelOrigin::missing});
+    const bool is_served = slot->kernels[i] || slot->without == Without::formula;
+    states.push_back({op, slot->own[i] ? KernelOrigin::own
+                          : is_served  ? shared
+                                       : KernelOrigin::missing});
   }
   std::ranges::sort(states, {}, &KernelState::op);
   return states;
@@ -102,22 +99,30 @@ bool prefer_composition(std::string_view op, Backend backend, bool prefer) {
   KernelRegistry& registry = KernelRegistry::instance();
   const std::lock_guard lock(registry.mutex);
   const auto slot = registry.slots.find(std::string(op));
-  if (slot == registry.slots.end() || !slot->second->shared || slot->second->shared_on_host)
-    return false;
+  if (slot == registry.slots.end() || slot->second->shared_on_host) return false;
+  if (!slot->second->shared && slot->second->without == Without::error) return false;
   const int i = static_cast<int>(backend);
   void* const own = slot->second->own[i];
   slot->second->kernels[i] = own && !prefer ? own : slot->second->shared;
   return true;
 }
 
-void seal_registration() {
+void check_registration(std::string_view package) {
   KernelRegistry& registry = KernelRegistry::instance();
   const std::lock_guard lock(registry.mutex);
-  registry.sealed = true;
-  if (registry.pending.empty()) return;
+  const std::string prefix = std::string(package) + ".";
+  std::vector<std::string> unknown;
+  for (const auto& [op, waiting] : registry.pending)
+    if (!is_of_package(op) || op.starts_with(prefix)) unknown.push_back(op);
+  if (unknown.empty()) return;
+  std::ranges::sort(unknown);
   std::string names;
-  for (const auto& [op, waiting] : registry.pending) names += (names.empty() ? "" : ", ") + op;
-  fail(ErrorKind::runtime, "register_kernel: no operators are named ", names);
+  for (const std::string& op : unknown) {
+    registry.pending.erase(op);
+    names += (names.empty() ? "" : ", ") + op;
+  }
+  fail(ErrorKind::runtime, package.empty() ? "flambeau" : package,
+       " registers kernels for operators that are not declared: ", names);
 }
 
 }  // namespace flambeau

@@ -15,6 +15,10 @@ inline constexpr Backend kAnyBackend{0xFF};
 /// The same for one that copies its arguments to the CPU and computes there.
 inline constexpr Backend kOnHost{0xFE};
 
+/// What a call does where a backend has no kernel: it is an error, or computes with formulas over
+/// tensors, as gradients do.
+enum class Without : uint8_t { error, formula };
+
 /// What an operator's table looks like to registration, which knows it by name.
 struct FLAMBEAU_API KernelSlot {
   const char* op;
@@ -22,7 +26,8 @@ struct FLAMBEAU_API KernelSlot {
   void* own[kMaxBackends] = {};
   void* shared = nullptr;
   bool shared_on_host = false;
-  explicit KernelSlot(const char* op_name);
+  Without without;
+  explicit KernelSlot(const char* op_name, Without without = Without::error);
   void set(Backend backend, void* kernel);
   [[noreturn]] void missing(Backend backend) const;
 };
@@ -42,13 +47,19 @@ class KernelTable : public KernelSlot {
   }
 };
 
-/// Puts a kernel into the operator's table; Error(runtime) when no operator has that name. While
-/// libflambeau itself loads, a kernel may come before its table and waits for it. `backend`: one of
-/// those that are known, kAnyBackend or kOnHost.
+/// Whether a backend has kernels in all of some tables; without data none are needed.
+template <class... Functions>
+bool has_kernels(Backend backend, const KernelTable<Functions>&... tables) {
+  return ((tables.find(backend) != nullptr) && ...) || backend == Backend::meta;
+}
+
+/// Puts a kernel into the operator's table. While libraries load, a kernel may come before its
+/// table and waits for it. `backend`: one of those that are known, kAnyBackend or kOnHost.
 FLAMBEAU_API void register_kernel(std::string_view op, Backend backend, void* kernel);
-/// Called once, after libflambeau has loaded: from then on an unknown operator is an error at once.
-/// Error(runtime) when kernels of unknown operators have been waiting.
-FLAMBEAU_API void seal_registration();
+/// Called after a library has loaded, the one of `package` ("": of the library's own operators).
+/// Error(runtime) when kernels wait for operators that neither it nor the library has; they are
+/// dropped. Operators of other packages may be loaded later.
+FLAMBEAU_API void check_registration(std::string_view package);
 /// Hands out a backend index for a name of the caller's ("opencl").
 FLAMBEAU_API Backend register_backend(std::string_view name);
 

@@ -19,6 +19,14 @@ void Iterator::finish() {
   }
 }
 
+Tensor Iterator::tensor(int i) const {
+  const OperandState& state = operand(i);
+  if (!state.is_number()) return state.tensor();
+  const Tensor number = empty({}, state.dtype, Device{});
+  fill_data(number, state.number);
+  return number;
+}
+
 void Iterator::set_number(OperandState& state, DType dtype) {
   char* storage = state.number_storage;
   switch (dtype) {

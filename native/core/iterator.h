@@ -85,7 +85,12 @@ class FLAMBEAU_API Iterator {
     const OperandState& state = operand(i);
     return state.destination.defined() ? state.destination : state.tensor();
   }
-  /// The same, for who is done with the iterator.
+  /// An operand as kernels read or write it: converted, or allocated here. A number is a tensor
+  /// without dims on the CPU.
+  Tensor tensor(int i) const;
+  /// Whether output i was allocated here: nobody else sees its memory.
+  bool is_fresh(int i) const { return operand(i).owned.defined(); }
+  /// output(i), for who is done with the iterator.
   Tensor take_output(int i) {
     OperandState& state = operand(i);
     if (state.destination.defined()) return std::move(state.destination);

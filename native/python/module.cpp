@@ -177,6 +177,7 @@ void initialize_module(PyObject* module_object) {
         raise_current_exception();
       }
     });
+    check_registration("");
     attach_docstrings();
     add_exceptions(module.ptr());
     add_dtypes(module.ptr());

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/dispatch.h"
 #include "python/tensor_object.h"
 
 extern "C" const int FLAMBEAU_ABI = 1;
@@ -71,6 +72,7 @@ PyObject* create_package(const char* package, PyModuleDef& definition,
                          const FunctionNamespace* namespaces, PyMethodDef* methods) {
   return guarded([&]() -> PyObject* {
     checked(PyImport_ImportModule("flambeau"));
+    check_registration(package);
     load_cuda_kernels(definition);
     PyRef module = checked(PyModule_Create(&definition));
     for (const FunctionNamespace* space = namespaces; space->name; ++space) {

@@ -101,13 +101,13 @@ def test_what_a_declared_backend_lacks() -> None:
 
 
 def test_what_a_backend_of_ones_own_must_bring() -> None:
-    """Views and composites come free; every other operator has kernels, gradients' too."""
+    """Views, composites and formulas over other operators come free."""
     found = needs("opencl")
     assert not found.declared and missing(found) == [p.name for p in found.primitives]
     assert [p.name for p in found.of(Kind.STRUCTURED)] == ["bmm", "max.dim", "nonzero"]
     assert [p.name for p in found.of(Kind.REDUCTION)] == ["total"]
-    silu = next(p for p in found.primitives if p.name == "silu")
-    assert silu.kernels == ("silu", "silu_backward_self")
+    assert {"add", "silu"} <= {p.name for p in found.of(Kind.POINTWISE)}
+    assert found.gradients > 0
     names = {p.name for p in found.primitives}
     assert not names & {"spread", "transpose", "square_error"}
 
@@ -119,6 +119,26 @@ def test_only_what_some_operators_need() -> None:
     assert "bmm" not in {p.name for p in found.primitives}
     found = needs("opencl", "spread")
     assert {p.name for p in found.primitives} == {"total"}  # its gradient sums
+
+
+def test_formulas_over_other_operators_are_composed() -> None:
+    text = (
+        SAMPLE
+        + """
+- op: "doubled(Tensor self) -> Tensor result"
+  kind: pointwise
+  dtypes: {self: float}
+  expr: "self + self"
+  derivative: auto
+"""
+    )
+    loaded, _ = load_text(text)
+    found = needs_of(loaded.declarations, "opencl")
+    assert found.composed == ("doubled",)
+    (doubled,) = (o for o in loaded.declarations.operators if o.name == "doubled")
+    assert [p.name for p in needs_of(loaded.declarations, "opencl", [doubled]).primitives][:1] == [
+        "add"
+    ]
 
 
 def test_backend_command(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -223,10 +223,15 @@ TEST(dispatch) {
   const Register here{"test_late", Backend::meta, &answer};
   CHECK(table.find(Backend::cpu) == nullptr && table[Backend::meta]() == 42);
   CHECK(throws(ErrorKind::not_implemented, "kernels for meta", [&] { table[Backend::cuda](); }));
-  seal_registration();
-  CHECK(throws(ErrorKind::runtime, "test_unknown", [] {
-    register_kernel("test_unknown", Backend::cpu, reinterpret_cast<void*>(&answer));
-  }));
+  register_kernel("test_unknown", Backend::cpu, reinterpret_cast<void*>(&answer));
+  register_kernel("mine.unknown", Backend::cpu, reinterpret_cast<void*>(&answer));
+  register_kernel("later.op", Backend::cpu, reinterpret_cast<void*>(&answer));
+  CHECK(throws(ErrorKind::runtime,
+               "mine registers kernels for operators that are not declared: mine.unknown, test",
+               [] { check_registration("mine"); }));
+  check_registration("mine");
+  static KernelTable<int()> later("later.op");
+  CHECK(later[Backend::cpu]() == 42);
 }
 
 int main() { return run_all(); }

@@ -8,24 +8,36 @@ from typing import Any
 
 import pytest
 from operator_calls import call, is_reachable, library_values, outputs
-from operator_cases import Case, NoReferenceError, cases, expected, is_random
+from operator_cases import Case, NoReferenceError, cases, declarations, expected, is_random
 from operator_compare import difference, floating, tolerance
 
 import flambeau
 from flambeau import _C
-from flambeau.codegen.model import ANY_BACKEND, Operator
+from flambeau.codegen.expression.operators import OperatorIndex
+from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.plan.derivation import Derivations
+from flambeau.codegen.primitives import COMPUTED, is_composed
+
+DERIVATIONS = Derivations(declarations(), OperatorIndex(declarations().operators))
 
 
-def is_composed(operator: Operator) -> bool:
+def has_both(operator: Operator) -> bool:
     """Whether there is a kernel of the CPU's own beside the composition."""
-    shared = operator.body is not None or ANY_BACKEND in operator.kernels
-    return shared and "cpu" in operator.kernels and not operator.on_host
+    if operator.kind not in COMPUTED or not is_composed(operator, DERIVATIONS):
+        return False
+    return operator.kind is Kind.POINTWISE or ("cpu" in operator.kernels and not operator.on_host)
+
+
+def prefer(operator: Operator, composition: bool) -> bool:
+    """Chooses between kernel and composition; false where there is no composition."""
+    prefix = f"{operator.package}." if operator.package else ""
+    return _C._prefer_composition(f"{prefix}{operator.identifier}", composition)
 
 
 COMPOSED = [
     c
     for c in cases()
-    if is_composed(c.operator) and is_reachable(c.operator) and not is_random(c.operator)
+    if has_both(c.operator) and is_reachable(c.operator) and not is_random(c.operator)
 ]
 
 
@@ -33,11 +45,11 @@ COMPOSED = [
 def composed(request: pytest.FixtureRequest) -> Iterator[Case]:
     """The case, while its operator runs through its composition."""
     case: Case = request.param
-    assert _C._prefer_composition(case.operator.identifier, True)
+    assert prefer(case.operator, True)
     try:
         yield case
     finally:
-        _C._prefer_composition(case.operator.identifier, False)
+        prefer(case.operator, False)
 
 
 @pytest.mark.parametrize("composed", COMPOSED, ids=str, indirect=True)
@@ -45,7 +57,7 @@ def test_reference(composed: Case) -> None:
     operator, values = composed.operator, composed.values()
     given = library_values(operator, values)
     found = list(outputs(operator, call(operator, given), given).values())
-    _C._prefer_composition(operator.identifier, False)
+    prefer(operator, False)
     wanted = _wanted(composed, values)
     wrong = difference(operator, found, wanted, tolerance(operator, *floating(found)))
     assert wrong is None, wrong

@@ -33,7 +33,9 @@ from flambeau import Tensor
 from flambeau.codegen.check.samples import seed_of
 from flambeau.codegen.model import Argument, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
+from flambeau.codegen.plan.forward import has_forward
 from flambeau.codegen.plan.python_signature import Form, forms, visible_results
+from flambeau.codegen.plan.reach import Reach
 
 SAMPLES = 4  # per operator
 SECOND_ORDER_SAMPLES = 2
@@ -186,7 +188,37 @@ def test_second_order(case: Case) -> None:
     assert wrong is None, f"{case.operator.full_name}, second order: {wrong}"
 
 
-@pytest.mark.parametrize("case", DIFFERENTIATED, ids=str)
+REACH = Reach(declarations())
+
+
+def has_tangent(operator: Operator) -> bool:
+    """Whether forward mode is declared or derived, for all that the operator is made of."""
+    plans = [(o, plan_backward(o, declarations())) for o in REACH.parts(operator)]
+    return all(plan is None or has_forward(o, plan) for o, plan in plans)
+
+
+def has_tangent_of_gradient(operator: Operator) -> bool:
+    """The same of its gradients."""
+    return has_tangent(operator) and all(has_tangent(o) for o in REACH.in_gradients(operator))
+
+
+FORWARD = [c for c in DIFFERENTIATED if has_tangent(c.operator)]
+NO_FORWARD = [c for c in DIFFERENTIATED if not has_tangent(c.operator) and c.index == 0]
+
+
+def test_every_operator_of_the_library_has_forward_mode() -> None:
+    assert not [c for c in NO_FORWARD if not c.operator.package]
+
+
+@pytest.mark.parametrize("case", NO_FORWARD, ids=str)
+def test_no_forward_mode(case: Case) -> None:
+    """A tangent that is not known is an error, never lost."""
+    found = split(case)
+    with pytest.raises(NotImplementedError, match=r"\(\): forward mode is not implemented"):
+        check_forward(found.function(), found.inputs, seed(case))
+
+
+@pytest.mark.parametrize("case", FORWARD, ids=str)
 def test_forward_mode(case: Case) -> None:
     found = split(case)
     wrong = check_forward(found.function(), found.inputs, seed(case))
@@ -204,7 +236,11 @@ def test_forward_mode_complex(case: Case) -> None:
     assert wrong is None, f"{case.operator.full_name} of complex numbers, forward mode: {wrong}"
 
 
-@pytest.mark.parametrize("case", [c for c in DIFFERENTIATED if c.index == 0], ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [c for c in FORWARD if c.index == 0 and has_tangent_of_gradient(c.operator)],
+    ids=str,
+)
 def test_forward_over_reverse(case: Case) -> None:
     """Tangents of gradients: forward mode of the operators that gradient formulas call."""
     found = split(case)
@@ -227,6 +263,8 @@ def test_inplace(case: Case) -> None:
     function = found.function(Form.INPLACE_FUNCTION)
     wrong = check_reverse(function, found.inputs, seed(case))
     assert wrong is None, f"{case.operator.name}_: {wrong}"
+    if not has_tangent(case.operator):
+        return
     wrong = check_forward(function, found.inputs, seed(case))
     assert wrong is None, f"{case.operator.name}_, forward mode: {wrong}"
 
