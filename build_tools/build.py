@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from build_tools.ninja_file import abi_header, write_ninja
-from build_tools.shared.compiler import BuildError
+from build_tools.shared.compiler import BuildError, compiler_name
 from build_tools.shared.lock import exclusive
 from build_tools.shared.ninja_writer import write_if_changed
 from build_tools.stage import stage_links
@@ -63,8 +63,7 @@ def prepare(sanitize: str | None = None) -> Build:
     """Generates and writes build.ninja; nothing is compiled."""
     folder = ROOT / "build" / (f"sanitize-{sanitize}" if sanitize else "release")
     generated = ROOT / "build" / "generated"
-    compiler = os.environ.get("CXX", "g++")
-    toolchain = find_toolchain(compiler, ROOT / "build" / "third_party")
+    toolchain = find_toolchain(compiler_name(), ROOT / "build" / "third_party")
     # The generated files are shared by all builds, the rest is of this one.
     with exclusive(ROOT / "build"):
         generate(generated)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,11 @@ MINIMUM_GCC = 12
 
 class BuildError(Exception):
     """The build cannot go on; the message is one sentence that says what to do."""
+
+
+def compiler_name() -> str:
+    """The compiler to use: the variable CXX, or g++."""
+    return os.environ.get("CXX", "g++")
 
 
 def find_compiler(name: str = "g++") -> str:

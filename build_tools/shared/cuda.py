@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .compiler import BuildError
+from .compiler import BuildError, compiler_name, find_compiler
 from .compiling import place
 from .ninja_writer import NinjaWriter
 
@@ -43,21 +43,22 @@ def write_cuda_rules(
     writer: NinjaWriter, nvcc: str, architectures: Iterable[str], flags: str
 ) -> None:
     """The rules `compile_cuda` and `link_cuda` (its variable `libraries`). Architectures are named
-    `sm_90`.
+    `sm_90`. Host code is compiled with the compiler that everything else is compiled with.
     """
+    host = find_compiler(compiler_name()).split()[-1]  # without ccache, which nvcc cannot call
     targets = " ".join(_target(architecture) for architecture in architectures)
     writer.variable("cuda_flags", f"{_FLAGS} {flags}")
     writer.variable("cuda_targets", targets)
     writer.rule(
         "compile_cuda",
-        command=f"{nvcc} $cuda_flags $cuda_targets -MD -MF $out.d -c $in -o $out",
+        command=f"{nvcc} -ccbin {host} $cuda_flags $cuda_targets -MD -MF $out.d -c $in -o $out",
         depfile="$out.d",
         deps="gcc",
         description="compile $in",
     )
     writer.rule(
         "link_cuda",
-        command=f"{nvcc} -shared -cudart=static $cuda_targets -o $out $in $libraries",
+        command=f"{nvcc} -ccbin {host} -shared -cudart=static $cuda_targets -o $out $in $libraries",
         description="link $out",
     )
 

@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from flambeau import ops
-from flambeau.ops._cache import cached
+from flambeau.ops._cache import Made, cached
 
 ENTRY = """
 - op: "softclip(Tensor self) -> Tensor result"
@@ -39,15 +40,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Compiler:
     """Writes a file, and counts how often."""
 
-    def __init__(self, content: bytes = b"a library") -> None:
+    def __init__(self, content: bytes = b"a library", headers: Sequence[Path] = ()) -> None:
         self.content = content
+        self.headers = list(headers)
         self.runs = 0
 
-    def __call__(self, folder: Path) -> list[Path]:
+    def __call__(self, folder: Path) -> Made:
         self.runs += 1
         (folder / "left_over.o").write_text("")
         (folder / "made.so").write_bytes(self.content)
-        return [folder / "made.so"]
+        return Made([folder / "made.so"], self.headers)
 
 
 def names(folder: Path) -> set[str]:
@@ -56,26 +58,44 @@ def names(folder: Path) -> set[str]:
 
 def test_an_entry_is_made_once(cache: Path) -> None:
     compiler = Compiler()
-    assert cached("digest", compiler) == cached("digest", compiler) == cache / "digest"
+    folder = cached("digest", compiler)
+    assert cached("digest", compiler) == folder and folder.parent == cache / "digest"
     assert compiler.runs == 1
-    assert names(cache / "digest") == {"made.so", "checksums", "build.lock"}
-    assert cached("other", compiler) == cache / "other"
+    assert names(folder) == {"made.so", "checksums"}
+    assert names(cache / "digest") == {folder.name, "headers", "build.lock"}
+    assert cached("other", compiler).parent == cache / "other"
     assert compiler.runs == 2
+
+
+def test_headers_are_part_of_an_entry(cache: Path, tmp_path: Path) -> None:
+    """Each state of theirs has a folder: a program may have loaded that of another one."""
+    header = tmp_path / "header.h"
+    header.write_text("1")
+    first, second = Compiler(b"one", [header]), Compiler(b"two", [header])
+    before = cached("digest", first)
+    header.write_text("2")
+    after = cached("digest", second)
+    assert (before / "made.so").read_bytes() == b"one" and before != after
+    assert cached("digest", second) == after
+    header.write_text("1")
+    assert cached("digest", second) == before
+    header.unlink()
+    cached("digest", second)
+    assert (first.runs, second.runs) == (1, 2)
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "missing", "emptied"])
 def test_damaged_entries_are_made_anew(cache: Path, damage: str) -> None:
-    cached("digest", Compiler())
-    file = cache / "digest" / "made.so"
+    file = cached("digest", Compiler()) / "made.so"
     if damage == "missing":
         file.unlink()
     elif damage == "emptied":
         file.unlink()
-        (cache / "digest" / "checksums").write_text("")
+        (file.parent / "checksums").write_text("")
     else:
         file.write_bytes(b"a lib" if damage == "truncated" else b"a Library")
     compiler = Compiler()
-    with pytest.warns(UserWarning, match=r"digest is damaged and is compiled anew"):
+    with pytest.warns(UserWarning, match=r"digest/\w+ is damaged and is compiled anew"):
         cached("digest", compiler)
     assert compiler.runs == 1
     assert file.read_bytes() == b"a library"
@@ -86,24 +106,26 @@ def test_damaged_entries_are_made_anew(cache: Path, damage: str) -> None:
 def test_interrupted(cache: Path) -> None:
     """What a compilation that failed leaves behind is no entry."""
 
-    def fail(folder: Path) -> list[Path]:
+    def fail(folder: Path) -> Made:
         (folder / "made.so").write_bytes(b"a li")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         cached("digest", fail)
     assert names(cache / "digest") == {"build.lock"}
-    (cache / "digest" / "made.so").write_bytes(b"a li")  # as if killed while files were moved
     compiler = Compiler()
-    cached("digest", compiler)
-    assert compiler.runs == 1
+    folder = cached("digest", compiler)
+    (folder / "checksums").unlink()
+    (folder / "made.so").write_bytes(b"a li")  # as if killed while files were moved
+    assert (cached("digest", compiler) / "made.so").read_bytes() == b"a library"
+    assert compiler.runs == 2
 
 
 def test_files_in_use_are_not_written_to(cache: Path) -> None:
     """A program may run a library that is made anew meanwhile."""
     file = cached("digest", Compiler()) / "made.so"
     with file.open("rb") as used:
-        (cache / "digest" / "checksums").unlink()
+        (file.parent / "checksums").unlink()
         cached("digest", Compiler(b"another"))
         assert used.read() == b"a library"
     assert file.read_bytes() == b"another"
@@ -141,5 +163,5 @@ def test_processes_that_start_at_once(cache: Path, tmp_path: Path) -> None:
     assert [process.returncode for process in running] == [0] * 4
     assert said == ["[0.0, 0.0]\n"] * 4
     assert sum(" -shared " in f" {line} " for line in log.read_text().splitlines()) == 1
-    (entry,) = cache.iterdir()
-    assert names(entry) == {"raced.so", "checksums", "build.lock"}
+    (file,) = cache.glob("*/*/*.so")
+    assert names(file.parent) == {"raced.so", "checksums"}

@@ -135,7 +135,7 @@ def test_other_processes_import(sources: Path, loaded: ModuleType) -> None:
 
 
 def test_changes_compile_anew(cache: Path, sources: Path, loaded: ModuleType) -> None:
-    """The digest follows text, kernels and the headers beside them."""
+    """The digest follows the text, and what is asked for."""
     from flambeau.ops._load import _digest, _read
 
     def digest() -> str:
@@ -148,12 +148,46 @@ def test_changes_compile_anew(cache: Path, sources: Path, loaded: ModuleType) ->
     )
     digests = [_digest(one, True, False), _digest(one, True, True), _digest(other, True, False)]
     assert len(set(digests)) == 3
-    (sources / "more.h").write_text("")
-    try:
-        assert digest() != before
-    finally:
-        (sources / "more.h").unlink()
-    assert digest() == before
+
+
+def test_included_headers_count(tmp_path: Path) -> None:
+    """Wherever they lie, in this process too; others do not."""
+    folders = [tmp_path / name for name in ("kernels", "kernels/deep", "elsewhere")]
+    for folder in folders:
+        folder.mkdir()
+    (folders[1] / "factor.h").write_text('#include "../../elsewhere/value.h"\n')
+    (folders[2] / "value.h").write_text("constexpr float kFactor = 2;\n")
+    (folders[0] / "scaled.cpp").write_text(
+        """
+        #include "deep/factor.h"
+        #include "kernels/scaling/scaling.h"
+
+        namespace flambeau::cpu {
+        void scaled(const Tensor& result, const Tensor& self) {
+          *result.data<float>() = kFactor * *self.data<float>();
+        }
+        }  // namespace flambeau::cpu
+        """
+    )
+    text = """
+- op: "scaled(Tensor self) -> Tensor result"
+  kind: structured
+  dtypes: {self: float32}
+  shape: "self.shape"
+  kernel: {cpu: scaled.cpp}
+  derivative: none
+"""
+
+    def load() -> Any:
+        return ops.load(text, [folders[0] / "scaled.cpp"], name="scaling")
+
+    first = load()
+    (folders[0] / "unused.h").write_text("")
+    assert load() is first
+    (folders[2] / "value.h").write_text("constexpr float kFactor = 3;\n")
+    assert load().scaled(flambeau.ones(())).item() == 3
+    (folders[2] / "value.h").write_text("constexpr float kFactor = 2;\n")
+    assert load() is first and first.scaled(flambeau.ones(())).item() == 2
 
 
 def test_declaration_errors() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import flambeau
-from flambeau._build.compiler import find_compiler, find_ninja, find_python_headers
+from flambeau._build.compiler import (
+    compiler_name,
+    find_compiler,
+    find_ninja,
+    find_python_headers,
+)
 from flambeau._build.compiling import (
     INSTRUCTION_SETS,
     Compiling,
@@ -66,11 +70,6 @@ class Compilation:
     def targets(self) -> list[Path]:
         """The files that compiling makes."""
         return [self.target, *([self.cuda_target] if self.cuda_sources else [])]
-
-
-def compiler_name() -> str:
-    """The compiler to use: the variable CXX, or g++."""
-    return os.environ.get("CXX", "g++")
 
 
 def write_ninja(compilation: Compilation) -> Path:
@@ -142,3 +141,19 @@ def start_ninja(path: Path, jobs: int | None = None) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )
+
+
+def included_headers(path: Path, sources: Iterable[Path]) -> list[Path]:
+    """The headers that sources were compiled with, those of Flambeau and of the build left out, and
+    those of the system.
+    """
+    command = [find_ninja(), "-f", str(path), "-t", "deps"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    wanted = {str(source) for source in sources}
+    found: dict[Path, None] = {}
+    for block in said.split("\n\n"):  # the object, then a line for each file it was made of
+        files = [line.strip() for line in block.splitlines()[1:]]
+        if not wanted.isdisjoint(files):
+            found |= dict.fromkeys(Path(file).absolute() for file in files if file not in wanted)
+    own = (FLAMBEAU, path.parent)
+    return [file for file in found if not any(file.is_relative_to(folder) for folder in own)]

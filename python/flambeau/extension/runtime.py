@@ -13,15 +13,22 @@ from flambeau.codegen.emit.everything import emit_package
 from flambeau.codegen.loader import declaration_files, default_folder, load_texts, read_files
 from flambeau.codegen.model import Declarations
 from flambeau.codegen.source import DeclarationError, Diagnostics, Span
-from flambeau.extension.compilation import Compilation, Cuda, start_ninja, write_ninja
+from flambeau.extension.compilation import (
+    Compilation,
+    Cuda,
+    included_headers,
+    start_ninja,
+    write_ninja,
+)
 from flambeau.extension.errors import compile_error
 from flambeau.extension.generating import check_formulas
+from flambeau.ops._cache import Made
 from flambeau.ops._load import Source
 
 
-def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool) -> list[Path]:
-    """Compiles for this processor, and with `cuda` for the GPUs of this machine; returns the
-    extension module and the library of its kernels for CUDA.
+def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool) -> Made:
+    """Compiles for this processor, and with `cuda` for the GPUs of this machine: the extension
+    module and the library of its kernels for CUDA.
 
     Raises:
         flambeau.codegen.source.DeclarationError: for mistakes in declarations.
@@ -44,7 +51,8 @@ def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool
     )
     module = f"flambeau.ops.loaded.{source.name}"
     emit_package(declarations, compilation.generated, module, [level])
-    process = start_ninja(write_ninja(compilation))
+    script = write_ninja(compilation)
+    process = start_ninja(script)
     try:
         if with_formulas and any(o.test.samples for o in declarations.own):
             check_formulas(declarations)  # while the compilers work
@@ -55,7 +63,7 @@ def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool
     said, _ = process.communicate()
     if process.returncode != 0:
         raise compile_error(declarations, said)
-    return compilation.targets
+    return Made(compilation.targets, included_headers(script, source.kernels))
 
 
 def _checked(source: Source) -> Declarations:

@@ -21,12 +21,11 @@ from types import ModuleType
 import flambeau.cuda
 from flambeau import _C
 from flambeau._version import __version__
-from flambeau.ops._cache import cached
+from flambeau.ops._cache import Made, cached
 
 PREFIX = "flambeau.ops.loaded"  # of the names of the modules
 _FLAMBEAU = Path(__file__).resolve().parent.parent
-_HEADERS = {".h", ".hpp", ".hh", ".inc"}
-_loaded: dict[str, ModuleType] = {}  # by digest
+_loaded: dict[Path, ModuleType] = {}  # by folder
 
 
 def load(
@@ -73,7 +72,7 @@ def load(
     Compiling takes a few seconds and a C++ compiler (`CXX`, g++ 12 or newer). It is done for this
     processor's instruction set, in the folder `cache_folder()`, in one process at a time; programs
     that start at once share one compilation. An entry of the cache is used as long as declarations,
-    kernels (with the headers in their folders), Flambeau and the compiler are the same.
+    kernels, the headers that these include, Flambeau and the compiler are the same.
 
     Raises:
         flambeau.ops.DeclarationError: for mistakes in declarations; the message shows their places.
@@ -85,18 +84,18 @@ def load(
     source = _read(declarations, kernels, name)
     with_cuda = flambeau.cuda.is_available() if cuda is None else cuda
     digest = _digest(source, check_formulas, with_cuda)
-    if digest not in _loaded:
 
-        def compile_into(folder: Path) -> list[Path]:
-            from flambeau.extension.runtime import compile_source
+    def compile_into(folder: Path) -> Made:
+        from flambeau.extension.runtime import compile_source
 
-            if verbose:
-                print(f"flambeau.ops.load: compiling {source.file} in {folder}", flush=True)
-            return compile_source(source, folder, check_formulas, with_cuda)
+        if verbose:
+            print(f"flambeau.ops.load: compiling {source.file} in {folder}", flush=True)
+        return compile_source(source, folder, check_formulas, with_cuda)
 
-        entry = cached(digest, compile_into)
-        _loaded[digest] = _import(source.name, entry / f"{source.name}.so")
-    return _loaded[digest]
+    folder = cached(digest, compile_into)
+    if folder not in _loaded:
+        _loaded[folder] = _import(source.name, folder / f"{source.name}.so")
+    return _loaded[folder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +136,10 @@ def _text(path: Path) -> str:
 
 
 def _digest(source: Source, check_formulas: bool, cuda: bool) -> str:
-    """Names everything that the result depends on."""
+    """Names everything that the result depends on, but headers, which are known once it is made."""
     state = hashlib.sha256()
     parts: list[bytes | str] = [source.name, source.file, source.text, f"{check_formulas} {cuda}"]
-    for file in _kernel_files(source):
+    for file in source.kernels:
         parts += [str(file), file.read_bytes()]
     parts += [__version__, *_library_state(), _compiler_state("CXX", "g++")]
     if cuda:
@@ -150,14 +149,6 @@ def _digest(source: Source, check_formulas: bool, cuda: bool) -> str:
         data = part.encode() if isinstance(part, str) else part
         state.update(len(data).to_bytes(8, "little") + data)
     return state.hexdigest()[:32]
-
-
-def _kernel_files(source: Source) -> list[Path]:
-    """The kernels, and the headers that lie beside them."""
-    found = dict.fromkeys(source.kernels)
-    for folder in dict.fromkeys(kernel.parent for kernel in source.kernels):
-        found |= dict.fromkeys(sorted(f for f in folder.iterdir() if f.suffix in _HEADERS))
-    return list(found)
 
 
 def _library_state() -> Iterator[str]:
