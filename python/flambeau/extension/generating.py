@@ -13,7 +13,7 @@ from flambeau.codegen.check.registry import computing_checks, run_checks
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.emit.everything import emit_package
 from flambeau.codegen.emit.files import INSTRUCTION_SETS, Output
-from flambeau.codegen.loader import Package, load_package
+from flambeau.codegen.loader import Loaded, Package, load_package
 from flambeau.codegen.model import Declarations
 from flambeau.codegen.source import Diagnostics
 from flambeau.extension.project import Project
@@ -31,6 +31,17 @@ def load_checked(project: Project, documented: bool = True) -> Declarations:
     loaded = load_package(Package(project.module, project.declarations), diagnostics)
     files = (*project.sources, *project.cuda_sources)
     kernels = frozenset(str(file.relative_to(project.kernels)) for file in files)
+    return checked(loaded, kernels, documented, diagnostics)
+
+
+def checked(
+    loaded: Loaded, kernels: frozenset[str], documented: bool, diagnostics: Diagnostics
+) -> Declarations:
+    """What was loaded, after the checks that only read. `kernels`: names of the files there are.
+
+    Raises:
+        flambeau.codegen.source.DeclarationError: with every mistake that was found.
+    """
     context = Context(
         loaded.declarations,
         loaded.incomplete,

@@ -7,8 +7,6 @@ from pathlib import Path
 from flambeau import _C
 from flambeau._build.compiling import INSTRUCTION_SETS
 from flambeau._build.cuda import NATIVE
-from flambeau.codegen.check.registry import run_checks
-from flambeau.codegen.check.report import Context
 from flambeau.codegen.emit.everything import emit_package
 from flambeau.codegen.loader import declaration_files, default_folder, load_texts, read_files
 from flambeau.codegen.model import Declarations
@@ -21,7 +19,7 @@ from flambeau.extension.compilation import (
     write_ninja,
 )
 from flambeau.extension.errors import compile_error
-from flambeau.extension.generating import check_formulas
+from flambeau.extension.generating import check_formulas, checked
 from flambeau.ops._cache import Made
 from flambeau.ops._load import Source
 
@@ -72,15 +70,7 @@ def _checked(source: Source) -> Declarations:
     texts = read_files(declaration_files(default_folder()), diagnostics)
     loaded = load_texts(texts, diagnostics, source.name, {source.file: source.text})
     kernels = frozenset(kernel.name for kernel in source.kernels)
-    context = Context(
-        loaded.declarations,
-        loaded.incomplete,
-        partial=loaded.partial,
-        kernels=kernels,
-        documented=False,
-    )
-    diagnostics.extend(run_checks(context, computing=False))
-    diagnostics.raise_if_any()
-    if not loaded.declarations.own:
+    declarations = checked(loaded, kernels, False, diagnostics)
+    if not declarations.own:
         raise DeclarationError.at(Span(source.file, 1, 1), "declares no operator")
-    return loaded.declarations
+    return declarations
