@@ -56,7 +56,8 @@ def write_ninja(
 ) -> Path:
     """Writes build/build.ninja if it changed and returns its path."""
     writer = NinjaWriter()
-    includes = include_flags((root / "native", generated), toolchain.includes)
+    native = root / "native"
+    includes = include_flags((native, generated), toolchain.includes)
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
     optimized = "-O1" if sanitize else OPTIMIZED
     writer.variable("builddir", str(build))
@@ -67,7 +68,13 @@ def write_ninja(
     binding = build / "lib" / "libflambeau_python.so"
     extension = build / "lib" / "_C.so"
     compiling = Compiling(
-        writer, build / "objects", generated, (root,), optimized, optimized if sanitize else LOOPS
+        writer,
+        build / "objects",
+        generated,
+        (root,),
+        optimized,
+        optimized if sanitize else LOOPS,
+        precompiled=native / "cpu" / "precompiled.h",
     )
     written = compiling.objects(sources.library)
     derived = compiling.objects(sources.generated)

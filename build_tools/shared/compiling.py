@@ -49,6 +49,14 @@ def write_rules(writer: NinjaWriter, compiler: str, flags: str, link_flags: str 
         deps="gcc",
         description="compile $in",
     )
+    # A header is no main file, which warnings say of everything that is odd in one.
+    writer.rule(
+        "precompile",
+        command=f"{compiler} $flags $extra -w -x c++-header -MMD -MF $out.d -c $in -o $out",
+        depfile="$out.d",
+        deps="gcc",
+        description="precompile $in",
+    )
     writer.rule(
         "link",
         command="$linker -shared $link_flags -o $out $in $libraries",
@@ -80,6 +88,7 @@ class Compiling:
     optimized: str = OPTIMIZED
     loops: str = LOOPS
     instruction_sets: Mapping[str, str] = field(default_factory=lambda: INSTRUCTION_SETS)
+    precompiled: Path | None = None  # a header that generated *.simd.cpp include before others
 
     def objects(self, sources: Iterable[Path], further: str = "") -> Objects:
         """A *.simd.cpp is compiled once per instruction set, other sources once; all of these with
@@ -87,23 +96,39 @@ class Compiling:
         """
         plain: list[str] = []
         special: list[str] = []
+        ahead: dict[str, str] = {}  # precompiled headers by instruction set
         for source in sources:
             stem = place(source, self.folder, (self.generated, *self.bases)).with_suffix("")
-            if source.name.endswith(".simd.cpp"):
-                for name, flags in self.instruction_sets.items():
-                    target = f"{stem}.{name}.o"
-                    extra = f"{self.loops} -DFLAMBEAU_ISA={name} {flags} {further}".strip()
-                    if source.is_relative_to(self.generated):
-                        extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
-                    self._compile(target, source, extra)
-                    (special if flags else plain).append(target)
-            else:
+            if not source.name.endswith(".simd.cpp"):
                 self._compile(f"{stem}.o", source, f"{self.optimized} {further}".strip())
                 plain.append(f"{stem}.o")
+                continue
+            for name, flags in self.instruction_sets.items():
+                target = f"{stem}.{name}.o"
+                extra = f"{self.loops} -DFLAMBEAU_ISA={name} {flags} {further}".strip()
+                if source.is_relative_to(self.generated):
+                    extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
+                    if self.precompiled and name not in ahead:
+                        ahead[name] = self._precompile(self.precompiled, name, extra)
+                    self._compile(target, source, extra, ahead.get(name))
+                else:
+                    self._compile(target, source, extra)
+                (special if flags else plain).append(target)
         return Objects(tuple(plain), tuple(special))
 
-    def _compile(self, target: str, source: Path, extra: str) -> None:
-        self.writer.build(target, "compile", [str(source)], variables={"extra": extra})
+    def _precompile(self, header: Path, name: str, extra: str) -> str:
+        """The compiled header, in a folder of its own that stands for the header's room."""
+        target = f"{self.folder / 'precompiled' / name / header.parent.name / header.name}.gch"
+        self.writer.build(target, "precompile", [str(header)], variables={"extra": extra})
+        return target
+
+    def _compile(self, target: str, source: Path, extra: str, ahead: str | None = None) -> None:
+        """`ahead`: a precompiled header, which the compiler finds before the header itself."""
+        if ahead:
+            extra += f" -iquote {_quoted(Path(ahead).parents[1])}"
+        implicit = [ahead] if ahead else []
+        variables = {"extra": extra}
+        self.writer.build(target, "compile", [str(source)], implicit=implicit, variables=variables)
 
 
 def place(source: Path, folder: Path, bases: Iterable[Path]) -> Path:

@@ -25,12 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.model import Kind
-
 HERE = Path(__file__)
 ELEMENTS = 1 << 20
 MAXIMUM_FACTOR = 600  # matrix products grow with the third power
 SAMPLE_SECONDS, SAMPLES = 0.01, 5
+Times = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,8 @@ def cases(only: str, large: bool) -> list[Case]:
             elif index != receiver and (skipped or argument.keyword_only):
                 keywords[argument.name] = values[argument.name]
             else:
-                positional.insert(0 if index == receiver else len(positional), values[argument.name])
+                place = 0 if index == receiver else len(positional)
+                positional.insert(place, values[argument.name])
         space = "Tensor" if receiver is not None else operator.namespace
         path = ".".join(filter(None, (space, calls.form_name(operator, form))))
         found.append(
@@ -88,11 +88,12 @@ def _has_elements(declared: Any, case: Any) -> bool:
 def _enlarger(declared: Any, case: Any) -> Callable[[Any, Any], Any]:
     """Repeats arrays along every dimension, so that the largest has about ELEMENTS elements."""
     shapes = [array.shape for _, array in declared.arrays(case.operator, case.values())]
-    pointwise = case.operator.kind is Kind.POINTWISE
-    largest = np.broadcast_shapes(*shapes) if pointwise else max(shapes, key=math.prod)
+    kind = case.operator.kind.value
+    broadcasts = kind == "pointwise"
+    largest = np.broadcast_shapes(*shapes) if broadcasts else max(shapes, key=math.prod)
     dimensions = max(sum(size > 1 for size in largest), 1)
     factor = max(int((ELEMENTS / math.prod(largest)) ** (1 / dimensions)), 1)
-    if case.operator.kind not in (Kind.POINTWISE, Kind.REDUCTION):
+    if kind not in ("pointwise", "reduction"):
         factor = min(factor, MAXIMUM_FACTOR)
 
     def enlarge(argument: Any, array: Any) -> Any:
@@ -125,7 +126,8 @@ def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[
         if isinstance(value, np.ndarray):
             tensor = module.from_numpy(np.array(value))
             if value.dtype.kind in "fc":
-                tensor = tensor.to(getattr(module, dtype if value.dtype.kind == "f" else "complex64"))
+                name = dtype if value.dtype.kind == "f" else "complex64"
+                tensor = tensor.to(getattr(module, name))
                 if backward and case.differentiable:
                     leaves.append(tensor.requires_grad_())
             return tensor
@@ -163,21 +165,23 @@ def _elapsed(call: Callable[[], Any], count: int) -> float:
     return time.perf_counter() - start
 
 
-def measure(python: str, framework: str, path: str, options: argparse.Namespace) -> dict[str, float]:
+def measure(python: str, framework: str, path: str, options: argparse.Namespace) -> Times:
     """One process."""
     arguments = [framework, str(options.threads), path, options.dtype, str(int(options.backward))]
     command = [python, str(HERE), "--worker", *arguments]
     threads = {"OMP_NUM_THREADS": str(options.threads)}
     environment = {**os.environ, **threads}
     output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    times: dict[str, float] = json.loads(output.stdout)
+    times: Times = json.loads(output.stdout)
     return times
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="sweep", description=__doc__)
     parser.add_argument("--torch", metavar="PYTHON", required=True)
-    parser.add_argument("--only", metavar="TEXT", default="", help="operators whose name holds TEXT")
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="operators whose name holds TEXT"
+    )
     parser.add_argument("--small", action="store_true", help="the samples as they stand")
     parser.add_argument("--backward", action="store_true", help="times the gradient")
     parser.add_argument("--dtype", default="float32", help="of floating-point tensors")
@@ -204,7 +208,8 @@ def main() -> None:
                 statistics.median(r[framework][name] for r in rounds) * 1e6 for framework in pythons
             )
             print(f"{name:40} {own:10.1f} us {other:10.1f} us {ratios[name]:7.2f}")
-    print(f"{len(both)} of {len(found)} operators compared, median {np.median(list(ratios.values())):.2f}")
+    median = statistics.median(ratios.values())
+    print(f"{len(both)} of {len(found)} operators compared, median of the ratios {median:.2f}")
 
 
 if __name__ == "__main__":
