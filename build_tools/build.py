@@ -46,7 +46,7 @@ def generate(generated: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "flambeau.codegen", "emit", str(generated)]
     if subprocess.run(command, env=environment, check=False).returncode != 0:
-        raise BuildError("The declarations have errors (above): nothing was compiled.")
+        raise BuildError("The generator reported errors (above): nothing was compiled.")
 
 
 def write_abi_header(generated: Path) -> None:
@@ -82,7 +82,38 @@ def build(sanitize: str | None = None, jobs: int | None = None) -> Build:
     with exclusive(prepared.folder):
         if subprocess.run(command, check=False).returncode != 0:
             raise BuildError("The compiler reported errors (above).")
+        # A library with a sanitizer needs its runtime to be imported; its stubs nobody reads.
+        if sanitize is None:
+            complete_stubs(prepared)
     return prepared
+
+
+def complete_stubs(build: Build) -> None:
+    """Brings build/release/stubs up to date, which needs a library that can be imported."""
+    sources = [
+        build.generated / "stubs",
+        build.generated / "package",
+        build.folder / "lib",
+        ROOT / "python" / "flambeau",
+        Path(__file__).parent,
+    ]
+    stubs = build.folder / "stubs"
+    if stubs.exists() and _newest(sources) < stubs.stat().st_mtime_ns:
+        return
+    package = stage_links(ROOT, build.folder, build.generated)
+    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    script = str(Path(__file__).parent / "stub_docstrings.py")
+    command = [sys.executable, script, str(build.generated / "stubs"), str(stubs)]
+    if subprocess.run(command, env=environment, check=False).returncode != 0:
+        raise BuildError("The library that was built cannot be imported (above).")
+    stubs.touch()
+
+
+def _newest(folders: list[Path]) -> int:
+    """When the last change to a file in some folders was."""
+    files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    return max((path.stat().st_mtime_ns for path in files), default=0)
 
 
 def main() -> int:

@@ -32,9 +32,11 @@ def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Pa
         for suffix in ("*.h", "*.cuh"):
             for file in sorted(base.rglob(suffix)):
                 yield file, f"flambeau/include/{file.relative_to(base)}"
-    for file in sorted((generated / "stubs").rglob("*")):
-        if file.is_file():
-            yield file, f"flambeau/{file.relative_to(generated / 'stubs')}"
+    # With all docstrings, where the library could be asked for them.
+    completed = build / "stubs"
+    for file in sorted((generated / "stubs").rglob("*.pyi")):
+        name = file.relative_to(generated / "stubs")
+        yield (completed / name if (completed / name).exists() else file), f"flambeau/{name}"
     for file in sorted((generated / "package").rglob("*")):
         if file.is_file():
             yield file, f"flambeau/{file.relative_to(generated / 'package')}"

@@ -147,24 +147,34 @@ void add_tensor_methods() {
 void add_modes(py::module_& module) {
   module.def(
       "is_grad_enabled", [] { return grad_enabled(); },
+      "is_grad_enabled()\n--\n\n"
       "Whether operations of this thread are recorded.");
   module.def(
-      "_set_grad_enabled", [](bool enabled) { set_grad_enabled(enabled); }, py::arg("enabled"));
+      "_set_grad_enabled", [](bool enabled) { set_grad_enabled(enabled); }, py::arg("enabled"),
+      "_set_grad_enabled(enabled)\n--\n\n"
+      "Whether operations of this thread are recorded from now on.");
   module.def(
       "is_inference_mode_enabled", [] { return inference_mode; },
+      "is_inference_mode_enabled()\n--\n\n"
       "Whether tensors that this thread makes are inference tensors.");
   module.def(
-      "_set_inference_mode", [](bool enabled) { inference_mode = enabled; }, py::arg("enabled"));
+      "_set_inference_mode", [](bool enabled) { inference_mode = enabled; }, py::arg("enabled"),
+      "_set_inference_mode(enabled)\n--\n\n"
+      "Whether tensors that this thread makes are inference tensors from now on.");
   module.def(
       "is_anomaly_enabled", [] { return autograd::anomaly_enabled(); },
+      "is_anomaly_enabled()\n--\n\n"
       "Whether anomaly detection is on.");
   module.def(
       "is_anomaly_check_nan_enabled", [] { return autograd::anomaly_checks_nan(); },
+      "is_anomaly_check_nan_enabled()\n--\n\n"
       "Whether anomaly detection looks for NaN.");
   module.def(
       "set_anomaly_enabled",
       [](bool enabled, bool check_nan) { autograd::set_anomaly_enabled(enabled, check_nan); },
-      py::arg("enabled"), py::arg("check_nan") = true, "Turns anomaly detection on or off.");
+      py::arg("enabled"), py::arg("check_nan") = true,
+      "set_anomaly_enabled(enabled, check_nan=True)\n--\n\n"
+      "Turns anomaly detection on or off.");
 }
 
 void add_forward_mode(py::module_& module) {

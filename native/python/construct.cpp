@@ -366,7 +366,7 @@ PyMethodDef construction_methods[] = {
 PyMethodDef construction_functions[] = {
     {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor)),
      METH_FASTCALL | METH_KEYWORDS,
-     "tensor(data, *, dtype=None, device=None, requires_grad=False)\n--\n\n"
+     "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
      "A new tensor with a copy of `data`: a number, nested sequences of numbers, a NumPy array or\n"
      "a tensor. Without `dtype`, ints give int64, bools bool, floats the default dtype, complex\n"
      "numbers its complex counterpart, arrays keep theirs. Raises ValueError for ragged "

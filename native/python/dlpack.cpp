@@ -253,11 +253,11 @@ PyMethodDef dlpack_methods[] = {
 
 PyMethodDef dlpack_functions[] = {
     {"from_dlpack", from_dlpack, METH_O,
-     "from_dlpack(object)\n--\n\n"
+     "from_dlpack(source, /)\n--\n\n"
      "A tensor on the memory of an array of another library, given as an object with __dlpack__\n"
      "or as a capsule."},
     {"to_dlpack", to_dlpack, METH_O,
-     "to_dlpack(tensor)\n--\n\nA DLPack capsule on the tensor's memory."},
+     "to_dlpack(tensor, /)\n--\n\nA DLPack capsule on the tensor's memory."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace flambeau::python

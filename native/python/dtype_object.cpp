@@ -42,8 +42,10 @@ PyObject* to_complex(PyObject* self, PyObject*) {
 
 PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, nullptr},
-    {"to_real", to_real, METH_NOARGS, "The real type that a complex one is made of; self if real."},
-    {"to_complex", to_complex, METH_NOARGS, "The complex type made of this real one."},
+    {"to_real", to_real, METH_NOARGS,
+     "to_real()\n--\n\nThe real type that a complex one is made of; self if real."},
+    {"to_complex", to_complex, METH_NOARGS,
+     "to_complex()\n--\n\nThe complex type made of this real one."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {

@@ -319,23 +319,44 @@ void bind_functions(py::module_& module) {
   py::class_<FunctionContext>(module, "FunctionCtx", py::dynamic_attr(),
                               "What forward of an autograd.Function leaves for backward.")
       .def(py::init<>())
-      .def("save_for_backward",
-           [](FunctionContext& self, const py::args& tensors) { self.to_save = tensors; })
-      .def("save_for_forward",
-           [](FunctionContext& self, const py::args& tensors) { self.saved_for_forward = tensors; })
-      .def("mark_dirty", [](FunctionContext& self, const py::args& args) { self.dirty = args; })
-      .def("mark_non_differentiable",
-           [](FunctionContext& self, const py::args& args) { self.non_differentiable = args; })
+      .def(
+          "save_for_backward",
+          [](FunctionContext& self, const py::args& tensors) { self.to_save = tensors; },
+          "save_for_backward(*tensors)\n--\n\n"
+          "Keeps tensors (or None) for backward, which finds them in saved_tensors. A second "
+          "call replaces them.")
+      .def(
+          "save_for_forward",
+          [](FunctionContext& self, const py::args& tensors) { self.saved_for_forward = tensors; },
+          "save_for_forward(*tensors)\n--\n\n"
+          "Keeps tensors for jvp, which finds them in saved_for_forward.")
+      .def(
+          "mark_dirty", [](FunctionContext& self, const py::args& args) { self.dirty = args; },
+          "mark_dirty(*args)\n--\n\n"
+          "Says which inputs forward has written in place; they are to be returned.")
+      .def(
+          "mark_non_differentiable",
+          [](FunctionContext& self, const py::args& args) { self.non_differentiable = args; },
+          "mark_non_differentiable(*args)\n--\n\n"
+          "Says which results have no gradient.")
       .def(
           "set_materialize_grads",
-          [](FunctionContext& self, bool value) { self.materializes = value; }, py::arg("value"))
-      .def_property_readonly("saved_tensors", &FunctionContext::saved_tensors)
-      .def_property_readonly("saved_for_forward",
-                             [](const FunctionContext& self) {
-                               return self.saved_for_forward ? self.saved_for_forward
-                                                             : py::object(py::tuple(0));
-                             })
-      .def_property_readonly("needs_input_grad", &FunctionContext::needs_input_grad);
+          [](FunctionContext& self, bool value) { self.materializes = value; }, py::arg("value"),
+          "set_materialize_grads(value)\n--\n\n"
+          "Whether backward gets zeros (True, the default) or None for results that have no "
+          "gradient.")
+      .def_property_readonly(
+          "saved_tensors", &FunctionContext::saved_tensors,
+          "What save_for_backward kept; RuntimeError where one was written since.")
+      .def_property_readonly(
+          "saved_for_forward",
+          [](const FunctionContext& self) {
+            return self.saved_for_forward ? self.saved_for_forward : py::object(py::tuple(0));
+          },
+          "What save_for_forward kept.")
+      .def_property_readonly(
+          "needs_input_grad", &FunctionContext::needs_input_grad,
+          "Whether the gradient of each argument of forward is wanted: a tuple of bools.");
   module.def(
       "apply_function",
       [](const py::object& type, const py::tuple& args) { return Call(type, args).run(); },

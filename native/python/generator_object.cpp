@@ -80,14 +80,25 @@ void add_generator(PyObject* module_object) {
             self.cast<Generator&>().manual_seed(seed_of(seed));
             return self;
           },
-          py::arg("seed"), "Starts over from a seed; returns self.")
-      .def("seed", &Generator::seed, "Seeds from the system's entropy and returns the seed.")
-      .def("initial_seed", &Generator::initial_seed, "The seed that it started from.")
-      .def("get_state", &state_tensor, "The state as a tensor of bytes.")
-      .def("set_state", &set_state, py::arg("new_state"), "Goes back to a state of get_state().")
-      .def_property_readonly("device", [](const Generator&) {
-        return py::reinterpret_steal<py::object>(to_python(Device{}));
-      });
+          py::arg("seed"),
+          "manual_seed(seed)\n--\n\n"
+          "Starts over from a seed; returns self.")
+      .def("seed", &Generator::seed,
+           "seed()\n--\n\n"
+           "Seeds from the system's entropy and returns the seed.")
+      .def("initial_seed", &Generator::initial_seed,
+           "initial_seed()\n--\n\n"
+           "The seed that it started from.")
+      .def("get_state", &state_tensor,
+           "get_state()\n--\n\n"
+           "The state as a tensor of bytes.")
+      .def("set_state", &set_state, py::arg("new_state"),
+           "set_state(new_state)\n--\n\n"
+           "Goes back to a state of get_state().")
+      .def_property_readonly(
+          "device",
+          [](const Generator&) { return py::reinterpret_steal<py::object>(to_python(Device{})); },
+          "The CPU: its stream of numbers is that of every device.");
   generator_type = reinterpret_cast<PyTypeObject*>(generator.ptr());
   generator.attr("__module__") = "flambeau";
   py::object shared = py::cast(&default_generator(), py::return_value_policy::reference);
@@ -98,19 +109,26 @@ void add_generator(PyObject* module_object) {
         default_generator().manual_seed(seed_of(seed));
         return shared;
       },
-      py::arg("seed"), "Seeds the default generator, for every device; returns it.");
+      py::arg("seed"),
+      "manual_seed(seed)\n--\n\n"
+      "Seeds the default generator, for every device; returns it.");
   module.def(
       "seed", [] { return default_generator().seed(); },
+      "seed()\n--\n\n"
       "Seeds the default generator from the system's entropy; returns the seed.");
   module.def(
       "initial_seed", [] { return default_generator().initial_seed(); },
+      "initial_seed()\n--\n\n"
       "The seed that the default generator started from.");
   module.def(
       "get_rng_state", [] { return state_tensor(default_generator()); },
+      "get_rng_state()\n--\n\n"
       "The state of the default generator as a tensor of bytes.");
   module.def(
       "set_rng_state", [](const py::object& state) { set_state(default_generator(), state); },
-      py::arg("new_state"), "Sets the state of the default generator.");
+      py::arg("new_state"),
+      "set_rng_state(new_state)\n--\n\n"
+      "Sets the state of the default generator.");
 }
 
 }  // namespace flambeau::python

@@ -61,23 +61,31 @@ py::dict memory_stats(const py::object& device) {
 
 void add_memory_functions(py::module_& module) {
   module.def("memory_stats", &memory_stats, py::arg("device") = py::none(),
+             "memory_stats(device=None)\n--\n\n"
              "What a device's allocator has handed out and holds, in bytes and counts.");
   module.def(
       "empty_cache",
       [](const py::object& device) { allocator(backend_of(device)).release_cached(); },
-      py::arg("device") = py::none(), "Gives cached memory back to the system.");
+      py::arg("device") = py::none(),
+      "empty_cache(device=None)\n--\n\n"
+      "Gives cached memory back to the system.");
   module.def(
       "reset_peak_memory_stats",
       [](const py::object& device) { allocator(backend_of(device)).reset_peak(); },
-      py::arg("device") = py::none(), "Starts the peaks of memory_stats() over.");
+      py::arg("device") = py::none(),
+      "reset_peak_memory_stats(device=None)\n--\n\n"
+      "Starts the peaks of memory_stats() over.");
   module.def(
       "set_cpu_cache_limit", [](size_t bytes) { set_cpu_cache_limit(bytes); }, py::arg("bytes"),
+      "set_cpu_cache_limit(bytes)\n--\n\n"
       "How many freed bytes the CPU allocator may keep for reuse.");
 }
 
 void add_settings(py::module_& module) {
   module.def(
-      "get_num_threads", [] { return num_threads(); }, "How many threads one operation may use.");
+      "get_num_threads", [] { return num_threads(); },
+      "get_num_threads()\n--\n\n"
+      "How many threads one operation may use.");
   module.def(
       "set_num_threads",
       [](int count) {
@@ -85,9 +93,12 @@ void add_settings(py::module_& module) {
               count);
         set_num_threads(count);
       },
-      py::arg("count"), "Sets how many threads one operation may use.");
+      py::arg("count"),
+      "set_num_threads(count)\n--\n\n"
+      "Sets how many threads one operation may use.");
   module.def(
       "get_default_dtype", [] { return steal(to_python(default_dtype())); },
+      "get_default_dtype()\n--\n\n"
       "The dtype of floats for which none is given.");
   module.def(
       "set_default_dtype",
@@ -96,15 +107,24 @@ void add_settings(py::module_& module) {
               "set_default_dtype(): expected a flambeau.dtype, got ", describe_type(dtype.ptr()));
         set_default_dtype(to_dtype(dtype.ptr()));
       },
-      py::arg("dtype"), "Sets the dtype of floats for which none is given; a floating type.");
-  module.def("_kernel_origins", &kernel_origins, py::arg("device"));
-  module.def("_prefer_composition", &prefer_cpu_composition, py::arg("op"), py::arg("prefer"));
+      py::arg("dtype"),
+      "set_default_dtype(dtype)\n--\n\n"
+      "Sets the dtype of floats for which none is given; a floating type.");
+  module.def(
+      "_kernel_origins", &kernel_origins, py::arg("device"),
+      "_kernel_origins(device)\n--\n\n"
+      "What runs each operator on a device: its own kernel, a composition, the host, nothing.");
+  module.def(
+      "_prefer_composition", &prefer_cpu_composition, py::arg("op"), py::arg("prefer"),
+      "_prefer_composition(op, prefer)\n--\n\n"
+      "Whether an operator runs its composition on the CPU from now on, instead of its kernel.");
   module.def(
       "_cpu_capability",
       [] {
         constexpr const char* names[] = {"baseline", "avx2", "avx512"};
         return names[static_cast<int>(instruction_set())];
       },
+      "_cpu_capability()\n--\n\n"
       "The instruction set that CPU loops use.");
 }
 
@@ -120,13 +140,17 @@ void add_dtype_functions(py::module_& module) {
       [](const py::object& a, const py::object& b) {
         return steal(to_python(promote(to_dtype(a.ptr()), to_dtype(b.ptr()))));
       },
-      py::arg("type1"), py::arg("type2"), "The smallest dtype that holds both.");
+      py::arg("type1"), py::arg("type2"),
+      "promote_types(type1, type2)\n--\n\n"
+      "The smallest dtype that holds both.");
   module.def(
       "can_cast",
       [](const py::object& from, const py::object& to) {
         return can_cast(to_dtype(from.ptr()), to_dtype(to.ptr()));
       },
-      py::arg("from_"), py::arg("to"), "Whether promotion allows the conversion.");
+      py::arg("from_"), py::arg("to"),
+      "can_cast(from_, to)\n--\n\n"
+      "Whether promotion allows the conversion.");
   module.def(
       "result_type",
       [](const py::object& a, const py::object& b) {
@@ -137,7 +161,9 @@ void add_dtype_functions(py::module_& module) {
         }
         return steal(to_python(*promotion.result()));
       },
-      py::arg("tensor1"), py::arg("tensor2"), "The dtype of arithmetic on the two.");
+      py::arg("tensor1"), py::arg("tensor2"),
+      "result_type(tensor1, tensor2)\n--\n\n"
+      "The dtype of arithmetic on the two.");
 }
 
 /// flambeau.return_types.NAME
@@ -166,6 +192,9 @@ void add_generated_functions(py::module_& module) {
 void initialize_module(PyObject* module_object) {
   auto module = py::reinterpret_borrow<py::module_>(module_object);
   module.doc() = "The compiled part of flambeau; import flambeau instead.";
+  // Docstrings begin with a signature of Python's, which inspect reads; pybind11's name C++ types.
+  py::options options;
+  options.disable_function_signatures();
   try {
     // Before anything else throws: exceptions of pybind11's functions take the same way.
     py::register_exception_translator([](std::exception_ptr error) {
@@ -194,7 +223,9 @@ void initialize_module(PyObject* module_object) {
     add_memory_functions(module);
     add_settings(module);
     add_dtype_functions(module);
-    module.def("_return_type", &return_type);
+    module.def("_return_type", &return_type, py::arg("name"),
+               "_return_type(name)\n--\n\n"
+               "The named tuple flambeau.return_types.NAME.");
     add_generated_functions(module);
     bind_autograd(module.ptr());
   } catch (const PythonError& error) {

@@ -145,20 +145,36 @@ std::vector<Tensor> to_tensors(py::handle value, const char* what) {
 void bind_nodes(py::module_& module) {
   py::class_<HookHandle>(module, "RemovableHandle",
                          "A registered hook; remove() takes it out again.")
-      .def("remove", &HookHandle::remove)
-      .def_readonly("id", &HookHandle::id)
+      .def("remove", &HookHandle::remove,
+           "remove()\n--\n\n"
+           "Takes the hook out again; a second call does nothing.")
+      .def_readonly("id", &HookHandle::id, "Which of the hooks it is.")
       .def("__enter__", [](const py::object& self) { return self; })
       .def("__exit__", [](const HookHandle& self, const py::args&) { self.remove(); });
   py::class_<NodeObject>(module, "Node", py::dynamic_attr(),
                          "One recorded operation: what grad_fn is.")
-      .def("name", [](const NodeObject& self) { return self.node->name(); })
-      .def_property_readonly("next_functions", &next_functions)
-      .def_property_readonly("metadata", &metadata)
-      .def_property_readonly("variable", &variable)
-      .def("_saved", &saved, "All saved tensors by name.")
+      .def(
+          "name", [](const NodeObject& self) { return self.node->name(); },
+          "name()\n--\n\n"
+          "The name of the operation: 'MulBackward'.")
+      .def_property_readonly("next_functions", &next_functions,
+                             "For each input, the operation that made it (None: it has no "
+                             "gradient) and which of its outputs it is.")
+      .def_property_readonly("metadata", &metadata, "A dict for the user's own notes.")
+      .def_property_readonly("variable", &variable,
+                             "Of a node that accumulates: the leaf whose .grad it adds to.")
+      .def("_saved", &saved,
+           "_saved()\n--\n\n"
+           "All saved tensors by name.")
       .def("_sequence_nr", [](const NodeObject& self) { return self.node->sequence.load(); })
-      .def("register_hook", &register_hook, py::arg("fn"))
-      .def("register_prehook", &register_prehook, py::arg("fn"))
+      .def("register_hook", &register_hook, py::arg("fn"),
+           "register_hook(fn)\n--\n\n"
+           "Calls fn(grad_inputs, grad_outputs) after the node has run in backward; what it "
+           "returns, unless None, replaces grad_inputs.")
+      .def("register_prehook", &register_prehook, py::arg("fn"),
+           "register_prehook(fn)\n--\n\n"
+           "Calls fn(grad_outputs) before the node runs in backward; what it returns, unless None, "
+           "replaces grad_outputs.")
       .def("__getattr__", &get_attribute)
       .def("__repr__", [](const NodeObject& self) {
         return concatenate("<", self.node->name(), " object at ",

@@ -152,7 +152,7 @@ PyMethodDef tensor_methods[] = {
     {"element_size", plain<element_size>, METH_NOARGS,
      "element_size()\n--\n\nBytes of one element."},
     {"is_contiguous", c_function(is_contiguous), kTuple,
-     "is_contiguous(memory_format=contiguous_format)\n--\n\n"
+     "is_contiguous(memory_format=None)\n--\n\n"
      "Whether the elements lie densely in memory, in row-major order."},
     {"data_ptr", plain<data_ptr>, METH_NOARGS,
      "data_ptr()\n--\n\nThe address of the first element; 0 when there is none."},
@@ -176,7 +176,8 @@ PyMethodDef tensor_methods[] = {
      "is_inference()\n--\n\nWhether it was made in inference mode."},
     {"get_device", plain<get_device>, METH_NOARGS,
      "get_device()\n--\n\nThe index of its CUDA device; -1 on the CPU."},
-    {"_has_attributes", has_attributes, METH_NOARGS, nullptr},
+    {"_has_attributes", has_attributes, METH_NOARGS,
+     "_has_attributes()\n--\n\nWhether the instance has attributes of its own."},
     {"_bump_version", plain<bump_version>, METH_NOARGS,
      "_bump_version()\n--\n\nNotes a write that was made behind the library's back."},
     {nullptr, nullptr, 0, nullptr}};

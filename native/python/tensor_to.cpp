@@ -169,7 +169,7 @@ constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
   {                                                                 \
 #method, c_function(cast <DType::dtype>), kFast,                \
         #method                                                     \
-        "(memory_format=preserve_format)\n--\n\n"                   \
+        "(memory_format=None)\n--\n\n"                              \
         "The tensor as " #dtype "; itself when it is that already." \
   }
 
@@ -179,10 +179,11 @@ PyMethodDef conversion_to_methods[] = {
      "The tensor with another dtype, on another device, or like another tensor; itself when "
      "nothing\n"
      "changes and `copy` is False. Further: non_blocking=False, copy=False, memory_format."},
-    {"cpu", c_function(cpu), kFast, "cpu()\n--\n\nThe tensor in host memory."},
+    {"cpu", c_function(cpu), kFast, "cpu(memory_format=None)\n--\n\nThe tensor in host memory."},
     {"cuda", c_function(cuda), kFast,
-     "cuda(device=None, non_blocking=False)\n--\n\nThe tensor on a CUDA device."},
-    {"type_as", type_as, METH_O, "type_as(other)\n--\n\nThe tensor with the dtype of another."},
+     "cuda(device=None, non_blocking=False, memory_format=None)\n--\n\nThe tensor on a CUDA "
+     "device."},
+    {"type_as", type_as, METH_O, "type_as(other, /)\n--\n\nThe tensor with the dtype of another."},
     FLAMBEAU_CAST(bool, bool_),
     FLAMBEAU_CAST(byte, uint8),
     FLAMBEAU_CAST(char, int8),

@@ -6,13 +6,14 @@ Importing this module attaches them to the compiled type.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import flambeau
 from flambeau import _C
 from flambeau._C import Tensor
+from flambeau._queries import allclose, equal, is_nonzero
 from flambeau._tensor_str import tensor_text
+from flambeau.functional import nonzero, unique, unique_consecutive
 
 
 def _repr(self: Tensor) -> str:
@@ -185,17 +186,6 @@ def _batch_conjugate_transposed(self: Tensor) -> Tensor:
     return flambeau.adjoint(self)
 
 
-def _forwarding(name: str) -> Callable[..., Any]:
-    """A method that calls the function flambeau.NAME with the tensor first."""
-
-    def method(self: Tensor, *args: Any, **keywords: Any) -> Any:
-        return getattr(flambeau, name)(self, *args, **keywords)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"See `flambeau.{name}`."
-    return method
-
-
 _MEMBERS: dict[str, Any] = {
     "__repr__": _repr,
     "__format__": _format,
@@ -215,11 +205,12 @@ _MEMBERS: dict[str, Any] = {
         _batch_conjugate_transposed, doc="The conjugate transpose of the last two dims."
     ),
     # Functions of flambeau that are methods too.
-    **{
-        name: _forwarding(name)
-        for name in ("allclose", "equal", "is_nonzero", "nonzero", "unique", "unique_consecutive")
-        if not hasattr(Tensor, name)
-    },
+    "allclose": allclose,
+    "equal": equal,
+    "is_nonzero": is_nonzero,
+    "nonzero": nonzero,
+    "unique": unique,
+    "unique_consecutive": unique_consecutive,
 }
 
 for _name, _member in _MEMBERS.items():
