@@ -80,6 +80,11 @@ def main(
         # The reader, `head` for example, has seen enough. Python flushes once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINDINGS
+    except OSError as error:
+        # Of a folder or file that was named: declarations that cannot be read are diagnostics.
+        named = f"{error.filename}: " if error.filename is not None else ""
+        print(f"{program} {command.NAME}: error: {named}{error.strerror}", file=sys.stderr)
+        return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
 

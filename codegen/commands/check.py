@@ -2,6 +2,8 @@
 
 Structure first; then formulas are evaluated: they are compared with the references, derivatives
 with finite differences.
+
+With FILE, the operators in it are checked, among all others that they may call or clash with.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="FILE",
-        help="report on these files only; they may lie outside the folder (default: all of it)",
+        help="check these only, which may lie outside the folder (default: all of it)",
     )
     add_folder(parser)
     parser.add_argument(
@@ -54,13 +57,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     started = time.perf_counter()
     diagnostics = Diagnostics()
-    loaded = load(declaration_files(folder_of(options), options.files), diagnostics)
-    context = Context.of(loaded, _native(options))
+    files = declaration_files(folder_of(options), options.files)
+    context = Context.of(load(files, diagnostics), _native(options))
+    if options.files:
+        context = replace(context, files=_named(files, options.files))
     computing = not options.structure and bool(computing_checks())
     diagnostics.extend(run_checks(context, computing=computing))
-    found = _of_files(diagnostics.sorted(), options.files)
+    found = [d for d in diagnostics.sorted() if _concerns(d, context.files)]
     seconds = time.perf_counter() - started
-    operators = len(loaded.declarations.operators)
+    operators = len(context.checked)
     if options.json:
         print(json.dumps(_as_json(found, operators, computing), indent=2))
     else:
@@ -80,10 +85,16 @@ def _native(options: argparse.Namespace) -> Path | None:
     return given or (beside if beside.is_dir() else None)
 
 
-def _of_files(found: Sequence[Diagnostic], files: Sequence[Path]) -> list[Diagnostic]:
-    """Those in some files; all of them where no file is given."""
-    wanted = {path.resolve() for path in files}
-    return [d for d in found if not wanted or Path(d.span.file).resolve() in wanted]
+def _named(files: Sequence[Path], wanted: Sequence[Path]) -> frozenset[str]:
+    """Those of `files` that are wanted, by the names that diagnostics give them."""
+    places = {path.resolve() for path in wanted}
+    return frozenset(str(path) for path in files if path.resolve() in places)
+
+
+def _concerns(found: Diagnostic, files: frozenset[str] | None) -> bool:
+    """Whether a mistake stands in one of the files, or clashes with what stands there."""
+    spans = [found.span, *(note.span for note in found.notes)]
+    return files is None or any(span.file in files for span in spans)
 
 
 def _as_json(found: Sequence[Diagnostic], operators: int, computing: bool) -> dict[str, Any]:

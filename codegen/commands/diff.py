@@ -68,16 +68,20 @@ def _emitted(folder: Path) -> dict[str, str]:
 
 
 def _before(options: argparse.Namespace, after: Mapping[str, str]) -> dict[str, str]:
+    """What was generated before; other files in the folder are nobody's business."""
+    from flambeau.codegen.emit.files import recorded_files
+
     if options.against:
         return _of_revision(folder_of(options), options.against)
     folder: Path = options.generated or options.declarations.resolve().parent / "build/generated"
     if not folder.is_dir():
         hint = "build first, or give --generated DIR or --against REV"
         raise UsageError(f"there is no generated folder {folder}: {hint}")
+    names = recorded_files(folder) | after.keys()
     return {
-        str(path.relative_to(folder)): path.read_text(encoding="utf-8")
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        name: (folder / name).read_text(encoding="utf-8")
+        for name in names
+        if (folder / name).is_file()
     }
 
 

@@ -1,6 +1,7 @@
 """Write everything that is derived from the declarations into a folder.
 
-Files that do not change are left alone, files that are no longer generated are removed.
+Files that do not change are left alone, those of an earlier run that are no longer generated are
+removed. A folder that holds other files is refused.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import argparse
 import time
 from pathlib import Path
 
-from flambeau.codegen.commands.common import OK, add_folder, folder_of
+from flambeau.codegen.commands.common import OK, UsageError, add_folder, folder_of
 from flambeau.codegen.loader import load_declarations
 
 NAME = "emit"
@@ -24,7 +25,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     # The templates are not needed by other commands.
     from flambeau.codegen.emit.everything import emit_everything
+    from flambeau.codegen.emit.files import foreign_files
 
+    foreign = foreign_files(options.folder)
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise UsageError(
+            f"{options.folder} holds files that were not generated ({foreign[0]}{more}): "
+            "delete it, or give a folder of its own"
+        )
     started = time.perf_counter()
     declarations = load_declarations(folder_of(options))
     output = emit_everything(declarations, options.folder)

@@ -229,6 +229,40 @@ def test_check_of_a_file_reports_on_it_alone(
     assert "other.yaml" in printed and "veiw" not in printed
 
 
+@pytest.mark.parametrize("name", ["early", "late"])
+def test_check_of_a_file_finds_clashes_with_others(
+    name: str, declarations: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever of the two is read first, and so is the other's predecessor."""
+    entry = SAMPLE[SAMPLE.index('- op: "') :].split("\n\n")[0]
+    other = declarations / f"{'a' if name == 'early' else 'z'}_{name}.yaml"
+    other.write_text(entry + "\n", encoding="utf-8")
+    assert check(declarations, str(other)) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("is declared already") == 1 and other.name in printed
+
+
+def test_check_of_a_file_knows_the_others(
+    declarations: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its formulas may call operators of other files, which are not counted."""
+    other = declarations.parent / "other.yaml"
+    other.write_text(
+        '- op: "twice(Tensor self) -> Tensor result"\n'
+        "  kind: composite\n"
+        '  body: "silu(silu(self))"\n'
+        '  doc: {summary: Twice., example: ">>> 1\\n1"}\n'
+        '  test: {samples: [{self: "rand(3)"}]}\n',
+        encoding="utf-8",
+    )
+    assert check(declarations, str(other)) == 0, capsys.readouterr().out
+    assert "1 operators checked" in capsys.readouterr().out
+    text = other.read_text(encoding="utf-8").replace("silu", "nowhere")
+    other.write_text(text, encoding="utf-8")
+    assert check(declarations, str(other)) == 1
+    assert "nowhere" in capsys.readouterr().out
+
+
 # emit ---------------------------------------------------------------------------------------------
 
 
@@ -236,3 +270,34 @@ def test_emit_says_what_changed(tmp_path: Path, capsys: pytest.CaptureFixture[st
     for expected in ("files changed", ": 0 files changed"):
         assert main(["emit", str(tmp_path / "generated")]) == 0
         assert expected in capsys.readouterr().out
+
+
+def test_emit_refuses_a_folder_with_other_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They would be lost, or lie among the generated ones."""
+    generated = tmp_path / "generated"
+    assert main(["emit", str(generated)]) == 0
+    (generated / "ops" / "notes.txt").write_text("mine", encoding="utf-8")
+    (generated / "empty").mkdir()
+    before = {p: p.read_bytes() for p in generated.rglob("*") if p.is_file()}
+    assert main(["emit", str(generated)]) == 2
+    message = f"{generated} holds files that were not generated (ops/notes.txt)"
+    assert message in capsys.readouterr().err
+    assert {p: p.read_bytes() for p in generated.rglob("*") if p.is_file()} == before
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".profile").touch()
+    assert main(["emit", str(tmp_path / "home")]) == 2
+    assert [p.name for p in (tmp_path / "home").iterdir()] == [".profile"]
+
+
+@pytest.mark.parametrize("command", [["emit"], ["schema"], ["coverage", "--html"]])
+def test_what_cannot_be_written_exits_with_two(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Below a file there is no folder."""
+    (tmp_path / "file").touch()
+    target = tmp_path / "file" / "below"
+    assert main([*command, str(target)]) == 2
+    printed = capsys.readouterr().err
+    assert "error: " in printed and str(tmp_path / "file") in printed

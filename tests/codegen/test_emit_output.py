@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flambeau.codegen.emit.everything import emit_everything
-from flambeau.codegen.emit.files import Output
+from flambeau.codegen.emit.files import RECORD, Output, foreign_files, recorded_files
 from flambeau.codegen.loader import default_folder, load_declarations
 
 
@@ -32,7 +32,26 @@ def test_removes_what_is_no_longer_written(tmp_path: Path) -> None:
     second = Output(tmp_path)
     second.write("kept.txt", "x")
     second.remove_stale()
-    assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["kept.txt"]
+    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [RECORD, "kept.txt"]
+    assert recorded_files(tmp_path) == {"kept.txt"}
+
+
+def test_removes_only_what_it_wrote(tmp_path: Path) -> None:
+    """Nor does a record that was tampered with lead out of the folder."""
+    inside = tmp_path / "inside"
+    Output(inside).write("old.txt", "x")
+    (inside / "mine.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "outside.txt").write_text("mine", encoding="utf-8")
+    with (inside / RECORD).open("a", encoding="utf-8") as record:
+        record.write("../outside.txt\n")
+    assert foreign_files(inside) == ["mine.txt"]
+    Output(inside).remove_stale()
+    assert sorted(p.name for p in tmp_path.rglob("*.txt")) == ["mine.txt", "outside.txt"]
+
+
+def test_an_interrupted_run_leaves_nothing_unknown(tmp_path: Path) -> None:
+    Output(tmp_path).write("a/half.txt", "x")
+    assert foreign_files(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["../outside.txt", "a/../../outside.txt", "/tmp/outside.txt"])
