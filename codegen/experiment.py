@@ -12,7 +12,16 @@ import numpy as np
 
 from flambeau.codegen.check.differences import Difference, central_difference, disagreement
 from flambeau.codegen.check.formulas import FormulaEvaluator, reference_value
-from flambeau.codegen.check.trial import close, worst
+from flambeau.codegen.check.values import (
+    TOLERANCE,
+    Values,
+    close,
+    is_differentiable,
+    named_results,
+    reduction_rows,
+    result_names,
+    worst,
+)
 from flambeau.codegen.expression.evaluate import EvaluationError
 from flambeau.codegen.expression.forward import tangent_name, tangent_terms
 from flambeau.codegen.expression.functions import load_functions
@@ -21,7 +30,6 @@ from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.gradients import gradient_names
 from flambeau.codegen.model import Declarations, Kind, Operator
 
-Values = dict[str, Any]
 # Differences are taken element by element: five evaluations each.
 MOST_ELEMENTS = 64
 
@@ -57,6 +65,7 @@ class Experiment:
             if operator.test.reference is None or self.source == "reference":
                 raise
             self.source, self.shortfall = "reference", f"'{self.source}': {error}"
+            self.results()
 
     def _formulas(self) -> str:
         """The key of the entry that the results are computed from."""
@@ -76,14 +85,7 @@ class Experiment:
         values = self.values if values is None else values
         with np.errstate(all="ignore"):
             found = getattr(self, f"_from_{self.source}")(values)
-        several = found if len(self._names) != 1 else (found,)
-        return dict(zip(self._names, several, strict=True))
-
-    @property
-    def _names(self) -> list[str]:
-        """The visible results; without any, the arguments that are written in place."""
-        names = [r.name for r in self.operator.signature.results if not r.hidden]
-        return names or [a.name for a in self.operator.signature.arguments if a.type.mutable]
+        return named_results(self.operator, found)
 
     def references(self) -> Iterator[Comparison]:
         """The results beside those of the reference."""
@@ -91,12 +93,12 @@ class Experiment:
             return
         expected = self._from_reference(self.values)
         results = self.results()
-        for name, want in zip(results, expected if len(results) > 1 else [expected], strict=True):
+        for name, want in named_results(self.operator, expected).items():
             yield Comparison(name, results[name], want, _mismatch(results[name], want, self._limit))
 
     @property
     def _limit(self) -> float:
-        return self.operator.test.tolerance or 1e-7
+        return self.operator.test.tolerance or TOLERANCE
 
     # --- derivatives ---
 
@@ -105,7 +107,7 @@ class Experiment:
         return [
             a.name
             for a in self.operator.tensor_arguments
-            if not a.type.mutable and _is_differentiable(self.values.get(a.name))
+            if not a.type.mutable and is_differentiable(self.values.get(a.name))
         ]
 
     def gradients(self, grads: Values) -> Iterator[Comparison]:
@@ -207,7 +209,7 @@ class Experiment:
         evaluator = self._evaluator(values)
         for name, formula in self.operator.expressions.items():
             evaluator.names[name] = evaluator(formula)
-        found = [evaluator.names[name] for name in self._names]
+        found = [evaluator.names[name] for name in result_names(self.operator)]
         return found[0] if len(found) == 1 else found
 
     def _from_body(self, values: Values) -> Any:
@@ -239,7 +241,7 @@ class Experiment:
         fold = self.operator.reduce
         assert fold is not None
         array = np.asarray(values[self.operator.tensor_arguments[0].name])
-        rows, shape = _rows(array, values)
+        rows, dims = reduction_rows(array, values.get("dim"))
         half = rows.shape[1] // 2
         evaluator = self._evaluator(values)
 
@@ -252,7 +254,9 @@ class Experiment:
 
         evaluator.names.update(a=part(rows[:, :half]), b=part(rows[:, half:]))
         evaluator.names.update(acc=evaluator(fold.combine), n=rows.shape[1])
-        return np.asarray(evaluator(fold.finish)).reshape(shape)
+        sizes = [1 if d in dims else s for d, s in enumerate(array.shape)]
+        whole = np.asarray(evaluator(fold.finish)).reshape(sizes)
+        return whole if values.get("keepdim") else whole.squeeze(dims)
 
     def _from_reference(self, values: Values) -> Any:
         node = NoneLiteral(span=self.operator.span)
@@ -307,25 +311,6 @@ def violations(operator: Operator, values: Values, declarations: Declarations) -
             continue
 
 
-def _rows(array: Any, values: Values) -> tuple[Any, tuple[int, ...]]:
-    """[results, elements] of a reduction over `dim`, and the shape of its result."""
-    dims = values.get("dim")
-    if dims is None or dims == []:
-        dims = list(range(array.ndim))
-    chosen = sorted({d % max(array.ndim, 1) for d in ([dims] if isinstance(dims, int) else dims)})
-    chosen = [d for d in chosen if d < array.ndim]
-    kept = [d for d in range(array.ndim) if d not in chosen]
-    count = int(np.prod([array.shape[d] for d in chosen], dtype=int))
-    rows = (
-        np.transpose(array, kept + chosen).reshape(-1, count)
-        if array.size
-        else np.zeros((int(np.prod([array.shape[d] for d in kept], dtype=int)), count), array.dtype)
-    )
-    if values.get("keepdim"):
-        return rows, tuple(1 if d in chosen else s for d, s in enumerate(array.shape))
-    return rows, tuple(array.shape[d] for d in kept)
-
-
 def _loss(results: Values, grads: Values) -> Any:
     """What the gradients are gradients of."""
     total: Any = 0.0
@@ -352,10 +337,6 @@ def _summed_to(gradient: Any, shape: tuple[int, ...]) -> Any:
 
 def _told(wrong: tuple[float, float] | None) -> str | None:
     return None if wrong is None else f"{wrong[0]:.6g} instead of {wrong[1]:.6g}"
-
-
-def _is_differentiable(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fc"
 
 
 def _mismatch(found: Any, expected: Any, limit: float) -> str | None:

@@ -131,6 +131,11 @@ class Signature:
     def full_name(self) -> str:
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
+    @property
+    def visible_results(self) -> tuple[Result, ...]:
+        """The results that callers get."""
+        return tuple(r for r in self.results if not r.hidden)
+
 
 @dataclass(frozen=True, slots=True)
 class DtypeRule:

@@ -9,7 +9,8 @@ import numpy as np
 from flambeau.codegen.check.differences import central_difference, disagreement
 from flambeau.codegen.check.samples import seed_of
 from flambeau.codegen.check.tangents import check_tangents
-from flambeau.codegen.check.trial import Trial, Values, broadcasts, is_differentiable
+from flambeau.codegen.check.trial import Trial
+from flambeau.codegen.check.values import Values, broadcasts, is_differentiable
 from flambeau.codegen.expression.evaluate import EvaluationError
 from flambeau.codegen.expression.nodes import Expression
 

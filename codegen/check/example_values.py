@@ -15,7 +15,8 @@ import numpy as np
 from flambeau.codegen.check.examples import example_of
 from flambeau.codegen.check.formulas import bind, called_value
 from flambeau.codegen.check.report import Report
-from flambeau.codegen.check.trial import Library, worst
+from flambeau.codegen.check.trial import Library
+from flambeau.codegen.check.values import worst
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, MissingError
 from flambeau.codegen.expression.parse import Language, parse_source

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.check.samples import DTYPES, parse_sample
+from flambeau.codegen.check.samples import DTYPES, parse_sample, sample_value
 from flambeau.codegen.check.shape_rules import FUNCTIONS
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, MissingError
@@ -26,6 +26,7 @@ _METADATA: dict[str, Callable[[Any], Any]] = {
     "numel": lambda x: int(np.size(x)),
     "dim": np.ndim,
     "dtype": lambda x: np.asarray(x).dtype.name,
+    "device": lambda x: "cpu",
 }
 _LIST_METADATA: dict[str, Callable[[Any], Any]] = {
     "shapes": lambda xs: [list(np.shape(x)) for x in xs],
@@ -50,6 +51,8 @@ class FormulaEvaluator(ElementEvaluator):
     def name(self, node: nodes.Name) -> Any:
         if node.identifier in self.unknown and node.identifier not in self.names:
             raise MissingError(node, f"'{node.identifier}' has no NumPy equivalent")
+        if node.identifier in DTYPES and node.identifier not in self.names:
+            return DTYPES[node.identifier]
         return super().name(node)
 
     def attribute(self, node: nodes.Attribute) -> Any:
@@ -151,20 +154,42 @@ def called_value(
     operators: OperatorIndex,
     node: Expression,
 ) -> Any:
-    """The value of a call within a formula. References hold for the samples of their entries: one
-    that fails here, or does not read a number that is given here, is missing.
+    """The value of a call within a formula. A reference holds for the samples of its entry: where
+    it is not for this call, the body is evaluated, and where there is none, the value is missing.
     """
-    reference = operator.test.reference
-    read = _names_read(reference) if reference is not None else values.keys()
-    for argument in operator.signature.arguments:
-        value = values[argument.name]
-        ignored = argument.name not in read and argument.type.base is not Base.TENSOR
-        if ignored and value is not None and value != default_value(argument):
-            raise MissingError(node, f"the reference of '{operator.name}' is not for this call")
+    is_covered = _covers_call(operator, values)
+    if not is_covered and operator.body is None:
+        raise MissingError(node, f"the reference of '{operator.name}' is not for this call")
     try:
-        return reference_value(operator, values, table, operators, node)
+        if is_covered:
+            return reference_value(operator, values, table, operators, node)
+        return _body_value(operator, values, table, operators)
     except EvaluationError as error:
         raise MissingError(node, f"'{operator.name}' has no reference here: {error}") from None
+
+
+def _covers_call(operator: Operator, values: Mapping[str, Any]) -> bool:
+    """Whether the reference reads every argument, or has the values of the others in samples."""
+    reference = operator.test.reference
+    if reference is None:
+        return True
+    read = _names_read(reference)
+    for argument in operator.signature.arguments:
+        value = values[argument.name]
+        # Tensors are told by their shapes; NumPy has one device.
+        is_read = argument.name in read or argument.type.base in (Base.TENSOR, Base.DEVICE)
+        if not is_read and value is not None and value not in _sampled_values(operator, argument):
+            return False
+    return True
+
+
+def _sampled_values(operator: Operator, argument: Argument) -> list[Any]:
+    """The default of an argument that is no tensor, and its values in the samples."""
+    found = [default_value(argument)]
+    if argument.type.base is Base.DTYPE:
+        found.append("float64")  # in which references compute
+    given = [s[argument.name] for s in operator.test.samples if argument.name in s]
+    return found + [sample_value(source, 0) for source in given]
 
 
 @lru_cache(maxsize=4096)
@@ -183,15 +208,23 @@ def reference_value(
     if operator.test.reference is not None:
         return Evaluator({**DTYPES, **values})(parse_sample(operator.test.reference))
     if operator.body is not None:
-        inner = FormulaEvaluator(values, table, operators)
-        for name, formula in operator.body_lets:
-            inner.names[name] = inner(formula)
-        found = inner(operator.body)
-        results = operator.signature.results
-        if not any(r.hidden for r in results):
-            return found
-        shown = [f for f, r in zip(found, results, strict=True) if not r.hidden]
-        return shown[0] if len(shown) == 1 else tuple(shown)
+        return _body_value(operator, values, table, operators)
     if len(operator.expressions) == 1 and operator.random is None:
         return ElementEvaluator(values, table)(next(iter(operator.expressions.values())))
     raise MissingError(node, f"'{operator.full_name}' has no reference")
+
+
+def _body_value(
+    operator: Operator, values: Mapping[str, Any], table: FunctionTable, operators: OperatorIndex
+) -> Any:
+    """What the body gives, without the hidden results."""
+    assert operator.body is not None
+    inner = FormulaEvaluator(values, table, operators)
+    for name, formula in operator.body_lets:
+        inner.names[name] = inner(formula)
+    found = inner(operator.body)
+    results = operator.signature.results
+    if not any(r.hidden for r in results):
+        return found
+    shown = [f for f, r in zip(found, results, strict=True) if not r.hidden]
+    return shown[0] if len(shown) == 1 else tuple(shown)

@@ -163,7 +163,7 @@ def _check_variants(report: Report) -> None:
     operator = report.operator
     first = operator.signature.arguments[0] if operator.signature.arguments else None
     is_method = first is not None and first.type.is_tensor
-    visible = [r for r in operator.signature.results if not r.hidden]
+    visible = operator.signature.visible_results
     problems = {
         "method": None if is_method else "needs a tensor as first argument",
         "inplace": _inplace_problem(operator, is_method, len(visible)),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.check.trial import Trial, close, reference_failure, worst
+from flambeau.codegen.check.trial import Trial, reference_failure
+from flambeau.codegen.check.values import close, reduction_rows, worst
 from flambeau.codegen.expression.evaluate import EvaluationError
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.to_numpy import ElementEvaluator
@@ -81,7 +82,8 @@ class _Fold:
 
     def check(self) -> None:
         """The fold gives what the reference gives, however it is split."""
-        rows = self._rows()
+        values = self.trial.promoted(self.trial.values)
+        rows, _ = reduction_rows(np.asarray(values[self.name]), values.get("dim"))
         count = rows.shape[1]
         whole = self._part(rows)
         split = self._combine(self._part(rows[:, : count // 2]), self._part(rows[:, count // 2 :]))
@@ -99,19 +101,6 @@ class _Fold:
         if found.size == np.size(expected):
             found = found.reshape(np.shape(expected))
         _compare(self.trial, self.fold.finish, "the fold", found, expected)
-
-    def _rows(self) -> Any:
-        """Elements that are folded together lie along axis 1."""
-        values = self.trial.promoted(self.trial.values)
-        array = np.asarray(values[self.name])
-        dims = values.get("dim")
-        dims = [dims] if isinstance(dims, int) else dims
-        chosen = [d % max(array.ndim, 1) for d in dims] if dims else list(range(array.ndim))
-        chosen = chosen if array.ndim else []
-        kept = [d for d in range(array.ndim) if d not in chosen]
-        moved = np.transpose(array, [*kept, *chosen])
-        outer = int(np.prod([array.shape[d] for d in kept]))
-        return moved.reshape(outer, int(np.prod([array.shape[d] for d in chosen])))
 
     def _part(self, rows: Any) -> Any:
         acc = np.broadcast_to(np.asarray(self._evaluate(self.fold.init)), rows.shape[:1])

@@ -10,7 +10,8 @@ import numpy as np
 from flambeau.codegen.check.formulas import FormulaEvaluator
 from flambeau.codegen.check.report import Report
 from flambeau.codegen.check.shape_rules import FUNCTIONS
-from flambeau.codegen.check.trial import Library, Trial, Values, close, sampled, worst
+from flambeau.codegen.check.trial import Library, Trial, sampled
+from flambeau.codegen.check.values import Values, close, worst
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.evaluate import EvaluationError, MissingError
 from flambeau.codegen.expression.nodes import Expression

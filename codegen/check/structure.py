@@ -129,7 +129,7 @@ def _check_doc(report: Report, documented: Iterable[str], required: bool) -> Non
                 message = f"the argument '{argument.name}' is undocumented"
                 report.at(argument.span, message, advice, aside=True)
     _check_known(report, [a.name for a in operator.signature.arguments], "an argument", "args")
-    visible = [r.name for r in operator.signature.results if not r.hidden]
+    visible = [r.name for r in operator.signature.visible_results]
     _check_known(report, visible, "a result", "returns")
     for index, name in enumerate(doc.see_also):
         if name not in documented:

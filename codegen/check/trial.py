@@ -12,6 +12,7 @@ import numpy as np
 from flambeau.codegen.check.formulas import FormulaEvaluator, bind, plausible, reference_value
 from flambeau.codegen.check.report import Report
 from flambeau.codegen.check.samples import parse_sample, sample_value, seed_of
+from flambeau.codegen.check.values import Values, described, named_results
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.evaluate import EvaluationError, MissingError
 from flambeau.codegen.expression.functions import FunctionTable
@@ -22,8 +23,6 @@ from flambeau.codegen.model import Kind, Operator
 from flambeau.codegen.source import DeclarationError, Span, Text
 from flambeau.codegen.tree import Mapping as Tree
 from flambeau.codegen.tree import Sequence as TreeSequence
-
-Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +51,7 @@ class Trial:
         Raises EvaluationError.
         """
         with np.errstate(all="ignore"):
-            value = self.reference(self.values)
-        names = [r.name for r in self.operator.signature.results if not r.hidden]
-        names = names or [a.name for a in self.operator.signature.arguments if a.type.mutable]
-        several = value if len(names) != 1 else (value,)
-        if not isinstance(several, list | tuple) or len(several) != len(names):
-            node = nodes.NoneLiteral()
-            raise EvaluationError(node, f"it gives no tuple of {len(names)} results")
-        return dict(zip(names, several, strict=True))
+            return named_results(self.operator, self.reference(self.values))
 
     def results(self, values: Mapping[str, Any]) -> Values:
         """The results for other values: from the expressions of a pointwise operator, else from
@@ -72,11 +64,8 @@ class Trial:
                 found[name] = evaluator(formula)
                 evaluator.names[name] = found[name]
             return found
-        names = [r.name for r in self.operator.signature.results if not r.hidden]
         with np.errstate(all="ignore"):
-            value = self.reference(values)
-        several = value if len(names) != 1 else (value,)
-        return dict(zip(names, several, strict=True))
+            return named_results(self.operator, self.reference(values))
 
     def reference(self, values: Mapping[str, Any]) -> Any:
         """What the reference, or else the body, gives for some values."""
@@ -116,19 +105,6 @@ def is_evaluated(operator: Operator) -> bool:
     return operator.kind is Kind.POINTWISE and operator.random is None
 
 
-def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether an array of one shape broadcasts to the other shape."""
-    try:
-        return np.broadcast_shapes(shape, target) == target
-    except ValueError:
-        return False
-
-
-def is_differentiable(value: Any) -> bool:
-    """Whether it is an array of floating or complex numbers."""
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fc"
-
-
 def sampled(report: Report, sample: Mapping[str, str], seed: int, *path: str) -> Values | None:
     """The arguments of a sample, which stands at `path` of the entry; None, with the mistakes
     reported, where it is no call.
@@ -149,7 +125,7 @@ def sampled(report: Report, sample: Mapping[str, str], seed: int, *path: str) ->
         misfits = [name for name, value in given.items() if not _fits(operator, name, value)]
         for name in misfits:  # what is missing is told by the structural check
             declared = operator.argument(name).type
-            what = _described(given[name])
+            what = described(given[name])
             report.error(f"the sample gives '{name}' {what}, which is no {declared}", *path, name)
     return values
 
@@ -185,12 +161,6 @@ def _fits(operator: Operator, name: str, value: Any) -> bool:
     )
 
 
-def _described(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {list(value.shape)}"
-    return "None" if value is None else f"a {type(value).__name__}"
-
-
 def _node(report: Report, *path: str) -> Text | None:
     """The text that stands at a path of the entry."""
     node: Any = report.operator.entry
@@ -220,27 +190,3 @@ def _relocate(
         if text is not None and span is not None and span.file == "<sample>":
             place = text.at(span.column - 1, span.length)
         report.at(place, message, hint)
-
-
-def close(found: Any, expected: Any, tolerance: float | None) -> bool:
-    """Whether two values are the same to a relative and absolute tolerance."""
-    limit = tolerance if tolerance is not None else 1e-7
-    try:
-        found, expected = np.broadcast_arrays(np.asarray(found), np.asarray(expected))
-    except ValueError:
-        return False
-    if found.dtype.kind in "OU" or expected.dtype.kind in "OU":
-        return bool(np.all(found == expected))
-    return bool(np.allclose(found, expected, rtol=limit, atol=limit, equal_nan=True))
-
-
-def worst(found: Any, expected: Any) -> tuple[str, str]:
-    """Where two values differ most, as text; or their shapes, where these differ."""
-    try:
-        found, expected = np.broadcast_arrays(np.asarray(found), np.asarray(expected))
-    except ValueError:
-        return f"the shape {list(np.shape(found))}", f"{list(np.shape(expected))}"
-    with np.errstate(all="ignore"):
-        distance = np.abs(np.subtract(found, expected, dtype=np.complex128))
-    place = np.unravel_index(int(np.argmax(np.nan_to_num(distance, nan=np.inf))), distance.shape)
-    return f"{found[place]:.9g}", f"{expected[place]:.9g}"

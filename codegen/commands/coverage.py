@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from flambeau.codegen.commands.common import (
     OK,
+    UsageError,
     add_sources,
     find_operators,
     read_sources,
@@ -54,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
     from flambeau.codegen.coverage import as_json, coverage_of, gaps
 
     declarations = read_sources(options)
+    if options.operators and not options.backend:
+        raise UsageError("--for needs --backend NAME")
     if options.backend:
         return _backend(declarations, options)
     coverage = coverage_of(declarations)

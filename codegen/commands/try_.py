@@ -33,7 +33,8 @@ from flambeau.codegen.model import Base, Declarations, Operator
 from flambeau.codegen.source import DeclarationError
 
 if TYPE_CHECKING:
-    from flambeau.codegen.experiment import Comparison, Experiment, Values
+    from flambeau.codegen.check.values import Values
+    from flambeau.codegen.experiment import Comparison, Experiment
     from flambeau.codegen.expression.evaluate import Evaluator
 
 NAME = "try"
@@ -72,16 +73,21 @@ def _experiment(
 ) -> Experiment:
     """The first overload that takes the call."""
     from flambeau.codegen.check.calls import misfit
+    from flambeau.codegen.check.formulas import bind
     from flambeau.codegen.experiment import Experiment, violations
 
     reasons = []
     for operator in operators:
         call = _parse(options.call if options.call is not None else _first_sample(operator))
         wrong = misfit(call, operator)
-        values = None if wrong is not None else _bind(operator, call, options.seed)
+        values = None
+        if wrong is None:
+            given = _given(operator, call, options.seed)
+            values = bind(operator, (), given)
+            wrong = None if values is not None else _wrong_type(operator, given)
         if values is None:
             types = ", ".join(f"{a.type} {a.name}" for a in operator.signature.arguments)
-            reasons.append(f"{operator.full_name}({types}) {wrong or 'takes other types'}")
+            reasons.append(f"{operator.full_name}({types}) {wrong}")
             continue
         if operator.random is not None:
             raise UsageError(f"'{operator.full_name}' draws random numbers, which NumPy's are not")
@@ -112,9 +118,8 @@ def _parse(call: str) -> Call:
     return parsed
 
 
-def _bind(operator: Operator, call: Call, seed: int) -> Values | None:
-    """Values by name, defaults filled in; None where their types do not fit."""
-    from flambeau.codegen.check.formulas import bind
+def _given(operator: Operator, call: Call, seed: int) -> Values:
+    """The values of the arguments that are given, by name."""
     from flambeau.codegen.check.samples import sample_functions
     from flambeau.codegen.expression.evaluate import Evaluator
 
@@ -122,8 +127,19 @@ def _bind(operator: Operator, call: Call, seed: int) -> Values | None:
     positional = [a for a in operator.signature.arguments if not a.keyword_only]
     formulas = dict(zip((a.name for a in positional), call.arguments, strict=False))
     formulas |= dict(call.keywords)
-    given = {n: _value(operator, n, formula, evaluator) for n, formula in formulas.items()}
-    return bind(operator, (), given)
+    return {n: _value(operator, n, formula, evaluator) for n, formula in formulas.items()}
+
+
+def _wrong_type(operator: Operator, given: Values) -> str:
+    """What of a call that does not fit is no value of the declared type."""
+    from flambeau.codegen.check.formulas import plausible
+    from flambeau.codegen.check.values import described
+
+    wrong = (n for n, value in given.items() if not plausible(operator.argument(n), value))
+    name = next(wrong, None)
+    if name is None:
+        return "takes other types"
+    return f"takes a {operator.argument(name).type} as '{name}', not {described(given[name])}"
 
 
 def _value(operator: Operator, name: str, formula: Expression, evaluator: Evaluator) -> Any:
@@ -147,6 +163,7 @@ def _report(experiment: Experiment, options: argparse.Namespace) -> int:
     from flambeau.codegen.plan.cpp_types import location
 
     style, operator = Style(), experiment.operator
+    grads = _grads(experiment, options)
     print(f"{style(operator.full_name, 'bold')}  {operator.kind.value}, {location(operator)}\n")
     for name, value in experiment.values.items():
         print(_line(name, value, style))
@@ -156,7 +173,7 @@ def _report(experiment: Experiment, options: argparse.Namespace) -> int:
     for name, value in experiment.results().items():
         print(_line(name, value, style))
     mistakes = [_compared(c, "the reference", style) for c in experiment.references()]
-    mistakes += _derivatives(experiment, options, style)
+    mistakes += _derivatives(experiment, grads, options.seed, style)
     print("\n" + _verdict(mistakes, style))
     return FINDINGS if any(mistakes) else OK
 
@@ -170,16 +187,16 @@ def _verdict(mistakes: Sequence[bool], style: Style) -> str:
     return style("1 comparison agrees" if count == 1 else f"{count} comparisons agree", "green")
 
 
-def _derivatives(
-    experiment: Experiment, options: argparse.Namespace, style: Style
-) -> Iterator[bool]:
+def _derivatives(experiment: Experiment, grads: Values, seed: int, style: Style) -> Iterator[bool]:
     """Prints gradients and tangents; whether each is wrong."""
     if experiment.operator.derivative is not None and experiment.operator.derivative.none:
         print(style("\nno derivative, as declared", "cyan"))
         return
     if not experiment.differentiable():
         return
-    grads = _grads(experiment, options)
+    if not experiment.operator.test.gradient:
+        print(style("\nits derivatives are not compared: 'test' says `gradient: false`", "cyan"))
+        return
     if not grads:
         return
     print(style("\ngradients", "cyan"))
@@ -193,9 +210,7 @@ def _derivatives(
             continue
         print(_line(f"d/d {found.what}", found.found, style))
         yield _compared(found, "finite differences", style)
-    directions = _drawn(
-        {n: experiment.values[n] for n in experiment.differentiable()}, options.seed + 2
-    )
+    directions = _drawn({n: experiment.values[n] for n in experiment.differentiable()}, seed + 2)
     for found in experiment.tangents(directions):
         print(style(f"\ntangent along {found.what}_t", "cyan"))
         print(_line(f"{found.what}_t", directions[found.what], style))
@@ -208,6 +223,7 @@ def _grads(experiment: Experiment, options: argparse.Namespace) -> Values:
     import numpy as np
 
     from flambeau.codegen.check.samples import sample_value
+    from flambeau.codegen.check.values import broadcasts
 
     results = {
         name: value
@@ -220,10 +236,13 @@ def _grads(experiment: Experiment, options: argparse.Namespace) -> Values:
         raise UsageError(f"--grad: {len(results)} results have a gradient")
     try:
         value = sample_value(options.grad, options.seed)
-        (name,) = results
-        return {name: np.broadcast_to(np.asarray(value, float), np.shape(results[name]))}
-    except (DeclarationError, ValueError) as error:
-        raise UsageError(f"--grad: {error}") from None
+    except DeclarationError as error:
+        raise UsageError(f"--grad: {error.diagnostics[0].message}") from None
+    ((name, result),) = results.items()
+    if not broadcasts(np.shape(value), np.shape(result)):
+        shapes = f"{list(np.shape(value))}, the result {list(np.shape(result))}"
+        raise UsageError(f"--grad: it has the shape {shapes}")
+    return {name: np.broadcast_to(np.asarray(value, float), np.shape(result))}
 
 
 def _drawn(values: Values, seed: int) -> Values:

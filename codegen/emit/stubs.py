@@ -18,7 +18,6 @@ from flambeau.codegen.plan.python_signature import (
     forms,
     python_names,
     python_signature,
-    visible_results,
 )
 
 Overload = tuple[Operator, Form]
@@ -242,7 +241,7 @@ def _result_classes(declarations: Declarations) -> list[ResultClass]:
             name = result_class(operator.name, fields)
             types = [
                 "_tuple[_Tensor, ...]" if r.is_list else "_Tensor"
-                for r in visible_results(operator)
+                for r in operator.signature.visible_results
             ]
             found[name] = ResultClass(name, tuple(zip(fields, types, strict=True)))
     return list(found.values())

@@ -21,7 +21,6 @@ from flambeau.codegen.plan.python_signature import (
     forms,
     python_signature,
     qualified_name,
-    visible_results,
 )
 
 WIDTH = 88
@@ -178,7 +177,7 @@ def _describe_parameter(parameter: Parameter) -> Described:
 
 
 def _returns(operator: Operator, signatures: Sequence[PythonSignature]) -> tuple[Described, ...]:
-    results = visible_results(operator)
+    results = operator.signature.visible_results
     if not results:
         returns = signatures[0].returns if signatures else "None"
         text = "the tensor that was written" if returns != "None" else ""
@@ -230,7 +229,7 @@ def is_curve(operator: Operator) -> bool:
     """Whether the operator is a real function of one real variable, which can be drawn."""
     rule = operator.dtypes
     tensors = operator.tensor_arguments
-    visible = visible_results(operator)
+    visible = operator.signature.visible_results
     return (
         operator.kind is Kind.POINTWISE
         and operator.random is None

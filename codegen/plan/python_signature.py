@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from flambeau.codegen.model import Argument, Base, Operator, Result, Type
+from flambeau.codegen.model import Argument, Base, Operator, Type
 
 INTERNAL_NAMESPACE = "_internal"
 
@@ -212,13 +212,8 @@ def receiver_index(operator: Operator) -> int:
 
 def named_result(operator: Operator) -> tuple[str, ...]:
     """The fields of the named tuple that is returned; empty where a plain value is."""
-    visible = visible_results(operator)
+    visible = operator.signature.visible_results
     return tuple(r.name for r in visible) if len(visible) > 1 and not operator.internal else ()
-
-
-def visible_results(operator: Operator) -> tuple[Result, ...]:
-    """The results that callers get."""
-    return tuple(r for r in operator.signature.results if not r.hidden)
 
 
 def returns_self(operator: Operator, inplace: bool) -> bool:
@@ -283,7 +278,7 @@ def _returns(operator: Operator, form: Form) -> str:
         return "None"
     if returns_self(operator, form.is_inplace):
         return tensor
-    visible = visible_results(operator)
+    visible = operator.signature.visible_results
     if not visible:
         return "None"
     if len(visible) == 1:
