@@ -56,3 +56,24 @@ def test_docstring(name: str, value: Any) -> None:
     assert text, name
     for section in re.findall(r"^Examples?:\n((?:    .*\n?|\n)*)", text, re.MULTILINE):
         assert section.lstrip().startswith(">>>"), name
+
+
+_CODE = re.compile(r"(\w[\w., ]* = \S|\w[\w.]*\(|from \w|import \w)")
+
+
+def _blocks(text: str) -> list[str]:
+    """What is indented below a line of prose."""
+    return [
+        inspect.cleandoc(block)
+        for block in re.findall(r"^\S.*\n\n((?:    .*\n?|\n)+)", text, re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(public_modules()))
+def test_code_in_docstrings_is_run(name: str) -> None:
+    """Python that docstrings show has prompts: the tests above run it."""
+    module = public_modules()[name]
+    texts = [inspect.getdoc(module) or ""]
+    texts += [inspect.getdoc(getattr(module, member)) or "" for member in public_names(module)]
+    for block in (block for text in texts for block in _blocks(text)):
+        assert not _CODE.match(block), block

@@ -24,10 +24,12 @@ class CFunction(Protocol):
 def c_function(declaration: str, library: Library, symbol: str | None = None) -> CFunction:
     """A function of a C library, called with tensors and numbers: no binding is written.
 
-        saxpy = flambeau.ops.c_function(
-            "void saxpy(int64 n, float32 a, const float32 x[n], float32 y[n])", "./libmine.so"
-        )
-        saxpy(2.0, x, y)                       # y += 2 x, n = x.numel()
+        >>> compare = flambeau.ops.c_function(
+        ...     "int32 memcmp(const uint8 x[n], const uint8 y[n], int64 n)", "libc.so.6"
+        ... )
+        >>> x = flambeau.tensor([1, 2, 3], dtype=flambeau.uint8)
+        >>> compare(x, x.clone())  # n = x.numel()
+        0
 
     The declaration is C's, with the dtypes' names or C's own (`int64_t`, `float`, `double`):
 

@@ -39,15 +39,15 @@ def load(
 ) -> ModuleType:
     """Compiles operators and imports them; what is in the cache is only imported.
 
-        curves = flambeau.ops.load('''
-        - op: "softclip(Tensor self, float limit=1) -> Tensor result"
-          kind: pointwise
-          variants: [function, method]
-          dtypes: {self: float}
-          expr: "limit * tanh(self / limit)"
-          derivative: auto
-        ''')
-        curves.softclip(x, 2.0)
+        >>> curves = flambeau.ops.load('''
+        ... - op: "softclip(Tensor self, float limit=1) -> Tensor result"
+        ...   kind: pointwise
+        ...   dtypes: {self: float}
+        ...   expr: "limit * tanh(self / limit)"
+        ...   derivative: auto
+        ... ''')
+        >>> curves.softclip(flambeau.tensor([-3.0, 0.5]), 2.0)
+        tensor([-1.8103,  0.4898])
 
     The entries are those of the library's own declarations: all kinds, gradients, forward mode,
     methods of Tensor with `variants: [function, method]`. They may refer to all operators of the
