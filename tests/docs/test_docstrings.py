@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,8 +31,11 @@ def _tests() -> list[doctest.DocTest]:
 
 
 @pytest.mark.parametrize("test", _tests(), ids=lambda test: test.name)
-def test_docstring_example(test: doctest.DocTest) -> None:
+def test_docstring_example(
+    test: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Examples see the names of their module."""
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
     flambeau.manual_seed(0)
     said: list[str] = []
     doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append)

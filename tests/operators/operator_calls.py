@@ -18,7 +18,6 @@ from flambeau.codegen.plan.python_signature import (
     form_name,
     forms,
     receiver_index,
-    visible_results,
 )
 
 Convert = Callable[[Any], Tensor]
@@ -147,7 +146,7 @@ def function_of(operator: Operator, form: Form) -> Any:
 def outputs(operator: Operator, returned: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Results by name: tensors, or tuples of tensors."""
     names = result_names(operator)
-    if not visible_results(operator):
+    if not operator.signature.visible_results:
         return {name: values[name] for name in names}
     if len(names) == 1:
         return {names[0]: returned}

@@ -21,7 +21,6 @@ from flambeau.codegen.expression.nodes import NoneLiteral
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.loader import load_declarations
 from flambeau.codegen.model import Argument, Base, Declarations, Dtype, Operator
-from flambeau.codegen.plan.python_signature import visible_results
 from flambeau.extension.testing import declarations_of, tested_package
 
 Values = dict[str, Any]
@@ -148,7 +147,7 @@ def property_holds(operator: Operator, text: str, values: Values, results: Value
 
 def result_names(operator: Operator) -> list[str]:
     """Visible results; without any, the arguments that are written in place."""
-    names = [r.name for r in visible_results(operator)]
+    names = [r.name for r in operator.signature.visible_results]
     return names or [a.name for a in operator.signature.arguments if a.type.mutable]
 
 

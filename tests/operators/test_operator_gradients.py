@@ -34,7 +34,7 @@ from flambeau.codegen.check.samples import seed_of
 from flambeau.codegen.model import Argument, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.forward import has_forward
-from flambeau.codegen.plan.python_signature import Form, forms, visible_results
+from flambeau.codegen.plan.python_signature import Form, forms
 from flambeau.codegen.plan.reach import Reach
 
 SAMPLES = 4  # per operator
@@ -292,7 +292,7 @@ def saved_tensors(operator: Operator, wanted: frozenset[str] | None = None) -> d
     plan = plan_backward(operator, declarations())
     if plan is None:
         return {}
-    names = [a.name for a in plan.inputs] + [r.name for r in visible_results(operator)]
+    names = [a.name for a in plan.inputs] + [r.name for r in operator.signature.visible_results]
     indices = {i for i, a in enumerate(plan.inputs) if wanted is None or a.name in wanted}
     saved = {f.name for f in plan.saved if f.is_tensor and indices & set(f.needed_by)}
     return {name: name in saved for name in names}
@@ -308,7 +308,7 @@ SAVING = [
     and not o.skip_when
     and o.kind is not Kind.VIEW
     and not any(a.type.mutable or a.type.is_list for a in o.tensor_arguments)
-    and not any(r.is_list for r in visible_results(o))
+    and not any(r.is_list for r in o.signature.visible_results)
 ]
 
 

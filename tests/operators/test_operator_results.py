@@ -32,7 +32,7 @@ from operator_compare import difference, floating, tolerance
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen.model import Operator
-from flambeau.codegen.plan.python_signature import Form, forms, visible_results
+from flambeau.codegen.plan.python_signature import Form, forms
 
 COMPARED = [c for c in cases() if is_reachable(c.operator) and not is_random(c.operator)]
 
@@ -198,7 +198,7 @@ def test_numbers(case: Case, number: float) -> None:
         c
         for c in COMPARED
         if sum(a.type.is_tensor and not a.type.mutable for a in c.operator.tensor_arguments) > 1
-        and visible_results(c.operator)
+        and c.operator.signature.visible_results
     ],
     ids=str,
 )

@@ -16,7 +16,6 @@ from flambeau.codegen.expression.functions import load_functions
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.loader import load_declarations
 from flambeau.codegen.model import Declarations, Operator
-from flambeau.codegen.plan.python_signature import visible_results
 
 Array = npt.NDArray[np.float64]
 
@@ -92,7 +91,7 @@ def _bound(operator: Operator, x: Array) -> dict[str, Any]:
 
 
 def _value(operator: Operator, x: Array) -> Array:
-    result = visible_results(operator)[0].name
+    result = operator.signature.visible_results[0].name
     return _evaluate(operator, operator.expressions[result], _bound(operator, x), x)
 
 
@@ -101,7 +100,7 @@ def _slope(operator: Operator, x: Array, y: Array) -> Array | None:
     tensor = operator.tensor_arguments[0].name
     if derivative is None or derivative.none or tensor not in derivative.formulas:
         return None
-    result = visible_results(operator)[0].name
+    result = operator.signature.visible_results[0].name
     values = {**_bound(operator, x), result: y, "grad": np.ones_like(x)}
     try:
         slope = _evaluate(operator, derivative.formulas[tensor], values, x)
