@@ -24,7 +24,10 @@ template <class Word>
 void copy_strided(char* to, int64_t to_stride, const char* from, int64_t from_stride,
                   int64_t count) {
   if (to_stride == sizeof(Word) && from_stride == 0) {
-    std::fill_n(reinterpret_cast<Word*>(to), count, *reinterpret_cast<const Word*>(from));
+    Word* const out = reinterpret_cast<Word*>(to);
+    const Word value = *reinterpret_cast<const Word*>(from);
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) out[i] = value;
     return;
   }
   for (int64_t i = 0; i < count; ++i, to += to_stride, from += from_stride)
