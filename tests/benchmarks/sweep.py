@@ -17,13 +17,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from worker import seconds_per_call
 
 HERE = Path(__file__)
 ELEMENTS = 1 << 20
@@ -112,7 +112,8 @@ def time_cases(framework: str, threads: int, path: str, dtype: str, backward: bo
     times: dict[str, float] = {}
     for case in pickle.loads(Path(path).read_bytes()):
         try:
-            times[case.name] = _seconds(_prepared(module, case, dtype, backward))
+            call = _prepared(module, case, dtype, backward)
+            times[case.name] = seconds_per_call(call, SAMPLE_SECONDS, SAMPLES)
         except Exception as error:
             if framework == "flambeau":
                 print(f"{case.name}: {error}", file=sys.stderr)
@@ -146,23 +147,6 @@ def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[
     result = result[0] if isinstance(result, tuple | list) else result
     seed = module.ones_like(result)
     return lambda: module.autograd.grad(result, leaves, seed, retain_graph=True)
-
-
-def _seconds(call: Callable[[], Any]) -> float:
-    call()
-    count = 1
-    while (elapsed := _elapsed(call, count)) < SAMPLE_SECONDS / 2 and count < 1 << 16:
-        count *= 2
-    if elapsed > 1:
-        return elapsed / count
-    return statistics.median(_elapsed(call, count) / count for _ in range(SAMPLES))
-
-
-def _elapsed(call: Callable[[], Any], count: int) -> float:
-    start = time.perf_counter()
-    for _ in range(count):
-        call()
-    return time.perf_counter() - start
 
 
 def measure(python: str, framework: str, path: str, options: argparse.Namespace) -> Times:

@@ -16,16 +16,18 @@ SAMPLE_SECONDS = 0.05
 SAMPLES = 7
 
 
-def seconds_per_call(call: Callable[[], Any]) -> float:
+def seconds_per_call(
+    call: Callable[[], Any], sample_seconds: float = SAMPLE_SECONDS, samples: int = SAMPLES
+) -> float:
     """Median over samples, each of enough calls to be measured well."""
     call()
     count = 1
     while True:
         elapsed = _time(call, count)
-        if elapsed >= SAMPLE_SECONDS / 2 or count >= 1 << 20:
+        if elapsed >= sample_seconds / 2 or count >= 1 << 20:
             break
         count *= 2
-    return statistics.median(_time(call, count) / count for _ in range(SAMPLES))
+    return statistics.median(_time(call, count) / count for _ in range(samples))
 
 
 def _time(call: Callable[[], Any], count: int) -> float:
