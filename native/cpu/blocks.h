@@ -10,6 +10,9 @@
 /// Geometry shared by kernels that work along one dim or walk tensors with several sets of strides.
 namespace flambeau::cpu {
 
+/// Columns of a row that a thread takes at least: lines of cache are not shared.
+inline constexpr int64_t kLeastColumns = 64;
+
 /// A dense tensor seen from one dim: element (o, i, k) lies at (o * size + i) * inner + k.
 struct DimBlocks {
   int64_t outer = 1, size = 1, inner = 1;
@@ -113,12 +116,17 @@ inline Tensor dense_indices(const Tensor& index) {
   return contiguous_data(cast_data(index, DType::int64));
 }
 
+/// By value and out of line, so that loops keep their numbers in registers.
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_index(int64_t value, int64_t size,
+                                                              int64_t dim, const char* op) {
+  fail(ErrorKind::index, op, "(): index ", value, " is out of bounds for dim ", dim, " of size ",
+       size);
+}
+
 /// Error(index) unless 0 <= value < size.
-inline void check_index(int64_t value, int64_t size, int64_t dim, const char* op) {
-  if (FLAMBEAU_UNLIKELY(value < 0 || value >= size)) {
-    fail(ErrorKind::index, op, "(): index ", value, " is out of bounds for dim ", dim, " of size ",
-         size);
-  }
+FLAMBEAU_INLINE void check_index(int64_t value, int64_t size, int64_t dim, const char* op) {
+  if (FLAMBEAU_UNLIKELY(static_cast<uint64_t>(value) >= static_cast<uint64_t>(size)))
+    fail_index(value, size, dim, op);
 }
 
 /// The same for many, without a branch for each: a sign bit is set where an index is outside. The
@@ -136,12 +144,21 @@ inline void check_indices(const int64_t* index, int64_t count, int64_t size, int
   for (int64_t i = 0; i < count; ++i) check_index(index[i], size, dim, op);
 }
 
+/// Calls body(i, index i) for indices that lie `step` apart; Error(index) at the first outside. In
+/// one pass: two would wait for memory twice.
+template <class Body>
+FLAMBEAU_INLINE void for_indices(const int64_t* index, int64_t step, int64_t count, int64_t size,
+                                 int64_t dim, const char* op, const Body& body) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t at = index[i * step];
+    check_index(at, size, dim, op);
+    body(i, at);
+  }
+}
+
 /// check_index() with negative values counted from the end; returns the index from the front.
 inline int64_t wrap_index(int64_t value, int64_t size, int64_t dim, const char* op) {
-  if (FLAMBEAU_UNLIKELY(value < -size || value >= size)) {
-    fail(ErrorKind::index, op, "(): index ", value, " is out of bounds for dim ", dim, " of size ",
-         size);
-  }
+  if (FLAMBEAU_UNLIKELY(value < -size || value >= size)) fail_index(value, size, dim, op);
   return value < 0 ? value + size : value;
 }
 

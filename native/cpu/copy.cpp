@@ -11,9 +11,6 @@ namespace flambeau::cpu {
 
 namespace {
 
-/// Bytes that are worth a thread.
-constexpr int64_t kCopyGrain = int64_t{1} << 18;
-
 void copy_bytes(char* to, const char* from, int64_t bytes) {
   parallel_for(0, bytes, kCopyGrain, [=](int64_t begin, int64_t end) {
     std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));

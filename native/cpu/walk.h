@@ -8,6 +8,9 @@
 
 namespace flambeau::cpu {
 
+/// Bytes of a copy that are worth a thread.
+inline constexpr int64_t kCopyGrain = int64_t{1} << 18;
+
 /// The dims of one or two tensors of one shape, ordered by the strides of the first and merged:
 /// what copies and fills walk. Any rank; the iterator itself relies on copies of high rank.
 struct Walk {

@@ -23,32 +23,6 @@ Shape strides_without(const Tensor& tensor, int64_t rank, int64_t dim) {
   return strides;
 }
 
-/// out[i] = from[i][place[i]] for places below `size`, where `stride` leads from one to the next.
-template <class T>
-struct Choices {
-  T* out;
-  const int64_t* place;
-  const T* from;
-  int64_t out_step, place_step, from_step, stride, size;
-
-  /// False where a place is outside.
-  bool run(int64_t count) const {
-    const bool plain = out_step == 1 && place_step == 1 && from_step == 0 && stride == 1;
-    return plain ? run_with<true>(count) : run_with<false>(count);
-  }
-
- private:
-  template <bool plain>
-  bool run_with(int64_t count) const {
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t at = plain ? place[i] : place[i * place_step];
-      if (FLAMBEAU_UNLIKELY(static_cast<uint64_t>(at) >= static_cast<uint64_t>(size))) return false;
-      (plain ? out[i] : out[i * out_step]) = plain ? from[at] : from[i * from_step + at * stride];
-    }
-    return true;
-  }
-};
-
 /// result[i][j] = self[index[i][j]][j] for places of `index`; result has strides of its own.
 void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, const Tensor& index,
                  const char* op) {
@@ -67,11 +41,18 @@ void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, co
     const T* const from = self.data<T>();
     rows.parallel(
         [&](const std::array<int64_t, 3>& at) {
-          const Choices<T> row{to + at[0],   indices + at[1], from + at[2], rows.step(0),
-                               rows.step(1), rows.step(2),    stride,       size};
-          if (FLAMBEAU_LIKELY(row.run(rows.length()))) return;
-          for (int64_t i = 0; i < rows.length(); ++i)
-            check_index(row.place[i * row.place_step], size, dim, op);
+          T* const out = to + at[0];
+          const T* const source = from + at[2];
+          const int64_t* const place = indices + at[1];
+          const int64_t length = rows.length(), step = rows.step(1);
+          const int64_t out_step = rows.step(0), from_step = rows.step(2);
+          if (out_step == 1 && step == 1 && from_step == 0 && stride == 1) {
+            return for_indices(place, 1, length, size, dim, op,
+                               [=](int64_t i, int64_t index) { out[i] = source[index]; });
+          }
+          for_indices(place, step, length, size, dim, op, [=](int64_t i, int64_t index) {
+            out[i * out_step] = source[i * from_step + index * stride];
+          });
         },
         2);
   });

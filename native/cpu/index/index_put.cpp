@@ -44,9 +44,6 @@ Shape broadcast_strides(const Tensor& values, IntList sizes) {
   return strides;
 }
 
-/// Columns of a block that a thread takes at least: lines of cache are not shared.
-constexpr int64_t kLeastColumns = 64;
-
 /// write(out[i], from[i]) for columns [begin, end) of a block's innermost dim.
 template <class T>
 struct Line {

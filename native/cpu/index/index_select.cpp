@@ -43,9 +43,6 @@ void on_dense(const Tensor& self, const Body& body) {
   if (!dense.is_same(self)) copy_data(self, dense);
 }
 
-/// Columns of a row that a thread takes at least: lines of cache are not shared.
-constexpr int64_t kLeastColumns = 64;
-
 /// Calls body(outer begin, outer end, column begin, column end) on several threads, none of which
 /// writes what another writes, whatever the indices: they share out the blocks in front of the dim
 /// or, where there is one, the columns behind it.

@@ -32,35 +32,6 @@ Shape strides_or_zeros(const Tensor& tensor, int64_t rank, int64_t zero_dim) {
   return strides;
 }
 
-/// write(out[i][place[i]], from[i]) for places below `size`, where `stride` leads from one to the
-/// next.
-template <class T>
-struct Targets {
-  T* out;
-  const int64_t* place;
-  const T* from;
-  int64_t out_step, place_step, from_step, stride, size;
-
-  /// False where a place is outside.
-  template <class Write>
-  bool run(int64_t count, const Write& write) const {
-    const bool plain = out_step == 0 && place_step == 1 && from_step == 1 && stride == 1;
-    return plain ? run_with<true>(count, write) : run_with<false>(count, write);
-  }
-
- private:
-  template <bool plain, class Write>
-  bool run_with(int64_t count, const Write& write) const {
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t at = plain ? place[i] : place[i * place_step];
-      if (FLAMBEAU_UNLIKELY(static_cast<uint64_t>(at) >= static_cast<uint64_t>(size))) return false;
-      write(plain ? out[at] : out[i * out_step + at * stride],
-            plain ? from[i] : from[i * from_step]);
-    }
-    return true;
-  }
-};
-
 /// write(destination, source) for every place of `index`, in row-major order along `dim`, so that
 /// the outcome does not depend on the number of threads: they share out another dim.
 template <class T, class Write>
@@ -93,11 +64,18 @@ void scatter_with(const Tensor& self, int64_t given_dim, const Tensor& index, co
     const int64_t* const places = index.data<int64_t>() + starts[1];
     const T* const values = source + starts[2];
     rows.walk(0, rows.count(), [&](const std::array<int64_t, 3>& at) {
-      const Targets<T> row{out + at[0],  places + at[1], values + at[2], rows.step(0),
-                           rows.step(1), rows.step(2),   stride,         size};
-      if (FLAMBEAU_LIKELY(row.run(rows.length(), write))) return;
-      for (int64_t i = 0; i < rows.length(); ++i)
-        check_index(row.place[i * row.place_step], size, dim, op);
+      T* const row = out + at[0];
+      const T* const from_row = values + at[2];
+      const int64_t* const place = places + at[1];
+      const int64_t length = rows.length(), step = rows.step(1);
+      const int64_t out_step = rows.step(0), from_step = rows.step(2);
+      if (out_step == 0 && step == 1 && from_step == 1 && stride == 1) {
+        return for_indices(place, 1, length, size, dim, op,
+                           [&](int64_t i, int64_t to) { write(row[to], from_row[i]); });
+      }
+      for_indices(place, step, length, size, dim, op, [&](int64_t i, int64_t to) {
+        write(row[i * out_step + to * stride], from_row[i * from_step]);
+      });
     });
   };
   if (split < 0) return run(0, 1);

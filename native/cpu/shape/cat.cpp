@@ -1,13 +1,11 @@
 #include <cstring>
 
 #include "cpu/blocks.h"
+#include "cpu/walk.h"
 #include "kernels/shape.h"
 
 namespace flambeau::cpu {
 namespace {
-
-/// Bytes that are worth a thread.
-constexpr int64_t kCopyGrain = int64_t{1} << 18;
 
 /// Copies dense `source` of blocks [outer][bytes] into rows of `pitch` bytes.
 void copy_blocks(char* destination, const char* source, int64_t outer, int64_t bytes,
