@@ -103,16 +103,15 @@ class Compiling:
                 self._compile(f"{stem}.o", source, f"{self.optimized} {further}".strip())
                 plain.append(f"{stem}.o")
                 continue
+            is_generated = source.is_relative_to(self.generated)
             for name, flags in self.instruction_sets.items():
                 target = f"{stem}.{name}.o"
                 extra = f"{self.loops} -DFLAMBEAU_ISA={name} {flags} {further}".strip()
-                if source.is_relative_to(self.generated):
+                if is_generated:
                     extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
                     if self.precompiled and name not in ahead:
                         ahead[name] = self._precompile(self.precompiled, name, extra)
-                    self._compile(target, source, extra, ahead.get(name))
-                else:
-                    self._compile(target, source, extra)
+                self._compile(target, source, extra, ahead.get(name) if is_generated else None)
                 (special if flags else plain).append(target)
         return Objects(tuple(plain), tuple(special))
 
