@@ -58,9 +58,37 @@ class Base(Enum):
     GENERATOR = "Generator"
 
 
+class Role(Enum):
+    """What an int is, so that values which it cannot have are refused before anything reads it."""
+
+    DIM = "dim"  # of a tensor, counted from the end where negative
+    INDEX = "index"  # a place along a dim, counted from the end where negative
+    SIZE = "size"  # how many: not negative
+    ANY = "any"  # every value means something
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The role of an int: `dim`, `dim(size)`, `dim(self + 1)`, `index(dim)`, `size`, `int(any)`.
+
+    `of`: a dim's argument, whose rank (or length) counts, None for the first tensor; an index's
+    dim. `beyond`: dims that the result has more.
+    """
+
+    role: Role
+    of: str | None = None
+    beyond: int = 0
+
+    def __str__(self) -> str:
+        if self.role is Role.ANY:
+            return "int(any)"
+        extra = f" + {self.beyond}" if self.beyond else ""
+        return self.role.value + (f"({self.of}{extra})" if self.of else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
-    """The type of an argument, as in `Tensor|Scalar`, `int[2]?`, `Tensor(mut)`, `Tensor[]`."""
+    """The type of an argument, as in `Tensor|Scalar`, `int[2]?`, `Tensor(mut)`, `dim[]`."""
 
     base: Base
     or_scalar: bool = False  # Tensor|Scalar
@@ -68,11 +96,13 @@ class Type:
     list_length: int | None = None  # int[2] also accepts one int, which is repeated
     optional: bool = False
     mutable: bool = False
+    meaning: Meaning | None = None  # of an int
 
     def __post_init__(self) -> None:
         assert not (self.or_scalar and self.base is not Base.TENSOR)
         assert not (self.mutable and self.base is not Base.TENSOR)
         assert self.list_length is None or self.is_list
+        assert self.meaning is None or self.base is Base.INT
 
     @property
     def is_tensor(self) -> bool:
@@ -85,7 +115,7 @@ class Type:
 
     def __str__(self) -> str:
         text = (
-            self.base.value
+            (str(self.meaning) if self.meaning else self.base.value)
             + ("|Scalar" if self.or_scalar else "")
             + ("(mut)" if self.mutable else "")
         )

@@ -2,6 +2,7 @@
 
 types     Tensor, Tensor|Scalar, Tensor(mut), Scalar, int, float, bool, str, dtype, device,
           Generator, each with [] or [N] for a list and a final ? where None is allowed
+ints      dim, of the first tensor, dim(argument) or dim(argument + 1); index(dim); size; int(any)
 results   Tensor r, int64 r, hidden bool r, Tensor[] r, view(argument) r, (several), None
 
 Written by hand, so that each error points at the character and says what was expected there.
@@ -14,7 +15,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from flambeau.codegen.model import Argument, Base, Result, Signature, Type
+from flambeau.codegen.model import Argument, Base, Meaning, Result, Role, Signature, Type
 from flambeau.codegen.reserved import name_problem
 from flambeau.codegen.source import DeclarationError, Diagnostics, Note, Span, Text, did_you_mean
 
@@ -29,6 +30,8 @@ _TOKEN = re.compile(
 
 _DEEPEST_DEFAULT = 4
 _LONGEST_INTEGER = 19  # digits of 2**63
+_MOST_NEW_DIMS = 9
+_INT_ROLES = (Role.DIM.value, Role.INDEX.value, Role.SIZE.value)
 _RESULT_WORDS = ("Tensor", "view", "hidden", "None")
 
 
@@ -131,6 +134,7 @@ class _Parser:
         opened = self._token
         self._expect("(", "after the operator's name")
         arguments = self._arguments(opened)
+        self._check_meanings(arguments)
         self._expect("->", "and the results after the arguments")
         results = self._results(arguments)
         if self._token.kind != "end":
@@ -158,7 +162,7 @@ class _Parser:
 
     def _argument(self, keyword_only: bool, before: list[Argument]) -> Argument:
         if self._token.kind != "name":
-            raise self._fail("an argument, as in `int dim=0`")
+            raise self._fail("an argument, as in `dim dim=0`")
         first = self._token
         type_ = self._type()
         name = self._name(f"the name of the {first.text} argument")
@@ -174,13 +178,61 @@ class _Parser:
         type_ = type_ or Type(Base.TENSOR)
         return Argument(name.text, type_, default, keyword_only, "", self._span(name))
 
+    def _check_meanings(self, arguments: tuple[Argument, ...]) -> None:
+        """A dim is one of a tensor or of a list of ints; an index lies along a dim."""
+        ints = {a.name: a.type for a in arguments if a.type.base is Base.INT}
+        tensors = {a.name: a.type for a in arguments if a.type.base is Base.TENSOR}
+        for argument in arguments:
+            meaning = argument.type.meaning
+            if meaning is None or meaning.role not in (Role.DIM, Role.INDEX):
+                continue
+            if meaning.role is Role.INDEX:
+                what = "a dim among the arguments"
+                known = {n for n, t in ints.items() if t.meaning and t.meaning.role is Role.DIM}
+            else:
+                what = "a tensor or a list of ints among the arguments"
+                known = tensors.keys() | {n for n, t in ints.items() if t.is_list}
+            if meaning.of is None and not tensors:
+                message = f"'{argument.name}' is a dim, but there is no tensor that it is of"
+                self._diagnostics.error(argument.span, message, "write dim(ARGUMENT)")
+            elif meaning.of is not None and meaning.of not in known:
+                message = f"'{meaning.of}' is not {what}"
+                hint = did_you_mean(meaning.of, sorted(known))
+                self._diagnostics.error(argument.span, message, hint)
+
+    def _meaning(self, token: _Token) -> Meaning | None:
+        """What follows `dim`, `index`, `size` or `int`; None for a plain int."""
+        if token.text == Base.INT.value:
+            opened = self._token
+            if not self._accept("("):
+                return None
+            self._word(Role.ANY.value, "in parentheses after 'int'")
+            self._close(")", opened, "after '(any'")
+            return Meaning(Role.ANY)
+        role = Role(token.text)
+        opened = self._token
+        if role is Role.SIZE or not self._accept("("):
+            if role is Role.INDEX:
+                raise self._fail("'(' and the dim that the index is along")
+            return Meaning(role)
+        of = self._name("an argument").text
+        beyond = 0
+        if role is Role.DIM and self._accept("+"):
+            number = self._next()
+            beyond = int(number.text) if number.kind == "number" and number.text.isdigit() else 0
+            if not 1 <= beyond <= _MOST_NEW_DIMS:
+                self._error(number, f"a result has from 1 to {_MOST_NEW_DIMS} dims more")
+        self._close(")", opened, "after the argument")
+        return Meaning(role, of, beyond)
+
     def _type(self) -> Type | None:
         """A type; None when its name is unknown, which has been reported."""
         token = self._next()
-        names = {base.value: base for base in Base}
+        names = {base.value: base for base in Base} | dict.fromkeys(_INT_ROLES, Base.INT)
         base = names.get(token.text)
         if base is None:
             self._error(token, f"unknown type '{token.text}'", _type_hint(token.text, names))
+        meaning = self._meaning(token) if base is Base.INT else None
         or_scalar = mutable = False
         while (qualifier := self._token).text in ("|", "("):
             self._next()
@@ -202,7 +254,7 @@ class _Parser:
             raise self._fail("an argument's name after '?'", hint)
         if base is None:
             return None
-        return Type(base, or_scalar, is_list, length, optional, mutable)
+        return Type(base, or_scalar, is_list, length, optional, mutable, meaning)
 
     def _word(self, word: str, where: str) -> None:
         if self._token.text != word:

@@ -12,6 +12,7 @@ from flambeau.codegen.check.graph import check_graph
 from flambeau.codegen.check.kinds import check_arguments_read, check_kind
 from flambeau.codegen.check.names import NameCheck
 from flambeau.codegen.check.report import Context, Report
+from flambeau.codegen.check.unchecked import check_integers
 from flambeau.codegen.gradients import (
     differentiable_arguments,
     differentiable_results,
@@ -37,6 +38,7 @@ def check_structure(context: Context) -> list[Diagnostic]:
         names.check(operator, report)
         if len(diagnostics) == before:  # else a name that is misspelt seems not to be read
             check_arguments_read(report)
+            check_integers(report)
         _check_derivative(report)
         _check_lets(report)
         check_forward(report)

@@ -11,7 +11,7 @@ from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.model import ANY_BACKEND, Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.compute import compute_type
-from flambeau.codegen.plan.cpp_types import cpp_name, cpp_type
+from flambeau.codegen.plan.cpp_types import cpp_name, kernel_type
 from flambeau.codegen.plan.derivation import Derivations
 from flambeau.codegen.plan.kernel_text import FoldText, KernelText, fold_text, kernel_text
 from flambeau.codegen.plan.kernels import forward_kernel
@@ -170,9 +170,7 @@ def shared_kernels(operators: list[Operator]) -> list[tuple[str, str]]:
 
 def kernel_declaration(operator: Operator) -> str:
     """`void bmm(const Tensor& result, const Tensor& self, const Tensor& mat2);`"""
-    arguments = [
-        f"{cpp_type(a.type).parameter} {cpp_name(a.name)}" for a in operator.signature.arguments
-    ]
+    arguments = [f"{kernel_type(a.type)} {cpp_name(a.name)}" for a in operator.signature.arguments]
     if operator.shape is not None and operator.shape.dynamic:
         return f"{compute_type(operator)} {operator.identifier}({', '.join(arguments)});"
     results = [f"const Tensor& {cpp_name(r.name)}" for r in operator.signature.results]

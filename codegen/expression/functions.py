@@ -57,6 +57,10 @@ class Parameter:
     optional: bool = False
 
 
+# Written last in a shape function's signature: it is told which operator its errors are of.
+_OPERATOR = Parameter("", "op")
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """One entry."""
@@ -76,6 +80,7 @@ class Function:
     derivatives: Mapping[str, Expression]
     gradients: Mapping[str, Expression]
     span: Span
+    names_operator: bool = False  # at shape level: the last C++ argument is the operator's name
 
     @property
     def arity(self) -> int:
@@ -171,6 +176,7 @@ def _entry(node: Node) -> Function:
     name, parameters, result = (
         _shape_signature(signature) if level == "shape" else _signature(signature)
     )
+    names_operator = parameters[-1:] == (_OPERATOR,)
     accepts = _text(node, "accepts", "float")
     categories = frozenset(accepts.value.split("|"))
     if not categories <= set(CATEGORIES):
@@ -181,7 +187,7 @@ def _entry(node: Node) -> Function:
             raise DeclarationError.at(_text(node, "result").span, f"result is {one_of(_RESULTS)}")
     return Function(
         name=name,
-        parameters=parameters,
+        parameters=parameters[:-1] if names_operator else parameters,
         level=level,
         accepts=categories,
         result=result,
@@ -195,6 +201,7 @@ def _entry(node: Node) -> Function:
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
         span=signature.span,
+        names_operator=names_operator,
     )
 
 

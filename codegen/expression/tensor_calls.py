@@ -75,8 +75,9 @@ class CallRules(NumberRules):
         dtypes: Mapping[str, str],
         spell: Callable[[Operator], str],
         functions: FunctionTable,
+        operator: str,
     ) -> None:
-        super().__init__()
+        super().__init__(operator)
         self.scope = scope
         self.operators = operators
         self.dtypes = dtypes
@@ -170,7 +171,8 @@ class CallRules(NumberRules):
             return Value(f"std::get<{position}>({owner.code})", owner.type.results[position], ATOM)
         position_code = self.integer(self.emit(node.index), node.index)
         if owner.type.kind is K.INTS:
-            return Value(f"shape_rules::at({owner.code}, {position_code})", INT, ATOM)
+            code = f"shape_rules::at({owner.code}, {position_code}, {self.named})"
+            return Value(code, INT, ATOM)
         item = item_type(owner.type.kind)
         if item is None:
             raise fail(node, f"a {owner.type} cannot be indexed here", "use select() or narrow()")
@@ -283,6 +285,8 @@ class CallRules(NumberRules):
                 arguments.append(value.code)
             else:
                 arguments.append(self.convert(value, wanted, source).code)
+        if function.names_operator:
+            arguments.append(self.named)
         if not name.startswith("shape_rules") and function.name not in ("max", "min"):
             self.includes.add("core/dtype.h")
         return Value(f"{name}({', '.join(arguments)})", SHAPE_TYPES[function.result], ATOM)

@@ -41,8 +41,9 @@ OWNING = {K.INTS: "Shape", K.FLOATS: "std::vector<double>", K.TENSORS: "std::vec
 class NumberRules:
     """Arithmetic and conversions of everything but tensors."""
 
-    def __init__(self) -> None:
+    def __init__(self, operator: str) -> None:
         self.includes: set[str] = set()
+        self.named = f'"{operator}"'  # the operator, for errors at run time
 
     # --- conversions ---
 
@@ -190,6 +191,8 @@ class NumberRules:
         if kind is K.SCALAR:
             self.includes.add("core/scalar_math.h")
         type_ = INT if kind is K.BOOL else operand.type
+        if type_ is INT:
+            return Value(f"checked_sub(0, {operand.code}, {self.named})", INT, ATOM)
         return Value(f"-{at_least(operand, ATOM)}", type_, SIGN)
 
     def number_binary(self, node: Expression, operator: str, left: Value, right: Value) -> Value:
@@ -207,6 +210,8 @@ class NumberRules:
             return self._scalar_binary(node, operator, left, right)
         result = FLOAT if K.FLOAT in kinds or operator == "/" else INT
         match operator:
+            case "+" | "-" | "*" if result is INT:
+                return self._checked(operator, left, right)
             case "+" | "-" | "*":
                 own = PRODUCT if operator == "*" else SUM
                 code = f"{at_least(left, own)} {operator} {at_least(right, own + 1)}"
@@ -216,7 +221,8 @@ class NumberRules:
                 return Value(f"{left.code} / {right.code}", FLOAT, PRODUCT)
             case "//" | "%" if result is INT:
                 name = "floor_div" if operator == "//" else "floor_mod"
-                return Value(f"shape_rules::{name}({left.code}, {right.code})", INT, ATOM)
+                code = f"shape_rules::{name}({left.code}, {right.code}, {self.named})"
+                return Value(code, INT, ATOM)
             case "//":
                 return Value(
                     f"std::floor({at_least(left, PRODUCT)} / {at_least(right, SIGN)})", FLOAT, ATOM
@@ -225,6 +231,11 @@ class NumberRules:
                 left, right = self._double(left), self._double(right)
                 return Value(f"std::pow({left.code}, {right.code})", FLOAT, ATOM)
         raise fail(node, f"'{operator}' does not apply to {left.type} and {right.type}")
+
+    def _checked(self, operator: str, left: Value, right: Value) -> Value:
+        """Arithmetic on sizes: what does not fit 64 bits is an error."""
+        name = {"+": "checked_add", "-": "checked_sub", "*": "checked_mul"}[operator]
+        return Value(f"{name}({left.code}, {right.code}, {self.named})", INT, ATOM)
 
     def _concatenate(self, node: Expression, left: Value, right: Value) -> Value:
         if left.type.kind is K.LIST and right.type.kind is K.LIST:

@@ -77,6 +77,7 @@ def emit_tensor(
     functions: FunctionTable | None = None,
     temporaries: str = "t",
     zero: str | None = None,
+    operator: str = "formula",
 ) -> TensorCode:
     """C++ for one formula.
 
@@ -85,9 +86,11 @@ def emit_tensor(
     converts the value. `dtypes` spells the dtypes that formulas may name. Where a formula computes
     with a `Tensor|Scalar`, both cases are written out, so that numbers keep their precision and
     their weakness in promotion. `zero` spells a whole value that is a literal 0, as gradients have
-    it that do not flow: "Tensor()".
+    it that do not flow: "Tensor()". `operator`: whose formula it is, for errors at run time.
     """
-    emitter = _Emitter(Scope(dict(scope)), operators, dtypes or {}, spell, functions, temporaries)
+    emitter = _Emitter(
+        Scope(dict(scope)), operators, dtypes or {}, spell, functions, temporaries, operator
+    )
     emitter.zero = zero
     for names, bound in lets:
         emitter.bind_let(tuple(names), bound)
@@ -108,6 +111,7 @@ def emit_condition(
     *,
     dtypes: Mapping[str, str] | None = None,
     functions: FunctionTable | None = None,
+    operator: str = "formula",
 ) -> TensorCode:
     """C++ of type bool, known before any element is read.
 
@@ -120,6 +124,7 @@ def emit_condition(
         lambda o: f"ops::{o.identifier}",
         functions,
         "t",
+        operator,
     )
     emitter.compares_operands = True
     value = emitter.truth(emitter.emit(expression), expression)
@@ -142,8 +147,9 @@ class _Emitter(CallRules):
         spell: Callable[[Operator], str],
         functions: FunctionTable | None,
         temporaries: str,
+        operator: str,
     ) -> None:
-        super().__init__(scope, operators, dtypes, spell, functions or load_functions())
+        super().__init__(scope, operators, dtypes, spell, functions or load_functions(), operator)
         self.temporaries = temporaries
         self.statements: list[str] = []
         self.compares_operands = False

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from flambeau.codegen.model import Argument, Base, Operator
 from flambeau.codegen.plan.compute import compute_type
-from flambeau.codegen.plan.cpp_types import cpp_name, cpp_type
+from flambeau.codegen.plan.cpp_types import cpp_name, kernel_type
 from flambeau.codegen.plan.translate import Translator, argument_names
 
 _GIVEN = "_given"  # suffix of arguments before their history is taken off
@@ -84,7 +84,7 @@ def _is_dynamic(operator: Operator) -> bool:
 def _parameter(argument: Argument) -> str:
     suffix = _GIVEN if _is_tensor(argument) else ""
     name = f"{cpp_name(argument.name)}{suffix}"
-    return f"[[maybe_unused]] {cpp_type(argument.type).parameter} {name}"
+    return f"[[maybe_unused]] {kernel_type(argument.type)} {name}"
 
 
 def _is_tensor(argument: Argument) -> bool:

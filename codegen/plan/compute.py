@@ -17,7 +17,14 @@ from flambeau.codegen.model import (
     Operator,
     ShapeRule,
 )
-from flambeau.codegen.plan.cpp_types import class_name, cpp_literal, cpp_name, cpp_type
+from flambeau.codegen.plan.arguments import check_arguments
+from flambeau.codegen.plan.cpp_types import (
+    class_name,
+    cpp_literal,
+    cpp_name,
+    cpp_type,
+    kernel_type,
+)
 from flambeau.codegen.plan.kernels import (
     COMMON,
     REAL,
@@ -87,6 +94,11 @@ def plain_parameters(operator: Operator) -> str:
 def argument_list(operator: Operator) -> str:
     """The arguments of a call that passes them on."""
     return ", ".join(cpp_name(a.name) for a in operator.signature.arguments)
+
+
+def _checked_list(operator: Operator, names: Names) -> str:
+    """The same after their checks."""
+    return ", ".join(names[a.name].code for a in operator.signature.arguments)
 
 
 def dtype_checks(operator: Operator, declarations: Declarations) -> list[str]:
@@ -194,6 +206,7 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
     takes_out = len(kernel.outputs) == 1 and not kernel.in_out
     lines = dtype_checks(operator, declarations)
     names = argument_names(operator)
+    lines += check_arguments(operator, names)
     lines += constraint_checks(operator, translator, names, reads_result=False)
     if not takes_out and not kernel.in_out:
         lines.append("const Tensor fresh;")
@@ -271,6 +284,7 @@ def _reduction(operator: Operator, declarations: Declarations, translator: Trans
     names = argument_names(operator)
     result = operator.signature.results[0]
     lines = dtype_checks(operator, declarations)
+    lines += check_arguments(operator, names)
     lines += constraint_checks(operator, translator, names)
     lines += _promotion_lines(operator)
     kind = result_dtype_kind(operator, result.name)
@@ -280,11 +294,11 @@ def _reduction(operator: Operator, declarations: Declarations, translator: Trans
     fixed = kind in {d.name for d in declarations.dtypes}
     converted = f"cast_data({source}, result_dtype)"
     if fixed or kind == REAL:
-        (converted,) = _converted(operator, [operator.tensor_arguments[0]])
+        (converted,) = _converted(operator, [operator.tensor_arguments[0]], names)
     lines.append(f'Reduction reduction("{operator.name}");')
     lines.append("reduction.add_output(result_dtype, out);")
     lines.append(
-        f"reduction.build({converted}, {_reduced_dims(arguments)}, {_keepdim(arguments)});"
+        f"reduction.build({converted}, {_reduced_dims(arguments, names)}, {_keepdim(arguments)});"
     )
     parameters = _reduction_parameters(operator)
     struct = reduction_struct(operator)
@@ -318,15 +332,16 @@ def _reduction_parameters(operator: Operator) -> tuple[Argument, ...]:
 reduction_parameters = _reduction_parameters
 
 
-def _reduced_dims(arguments: dict[str, Argument]) -> str:
+def _reduced_dims(arguments: dict[str, Argument], names: Names) -> str:
     dim = arguments.get("dim")
     if dim is None:
         return "std::nullopt"
+    code = names["dim"].code
     if dim.type.is_list:
-        return "dim"
+        return code
     if dim.type.optional:
-        return "dim ? std::optional<IntList>(IntList(&*dim, 1)) : std::nullopt"
-    return "IntList(&dim, 1)"
+        return f"{code} ? std::optional<IntList>({code}->list()) : std::nullopt"
+    return f"{code}.list()"
 
 
 def _keepdim(arguments: dict[str, Argument]) -> str:
@@ -368,12 +383,13 @@ def _view(operator: Operator, declarations: Declarations, translator: Translator
     base = cpp_name(operator.tensor_arguments[0].name)
     names = argument_names(operator)
     lines = dtype_checks(operator, declarations)
+    lines += check_arguments(operator, names)
     result = operator.signature.results[0]
     has_dtype = bool(operator.dtypes.results.get(result.name))
     dtype = f", {result_dtype(operator, result.name, translator, names)}" if has_dtype else ""
     if operator.shape.geometry is not None:
         lines += constraint_checks(operator, translator, names)
-        call = f"views::{operator.shape.geometry}({argument_list(operator)})"
+        call = f"views::{operator.shape.geometry}({_checked_list(operator, names)})"
         if result.is_list:
             lines.append("std::vector<Tensor> results;")
             lines.append(
@@ -417,6 +433,7 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     lines = dtype_checks(operator, declarations)
     lines += _device_lines(operator)
     lines += _promotion_lines(operator)
+    lines += check_arguments(operator, names)
     # What reads no let is checked first: the lets compute shapes that may not exist.
     early, late = _by_lets(operator, rule)
     for constraint in early:
@@ -425,8 +442,8 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     for constraint in late:
         lines += _constraint(operator, constraint, translator, names)
     results = operator.signature.results
-    arguments = _converted(operator, operator.signature.arguments)
-    types = [cpp_type(a.type).parameter for a in operator.signature.arguments]
+    arguments = _converted(operator, operator.signature.arguments, names)
+    types = [kernel_type(a.type) for a in operator.signature.arguments]
     table = f"{operator.identifier}_table"
     if rule.dynamic:
         returns = compute_type(operator)
@@ -466,11 +483,12 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     )
 
 
-def _converted(operator: Operator, arguments: Iterable[Argument]) -> list[str]:
-    """Arguments as a kernel gets them: integers as floats where the operator promotes them."""
+def _converted(operator: Operator, arguments: Iterable[Argument], names: Names) -> list[str]:
+    """Arguments as a kernel gets them: checked, and integers as floats where the operator promotes
+    them."""
     promoted = operator.dtypes.promote if operator.dtypes.integers_to_float else ()
     return [
-        f"cast_data({cpp_name(a.name)}, common_)" if a.name in promoted else cpp_name(a.name)
+        f"cast_data({names[a.name].code}, common_)" if a.name in promoted else names[a.name].code
         for a in arguments
     ]
 

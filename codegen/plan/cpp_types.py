@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-from flambeau.codegen.model import Argument, Base, Operator, Result, Type
+from flambeau.codegen.model import Argument, Base, Operator, Result, Role, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,27 @@ def cpp_type(declared: Type) -> CppType:
     if declared.optional and declared.base is not Base.GENERATOR:
         return CppType(_optional(spelled.parameter), f"std::optional<{spelled.stored}>")
     return spelled
+
+
+def checked_class(declared: Type) -> str | None:
+    """The class of core/arguments.h that a checked argument becomes; None where it stays."""
+    if declared.meaning is not None and declared.meaning.role is Role.DIM:
+        return "Dims" if declared.is_list else "Dim"
+    return f"Ints<{declared.list_length}>" if _has_fixed_length(declared) else None
+
+
+def _has_fixed_length(declared: Type) -> bool:
+    return declared.base is Base.INT and declared.list_length is not None
+
+
+def kernel_type(declared: Type) -> str:
+    """How a kernel takes an argument: checked, where its type asks for a check."""
+    checked = checked_class(declared)
+    if checked is None:
+        return cpp_type(declared).parameter
+    if declared.optional:
+        return f"const std::optional<{checked}>&"
+    return checked if checked == "Dim" else f"const {checked}&"
 
 
 def _optional(parameter: str) -> str:

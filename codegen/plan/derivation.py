@@ -181,6 +181,7 @@ class _Writer:
             dtypes=self._dtypes,
             spell=self._spell,
             temporaries=f"{name}_t",
+            operator=self._kernel.name,
         )
         self._families |= code.families
         self._lines += [*code.statements, f"Tensor {name} = {code.code};"]

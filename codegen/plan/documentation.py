@@ -13,6 +13,7 @@ from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.to_latex import symbol, to_latex
 from flambeau.codegen.gradients import gradient_names
 from flambeau.codegen.model import Constraint, Kind, Operator
+from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.cpp_types import location
 from flambeau.codegen.plan.python_signature import (
     Form,
@@ -75,7 +76,7 @@ def describe(operator: Operator) -> OverloadDoc:
         gradients=gradient_latex(operator),
         arguments=_arguments(signatures),
         returns=_returns(operator, signatures),
-        errors=tuple(Described(c.exception, "", message_text(c)) for c in operator.constraints),
+        errors=_errors(operator),
         example=example_text(operator),
         see_also=operator.doc.see_also,
         location=location(operator),
@@ -115,9 +116,9 @@ def _overload_text(operator: Operator, form: Form, signature: PythonSignature) -
     described = [r for r in _returns(operator, [signature]) if r.text and not form.is_inplace]
     if described:
         parts.append(_section("Returns", [f"{r.name}: {r.text}" for r in described]))
-    if operator.constraints:
-        lines = [f"{c.exception}: {message_text(c)}" for c in operator.constraints]
-        parts.append(_section("Raises", lines))
+    errors = _errors(operator)
+    if errors:
+        parts.append(_section("Raises", [f"{e.name}: {e.text}" for e in errors]))
     if operator.doc.example and not form.is_inplace:
         parts.append("Example:\n" + textwrap.indent(example_text(operator) or "", "    "))
     return "\n\n".join(part for part in parts if part)
@@ -191,6 +192,13 @@ def _returns(operator: Operator, signatures: Sequence[PythonSignature]) -> tuple
         )
         for result in results
     )
+
+
+def _errors(operator: Operator) -> tuple[Described, ...]:
+    """What the operator refuses: by its arguments' types, then by the errors that it declares."""
+    by_types = [Described(e.exception, "", e.text) for e in argument_errors(operator)]
+    declared = [Described(c.exception, "", message_text(c)) for c in operator.constraints]
+    return (*by_types, *declared)
 
 
 def message_text(constraint: Constraint) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
 from flambeau.codegen.plan.composition import Composition, plan_composition
 from flambeau.codegen.plan.compute import (
@@ -73,11 +74,14 @@ def operator_text(
     operator: Operator, declarations: Declarations, translator: Translator
 ) -> OperatorText:
     """Plans one operator."""
+    translator.operator = operator.name
     composite = operator.kind is Kind.COMPOSITE
     compute = None if composite else plan_compute(operator, declarations, translator)
     backward = None if composite else plan_backward(operator, declarations)
     forward = [] if composite else forward_lines(operator, backward, translator)
     names = argument_names(operator)
+    checks = check_arguments(operator, names) if composite else []
+    checks += constraint_checks(operator, translator, names) if composite else []
     tables = list(compute.tables) if compute else []
     if backward:
         tables += [table_for(k.kernel, optional=True) for k in backward.kernels]
@@ -104,7 +108,7 @@ def operator_text(
         ),
         comma=", " if parameters else "",
         composite=composite,
-        checks=tuple(constraint_checks(operator, translator, names)) if composite else (),
+        checks=tuple(checks),
         body=tuple(_body(operator, translator, names)) if composite else (),
         tables=tuple(tables),
         compute_type=compute.returns if compute else "",

@@ -64,6 +64,7 @@ class Translator:
         self.derivations = derivations or Derivations(declarations, index)
         self.dtype_names = frozenset(d.name for d in declarations.dtypes)
         self.families: set[str] = set()
+        self.operator = "formula"  # whose formulas are translated: errors at run time name it
         self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}
         self._index = index
 
@@ -80,7 +81,13 @@ class Translator:
     ) -> TensorCode:
         """Statements and an expression."""
         code = emit_tensor(
-            expression, names, self._index, wanted=wanted, dtypes=self._dtypes, temporaries=prefix
+            expression,
+            names,
+            self._index,
+            wanted=wanted,
+            dtypes=self._dtypes,
+            temporaries=prefix,
+            operator=self.operator,
         )
         self.families |= code.families
         return code
@@ -93,7 +100,9 @@ class Translator:
 
     def condition(self, expression: Expression, names: Names) -> str:
         """A bool that is known before any element is read."""
-        code = emit_condition(expression, names, self._index, dtypes=self._dtypes)
+        code = emit_condition(
+            expression, names, self._index, dtypes=self._dtypes, operator=self.operator
+        )
         self.families |= code.families
         return code.code
 
@@ -128,6 +137,7 @@ class Translator:
             self._index,
             wanted=results_type(results),
             dtypes=self._dtypes,
+            operator=self.operator,
             lets=[(tuple(n.strip() for n in name.split(",")), value) for name, value in lets],
         )
         self.families |= code.families

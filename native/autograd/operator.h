@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autograd/node.h"
+#include "core/arguments.h"
 #include "core/dispatch.h"
 #include "core/iterator.h"
 #include "core/tensor.h"
@@ -73,6 +74,12 @@ const T& printable(const T& value) {
 }
 inline ShapeText printable(IntList value) { return {value}; }
 inline ShapeText printable(const Shape& value) { return {value}; }
+inline ShapeText printable(const Dims& value) { return {value}; }
+template <int count>
+ShapeText printable(const Ints<count>& value) {
+  return {value};
+}
+inline int64_t printable(Dim value) { return value; }
 inline const char* printable(bool value) { return value ? "True" : "False"; }
 template <class T>
 std::string printable(const std::optional<T>& value) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/iterator.h"
 #include "core/shape_rules.h"
 #include "core/tensor.h"
@@ -75,30 +77,31 @@ inline Scalar largest(DType dtype) { return detail::bound<true>(dtype); }
 inline Scalar lowest(DType dtype) { return detail::bound<false>(dtype); }
 
 /// How many numbers arange gives: ceil((end - start) / step), exact for integers.
-inline int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step) {
+inline int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step,
+                            const char* op = "arange") {
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
-    const int64_t span = end.to<int64_t>() - start.to<int64_t>();
-    const int64_t count = -floor_div(-span, step.to<int64_t>());
+    const int64_t back = checked_sub(start.to<int64_t>(), end.to<int64_t>(), op);
+    const int64_t count = checked_sub(0, floor_div(back, step.to<int64_t>(), op), op);
     return std::max<int64_t>(count, 0);
   }
   const double count = std::ceil((end.to<double>() - start.to<double>()) / step.to<double>());
   if (!(std::abs(count) < 9.0e18)) {
-    fail(ErrorKind::runtime, "arange: a range from ", start, " to ", end, " in steps of ", step,
+    fail(ErrorKind::runtime, op, "(): a range from ", start, " to ", end, " in steps of ", step,
          " has no usable length");
   }
   return std::max<int64_t>(static_cast<int64_t>(count), 0);
 }
 
 /// How many elements of storage a tensor of this geometry reaches over.
-inline int64_t strided_extent(IntList sizes, IntList strides) {
+inline int64_t strided_extent(IntList sizes, IntList strides, const char* op = "as_strided") {
   if (sizes.size() != strides.size()) {
-    fail(ErrorKind::runtime, "sizes ", ShapeText{sizes}, " and strides ", ShapeText{strides},
-         " differ in length");
+    fail(ErrorKind::runtime, op, "(): sizes ", ShapeText{sizes}, " and strides ",
+         ShapeText{strides}, " differ in length");
   }
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
   int64_t extent = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    extent += (sizes[i] - 1) * strides[i];
+    extent = checked_add(extent, checked_mul(sizes[i] - 1, strides[i], op), op);
   }
   return extent;
 }
@@ -124,8 +127,17 @@ inline Shape copied_strides(IntList sizes, IntList strides) {
 /// The integer in a tensor of one element, which the host waits for.
 inline int64_t item(const Tensor& x) { return flambeau::item(x).to<int64_t>(); }
 
+/// How many dims tensors that are joined have; one of shape [0] may be joined to any.
+inline int64_t joined_rank(TensorList tensors) {
+  for (const Tensor& tensor : tensors) {
+    if (tensor.dim() != 1 || tensor.numel() != 0) return tensor.dim();
+  }
+  return 1;
+}
+
 /// The shape of tensors joined along `dim`; empty 1-d tensors do not count.
-inline Shape concatenated_shape(const std::vector<Shape>& shapes, int64_t dim) {
+inline Shape concatenated_shape(const std::vector<Shape>& shapes, int64_t dim,
+                                const char* op = "cat") {
   const Shape* first = nullptr;
   for (const Shape& shape : shapes) {
     if (shape.size() != 1 || shape[0] != 0) {
@@ -134,30 +146,30 @@ inline Shape concatenated_shape(const std::vector<Shape>& shapes, int64_t dim) {
     }
   }
   if (first == nullptr) return Shape{0};
-  if (first->empty()) fail(ErrorKind::runtime, "cat: zero-dimensional tensors cannot be joined");
+  if (first->empty()) fail(ErrorKind::runtime, op, "(): zero-dimensional tensors cannot be joined");
   Shape result = *first;
   const int64_t rank = static_cast<int64_t>(first->size());
-  const size_t axis = static_cast<size_t>(wrap_dim(dim, rank, "cat"));
+  const size_t axis = static_cast<size_t>(wrap_dim(dim, rank, op));
   result[axis] = 0;
   for (const Shape& shape : shapes) {
     if (shape.size() == 1 && shape[0] == 0) continue;
     bool fits = shape.size() == first->size();
     for (size_t i = 0; fits && i < shape.size(); ++i) fits = i == axis || shape[i] == result[i];
     if (!fits) {
-      fail(ErrorKind::runtime, "cat: sizes must agree except in dimension ", axis, ", got ", *first,
-           " and ", shape);
+      fail(ErrorKind::runtime, op, "(): sizes must agree except in dimension ", axis, ", got ",
+           *first, " and ", shape);
     }
-    result[axis] += shape[axis];
+    result[axis] = checked_add(result[axis], shape[axis], op);
   }
   return result;
 }
 
 /// The permutation that undoes `dims`.
-inline Shape inverted(IntList dims) {
+inline Shape inverted(IntList dims, const char* op = "permute") {
   const int64_t rank = static_cast<int64_t>(dims.size());
   Shape result(dims.size(), 0);
   for (int64_t i = 0; i < rank; ++i) {
-    result[static_cast<size_t>(wrap_dim(dims[static_cast<size_t>(i)], rank, "permute"))] = i;
+    result[static_cast<size_t>(wrap_dim(dims[static_cast<size_t>(i)], rank, op))] = i;
   }
   return result;
 }
@@ -220,36 +232,37 @@ inline Shape range(int64_t count) {
 }
 
 /// The shape of tensors of one shape joined along a new dim.
-inline Shape stacked_shape(const std::vector<Shape>& shapes, int64_t dim) {
-  check(!shapes.empty(), ErrorKind::runtime, "stack: expected at least one tensor");
+inline Shape stacked_shape(const std::vector<Shape>& shapes, int64_t dim,
+                           const char* op = "stack") {
+  check(!shapes.empty(), ErrorKind::runtime, op, "(): expected at least one tensor");
   for (const Shape& shape : shapes) {
-    check(shape == shapes[0], ErrorKind::runtime, "stack: expected tensors of one shape, got ",
+    check(shape == shapes[0], ErrorKind::runtime, op, "(): expected tensors of one shape, got ",
           shapes[0], " and ", shape);
   }
-  return inserted(shapes[0], dim, static_cast<int64_t>(shapes.size()), "stack");
+  return inserted(shapes[0], dim, static_cast<int64_t>(shapes.size()), op);
 }
 
 /// The sizes along `dim` of tensors that are joined.
-inline Shape joined_sizes(const std::vector<Shape>& shapes, int64_t dim) {
+inline Shape joined_sizes(const std::vector<Shape>& shapes, int64_t dim, const char* op = "cat") {
   Shape sizes;
   for (const Shape& shape : shapes) {
     const bool skipped = shape.size() == 1 && shape[0] == 0;
-    sizes.push_back(skipped ? 0 : at(shape, dim, "cat"));
+    sizes.push_back(skipped ? 0 : at(shape, dim, op));
   }
   return sizes;
 }
 
 /// Sizes multiplied by repeats; more repeats than sizes add dims in front.
-inline Shape repeated_shape(IntList shape, IntList repeats) {
-  check(repeats.size() >= shape.size(), ErrorKind::runtime,
-        "repeat: expected a repeat for each dim of shape ", ShapeText{shape}, ", got ",
+inline Shape repeated_shape(IntList shape, IntList repeats, const char* op = "repeat") {
+  check(repeats.size() >= shape.size(), ErrorKind::runtime, op,
+        "(): expected a repeat for each dim of shape ", ShapeText{shape}, ", got ",
         ShapeText{repeats});
   Shape result(repeats);
   const size_t lead = repeats.size() - shape.size();
   for (size_t i = 0; i < repeats.size(); ++i) {
-    check(repeats[i] >= 0, ErrorKind::runtime, "repeat: repeats must not be negative, got ",
+    check(repeats[i] >= 0, ErrorKind::runtime, op, "(): repeats must not be negative, got ",
           ShapeText{repeats});
-    if (i >= lead) result[i] *= shape[i - lead];
+    if (i >= lead) result[i] = checked_mul(result[i], shape[i - lead], op);
   }
   return result;
 }

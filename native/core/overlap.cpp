@@ -30,17 +30,17 @@ int64_t stride_divisor(const Tensor& tensor) {
   return divisor * static_cast<int64_t>(tensor.itemsize());
 }
 
-struct Dim {
+struct WalkedDim {
   int64_t stride, size;
 };
 /// Dims with more than one element by growing stride. 0: a stride is 0.
-int walked_dims(IntList sizes, IntList strides, Dim* dims) {
+int walked_dims(IntList sizes, IntList strides, WalkedDim* dims) {
   int count = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 1) continue;
     dims[count++] = {strides[i] < 0 ? -strides[i] : strides[i], sizes[i]};
   }
-  std::sort(dims, dims + count, [](Dim a, Dim b) { return a.stride < b.stride; });
+  std::sort(dims, dims + count, [](WalkedDim a, WalkedDim b) { return a.stride < b.stride; });
   return count;
 }
 }  // namespace
@@ -61,7 +61,7 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
 
 bool has_internal_overlap(const Tensor& tensor) {
   if (tensor.is_contiguous() || tensor.numel() <= 1) return false;
-  Dim dims[kMaxDims];
+  WalkedDim dims[kMaxDims];
   const int count = walked_dims(tensor.sizes(), tensor.strides(), dims);
   if (count > 0 && dims[0].stride == 0) return true;
   int64_t reach = 0;  // of the inner dims, in elements
@@ -93,7 +93,7 @@ bool is_non_overlapping_dense(IntList sizes, IntList strides) {
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return true;
   for (size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] > 1 && strides[i] < 0) return false;  // begins at its end
-  Dim dims[kMaxDims];
+  WalkedDim dims[kMaxDims];
   const int count = walked_dims(sizes, strides, dims);
   int64_t expected = 1;
   for (int i = 0; i < count; ++i) {

@@ -72,23 +72,23 @@ void Reduction::prepare_outputs(IntList shape) {
 }
 
 namespace {
-struct Dim {
+struct WalkedDim {
   int64_t extent, input;
   int64_t outputs[Reduction::kMaxOutputs];
 };
 
 /// Sorts by input stride, innermost first, and merges dims that continue each other in the input
 /// and in every output. Returns the new count.
-int merge_dims(Dim* dims, int count, int outputs) {
+int merge_dims(WalkedDim* dims, int count, int outputs) {
   // Dims of stride 0 repeat what is there: they stand outside.
-  std::stable_sort(dims, dims + count, [](const Dim& a, const Dim& b) {
+  std::stable_sort(dims, dims + count, [](const WalkedDim& a, const WalkedDim& b) {
     const uint64_t x = static_cast<uint64_t>(std::abs(a.input)) - 1;
     return x < static_cast<uint64_t>(std::abs(b.input)) - 1;
   });
   int merged = 0;
   for (int d = 0; d < count; ++d) {
     if (merged > 0) {
-      Dim& inner = dims[merged - 1];
+      WalkedDim& inner = dims[merged - 1];
       bool continues = dims[d].input == inner.input * inner.extent;
       for (int i = 0; i < outputs; ++i)
         continues &= dims[d].outputs[i] == inner.outputs[i] * inner.extent;
@@ -109,7 +109,7 @@ void Reduction::merge(IntList sizes, IntList strides, uint64_t reduced_mask, boo
   kept_rank_ = reduced_rank_ = 0;
   if (output_numel_ == 0) return;
   const int64_t input_bytes = static_cast<int64_t>(input_.itemsize());
-  Dim kept[kMaxDims], reduced[kMaxDims];
+  WalkedDim kept[kMaxDims], reduced[kMaxDims];
   int kept_count = 0, reduced_count = 0;
   size_t out_dim = 0;
   // From the last dim, so that the order of equal strides is row-major.
@@ -118,7 +118,7 @@ void Reduction::merge(IntList sizes, IntList strides, uint64_t reduced_mask, boo
     const size_t position = out_dim;
     if (!is_reduced || keepdim) ++out_dim;
     if (sizes[d] == 1) continue;
-    Dim& dim = is_reduced ? reduced[reduced_count++] : kept[kept_count++];
+    WalkedDim& dim = is_reduced ? reduced[reduced_count++] : kept[kept_count++];
     dim = {sizes[d], strides[d] * input_bytes, {}};
     if (is_reduced) continue;
     for (int i = 0; i < output_count_; ++i) {

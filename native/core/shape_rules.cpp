@@ -1,5 +1,6 @@
 #include "core/shape_rules.h"
 
+#include "core/checked.h"
 #include "core/iterator.h"
 
 namespace flambeau::shape_rules {
@@ -13,7 +14,7 @@ Shape wrap_dims(std::optional<IntList> dims, int64_t rank, const char* op) {
   uint64_t seen = 0;
   for (const int64_t dim : *dims) {
     const int64_t wrapped = wrap_dim(dim, rank, op);
-    check(!(seen >> wrapped & 1), ErrorKind::runtime, op, ": dim ", wrapped,
+    check(!(seen >> wrapped & 1), ErrorKind::runtime, op, "(): dim ", wrapped,
           " appears more than once in ", ShapeText{*dims});
     seen |= uint64_t{1} << wrapped;
     result.push_back(wrapped);
@@ -47,7 +48,7 @@ Shape swapped(IntList list, int64_t a, int64_t b, const char* op) {
 Shape broadcast(IntList a, IntList b, const char* op) { return broadcast_shapes(a, b, op); }
 
 Shape permuted(IntList list, IntList dims, const char* op) {
-  check(dims.size() == list.size(), ErrorKind::runtime, op, ": argument dims has ", dims.size(),
+  check(dims.size() == list.size(), ErrorKind::runtime, op, "(): argument dims has ", dims.size(),
         " entries, ", ShapeText{dims}, "; expected one for each of ", list.size(), " dimensions");
   Shape result;
   if (list.empty()) return result;
@@ -79,7 +80,7 @@ Shape replaced(IntList list, int64_t position, int64_t value, const char* op) {
 namespace {
 /// Parameter `name` at spatial dim d; a list of one holds for every dim.
 int64_t parameter(IntList list, size_t d, size_t rank, const char* name, const char* op) {
-  check(list.size() == rank || list.size() == 1, ErrorKind::runtime, op, ": argument ", name,
+  check(list.size() == rank || list.size() == 1, ErrorKind::runtime, op, "(): argument ", name,
         " has ", list.size(), " entries, ", ShapeText{list}, "; expected ", rank,
         " (one for each spatial dimension) or 1");
   return list.size() == 1 ? list[0] : list[d];
@@ -87,20 +88,23 @@ int64_t parameter(IntList list, size_t d, size_t rank, const char* name, const c
 
 struct Window {
   int64_t kernel, stride, padding, dilation;
-  int64_t extent() const { return dilation * (kernel - 1) + 1; }
+  const char* op;
+  /// Places from the first to the last element.
+  int64_t extent() const { return checked_add(checked_mul(dilation, kernel - 1, op), 1, op); }
+  int64_t padded(int64_t size) const { return checked_add(size, checked_mul(2, padding, op), op); }
 };
 Window window_at(size_t d, size_t rank, IntList kernel, IntList stride, IntList padding,
                  IntList dilation, const char* op) {
   const Window window{
       parameter(kernel, d, rank, "kernel_size", op), parameter(stride, d, rank, "stride", op),
-      parameter(padding, d, rank, "padding", op), parameter(dilation, d, rank, "dilation", op)};
-  check(window.kernel > 0, ErrorKind::runtime, op, ": argument kernel_size must be positive, got ",
-        ShapeText{kernel});
-  check(window.stride > 0, ErrorKind::runtime, op, ": argument stride must be positive, got ",
+      parameter(padding, d, rank, "padding", op), parameter(dilation, d, rank, "dilation", op), op};
+  check(window.kernel > 0, ErrorKind::runtime, op,
+        "(): argument kernel_size must be positive, got ", ShapeText{kernel});
+  check(window.stride > 0, ErrorKind::runtime, op, "(): argument stride must be positive, got ",
         ShapeText{stride});
   check(window.padding >= 0, ErrorKind::runtime, op,
         ": argument padding must not be negative, got ", ShapeText{padding});
-  check(window.dilation > 0, ErrorKind::runtime, op, ": argument dilation must be positive, got ",
+  check(window.dilation > 0, ErrorKind::runtime, op, "(): argument dilation must be positive, got ",
         ShapeText{dilation});
   return window;
 }
@@ -111,8 +115,8 @@ Shape conv_out(IntList spatial, IntList kernel, IntList stride, IntList padding,
   Shape result;
   for (size_t d = 0; d < spatial.size(); ++d) {
     const Window window = window_at(d, spatial.size(), kernel, stride, padding, dilation, op);
-    const int64_t padded = spatial[d] + 2 * window.padding;
-    check(padded >= window.extent(), ErrorKind::runtime, op, ": the kernel, ", window.extent(),
+    const int64_t padded = window.padded(spatial[d]);
+    check(padded >= window.extent(), ErrorKind::runtime, op, "(): the kernel, ", window.extent(),
           " long with its dilation, does not fit the padded input of ", padded,
           " at spatial dimension ", d, " (input ", ShapeText{spatial}, ", kernel ",
           ShapeText{kernel}, ")");
@@ -132,9 +136,10 @@ Shape conv_transpose_out(IntList spatial, IntList kernel, IntList stride, IntLis
           "dilation, got ",
           ShapeText{output_padding}, " with stride ", ShapeText{stride}, " and dilation ",
           ShapeText{dilation});
-    const int64_t size =
-        (spatial[d] - 1) * window.stride - 2 * window.padding + window.extent() + extra;
-    check(size > 0, ErrorKind::runtime, op, ": the output would have size ", size,
+    const int64_t size = checked_add(checked_sub(checked_mul(spatial[d] - 1, window.stride, op),
+                                                 checked_mul(2, window.padding, op), op),
+                                     checked_add(window.extent(), extra, op), op);
+    check(size > 0, ErrorKind::runtime, op, "(): the output would have size ", size,
           " at spatial dimension ", d, " (input ", ShapeText{spatial}, ", kernel ",
           ShapeText{kernel}, ", padding ", ShapeText{padding}, ")");
     result.push_back(size);
@@ -148,14 +153,15 @@ Shape pool_out(IntList spatial, IntList kernel, IntList stride, IntList padding,
   Shape result;
   for (size_t d = 0; d < spatial.size(); ++d) {
     const Window window = window_at(d, spatial.size(), kernel, stride, padding, dilation, op);
-    check(2 * window.padding <= window.extent(), ErrorKind::runtime, op, ": argument padding ",
+    check(2 * window.padding <= window.extent(), ErrorKind::runtime, op, "(): argument padding ",
           ShapeText{padding}, " must be at most half of the kernel ", ShapeText{kernel});
-    const int64_t room = spatial[d] + 2 * window.padding - window.extent();
+    const int64_t room = checked_sub(window.padded(spatial[d]), window.extent(), op);
     const int64_t up = ceil_mode ? window.stride - 1 : 0;
-    int64_t size = floor_div(room + up, window.stride) + 1;
+    int64_t size = floor_div(checked_add(room, up, op), window.stride, op) + 1;
     // The last window must begin inside the input or its left padding.
-    if (ceil_mode && (size - 1) * window.stride >= spatial[d] + window.padding) --size;
-    check(size > 0, ErrorKind::runtime, op, ": the kernel ", ShapeText{kernel},
+    if (ceil_mode && checked_mul(size - 1, window.stride, op) >= spatial[d] + window.padding)
+      --size;
+    check(size > 0, ErrorKind::runtime, op, "(): the kernel ", ShapeText{kernel},
           " does not fit the input ", ShapeText{spatial}, " with padding ", ShapeText{padding},
           " at spatial dimension ", d);
     result.push_back(size);
@@ -164,8 +170,8 @@ Shape pool_out(IntList spatial, IntList kernel, IntList stride, IntList padding,
 }
 
 int64_t at(IntList list, int64_t position, const char* op) {
-  check(position >= -len(list) && position < len(list), ErrorKind::index, op, ": index ", position,
-        " is out of range for ", ShapeText{list});
+  check(position >= -len(list) && position < len(list), ErrorKind::index, op, "(): index ",
+        position, " is out of range for ", ShapeText{list});
   return list[position < 0 ? position + len(list) : position];
 }
 
@@ -191,12 +197,18 @@ Shape repeated(IntList list, int64_t count) {
   return result;
 }
 
-int64_t floor_div(int64_t a, int64_t b) {
-  check(b != 0, ErrorKind::runtime, "shape: division of ", a, " by zero");
+int64_t floor_div(int64_t a, int64_t b, const char* op) {
+  check(b != 0, ErrorKind::runtime, op, "(): division of the size ", a, " by zero");
+  if (b == -1) return checked_sub(0, a, op);
   const int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+int64_t floor_mod(int64_t a, int64_t b, const char* op) {
+  check(b != 0, ErrorKind::runtime, op, "(): division of the size ", a, " by zero");
+  if (b == -1) return 0;
+  const int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 
 }  // namespace flambeau::shape_rules

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/shape.h"
+#include "core/arguments.h"
 
 /// The functions of the declarations' shape language. `op` only names the operator in an error.
 /// Positions and dims may be negative; they are wrapped and checked.
@@ -15,6 +15,13 @@ FLAMBEAU_API Shape reduced(IntList shape, std::optional<IntList> dims, bool keep
                            const char* op = "reduced");
 inline Shape reduced(IntList shape, int64_t dim, bool keepdim, const char* op = "reduced") {
   return reduced(shape, IntList(&dim, 1), keepdim, op);
+}
+inline Shape reduced(IntList shape, Dim dim, bool keepdim, const char* op = "reduced") {
+  return reduced(shape, dim.list(), keepdim, op);
+}
+inline Shape reduced(IntList shape, const std::optional<Dim>& dim, bool keepdim,
+                     const char* op = "reduced") {
+  return reduced(shape, dim ? std::optional<IntList>(dim->list()) : std::nullopt, keepdim, op);
 }
 /// `dim`: none reduces everything.
 inline Shape reduced(IntList shape, std::optional<int64_t> dim, bool keepdim,
@@ -66,9 +73,10 @@ FLAMBEAU_API Shape slice(IntList list, std::optional<int64_t> start, std::option
 /// a + b on lists, and list * count.
 FLAMBEAU_API Shape concatenated(IntList a, IntList b);
 FLAMBEAU_API Shape repeated(IntList list, int64_t count);
-/// Python's // and %: rounded towards minus infinity. Error(runtime) on a zero divisor.
-FLAMBEAU_API int64_t floor_div(int64_t a, int64_t b);
-FLAMBEAU_API int64_t floor_mod(int64_t a, int64_t b);
+/// Python's // and %: rounded towards minus infinity. Error(runtime) on a zero divisor, and
+/// where the quotient does not fit 64 bits.
+FLAMBEAU_API int64_t floor_div(int64_t a, int64_t b, const char* op = "floor_div");
+FLAMBEAU_API int64_t floor_mod(int64_t a, int64_t b, const char* op = "floor_mod");
 
 /// Every element wrapped into [0, rank), Error(runtime) when one is listed twice; all dims for none
 /// or an empty list.

@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "core/arguments.h"
 #include "core/parallel.h"
 #include "core/tensor.h"
 
@@ -16,19 +17,16 @@ inline constexpr int64_t kLeastColumns = 64;
 /// A dense tensor seen from one dim: element (o, i, k) lies at (o * size + i) * inner + k.
 struct DimBlocks {
   int64_t outer = 1, size = 1, inner = 1;
-  DimBlocks(IntList sizes, int64_t dim) {
+  /// One row.
+  explicit DimBlocks(int64_t numel) : size(numel) {}
+  DimBlocks(IntList sizes, Dim dim) {
     if (sizes.empty()) return;
-    const size_t d = static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim);
+    const size_t d = static_cast<size_t>(dim);
     for (size_t i = 0; i < d; ++i) outer *= sizes[i];
     size = sizes[d];
     for (size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];
   }
 };
-
-/// A negative dim counted from the front; a 0-d tensor counts as having one dim.
-inline int64_t front_dim(int64_t dim, int64_t rank) {
-  return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim;
-}
 
 /// Walks the rows (all dims but the last) of a shape, keeping an element offset for each of K
 /// operands. A 0-d shape is one row of one element.
@@ -86,10 +84,10 @@ class Rows {
 };
 
 /// The tensor with `dim` moved to the end, dense: rows of that dim.
-inline Tensor rows_along(const Tensor& tensor, int64_t dim) {
+inline Tensor rows_along(const Tensor& tensor, Dim dim) {
   if (tensor.dim() == 0) return contiguous_data(tensor);
   Shape sizes = tensor.sizes(), strides = tensor.strides();
-  const size_t d = static_cast<size_t>(front_dim(dim, tensor.dim()));
+  const size_t d = static_cast<size_t>(dim);
   const int64_t size = sizes[d], stride = strides[d];
   sizes.erase(d);
   strides.erase(d);
@@ -99,10 +97,10 @@ inline Tensor rows_along(const Tensor& tensor, int64_t dim) {
 }
 
 /// A view of `tensor` (dense, or any result) whose `dim` stands last: where rows_along's rows go.
-inline Tensor view_with_dim_last(const Tensor& tensor, int64_t dim) {
+inline Tensor view_with_dim_last(const Tensor& tensor, Dim dim) {
   if (tensor.dim() == 0) return tensor;
   Shape sizes = tensor.sizes(), strides = tensor.strides();
-  const size_t d = static_cast<size_t>(front_dim(dim, tensor.dim()));
+  const size_t d = static_cast<size_t>(dim);
   const int64_t size = sizes[d], stride = strides[d];
   sizes.erase(d);
   strides.erase(d);

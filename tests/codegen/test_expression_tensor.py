@@ -110,9 +110,9 @@ def test_tensor_formulas(index: OperatorIndex, source: str, code: str) -> None:
     [
         ("x.shape", "x.sizes()"),
         ("y.shape[1:] + [dim]", None),
-        ("reduced(x.shape, dims, True)", "shape_rules::reduced(x.sizes(), dims, true)"),
+        ("reduced(x.shape, dims, True)", 'shape_rules::reduced(x.sizes(), dims, true, "formula")'),
         ("x.shape if x.dim > 1 else [1]", "x.dim() > 1 ? Shape(x.sizes()) : Shape{1}"),
-        ("[x.numel // 2, -1]", "Shape{shape_rules::floor_div(x.numel(), 2), -1}"),
+        ("[x.numel // 2, -1]", 'Shape{shape_rules::floor_div(x.numel(), 2, "formula"), -1}'),
         ("[1] * dim", "shape_rules::repeated(Shape{1}, dim)"),
     ],
 )
@@ -158,7 +158,7 @@ def test_lets_and_unpacking(index: OperatorIndex) -> None:
     code = emit_tensor(parse_source("[b, half]"), SCOPE, index, wanted=INTS, lets=lets)
     assert code.code == "Shape{b_let, half_let}"
     assert "expected 2 sizes (b, n)" in code.statements[1]
-    assert code.statements[-1].endswith("half_let = shape_rules::floor_div(n_let, 2);")
+    assert code.statements[-1].endswith('half_let = shape_rules::floor_div(n_let, 2, "formula");')
 
 
 def test_a_gradient_that_is_zero_does_not_flow(index: OperatorIndex) -> None:

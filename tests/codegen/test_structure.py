@@ -176,9 +176,9 @@ ELSEWHERE = [
         None,
     ),
     (
-        "int dim0, int dim1) -> view(self) result",
-        "int dim0, int dim1) -> Tensor result",
-        '"«transpose(Tensor self, int dim0, int dim1) -> Tensor result»"',
+        "dim dim0, dim dim1) -> view(self) result",
+        "dim dim0, dim dim1) -> Tensor result",
+        '"«transpose(Tensor self, dim dim0, dim dim1) -> Tensor result»"',
         "'result' of a view operator must be a view",
         "view(self) result",
     ),

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from operator_calls import call, is_reachable, library_values, primary_form, to_tensor
 from operator_cases import Case, Values, arrays, dtypes, evaluate_sample, operators
+from operator_mistakes import LARGEST, refused_values
 from test_operator_dtypes import in_dtype, swept
 
 from flambeau.codegen.model import Argument, Base, Constraint, Kind, Operator
+from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.python_signature import Form
 
 REJECTED = [
@@ -41,6 +43,34 @@ def test_rejected(operator: Operator, constraint: Constraint) -> None:
     for part in constraint.parts:
         if isinstance(part, str):
             assert part.strip() in message, f"{part!r} is not in {message!r}"
+
+
+INTEGERS = [
+    (o, a)
+    for o in operators()
+    for a in o.signature.arguments
+    if is_reachable(o) and o.test.samples and any(e.argument is a for e in argument_errors(o))
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "argument"), INTEGERS, ids=[f"{o.full_name}-{a.name}" for o, a in INTEGERS]
+)
+def test_refused_integer(operator: Operator, argument: Argument) -> None:
+    """Dims, indices, sizes and lists of ints that cannot be are refused before anything is read:
+    at their limits and at those of 64 bits. The error names the operator and the argument.
+    """
+    values = Case(operator, 0).values()
+    refused = list(refused_values(operator, argument, values))
+    assert refused
+    for value, error in refused:
+        given = library_values(operator, {**values, argument.name: value})
+        with pytest.raises(error) as caught:
+            call(operator, given)
+        message = str(caught.value)
+        assert operator.name in message
+        if value != [LARGEST, LARGEST]:  # there the number of elements is named
+            assert argument.name in message, f"{argument.name} is not in {message!r}"
 
 
 def refused_dtype(operator: Operator, argument: Argument) -> str | None:

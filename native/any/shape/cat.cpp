@@ -4,8 +4,8 @@ namespace flambeau::any {
 namespace {
 
 /// Copies tensors to their places along a dim of the result, which they may lack (stack).
-void join(const Tensor& result, TensorList tensors, int64_t dim, bool stacked) {
-  const auto d = static_cast<size_t>(wrap_dim(dim, result.dim(), "cat"));
+void join(const Tensor& result, TensorList tensors, Dim dim, bool stacked) {
+  const auto d = static_cast<size_t>(dim);
   int64_t position = 0;
   for (const Tensor& tensor : tensors) {
     if (tensor.dim() == 1 && tensor.numel() == 0 && !stacked) continue;
@@ -27,12 +27,8 @@ void join(const Tensor& result, TensorList tensors, int64_t dim, bool stacked) {
 
 }  // namespace
 
-void cat(const Tensor& result, TensorList tensors, int64_t dim) {
-  join(result, tensors, dim, false);
-}
+void cat(const Tensor& result, TensorList tensors, Dim dim) { join(result, tensors, dim, false); }
 
-void stack(const Tensor& result, TensorList tensors, int64_t dim) {
-  join(result, tensors, dim, true);
-}
+void stack(const Tensor& result, TensorList tensors, Dim dim) { join(result, tensors, dim, true); }
 
 }  // namespace flambeau::any

@@ -5,11 +5,11 @@
 
 namespace flambeau::any {
 
-void flip(const Tensor& result, const Tensor& self, IntList dims) {
+void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
   Shape strides = self.strides();
   int64_t offset = self.offset();
-  if (self.dim() > 0 && !dims.empty()) {
-    for (const int64_t dim : shape_rules::wrap_dims(dims, self.dim(), "flip")) {
+  if (self.dim() > 0) {
+    for (const int64_t dim : dims) {
       const size_t d = static_cast<size_t>(dim);
       offset += std::max<int64_t>(self.sizes()[d] - 1, 0) * strides[d];
       strides[d] = -strides[d];
@@ -51,7 +51,7 @@ void roll(const Tensor& result, const Tensor& self, IntList shifts, std::optiona
   for (size_t i = 0; i < dims->size(); ++i) {
     const bool last = i + 1 == dims->size();
     const Tensor next = last ? result : flambeau::empty(self.sizes(), self.dtype(), self.device());
-    roll_dim(next, current, shifts[i], wrap_dim((*dims)[i], self.dim(), "roll"));
+    roll_dim(next, current, shifts[i], Dim((*dims)[i], self.dim(), {"roll", "dims"}));
     current = next;
   }
 }

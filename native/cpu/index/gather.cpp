@@ -24,9 +24,8 @@ Shape strides_without(const Tensor& tensor, int64_t rank, int64_t dim) {
 }
 
 /// result[i][j] = self[index[i][j]][j] for places of `index`; result has strides of its own.
-void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, const Tensor& index,
+void gather_into(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index,
                  const char* op) {
-  const int64_t dim = wrap_dim(given_dim, self.dim(), op);
   check_fits(index, self, dim, op);
   if (index.numel() == 0) return;
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
@@ -60,11 +59,11 @@ void gather_into(const Tensor& result, const Tensor& self, int64_t given_dim, co
 
 }  // namespace
 
-void gather(const Tensor& result, const Tensor& self, int64_t dim, const Tensor& index) {
+void gather(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index) {
   gather_into(result, self, dim, index, "gather");
 }
 
-void scatter_source_grad(const Tensor& result, const Tensor& grad_output, int64_t dim,
+void scatter_source_grad(const Tensor& result, const Tensor& grad_output, Dim dim,
                          const Tensor& index, IntList size) {
   if (equal(index.sizes(), size)) return gather_into(result, grad_output, dim, index, "scatter");
   fill_data(result, 0);

@@ -12,12 +12,13 @@ namespace {
 struct Selection {
   Tensor indices;
   const int64_t* index;
-  int64_t count, dim;
-  Selection(const Tensor& tensor, int64_t given_dim, const Tensor& given, const char* op)
+  int64_t count;
+  Dim dim;
+  Selection(const Tensor& tensor, Dim selected, const Tensor& given, const char* op)
       : indices(dense_indices(given)),
         index(indices.data<int64_t>()),
         count(indices.numel()),
-        dim(wrap_dim(given_dim, tensor.dim(), op)) {
+        dim(selected) {
     const int64_t size = tensor.dim() == 0 ? 1 : tensor.size(dim);
     check_indices(index, count, size, dim, op);
   }
@@ -71,7 +72,7 @@ void check_source(const Tensor& self, const Tensor& source, const Selection& sel
 
 }  // namespace
 
-void index_select(const Tensor& result, const Tensor& self, int64_t dim, const Tensor& index) {
+void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index) {
   const Selection selection(self, dim, index, "index_select");
   if (result.numel() == 0) return;
   const Tensor source = contiguous_data(self);
@@ -98,7 +99,7 @@ void index_select(const Tensor& result, const Tensor& self, int64_t dim, const T
   });
 }
 
-void index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source,
                 const Scalar& alpha) {
   const Selection selection(self, dim, index, "index_add_");
   check_source(self, source, selection, "index_add_");
@@ -132,7 +133,7 @@ void index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tens
   });
 }
 
-void index_copy_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+void index_copy_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source) {
   const Selection selection(self, dim, index, "index_copy_");
   check_source(self, source, selection, "index_copy_");
   if (source.numel() == 0) return;
@@ -152,7 +153,7 @@ void index_copy_(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   });
 }
 
-void index_fill_(const Tensor& self, int64_t dim, const Tensor& index, const Operand& value) {
+void index_fill_(const Tensor& self, Dim dim, const Tensor& index, const Operand& value) {
   const Selection selection(self, dim, index, "index_fill_");
   if (self.numel() == 0) return;
   const Tensor number = flambeau::empty(Shape(), self.dtype(), self.device());

@@ -35,9 +35,8 @@ Shape strides_or_zeros(const Tensor& tensor, int64_t rank, int64_t zero_dim) {
 /// write(destination, source) for every place of `index`, in row-major order along `dim`, so that
 /// the outcome does not depend on the number of threads: they share out another dim.
 template <class T, class Write>
-void scatter_with(const Tensor& self, int64_t given_dim, const Tensor& index, const T* source,
+void scatter_with(const Tensor& self, Dim dim, const Tensor& index, const T* source,
                   const Tensor* src, const char* op, const Write& write) {
-  const int64_t dim = wrap_dim(given_dim, self.dim(), op);
   check_fits(self, index, src, dim, op);
   if (index.numel() == 0) return;
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
@@ -92,7 +91,7 @@ void with_element(const Tensor& self, const Body& body) {
 
 }  // namespace
 
-void scatter_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+void scatter_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src) {
   with_element(self, [&](auto element) {
     using T = decltype(element);
     scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_",
@@ -100,7 +99,7 @@ void scatter_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor
   });
 }
 
-void scatter__value(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+void scatter__value(const Tensor& self, Dim dim, const Tensor& index, const Scalar& value) {
   const Tensor number = flambeau::empty(Shape(), self.dtype(), self.device());
   fill_data(number, value);
   with_element(self, [&](auto element) {
@@ -110,7 +109,7 @@ void scatter__value(const Tensor& self, int64_t dim, const Tensor& index, const 
   });
 }
 
-void scatter_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+void scatter_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src) {
   visit_dtype(self.dtype(), [&]<class T>() {
     scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_add_",
                     [](T& to, T from) { to = plus(to, from); });

@@ -55,13 +55,13 @@ void run_spread(const char* op, const PoolGeometry& geometry, const Divisor& div
       grad);
 }
 
-constexpr int64_t kNoDilation[] = {1, 1};
+const Ints<2> kNoDilation({1, 1});
 
 }  // namespace
 
-void avg_pool2d(const Tensor& result, const Tensor& input, IntList kernel_size,
-                std::optional<IntList> stride, IntList padding, bool, bool count_include_pad,
-                std::optional<int64_t> divisor_override) {
+void avg_pool2d(const Tensor& result, const Tensor& input, const Ints<2>& kernel_size,
+                const std::optional<Ints<2>>& stride, const Ints<2>& padding, bool,
+                bool count_include_pad, std::optional<int64_t> divisor_override) {
   if (result.numel() == 0) return;
   run_average(
       "avg_pool2d",
@@ -70,8 +70,9 @@ void avg_pool2d(const Tensor& result, const Tensor& input, IntList kernel_size,
 }
 
 void avg_pool2d_grad(const Tensor& result, const Tensor& grad_output, IntList input_size,
-                     IntList kernel_size, std::optional<IntList> stride, IntList padding, bool,
-                     bool count_include_pad, std::optional<int64_t> divisor_override) {
+                     const Ints<2>& kernel_size, const std::optional<Ints<2>>& stride,
+                     const Ints<2>& padding, bool, bool count_include_pad,
+                     std::optional<int64_t> divisor_override) {
   if (result.numel() == 0) return;
   run_spread(
       "avg_pool2d_grad",
@@ -79,7 +80,7 @@ void avg_pool2d_grad(const Tensor& result, const Tensor& grad_output, IntList in
       {count_include_pad, divisor_override}, result, grad_output);
 }
 
-void adaptive_avg_pool2d(const Tensor& result, const Tensor& input, IntList) {
+void adaptive_avg_pool2d(const Tensor& result, const Tensor& input, const Ints<2>&) {
   if (result.numel() == 0) return;
   run_average("adaptive_avg_pool2d", adaptive_geometry(input.sizes(), result.sizes()), {}, result,
               input);

@@ -4,7 +4,8 @@
 namespace flambeau::cpu {
 
 void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, const Tensor& bias,
-            IntList stride, IntList padding, IntList dilation, int64_t groups) {
+            const Ints<2>& stride, const Ints<2>& padding, const Ints<2>& dilation,
+            int64_t groups) {
   const ConvGeometry geometry = conv_geometry(input.sizes(), weight.sizes(), result.sizes(), stride,
                                               padding, dilation, groups);
   const auto run = [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w,

@@ -2,19 +2,31 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "cpu/nn/conv_kernel.h"
 
 namespace flambeau::cpu {
 
-ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, IntList stride,
-                           IntList padding, IntList dilation, int64_t groups) {
+namespace {
+constexpr int64_t kMostCovered = int64_t{1} << 40;
+}
+
+ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, const Ints<2>& stride,
+                           const Ints<2>& padding, const Ints<2>& dilation, int64_t groups) {
   const size_t channel = input.size() - 3;  // one image has no batch dim
   ConvGeometry geometry{
       channel ? input[0] : 1, groups, input[channel] / groups, weight[0] / groups, {}};
-  const auto pick = [](IntList list, size_t i) { return list.size() == 1 ? list[0] : list[i]; };
-  for (size_t i = 0; i < 2; ++i)
-    geometry.axes[i] = {input[channel + 1 + i], output[channel + 1 + i], weight[2 + i],
-                        pick(stride, i),        pick(padding, i),        pick(dilation, i)};
+  int64_t covered = geometry.in_channels;
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t windows = output[channel + 1 + i], taps = weight[2 + i];
+    // A step that is never taken has no say, however long it is.
+    geometry.axes[i] = {input[channel + 1 + i],      windows,    taps,
+                        windows > 1 ? stride[i] : 1, padding[i], taps > 1 ? dilation[i] : 1};
+    covered = checked_mul(covered, geometry.axes[i].covered(), "conv2d");
+  }
+  check(covered < kMostCovered, ErrorKind::runtime, "conv2d(): windows over ", covered,
+        " elements of the padded image are not supported (stride ", ShapeText{stride}, ", padding ",
+        ShapeText{padding}, ", dilation ", ShapeText{dilation}, ")");
   return geometry;
 }
 

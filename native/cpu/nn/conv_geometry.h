@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
+#include "core/arguments.h"
 #include "core/tensor.h"
 
 namespace flambeau::cpu {
@@ -9,6 +11,10 @@ namespace flambeau::cpu {
 /// One spatial dimension of a convolution.
 struct ConvAxis {
   int64_t input, output, kernel, stride, padding, dilation;
+  /// Elements of the padded image from the first window to the last.
+  int64_t covered() const {
+    return std::max<int64_t>(output - 1, 0) * stride + (kernel - 1) * dilation + 1;
+  }
 };
 
 /// Sizes of a 2-d convolution; [0] is rows, [1] columns.
@@ -20,8 +26,8 @@ struct ConvGeometry {
   int64_t output_plane() const { return axes[0].output * axes[1].output; }
 };
 
-ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, IntList stride,
-                           IntList padding, IntList dilation, int64_t groups);
+ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, const Ints<2>& stride,
+                           const Ints<2>& padding, const Ints<2>& dilation, int64_t groups);
 
 /// Planes with a zero border, split by stride: plane (a, b) of a channel holds elements
 /// (i * stride + a, j * stride + b) of the padded image, so that every tap reads unit steps.

@@ -81,8 +81,8 @@ bool leaves_gaps(const ConvAxis& axis) {
 }  // namespace
 
 void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& weight,
-                       IntList input_size, IntList stride, IntList padding, IntList dilation,
-                       int64_t groups) {
+                       IntList input_size, const Ints<2>& stride, const Ints<2>& padding,
+                       const Ints<2>& dilation, int64_t groups) {
   const ConvGeometry geometry =
       conv_geometry(input_size, weight.sizes(), grad.sizes(), stride, padding, dilation, groups);
   if (leaves_gaps(geometry.axes[0]) || leaves_gaps(geometry.axes[1]) || weight.sizes()[0] == 0)

@@ -156,8 +156,8 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
 }  // namespace
 
 void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& input,
-                        IntList weight_size, IntList stride, IntList padding, IntList dilation,
-                        int64_t groups) {
+                        IntList weight_size, const Ints<2>& stride, const Ints<2>& padding,
+                        const Ints<2>& dilation, int64_t groups) {
   if (result.numel() == 0) return;
   if (grad.numel() == 0) return fill_data(result, 0);
   const ConvGeometry geometry =

@@ -31,8 +31,8 @@ int64_t last_two(IntList sizes) { return sizes[sizes.size() - 2] * sizes[sizes.s
 }  // namespace
 
 void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const Tensor& input,
-                             IntList kernel_size, std::optional<IntList> stride, IntList padding,
-                             IntList dilation, bool) {
+                             const Ints<2>& kernel_size, const std::optional<Ints<2>>& stride,
+                             const Ints<2>& padding, const Ints<2>& dilation, bool) {
   if (result.numel() == 0) return;
   const PoolGeometry geometry =
       pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, dilation);
@@ -46,14 +46,14 @@ void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const 
 }
 
 void max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,
-                IntList kernel_size, std::optional<IntList> stride, IntList padding,
-                IntList dilation, bool ceil_mode) {
+                const Ints<2>& kernel_size, const std::optional<Ints<2>>& stride,
+                const Ints<2>& padding, const Ints<2>& dilation, bool ceil_mode) {
   max_pool2d_with_indices(result, indices, input, kernel_size, stride, padding, dilation,
                           ceil_mode);
 }
 
 void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indices,
-                                      const Tensor& input, IntList) {
+                                      const Tensor& input, const Ints<2>&) {
   if (result.numel() == 0) return;
   const PoolGeometry geometry = adaptive_geometry(input.sizes(), result.sizes());
   with_float_compute(
@@ -66,7 +66,7 @@ void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indice
 }
 
 void adaptive_max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,
-                         IntList output_size) {
+                         const Ints<2>& output_size) {
   adaptive_max_pool2d_with_indices(result, indices, input, output_size);
 }
 

@@ -47,16 +47,15 @@ PoolGeometry base_geometry(IntList input, IntList output) {
 
 }  // namespace
 
-PoolGeometry pool_geometry(IntList input, IntList output, IntList kernel,
-                           const std::optional<IntList>& stride, IntList padding,
-                           IntList dilation) {
-  const auto pick = [](IntList list, size_t i) { return list.size() == 1 ? list[0] : list[i]; };
-  const IntList steps = stride && !stride->empty() ? *stride : kernel;
+PoolGeometry pool_geometry(IntList input, IntList output, const Ints<2>& kernel,
+                           const std::optional<Ints<2>>& stride, const Ints<2>& padding,
+                           const Ints<2>& dilation) {
+  const Ints<2>& steps = stride ? *stride : kernel;
   PoolGeometry geometry = base_geometry(input, output);
-  geometry.rows = pool_axis(geometry.input_rows, geometry.output_rows, pick(kernel, 0),
-                            pick(steps, 0), pick(padding, 0), pick(dilation, 0));
-  geometry.columns = pool_axis(geometry.input_columns, geometry.output_columns, pick(kernel, 1),
-                               pick(steps, 1), pick(padding, 1), pick(dilation, 1));
+  geometry.rows = pool_axis(geometry.input_rows, geometry.output_rows, kernel[0], steps[0],
+                            padding[0], dilation[0]);
+  geometry.columns = pool_axis(geometry.input_columns, geometry.output_columns, kernel[1], steps[1],
+                               padding[1], dilation[1]);
   return geometry;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/arguments.h"
 #include "core/parallel.h"
 #include "core/tensor.h"
 
@@ -33,8 +34,9 @@ struct PoolGeometry {
   int64_t output_plane() const { return output_rows * output_columns; }
 };
 
-PoolGeometry pool_geometry(IntList input, IntList output, IntList kernel,
-                           const std::optional<IntList>& stride, IntList padding, IntList dilation);
+PoolGeometry pool_geometry(IntList input, IntList output, const Ints<2>& kernel,
+                           const std::optional<Ints<2>>& stride, const Ints<2>& padding,
+                           const Ints<2>& dilation);
 PoolGeometry adaptive_geometry(IntList input, IntList output);
 
 /// Calls body(begin, end) on ranges of planes, on several threads when there is enough to do.

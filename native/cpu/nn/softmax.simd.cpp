@@ -168,7 +168,7 @@ void backward_columns(T* out, const T* grad, const T* result, const DimBlocks& b
 }
 
 template <bool logarithm>
-void forward(const char* op, const Tensor& result, const Tensor& self, int64_t dim) {
+void forward(const char* op, const Tensor& result, const Tensor& self, Dim dim) {
   if (self.numel() == 0) return;
   const Tensor input = contiguous_data(self);
   const DimBlocks blocks(self.sizes(), dim);
@@ -183,7 +183,7 @@ void forward(const char* op, const Tensor& result, const Tensor& self, int64_t d
 
 template <bool logarithm>
 void backward(const char* op, const Tensor& result, const Tensor& grad_output, const Tensor& output,
-              int64_t dim) {
+              Dim dim) {
   if (output.numel() == 0) return;
   const Tensor grad = contiguous_data(grad_output), forward_result = contiguous_data(output);
   const DimBlocks blocks(output.sizes(), dim);
@@ -200,18 +200,17 @@ void backward(const char* op, const Tensor& result, const Tensor& grad_output, c
 
 }  // namespace
 
-void softmax_forward(const Tensor& result, const Tensor& self, int64_t dim) {
+void softmax_forward(const Tensor& result, const Tensor& self, Dim dim) {
   forward<false>("softmax", result, self, dim);
 }
-void log_softmax_forward(const Tensor& result, const Tensor& self, int64_t dim) {
+void log_softmax_forward(const Tensor& result, const Tensor& self, Dim dim) {
   forward<true>("log_softmax", result, self, dim);
 }
-void softmax_grad(const Tensor& result, const Tensor& grad_output, const Tensor& output,
-                  int64_t dim) {
+void softmax_grad(const Tensor& result, const Tensor& grad_output, const Tensor& output, Dim dim) {
   backward<false>("softmax", result, grad_output, output, dim);
 }
 void log_softmax_grad(const Tensor& result, const Tensor& grad_output, const Tensor& output,
-                      int64_t dim) {
+                      Dim dim) {
   backward<true>("log_softmax", result, grad_output, output, dim);
 }
 

@@ -165,18 +165,14 @@ void with_ordered(DType dtype, const char* op, const Function& function) {
 /// values: undefined, or where the extreme values go.
 template <bool greatest>
 void select(const char* op, const Tensor& values, const Tensor& indices, const Tensor& self,
-            std::optional<int64_t> dim) {
+            const std::optional<Dim>& dim) {
   if (indices.numel() == 0) return;
   const Tensor input = contiguous_data(self);
   with_ordered(self.dtype(), op, [&]<class T>() {
     const T* in = input.data<T>();
     int64_t* places = indices.data<int64_t>();
     T* out = values.defined() ? values.data<T>() : nullptr;
-    DimBlocks blocks(self.sizes(), dim.value_or(0));
-    if (!dim) {
-      blocks.outer = blocks.inner = 1;
-      blocks.size = self.numel();
-    }
+    const DimBlocks blocks = dim ? DimBlocks(self.sizes(), *dim) : DimBlocks(self.numel());
     if (blocks.inner > 1) return along_columns<greatest>(out, places, in, blocks);
     if (blocks.outer > 1) return along_rows<greatest>(out, places, in, blocks.outer, blocks.size);
     places[0] = along_one_row<greatest>(in, blocks.size);
@@ -186,16 +182,16 @@ void select(const char* op, const Tensor& values, const Tensor& indices, const T
 
 }  // namespace
 
-void max_dim(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim, bool) {
+void max_dim(const Tensor& values, const Tensor& indices, const Tensor& self, Dim dim, bool) {
   select<true>("max", values, indices, self, dim);
 }
-void min_dim(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim, bool) {
+void min_dim(const Tensor& values, const Tensor& indices, const Tensor& self, Dim dim, bool) {
   select<false>("min", values, indices, self, dim);
 }
-void argmax(const Tensor& result, const Tensor& self, std::optional<int64_t> dim, bool) {
+void argmax(const Tensor& result, const Tensor& self, const std::optional<Dim>& dim, bool) {
   select<true>("argmax", Tensor(), result, self, dim);
 }
-void argmin(const Tensor& result, const Tensor& self, std::optional<int64_t> dim, bool) {
+void argmin(const Tensor& result, const Tensor& self, const std::optional<Dim>& dim, bool) {
   select<false>("argmin", Tensor(), result, self, dim);
 }
 

@@ -96,7 +96,7 @@ void scan_columns(T* out, const DimBlocks& blocks, const Input*... in) {
 
 /// Op over dense operands of the result's dtype and shape.
 template <class Op, class... Operands>
-void scan_dense(const Tensor& result, int64_t dim, const Operands&... operands) {
+void scan_dense(const Tensor& result, Dim dim, const Operands&... operands) {
   const DimBlocks blocks(result.sizes(), dim);
   const auto run = [&]<class T>() {
     T* out = result.data<T>();
@@ -121,21 +121,20 @@ void scan_dense(const Tensor& result, int64_t dim, const Operands&... operands) 
 }
 
 template <class Op, class... Operands>
-void scan(const Tensor& result, int64_t dim, const Operands&... operands) {
+void scan(const Tensor& result, Dim dim, const Operands&... operands) {
   if (result.numel() == 0) return;
   scan_dense<Op>(result, dim, contiguous_data(cast_data(operands, result.dtype()))...);
 }
 
 }  // namespace
 
-void cumsum(const Tensor& result, const Tensor& self, int64_t dim, std::optional<DType>) {
+void cumsum(const Tensor& result, const Tensor& self, Dim dim, std::optional<DType>) {
   scan<Sum>(result, dim, self);
 }
-void cumprod(const Tensor& result, const Tensor& self, int64_t dim, std::optional<DType>) {
+void cumprod(const Tensor& result, const Tensor& self, Dim dim, std::optional<DType>) {
   scan<Product>(result, dim, self);
 }
-void linear_recurrence(const Tensor& result, const Tensor& factor, const Tensor& addend,
-                       int64_t dim) {
+void linear_recurrence(const Tensor& result, const Tensor& factor, const Tensor& addend, Dim dim) {
   scan<Recurrence>(result, dim, factor, addend);
 }
 

@@ -129,7 +129,7 @@ double variance(double squares, int64_t n, double correction) {
 /// store.operator()<T>(index, squared distances, mean, n) for every output; T: type of the
 /// elements. The squared distances of complex numbers are those of both parts together.
 template <class Store>
-void visit_moments(const Tensor& self, std::optional<IntList> dim, const char* op,
+void visit_moments(const Tensor& self, const std::optional<Dims>& dim, const char* op,
                    const Store& store) {
   visit_dtype(self.dtype(), [&]<class T>() {
     if constexpr (is_complex_type<T>) {
@@ -162,24 +162,24 @@ void visit_moments(const Tensor& self, std::optional<IntList> dim, const char* o
 
 }  // namespace
 
-void var(const Tensor& result, const Tensor& self, std::optional<IntList> dim, double correction,
-         bool) {
+void var(const Tensor& result, const Tensor& self, const std::optional<Dims>& dim,
+         double correction, bool) {
   visit_moments(self, dim, "var", [&]<class T>(int64_t i, double squares, auto, int64_t n) {
     using R = RealOf<T>;
     result.data<R>()[i] = narrowed<R>(variance(squares, n, correction));
   });
 }
 
-void std(const Tensor& result, const Tensor& self, std::optional<IntList> dim, double correction,
-         bool) {
+void std(const Tensor& result, const Tensor& self, const std::optional<Dims>& dim,
+         double correction, bool) {
   visit_moments(self, dim, "std", [&]<class T>(int64_t i, double squares, auto, int64_t n) {
     using R = RealOf<T>;
     result.data<R>()[i] = narrowed<R>(std::sqrt(variance(squares, n, correction)));
   });
 }
 
-void var_mean(const Tensor& var, const Tensor& mean, const Tensor& self, std::optional<IntList> dim,
-              double correction, bool) {
+void var_mean(const Tensor& var, const Tensor& mean, const Tensor& self,
+              const std::optional<Dims>& dim, double correction, bool) {
   visit_moments(self, dim, "var_mean",
                 [&]<class T>(int64_t i, double squares, auto average, int64_t n) {
                   using R = RealOf<T>;
@@ -208,7 +208,7 @@ T logsumexp_row(const T* x, int64_t n, RowBuffer<T>& buffer) {
 
 }  // namespace
 
-void logsumexp(const Tensor& result, const Tensor& self, IntList dim, bool) {
+void logsumexp(const Tensor& result, const Tensor& self, const Dims& dim, bool) {
   // Rows must be dense here: columns are copied.
   const ReducedRows rows(self, dim, "logsumexp");
   with_floating(self.dtype(), "logsumexp", [&]<class T>() {

@@ -21,7 +21,7 @@ void copy_blocks(char* destination, const char* source, int64_t outer, int64_t b
 }
 
 /// Joins tensors whose parts of `dim` have the given sizes; `result` is dense.
-void join(const Tensor& result, TensorList tensors, int64_t dim, bool stacked) {
+void join(const Tensor& result, TensorList tensors, Dim dim, bool stacked) {
   const DimBlocks blocks(result.sizes(), dim);
   const int64_t itemsize = static_cast<int64_t>(result.itemsize());
   const int64_t pitch = blocks.size * blocks.inner * itemsize;
@@ -36,7 +36,7 @@ void join(const Tensor& result, TensorList tensors, int64_t dim, bool stacked) {
                     size * blocks.inner * itemsize, pitch);
       } else {
         Shape sizes = result.sizes(), strides = result.strides();
-        const size_t d = static_cast<size_t>(front_dim(dim, result.dim()));
+        const size_t d = static_cast<size_t>(dim);
         const int64_t offset = result.offset() + position * strides[d];
         if (stacked) {
           sizes.erase(d);
@@ -53,12 +53,8 @@ void join(const Tensor& result, TensorList tensors, int64_t dim, bool stacked) {
 
 }  // namespace
 
-void cat(const Tensor& result, TensorList tensors, int64_t dim) {
-  join(result, tensors, dim, false);
-}
+void cat(const Tensor& result, TensorList tensors, Dim dim) { join(result, tensors, dim, false); }
 
-void stack(const Tensor& result, TensorList tensors, int64_t dim) {
-  join(result, tensors, dim, true);
-}
+void stack(const Tensor& result, TensorList tensors, Dim dim) { join(result, tensors, dim, true); }
 
 }  // namespace flambeau::cpu

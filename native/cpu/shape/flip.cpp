@@ -7,11 +7,11 @@
 
 namespace flambeau::cpu {
 
-void flip(const Tensor& result, const Tensor& self, IntList dims) {
+void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
   Shape strides = self.strides();
   int64_t offset = 0;
-  if (self.dim() > 0 && !dims.empty()) {
-    for (const int64_t dim : shape_rules::wrap_dims(dims, self.dim(), "flip")) {
+  if (self.dim() > 0) {
+    for (const int64_t dim : dims) {
       const size_t d = static_cast<size_t>(dim);
       offset += (self.sizes()[d] - 1) * strides[d];
       strides[d] = -strides[d];

@@ -9,7 +9,9 @@ namespace flambeau::cpu {
 namespace {
 
 /// destination[...] += source over one shape; places may coincide, so it is done in order.
-void add_into(const Tensor& destination, const Tensor& source) {
+void add_into(const Tensor& destination, const Tensor& source, const char* op) {
+  check(destination.sizes() == source.sizes(), ErrorKind::runtime, op, "(): a gradient of shape ",
+        source.sizes(), " for a view of shape ", destination.sizes());
   if (source.numel() == 0) return;
   const Rows<2> rows(source.sizes(), {IntList(destination.strides()), IntList(source.strides())});
   visit_dtype(source.dtype(), [&]<class T>() {
@@ -26,10 +28,10 @@ void add_into(const Tensor& destination, const Tensor& source) {
 
 }  // namespace
 
-void unfold_grad(const Tensor& result, const Tensor& grad, IntList, int64_t dimension,
-                 int64_t window, int64_t step) {
+void unfold_grad(const Tensor& result, const Tensor& grad, IntList, Dim dimension, int64_t window,
+                 int64_t step) {
   fill_data(result, 0);
-  add_into(make_view(result, views::unfold(result, dimension, window, step)), grad);
+  add_into(make_view(result, views::unfold(result, dimension, window, step)), grad, "unfold");
 }
 
 void as_strided_grad(const Tensor& result, const Tensor& grad, IntList size, IntList strides,
@@ -42,7 +44,8 @@ void as_strided_grad(const Tensor& result, const Tensor& grad, IntList size, Int
                                   view_shift + shape_rules::strided_extent(view_size, view_stride));
   const Tensor storage = flambeau::empty(Shape{extent}, grad.dtype(), grad.device());
   fill_data(storage, 0);
-  add_into(make_view(storage, view_size, view_stride, storage.offset() + view_shift), grad);
+  add_into(make_view(storage, view_size, view_stride, storage.offset() + view_shift), grad,
+           "as_strided");
   copy_data(result, make_view(storage, size, strides, storage.offset() + shift));
 }
 

@@ -9,9 +9,8 @@ namespace {
 
 /// Sorts each row of `dim` and writes where the elements stood, and the elements if `values` is
 /// defined. Rows are shared out over threads.
-void sort_rows(const Tensor* values, const Tensor& indices, const Tensor& self, int64_t given_dim,
+void sort_rows(const Tensor* values, const Tensor& indices, const Tensor& self, Dim dim,
                bool descending, const char* op) {
-  const int64_t dim = wrap_dim(given_dim, self.dim(), op);
   if (self.numel() == 0) return;
   const Tensor source = rows_along(self, dim);
   const Tensor places = view_with_dim_last(indices, dim);
@@ -48,12 +47,12 @@ void sort_rows(const Tensor* values, const Tensor& indices, const Tensor& self, 
 
 }  // namespace
 
-void sort(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t dim,
-          bool descending, bool) {
+void sort(const Tensor& values, const Tensor& indices, const Tensor& self, Dim dim, bool descending,
+          bool) {
   sort_rows(&values, indices, self, dim, descending, "sort");
 }
 
-void argsort(const Tensor& result, const Tensor& self, int64_t dim, bool descending, bool) {
+void argsort(const Tensor& result, const Tensor& self, Dim dim, bool descending, bool) {
   sort_rows(nullptr, result, self, dim, descending, "argsort");
 }
 

@@ -84,7 +84,7 @@ int64_t first_nan(const T* data, int64_t length) {
 /// i) is where element i of a row's result goes, in a dense result with `written` elements at
 /// `dim`.
 template <class Body>
-void for_rows(const Tensor& self, int64_t dim, int64_t written, const char* op, const Body& body) {
+void for_rows(const Tensor& self, Dim dim, int64_t written, const char* op, const Body& body) {
   const Tensor source = rows_along(self, dim);
   const int64_t length = self.dim() == 0 ? 1 : self.size(dim);
   const int64_t count = length == 0 ? 0 : self.numel() / length;
@@ -104,9 +104,8 @@ void for_rows(const Tensor& self, int64_t dim, int64_t written, const char* op, 
 
 }  // namespace
 
-void topk(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t k,
-          int64_t given_dim, bool largest, bool) {
-  const int64_t dim = wrap_dim(given_dim, self.dim(), "topk");
+void topk(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t k, Dim dim,
+          bool largest, bool) {
   if (k == 0 || self.numel() == 0) return;
   for_rows(self, dim, k, "topk",
            [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
@@ -125,9 +124,8 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& self, int64
            });
 }
 
-void kthvalue(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t k,
-              int64_t given_dim, bool) {
-  const int64_t dim = wrap_dim(given_dim, self.dim(), "kthvalue");
+void kthvalue(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t k, Dim dim,
+              bool) {
   if (self.numel() == 0) return;
   for_rows(self, dim, 1, "kthvalue",
            [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
@@ -143,8 +141,7 @@ void kthvalue(const Tensor& values, const Tensor& indices, const Tensor& self, i
            });
 }
 
-void median_position(const Tensor& result, const Tensor& self, int64_t given_dim, bool) {
-  const int64_t dim = wrap_dim(given_dim, self.dim(), "median");
+void median_position(const Tensor& result, const Tensor& self, Dim dim, bool) {
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
   check(size > 0 || result.numel() == 0, ErrorKind::index, "median(): dim ", dim, " of shape ",
         self.sizes(), " has no elements");

@@ -91,10 +91,10 @@ void scatter(const char* op, const Tensor& given, int64_t given_dim, const Tenso
   range.raise_if_failed(op, given_dim, self.sizes()[dim]);
 }
 
-void scatter_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+void scatter_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source) {
   scatter("scatter_", self, dim, index, source, false);
 }
-void scatter_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+void scatter_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source) {
   scatter("scatter_add_", self, dim, index, source, true);
 }
 
