@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from flambeau.codegen.gradients import differentiable_arguments, differentiable_results
+from flambeau.codegen.facts import differentiable_arguments, differentiable_results
 from flambeau.codegen.model import Backend, Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.cpp_types import declared_in

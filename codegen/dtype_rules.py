@@ -104,6 +104,7 @@ class _Reader:
             results=self._result_dtypes,
             accumulate=self._accumulate,
             kernels=computed,
+            discrete=self._table.of(*_INTEGERS),
         )
 
     def _entry(self, key: Text, value: Node) -> None:

@@ -27,7 +27,7 @@ from flambeau.codegen.expression.forward import tangent_name, tangent_terms
 from flambeau.codegen.expression.functions import load_functions
 from flambeau.codegen.expression.nodes import Expression, NoneLiteral
 from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.facts import gradient_names
 from flambeau.codegen.model import Declarations, Kind, Operator
 
 # Differences are taken element by element: five evaluations each.

@@ -10,7 +10,7 @@ from flambeau.codegen.expression.differentiate import gradient
 from flambeau.codegen.expression.forward import linear_tangent, tangent_name, tangent_terms
 from flambeau.codegen.expression.nodes import Expression, Name, replace_subtrees, substitute
 from flambeau.codegen.expression.simplify import is_number
-from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.facts import gradient_names
 from flambeau.codegen.model import Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
 from flambeau.codegen.plan.documentation import describe, message_text
@@ -282,6 +282,6 @@ class Explanation:
             return f"a {operator.kind.value} has another shape than its argument"
         if not operator.signature.arguments or not operator.signature.arguments[0].type.is_tensor:
             return "its first argument is not a tensor"
-        if sum(not r.hidden for r in operator.signature.results) != 1:
+        if len(operator.signature.visible_results) != 1:
             return "it has not exactly one result"
         return "'variants' does not list inplace"

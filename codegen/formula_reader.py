@@ -8,7 +8,8 @@ from flambeau.codegen import schema
 from flambeau.codegen.expression.nodes import Expression, calls, free_names, substitute
 from flambeau.codegen.expression.nodes import Sequence as NodeSequence
 from flambeau.codegen.expression.parse import parse_expression
-from flambeau.codegen.gradients import canonical, differentiable_arguments
+from flambeau.codegen.facts import differentiable_arguments
+from flambeau.codegen.gradients import canonical
 from flambeau.codegen.model import Base, Derivative, DtypeRule, Reduce, ShapeRule, Signature
 from flambeau.codegen.source import DeclarationError, Diagnostics, Text, did_you_mean
 from flambeau.codegen.tree import Mapping, Node
@@ -80,7 +81,7 @@ def reduce(node: Node, diagnostics: Diagnostics) -> Reduce | None:
 
 def shape_rule(node: Node, signature: Signature, diagnostics: Diagnostics) -> ShapeRule:
     """`shape`: a formula per result; lets; strides and offset of a view."""
-    results = [r.name for r in signature.results if not r.hidden] or targets(signature)
+    results = [r.name for r in signature.visible_results] or targets(signature)
     if not isinstance(node, Mapping):
         text = schema.text(node, "'shape'")
         if text.value == "dynamic":

@@ -1,4 +1,4 @@
-"""What gradient formulas are over, and the formulas that `derivative: auto` stands for."""
+"""The formulas that `derivative: auto` stands for."""
 
 from __future__ import annotations
 
@@ -14,45 +14,9 @@ from flambeau.codegen.expression.nodes import (
     substitute,
 )
 from flambeau.codegen.expression.simplify import add
-from flambeau.codegen.model import Base, DtypeRule, Kind, Operator, Signature
+from flambeau.codegen.facts import gradient_names
+from flambeau.codegen.model import DtypeRule, Kind, Operator, Signature
 from flambeau.codegen.source import DeclarationError
-
-_DISCRETE = frozenset({"bool", "uint8", "int8", "int16", "int32", "int64"})
-
-
-def is_differentiable_dtype(name: str) -> bool:
-    """Whether a dtype, or a rule for one, may be floating or complex."""
-    return name not in _DISCRETE
-
-
-def differentiable_arguments(signature: Signature, dtypes: DtypeRule) -> tuple[str, ...]:
-    """Tensors that may hold floating or complex numbers and are not written in place."""
-    return tuple(
-        a.name
-        for a in signature.arguments
-        if a.type.base is Base.TENSOR
-        and not a.type.mutable
-        and any(is_differentiable_dtype(d) for d in dtypes.accepts[a.name])
-    )
-
-
-def differentiable_results(signature: Signature, dtypes: DtypeRule) -> tuple[str, ...]:
-    """Results that may be floating or complex; without results, the arguments written in place."""
-    if not signature.results:
-        return tuple(a.name for a in signature.arguments if a.type.mutable)
-    return tuple(
-        r.name
-        for r in signature.results
-        if not r.hidden
-        and is_differentiable_dtype(r.dtype or dtypes.results.get(r.name, "common"))
-        and any(is_differentiable_dtype(d) for d in dtypes.kernels)
-    )
-
-
-def gradient_names(signature: Signature, dtypes: DtypeRule) -> dict[str, str]:
-    """Result -> how formulas call its gradient: `grad`, or `grad_NAME` where several have one."""
-    results = differentiable_results(signature, dtypes)
-    return {r: "grad" if len(results) == 1 else f"grad_{r}" for r in results}
 
 
 def canonical(formula: Expression, signature: Signature, dtypes: DtypeRule) -> Expression:

@@ -83,7 +83,7 @@ class Meaning:
         if self.role is Role.ANY:
             return "int(any)"
         extra = f" + {self.beyond}" if self.beyond else ""
-        return self.role.value + (f"({self.of}{extra})" if self.of else "")
+        return f"{self.role.value}({self.of}{extra})" if self.of else str(self.role.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +178,7 @@ class DtypeRule:
     results: dict[str, str]  # result -> dtype, common, real, complex or an expression over dtypes
     accumulate: str | None  # reductions and products: low-precision floats accumulate in this
     kernels: frozenset[str] = frozenset()  # dtypes that kernels are compiled for (the common dtype)
+    discrete: frozenset[str] = frozenset()  # the declared dtypes that carry no gradient
 
 
 @dataclass(frozen=True, slots=True)

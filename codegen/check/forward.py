@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flambeau.codegen.check.report import Report
-from flambeau.codegen.gradients import differentiable_results
+from flambeau.codegen.facts import differentiable_results
 from flambeau.codegen.model import Kind
 from flambeau.codegen.source import did_you_mean
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flambeau.codegen.check.report import Context, Report
+from flambeau.codegen.expression.functions import load_functions
 from flambeau.codegen.expression.nodes import Expression, calls, free_names
 from flambeau.codegen.model import (
     ANY_BACKEND,
@@ -192,7 +193,7 @@ def _inplace_problem(operator: Operator, is_method: bool, results: int) -> str |
 def _check_random(report: Report) -> None:
     operator = report.operator
     drawn = frozenset[str]().union(*(calls(e) for e in operator.expressions.values()))
-    draws = bool(drawn & {"uniform", "normal"}) or operator.kind is not Kind.POINTWISE
+    draws = bool(drawn & load_functions().random) or operator.kind is not Kind.POINTWISE
     if operator.random is not None and not draws:
         report.error("'random' is declared, but 'expr' draws no number", "random")
     generators = [a for a in operator.signature.arguments if a.type.base.value == "Generator"]

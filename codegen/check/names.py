@@ -19,15 +19,10 @@ from flambeau.codegen.expression.nodes import (
     Name,
 )
 from flambeau.codegen.expression.parse import parse_expression
-from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.facts import LIST_METADATA, METADATA, gradient_names
 from flambeau.codegen.model import Kind, Operator
 from flambeau.codegen.source import Text, did_you_mean
 from flambeau.codegen.tree import Mapping
-
-# Metadata of tensors, and of lists of tensors.
-ATTRIBUTES = ("shape", "strides", "offset", "numel", "dim", "dtype", "device")
-LIST_ATTRIBUTES = ("shapes", "dtypes", "count")
-_RANDOM = frozenset({"uniform", "normal"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +141,7 @@ class NameCheck:
         lists = {a.name for a in report.operator.tensor_arguments if a.type.is_list}
         lists |= {r.name for r in report.operator.signature.results if r.is_list}
         is_list = isinstance(node.value, Name) and node.value.identifier in lists
-        known = LIST_ATTRIBUTES if is_list else ATTRIBUTES
+        known = LIST_METADATA if is_list else METADATA
         if node.name not in known:
             hint = did_you_mean(node.name, known) or f"there are {', '.join(known)}"
             report.at(span, f"unknown metadata '.{node.name}'", hint)
@@ -166,7 +161,7 @@ class NameCheck:
 
     def _function(self, call: Call, scope: Scope, report: Report) -> None:
         span = call.span or report.place()
-        if call.function in _RANDOM and report.operator.random is None:
+        if call.function in load_functions().random and report.operator.random is None:
             message = f"'{call.function}()' needs `random: philox`"
             report.at(span, message)
         if scope.operators and call.function in self._overloads.names:

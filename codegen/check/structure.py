@@ -13,11 +13,7 @@ from flambeau.codegen.check.kinds import check_arguments_read, check_kind
 from flambeau.codegen.check.names import NameCheck
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.check.unchecked import check_integers
-from flambeau.codegen.gradients import (
-    differentiable_arguments,
-    differentiable_results,
-    gradient_names,
-)
+from flambeau.codegen.facts import differentiable_arguments, differentiable_results, gradient_names
 from flambeau.codegen.loader import Partial
 from flambeau.codegen.model import Base, Kind
 from flambeau.codegen.source import Diagnostic, Diagnostics, did_you_mean, one_of

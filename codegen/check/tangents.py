@@ -14,7 +14,7 @@ from flambeau.codegen.expression.evaluate import EvaluationError
 from flambeau.codegen.expression.forward import tangent_name, tangent_terms
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.simplify import ZERO
-from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.facts import gradient_names
 from flambeau.codegen.source import DeclarationError
 
 

@@ -24,7 +24,7 @@ from flambeau.codegen.expression.simplify import (
     simplify,
     subtract,
 )
-from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.facts import gradient_names
 from flambeau.codegen.model import Kind, Operator
 
 
@@ -205,7 +205,7 @@ def tangent_terms(
     """argument -> its part of the tangent of a result; None where that is not derivable."""
     derivative = operator.derivative
     grads = gradient_names(operator.signature, operator.dtypes)
-    visible = [r for r in operator.signature.results if not r.hidden]
+    visible = operator.signature.visible_results
     if result not in grads or not visible:
         return None
     if operator.kind is Kind.POINTWISE and derivative is not None and not derivative.none:

@@ -108,6 +108,8 @@ class FunctionTable(Mapping[str, Function]):
         self._element = {f.name: f for f in functions if f.level != "shape"}
         self.shape: dict[str, Function] = {f.name: f for f in functions if f.level == "shape"}
 
+        self.random = frozenset(f.name for f in functions if f.level == "random")
+
     def __getitem__(self, name: str) -> Function:
         return self._element[name]
 

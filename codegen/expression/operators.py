@@ -39,7 +39,7 @@ class Match:
         signature = self.operator.signature
         if not signature.results and any(a.type.mutable for a in signature.arguments):
             return TENSOR
-        return results_type(signature.results)
+        return results_type(signature.visible_results)
 
 
 class OperatorIndex:

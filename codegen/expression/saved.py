@@ -18,6 +18,11 @@ class Reads:
     names: frozenset[str]
     metadata: frozenset[tuple[str, str]]
 
+    @property
+    def spelled(self) -> frozenset[str]:
+        """Both, as formulas spell them: `self`, `self.shape`."""
+        return self.names | {f"{name}.{attribute}" for name, attribute in self.metadata}
+
     def __or__(self, other: Reads) -> Reads:
         return Reads(self.names | other.names, self.metadata | other.metadata)
 

@@ -37,32 +37,11 @@ from flambeau.codegen.expression.types import (
     item_type,
     value_type,
 )
+from flambeau.codegen.facts import LIST_METADATA, METADATA
 from flambeau.codegen.model import Argument, Operator
 from flambeau.codegen.source import did_you_mean
 
 K = ValueKind
-
-# How metadata is read from a tensor that was not saved apart, and its type.
-METADATA: dict[str, tuple[str, ValueType]] = {
-    "shape": ("{}.sizes()", INTS),
-    "strides": ("{}.strides()", INTS),
-    "offset": ("{}.offset()", INT),
-    "numel": ("{}.numel()", INT),
-    "dim": ("{}.dim()", INT),
-    "dtype": ("{}.dtype()", DTYPE),
-    "device": ("{}.device()", ValueType(K.DEVICE)),
-}
-_OPERAND_METADATA = {
-    "shape": "{}.sizes()",
-    "dim": "static_cast<int64_t>({}.sizes().size())",
-    "numel": "shape_rules::numel({}.sizes())",
-    "dtype": "({0}.is_tensor() ? {0}.tensor().dtype() : {0}.scalar().dtype())",
-}
-LIST_METADATA: dict[str, tuple[str, ValueType]] = {
-    "shapes": ("shapes_of({})", ValueType(K.SHAPES)),
-    "dtypes": ("dtypes_of({})", ValueType(K.DTYPES)),
-    "count": ("static_cast<int64_t>({}.size())", INT),
-}
 
 
 class CallRules(NumberRules):
@@ -135,18 +114,19 @@ class CallRules(NumberRules):
                 return Value(saved.code, saved.type, ATOM)
         owner = self.emit(node.value)
         if owner.type.kind is K.TENSORS and node.name in LIST_METADATA:
-            template, type_ = LIST_METADATA[node.name]
-            return Value(template.format(owner.code), type_, ATOM)
+            known = LIST_METADATA[node.name]
+            return Value(known.tensor.format(owner.code), known.type, ATOM)
         if owner.type.kind in TENSOR_LIKE and node.name in METADATA:
-            template, type_ = METADATA[node.name]
-            if owner.type.kind is K.OPERAND:
-                template = _OPERAND_METADATA.get(node.name, "")
-                if not template:
-                    raise fail(node, f"a number has no {node.name}")
-            return Value(template.format(at_least(owner, ATOM)), type_, ATOM)
-        known = LIST_METADATA if owner.type.kind is K.TENSORS else METADATA
+            known = METADATA[node.name]
+            template = known.operand if owner.type.kind is K.OPERAND else known.tensor
+            if template is None:
+                raise fail(node, f"a number has no {node.name}")
+            return Value(template.format(at_least(owner, ATOM)), known.type, ATOM)
+        attributes = LIST_METADATA if owner.type.kind is K.TENSORS else METADATA
         raise fail(
-            node, f"a {owner.type} has no attribute '{node.name}'", did_you_mean(node.name, known)
+            node,
+            f"a {owner.type} has no attribute '{node.name}'",
+            did_you_mean(node.name, attributes),
         )
 
     def index(self, node: nodes.Index) -> Value:
@@ -299,8 +279,7 @@ class CallRules(NumberRules):
         if kind is K.TENSOR:
             return Value(f"{function.cpp}({value.code}.dtype())", BOOL, ATOM)
         if kind is K.OPERAND:
-            dtype = _OPERAND_METADATA["dtype"].format(value.code)
-            return Value(f"{function.cpp}({dtype})", BOOL, ATOM)
+            return Value(f"{function.cpp}(dtype_of_operand({value.code}))", BOOL, ATOM)
         if kind is K.SCALAR:
             owner = f"{at_least(value, ATOM)}{'->' if value.type.optional else '.'}"
             return Value(f"{owner}{function.name}()", BOOL, ATOM)

@@ -20,7 +20,7 @@ from flambeau.codegen.expression.functions import (
 )
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.expression.tensor_calls import LIST_METADATA, METADATA, CallRules
+from flambeau.codegen.expression.tensor_calls import CallRules
 from flambeau.codegen.expression.tensor_numbers import OWNING
 from flambeau.codegen.expression.tensor_values import (
     ATOM,
@@ -42,7 +42,6 @@ from flambeau.codegen.expression.types import (
     TENSOR_LIKE,
     ValueKind,
     ValueType,
-    conversion_cost,
     item_type,
 )
 from flambeau.codegen.model import Operator
@@ -564,16 +563,3 @@ class _Emitter(CallRules):
         self.statements, self._values, self._shared = outer
         loop = f"for (const auto& {name} : {items.code}) {{ {body} }}"
         return Value(f"[&] {{ {made.code} items; {loop} return items; }}()", made.type, ATOM)
-
-
-__all__ = [
-    "LIST_METADATA",
-    "METADATA",
-    "OperatorIndex",
-    "Scope",
-    "Symbol",
-    "TensorCode",
-    "conversion_cost",
-    "emit_condition",
-    "emit_tensor",
-]

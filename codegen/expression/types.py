@@ -110,8 +110,8 @@ def value_type(declared: Type) -> ValueType:
 
 
 def results_type(results: tuple[Result, ...]) -> ValueType:
-    """What a call of an operator with these results is; hidden ones are not returned."""
-    visible = [ValueType(K.TENSORS if r.is_list else K.TENSOR) for r in results if not r.hidden]
+    """What a call of an operator with these visible results is."""
+    visible = [ValueType(K.TENSORS if r.is_list else K.TENSOR) for r in results]
     if not visible:
         return NONE
     return visible[0] if len(visible) == 1 else ValueType(K.RESULTS, results=tuple(visible))

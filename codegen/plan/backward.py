@@ -7,32 +7,15 @@ from dataclasses import dataclass
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.saved import reads_of
+from flambeau.codegen.facts import LIST_METADATA, METADATA, gradient_names
 from flambeau.codegen.model import Argument, Base, Declarations, Kind, Operator
 from flambeau.codegen.plan.cpp_types import class_name, cpp_name, cpp_type
 from flambeau.codegen.plan.kernels import (
     PointwiseKernel,
     backward_kernel,
-    differentiable_results,
     forward_kernel,
-    gradient_name,
 )
-
-# Metadata of tensors: kept as numbers, never as the tensor. Attribute -> stored C++ type, how it is
-# read.
-METADATA = {
-    "shape": ("Shape", "{0}.sizes()"),
-    "strides": ("Shape", "{0}.strides()"),
-    "offset": ("int64_t", "{0}.offset()"),
-    "numel": ("int64_t", "{0}.numel()"),
-    "dim": ("int64_t", "{0}.dim()"),
-    "dtype": ("DType", "{0}.dtype()"),
-    "device": ("Device", "{0}.device()"),
-}
-LIST_METADATA = {
-    "shapes": ("std::vector<Shape>", "shapes_of({0})"),
-    "dtypes": ("std::vector<DType>", "dtypes_of({0})"),
-    "count": ("int64_t", "static_cast<int64_t>({0}.size())"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,43 +67,24 @@ class BackwardPlan:
     gradient_names: tuple[str, ...]
 
 
-def reads_of(formula: Expression) -> frozenset[str]:
-    """Names and metadata that a formula reads: `self`, `self.shape`."""
-    found: set[str] = set()
-
-    def visit(node: Expression) -> None:
-        if isinstance(node, nodes.Attribute) and isinstance(node.value, nodes.Name):
-            found.add(f"{node.value.identifier}.{node.name}")
-            return
-        if isinstance(node, nodes.Name) and node.identifier not in nodes.CONSTANTS:
-            found.add(node.identifier)
-        for child in node.children:
-            visit(child)
-
-    visit(formula)
-    return frozenset(found)
-
-
 def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPlan | None:
     """The plan, or None where nothing is differentiable or the derivative comes from a body."""
     derivative = operator.derivative
     if derivative is None or derivative.none or not derivative.formulas:
         return None
-    results = differentiable_results(operator)
-    if not results:
+    names = gradient_names(operator.signature, operator.dtypes)
+    if not names:
         return None
+    results = tuple(names)
     inputs = tuple(a for a in operator.tensor_arguments if a.name in derivative.formulas)
     gradients = tuple(
         GradientPlan(
             argument=a,
             index=i,
             formula=derivative.formulas[a.name],
-            passes_through=derivative.formulas[a.name]
-            == nodes.name(gradient_name(operator, results[0])),
-            scaled_by=_scale(
-                operator, derivative.formulas[a.name], gradient_name(operator, results[0])
-            ),
-            reads=reads_of(derivative.formulas[a.name]),
+            passes_through=derivative.formulas[a.name] == nodes.name(names[results[0]]),
+            scaled_by=_scale(operator, derivative.formulas[a.name], names[results[0]]),
+            reads=reads_of(derivative.formulas[a.name]).spelled,
         )
         for i, a in enumerate(inputs)
     )
@@ -131,7 +95,7 @@ def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPla
         saved=_saved_fields(operator, gradients, results),
         kernels=_fused_kernels(operator, gradients, declarations),
         results=results,
-        gradient_names=tuple(gradient_name(operator, r) for r in results),
+        gradient_names=tuple(names.values()),
     )
 
 
@@ -161,7 +125,8 @@ def _scale(operator: Operator, formula: Expression, gradient: str) -> str | None
 def _saved_fields(
     operator: Operator, gradients: tuple[GradientPlan, ...], outputs: tuple[str, ...]
 ) -> tuple[SavedField, ...]:
-    incoming = frozenset(gradient_name(operator, result) for result in outputs)
+    names = gradient_names(operator.signature, operator.dtypes)
+    incoming = frozenset(names[result] for result in outputs)
     arguments = {a.name: a for a in operator.signature.arguments}
     results = {r.name: r for r in operator.signature.results}
     readers: dict[str, list[int]] = {}
@@ -198,16 +163,14 @@ def _metadata_field(
     base: str, attribute: str, argument: Argument | None, needed_by: tuple[int, ...]
 ) -> SavedField:
     is_list = argument is not None and argument.type.is_tensor_list
-    cpp, read = (LIST_METADATA if is_list else METADATA)[attribute]
+    known = (LIST_METADATA if is_list else METADATA)[attribute]
+    is_operand = argument is not None and argument.type.or_scalar
+    read = known.operand if is_operand and known.operand is not None else known.tensor
     owner = cpp_name(base)
-    if argument is not None and argument.type.or_scalar and attribute == "shape":
-        read = "Shape({0}.sizes())"
-    elif argument is not None and argument.type.or_scalar and attribute == "dtype":
-        read = "dtype_of_operand({0})"
     return SavedField(
         name=f"{base}.{attribute}",
         member=f"{base}_{attribute}_",
-        cpp=cpp,
+        cpp=known.stored,
         store=read.format(owner),
         needed_by=needed_by,
         is_tensor=False,

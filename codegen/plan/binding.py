@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from flambeau.codegen.facts import is_factory
 from flambeau.codegen.model import Argument, Base, Declarations, Operator
 from flambeau.codegen.plan.cpp_types import cpp_default, cpp_literal, cpp_name
 from flambeau.codegen.plan.documentation import docstring
@@ -13,7 +14,6 @@ from flambeau.codegen.plan.python_signature import (
     Form,
     form_name,
     forms,
-    is_factory,
     is_method,
     named_result,
     python_names,

@@ -6,7 +6,7 @@ copies. The operator around it records gradients and checks arguments.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flambeau.codegen.model import Argument, Base, Operator
 from flambeau.codegen.plan.compute import compute_type
@@ -36,7 +36,7 @@ def plan_composition(operator: Operator, translator: Translator) -> Composition 
         return _on_host(operator)
     if operator.body is None:
         return None
-    results = tuple(replace(r, hidden=False) for r in operator.signature.results)
+    results = operator.signature.results  # a kernel gives the hidden ones too
     statements, value = translator.evaluated(
         operator.body_lets, operator.body, argument_names(operator), results
     )

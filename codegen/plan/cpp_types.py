@@ -82,11 +82,10 @@ def _optional(parameter: str) -> str:
 
 
 def result_type(results: tuple[Result, ...]) -> str:
-    """What the function returns; hidden results are not part of it."""
-    visible = [r for r in results if not r.hidden]
-    if not visible:
+    """What a function with these visible results returns."""
+    if not results:
         return "void"
-    spelled = [_one_result(r) for r in visible]
+    spelled = [_one_result(r) for r in results]
     return spelled[0] if len(spelled) == 1 else f"std::tuple<{', '.join(spelled)}>"
 
 

@@ -11,7 +11,7 @@ from flambeau.codegen.excerpt import source_line
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.to_latex import symbol, to_latex
-from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.facts import gradient_names
 from flambeau.codegen.model import Constraint, Kind, Operator
 from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.cpp_types import location

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flambeau.codegen.expression import nodes
+from flambeau.codegen.expression.functions import load_functions
 from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.facts import gradient_names
 from flambeau.codegen.model import Argument, Base, Declarations, Operator
 from flambeau.codegen.plan.cpp_types import class_name
 
@@ -122,9 +124,9 @@ def backward_kernel(
     read = frozenset[str]().union(*(nodes.free_names(f) for f in formulas.values()))
     operands = {o.name: o for o in (*forward.outputs, *forward.inputs)}
     inputs = [
-        KernelOperand(gradient_name(operator, result), result_dtype_kind(operator, result))
-        for result in differentiable_results(operator)
-        if gradient_name(operator, result) in read
+        KernelOperand(gradient, result_dtype_kind(operator, result))
+        for result, gradient in gradient_names(operator.signature, operator.dtypes).items()
+        if gradient in read
     ]
     inputs += [operand for name, operand in operands.items() if name in read]
     names = frozenset(o.name for o in inputs)
@@ -140,24 +142,6 @@ def backward_kernel(
         dtypes=dtypes,
         cost=cost(values),
     )
-
-
-def gradient_name(operator: Operator, result: str) -> str:
-    """`grad`, or `grad_NAME` when several results can carry gradients."""
-    return "grad" if len(differentiable_results(operator)) <= 1 else f"grad_{result}"
-
-
-def differentiable_results(operator: Operator) -> tuple[str, ...]:
-    """Results that may be floating or complex, hidden ones left out; mutable arguments count."""
-    fixed = {"bool", "int64", "int32", "int16", "int8", "uint8"}
-    names = [
-        r.name
-        for r in operator.signature.results
-        if not r.hidden and (r.dtype or operator.dtypes.results.get(r.name, COMMON)) not in fixed
-    ]
-    if not names:
-        names = [a.name for a in operator.tensor_arguments if a.type.mutable]
-    return tuple(names)
 
 
 def split_uniform(formulas: tuple[Expression, ...], tensors: frozenset[str]) -> tuple[Branch, ...]:
@@ -185,7 +169,7 @@ def _first_uniform_condition(
             if isinstance(node, nodes.Conditional):
                 read = nodes.free_names(node.condition)
                 calls = nodes.calls(node.condition)
-                if read and not read & tensors and not calls & {"uniform", "normal"}:
+                if read and not read & tensors and not calls & load_functions().random:
                     return node.condition
     return None
 

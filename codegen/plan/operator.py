@@ -135,7 +135,7 @@ def _body(operator: Operator, translator: Translator, names: Names) -> list[str]
     lines = []
     for condition, instead in operator.skip_when:
         lines += _skip(operator, translator, names, condition, instead)
-    results = operator.signature.results
+    results = operator.signature.visible_results
     statements, value = translator.evaluated(operator.body_lets, operator.body, names, results)
     written = next((a for a in operator.tensor_arguments if a.type.mutable), None)
     if written is None or results:
@@ -152,7 +152,7 @@ def _skip(
     value: Expression,
 ) -> list[str]:
     """An early return where there is nothing to compute."""
-    results = operator.signature.results
+    results = operator.signature.visible_results
     statements, result = translator.evaluated((), value, names, results)
     return [
         f"if ({translator.condition(condition, names)}) {{",
@@ -187,7 +187,7 @@ class _Functions:
     def return_type(self) -> str:
         if self.mutable and not self.operator.signature.results:
             return "const Tensor&"
-        return result_type(self.operator.signature.results)
+        return result_type(self.operator.signature.visible_results)
 
     @property
     def result_parameters(self) -> str:
@@ -269,7 +269,7 @@ class _Functions:
                 f"if ({tangents}) "
                 f"forward_{self.operator.identifier}({values}{self.comma}{self.arguments});"
             )
-        visible = [cpp_name(r.name) for r in results if not r.hidden]
+        visible = [cpp_name(r.name) for r in operator.signature.visible_results]
         lines.append(
             f"return {visible[0]};" if len(visible) == 1 else f"return {{{', '.join(visible)}}};"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from flambeau.codegen.facts import is_factory
 from flambeau.codegen.model import Argument, Base, Operator, Type
 
 INTERNAL_NAMESPACE = "_internal"
@@ -185,20 +186,6 @@ def is_method(operator: Operator, inplace: bool) -> bool:
     if operator.internal or not operator.tensor_arguments:
         return False
     return inplace or "method" in operator.variants
-
-
-def is_factory(operator: Operator) -> bool:
-    """Makes tensors from no tensor, or like one: takes requires_grad= and the like."""
-    names = {a.name for a in operator.signature.arguments}
-    mutates = any(a.type.mutable for a in operator.tensor_arguments)
-    converts = operator.name.split("_")[0] == "to"
-    return (
-        {"dtype", "device"} <= names
-        and not operator.internal
-        and not mutates
-        and operator.signature.results != ()
-        and not converts
-    )
 
 
 def receiver_index(operator: Operator) -> int:

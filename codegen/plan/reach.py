@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression, walk
 from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.gradients import gradient_names
+from flambeau.codegen.facts import gradient_names
 from flambeau.codegen.model import ANY_BACKEND, Argument, Backend, Declarations, Kind, Operator
 
 Names = tuple[str, ...]

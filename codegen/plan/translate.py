@@ -11,33 +11,20 @@ from flambeau.codegen.expression.to_cpp_tensor import TensorCode, emit_condition
 from flambeau.codegen.expression.types import (
     BOOL,
     DTYPE,
-    INT,
-    INTS,
     TENSOR,
     TENSORS,
-    ValueKind,
     ValueType,
     results_type,
     value_type,
 )
+from flambeau.codegen.facts import LIST_METADATA, METADATA
 from flambeau.codegen.model import Declarations, Operator, Result
 from flambeau.codegen.plan.cpp_types import cpp_name, result_type
 from flambeau.codegen.plan.derivation import Derivations
 
 Names = dict[str, Symbol]
 
-METADATA_TYPES = {
-    "shape": INTS,
-    "strides": INTS,
-    "offset": INT,
-    "numel": INT,
-    "dim": INT,
-    "dtype": DTYPE,
-    "device": ValueType(ValueKind.DEVICE),
-    "shapes": ValueType(ValueKind.SHAPES),
-    "dtypes": ValueType(ValueKind.DTYPES),
-    "count": INT,
-}
+METADATA_TYPES = {name: known.type for name, known in {**METADATA, **LIST_METADATA}.items()}
 
 
 def cpp_dtype(name: str) -> str:
