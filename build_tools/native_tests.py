@@ -19,7 +19,7 @@ from pathlib import Path
 from build_tools.build import ROOT, prepare
 from build_tools.ninja_file import internal_archive
 from build_tools.shared.compiler import BuildError, find_ninja
-from build_tools.shared.compiling import INSTRUCTION_SETS, LOOPS
+from build_tools.shared.compiling import ELEMENTS, INSTRUCTION_SETS, LOOPS
 from build_tools.shared.lock import exclusive
 from build_tools.shared.ninja_writer import NinjaWriter
 
@@ -94,7 +94,7 @@ def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = 
         extra = level
         if program.instruction_set:
             flags = INSTRUCTION_SETS[program.instruction_set]
-            extra += f" -DFLAMBEAU_ISA={program.instruction_set} {flags}"
+            extra += f" {ELEMENTS} -DFLAMBEAU_ISA={program.instruction_set} {flags}"
         writer.build(f"{stem}.o", "compile", [str(program.source)], variables={"extra": extra})
         writer.build(
             str(program_path(folder, program)),

@@ -14,6 +14,8 @@ COMMON_FLAGS = (
 )
 OPTIMIZED = "-O2"
 LOOPS = "-O3"
+# Loops over elements: integers wrap around, as NumPy's do. Sizes, in other files, do not.
+ELEMENTS = "-fwrapv"
 # Generated formulas: skipped comparisons (`minimum(maximum(x, a), b)`) become masks over the rest.
 FORMULAS = "-fno-thread-jumps"
 # And with 32 registers: the steps of unrolled iterations alternate, which hides their latency.
@@ -106,7 +108,7 @@ class Compiling:
             is_generated = source.is_relative_to(self.generated)
             for name, flags in self.instruction_sets.items():
                 target = f"{stem}.{name}.o"
-                extra = f"{self.loops} -DFLAMBEAU_ISA={name} {flags} {further}".strip()
+                extra = f"{self.loops} {ELEMENTS} -DFLAMBEAU_ISA={name} {flags} {further}".strip()
                 if is_generated:
                     extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
                     if self.precompiled and name not in ahead:

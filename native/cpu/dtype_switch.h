@@ -58,13 +58,19 @@ decltype(auto) visit_ordered_dtype(DType dtype, const char* op, Function&& funct
 template <class T>
 using Collected = std::conditional_t<is_half_type<T>, float, T>;
 
-/// a + b in T; bool saturates.
+/// Integers as numbers that wrap around: signed ones must not overflow.
+template <class T>
+concept Integral = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+/// a + b in T; bool saturates, integers wrap around.
 template <class T>
 inline T plus(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
     return a || b;
   } else if constexpr (is_half_type<T>) {
     return T(static_cast<float>(a) + static_cast<float>(b));
+  } else if constexpr (Integral<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   } else {
     return static_cast<T>(a + b);
   }
@@ -76,6 +82,8 @@ inline T times(T a, T b) {
     return a && b;
   } else if constexpr (is_half_type<T>) {
     return T(static_cast<float>(a) * static_cast<float>(b));
+  } else if constexpr (Integral<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   } else {
     return static_cast<T>(a * b);
   }
