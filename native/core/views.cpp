@@ -128,14 +128,15 @@ View expand_reduced(const Tensor& self, IntList size, std::optional<IntList> dim
   const int64_t rank = static_cast<int64_t>(size.size());
   std::array<bool, kMaxDims> is_reduced{};
   for (const int64_t d : shape_rules::wrap_dims(dim, rank, "expand_reduced")) is_reduced[d] = true;
+  const Shape left = shape_rules::reduced(size, dim, keepdim, "expand_reduced");
+  check(self.sizes() == left, ErrorKind::runtime, "expand_reduced(): a tensor of shape ",
+        self.sizes(), " is not what reducing ", ShapeText{size}, " gives");
   View result{Shape(size), Shape(size.size(), 0), self.offset()};
   size_t own = 0;
   for (int64_t d = 0; d < rank; ++d) {
     if (!is_reduced[d]) result.strides[d] = self.strides()[own];
     if (!is_reduced[d] || keepdim) ++own;
   }
-  check(own == self.sizes().size(), ErrorKind::runtime, "expand_reduced: a tensor of shape ",
-        self.sizes(), " is not what reducing ", ShapeText{size}, " gives");
   return result;
 }
 

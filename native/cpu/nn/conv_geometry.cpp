@@ -39,7 +39,7 @@ void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* pa
       for (int64_t b = 0; b < step; ++b)
         for (int64_t i = 0; i < planes.height; ++i, padded += planes.pitch) {
           const int64_t y = (first + i) * planes.row_stride + a - planes.top;
-          if (y < 0 || y >= planes.rows) {
+          if (y < 0 || y >= planes.rows || planes.columns == 0) {
             std::fill_n(padded, planes.pitch, T(0));
             continue;
           }
