@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import math
 import operator
-import threading
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -137,17 +136,6 @@ _ATTRIBUTES = frozenset(
 )
 
 
-class _Work(threading.local):
-    """How much the evaluation that is under way has done, nested evaluations included."""
-
-    depth = 0
-    steps = 0
-
-
-_work = _Work()
-_MOST_STEPS = 300_000
-
-
 class Evaluator:
     """Evaluates with Python's semantics.
 
@@ -161,11 +149,9 @@ class Evaluator:
         self.functions = dict(functions or {})
 
     def __call__(self, node: Expression) -> Any:
-        _work.depth += 1
-        _work.steps = _work.steps + 1 if _work.depth > 1 else 1
+        sandbox.work.enter()
         try:
-            if _work.steps > _MOST_STEPS:
-                raise EvaluationError(node, "this takes too long")
+            sandbox.work.step()
             return self.compute(node)
         except (EvaluationError, UnavailableError):
             raise
@@ -176,7 +162,7 @@ class Evaluator:
         except (MemoryError, RecursionError) as error:
             raise EvaluationError(node, "the value is too large") from error
         finally:
-            _work.depth -= 1
+            sandbox.work.leave()
 
     def compute(self, node: Expression) -> Any:
         match node:

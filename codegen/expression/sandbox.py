@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -25,8 +26,43 @@ LONGEST_LIST = 100_000
 LARGEST_ARRAY = 4_000_000
 _LARGEST_EXPONENT = 4096
 _LONGEST_INTEGER = 20_000  # bits
-_MOST_MULTIPLICATIONS = 10**10
+_MULTIPLICATIONS_PER_ELEMENT = 100  # of matrix products, in the time of an element
 _MOST_VALUES = 1_000_000  # in the lists that are given to a function
+_MOST_STEPS = 300_000
+_MOST_ELEMENTS = 20_000_000  # that one evaluation computes: also a bound on what it holds
+
+
+class Work(threading.local):
+    """How much the evaluation that is under way has done, nested evaluations included."""
+
+    depth = 0
+    steps = 0
+    elements = 0
+
+    def enter(self) -> None:
+        """Begins an evaluation, or one inside of it."""
+        if not self.depth:
+            self.steps = self.elements = 0
+        self.depth += 1
+
+    def leave(self) -> None:
+        """Ends what was begun last."""
+        self.depth -= 1
+
+    def step(self) -> None:
+        """Counts a node that is evaluated. RefusedError where they are too many."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise RefusedError("this takes too long")
+
+    def compute(self, elements: int) -> None:
+        """Counts elements that are computed. RefusedError where they are too many."""
+        self.elements += elements
+        if self.elements > _MOST_ELEMENTS:
+            raise RefusedError("this takes too long")
+
+
+work = Work()
 
 
 def _words(text: str) -> frozenset[str]:
@@ -65,7 +101,22 @@ _FFT = _words(
     """
 )
 _UFUNC_METHODS = frozenset(["accumulate", "outer", "reduce"])
-_SPECIAL = frozenset(["log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax"])
+# Those of SciPy whose time and memory follow from the sizes of their arrays: others loop as often
+# as an argument says, do not end for some, or crash.
+_SPECIAL = _words(
+    """
+    agm beta betainc betaln boxcox boxcox1p cbrt chdtr chdtrc cosdg cosm1 cotdg dawsn digamma
+    ellipe ellipk ellipkm1 entr erf erfc erfcinv erfcx erfi erfinv exp1 exp10 exp2 expi expit expm1
+    exprel fresnel gamma gammainc gammaincc gammaln gammasgn gdtr gdtrc huber i0 i0e i1 i1e
+    inv_boxcox inv_boxcox1p j0 j1 k0 k0e k1 k1e kl_div lambertw log1p log_expit log_ndtr log_softmax
+    loggamma logit logsumexp multigammaln ndtr ndtri owens_t poch polygamma pseudo_huber psi radian
+    rel_entr rgamma round shichi sici sindg softmax spence tandg voigt_profile wofz xlog1py xlogy
+    y0 y1 zeta zetac
+    """
+)
+# Functions that do something as often as an integer says.
+_COUNTED = frozenset(["diff", "multigammaln", "array_split", "split", "vsplit"])
+_HIGHEST_COUNT = 1000
 _MATH = frozenset(
     name
     for name in dir(math)
@@ -78,6 +129,7 @@ _SIZED = _FFT | _words(
     resize tile tri tril_indices triu_indices vander zeros
     """
 )
+_SHAPED = _words("empty eye full identity indices linspace logspace ones tri zeros")
 _OUTER = frozenset(["convolve", "correlate", "einsum", "kron", "outer", "tensordot", "meshgrid"])
 _PRODUCTS = frozenset(["dot", "inner", "matmul", "vdot"])
 
@@ -95,33 +147,42 @@ def resolve(module: Any, path: list[str]) -> Any:
             return getattr(getattr(np, path[0]), name)
         raise LookupError(dotted)
     value = getattr(module, path[0], None)
+    if not _is_offered(module, path[0], value):
+        raise LookupError(dotted)
     if len(path) == 2 and isinstance(value, np.ufunc) and name in _UFUNC_METHODS:
         return getattr(value, name)
-    named = {np: _NUMPY, math: _MATH}.get(module, _SPECIAL)
-    is_number_type = isinstance(value, type) and issubclass(value, np.number | np.bool_)
-    offered = isinstance(value, np.ufunc | float) or is_number_type or name in named
-    if len(path) != 1 or not offered or not (hasattr(module, name) or name == "newaxis"):
+    if len(path) != 1:
         raise LookupError(dotted)
     return _REPLACED.get((module.__name__, name), value)
+
+
+def _is_offered(module: Any, name: str, value: Any) -> bool:
+    if value is None or module is not np:
+        return value is not None and name in (_MATH if module is math else _SPECIAL)
+    is_number_type = isinstance(value, type) and issubclass(value, np.number | np.bool_)
+    return isinstance(value, np.ufunc | float) or is_number_type or name in _NUMPY
 
 
 def offered_names(root: str, module: Any) -> Iterator[str]:
     """`np.exp` and the like: what can be called, for hints."""
     for name in dir(module):
-        if isinstance(getattr(module, name), np.ufunc) or name in _NUMPY | _SPECIAL | _MATH:
+        if _is_offered(module, name, getattr(module, name)):
             yield f"{root}.{name}"
 
 
 def call(function: Callable[..., Any], args: list[Any], keywords: Mapping[str, Any]) -> Any:
     """The value of a call. RefusedError where it asks for too much."""
-    given = [*args, *keywords.values()]
+    given = [*(args or [None]), *keywords.values()]
     name = getattr(function, "__name__", "")
     check_arguments(name, function, given)
     return checked(function(*args, **keywords))
 
 
 def check_arguments(name: str, function: Any, given: list[Any]) -> None:
-    """RefusedError where a call would compute too much, or with Python objects."""
+    """RefusedError where a call would compute too much, or with Python objects.
+
+    `given`: what the function is applied to, then the rest.
+    """
     values = list(itertools.islice(flattened(given), _MOST_VALUES + 1))
     if len(values) > _MOST_VALUES:
         raise RefusedError("these are too many values")
@@ -132,9 +193,11 @@ def check_arguments(name: str, function: Any, given: list[Any]) -> None:
             raise RefusedError("an integer of more than 64 bits")
     arrays = [v for v in values if isinstance(v, np.ndarray)]
     sizes = math.prod(max(a.size, 1) for a in arrays)
+    if name in _COUNTED and any(n > _HIGHEST_COUNT for n in _integers(given[1:])):
+        raise RefusedError(f"a count of more than {_HIGHEST_COUNT}")
     if name in _SIZED:
-        numbers = [abs(int(v)) for v in values if isinstance(v, int | np.integer)]
-        sizes *= math.prod(max(n, 1) for n in numbers)
+        has_data = name not in _SHAPED and isinstance(given[0], np.ndarray)
+        sizes *= math.prod(max(n, 1) for n in _integers(given[1:] if has_data else given))
         _limit(sizes)
     elif name in _OUTER:
         _limit(sizes)
@@ -142,18 +205,28 @@ def check_arguments(name: str, function: Any, given: list[Any]) -> None:
         check_product(arrays)
     elif name in _LINALG and function is not np.linalg.norm:
         _limit(16 * sum(a.size for a in arrays))
+        work.compute(10 * int(sum(a.size**1.5 for a in arrays)))
     elif len(arrays) > 1 and sizes > LARGEST_ARRAY:
         check_broadcast(arrays)
+    work.compute(sum(a.size for a in arrays))
+
+
+def _integers(values: Iterable[Any]) -> Iterator[int]:
+    """The magnitudes of integers that may be sizes, those in arrays too."""
+    for value in flattened(values):
+        if isinstance(value, int | np.integer):
+            yield abs(int(value))
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "iu" and 0 < value.size <= 64:
+            yield from (abs(int(n)) for n in value.ravel())
 
 
 def check_product(arrays: list[Any]) -> None:
     """RefusedError where a matrix product would be too large."""
     if len(arrays) == 2 and all(a.ndim for a in arrays):
         inner = max(arrays[0].shape[-1], 1)
-        work = max(arrays[0].size, 1) * max(arrays[1].size, 1) // inner
-        _limit(work // inner)
-        if work > _MOST_MULTIPLICATIONS:
-            raise RefusedError("the product is too large")
+        multiplications = max(arrays[0].size, 1) * max(arrays[1].size, 1) // inner
+        _limit(multiplications // inner)
+        work.compute(multiplications // _MULTIPLICATIONS_PER_ELEMENT)
 
 
 def check_broadcast(arrays: Iterable[Any]) -> None:
@@ -173,6 +246,7 @@ def checked(value: Any) -> Any:
         if value.dtype.kind in "OV":
             raise RefusedError("an array of Python objects is not available here")
         _limit(value.size)
+        work.compute(value.size)
     elif isinstance(value, list | tuple | str) and len(value) > LONGEST_LIST:
         raise RefusedError("the list is too long")
     elif isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:

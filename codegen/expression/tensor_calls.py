@@ -215,8 +215,10 @@ class CallRules(NumberRules):
                 value = self.default(argument)
             else:
                 value = values[place] if isinstance(place, int) else keywords[place]
-            length = argument.type.list_length
-            arguments.append(self.convert(value, value_type(argument.type), node, length).code)
+            wanted = value_type(argument.type)
+            if wanted.kind is K.TENSOR and not _accepts_integers(match.operator, argument):
+                value = self.floating_tensor(value)
+            arguments.append(self.convert(value, wanted, node, argument.type.list_length).code)
         return Value(f"{self.spell(match.operator)}({', '.join(arguments)})", match.result, ATOM)
 
     def default(self, argument: Argument) -> Value:
@@ -288,6 +290,12 @@ class CallRules(NumberRules):
         raise fail(
             node, f"'{function.name}' takes a dtype, a number or a tensor, not a {value.type}"
         )
+
+
+def _accepts_integers(operator: Operator, argument: Argument) -> bool:
+    """Whether an integer may stand for the tensor as it is."""
+    accepted = operator.dtypes.accepts.get(argument.name)
+    return not accepted or not accepted.isdisjoint(("bool", "uint8", "int64"))
 
 
 def _given(value: Value) -> Given:

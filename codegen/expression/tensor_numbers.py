@@ -81,6 +81,16 @@ class NumberRules:
             return self._double(value)
         return value
 
+    def floating_tensor(self, value: Value) -> Value:
+        """A number as a tensor for an operator of floating numbers alone: an integer becomes one,
+        as beside elements it takes their type.
+        """
+        if value.type.optional or value.type.kind not in NUMBERS | {K.OPERAND}:
+            return value
+        if value.literal is not None and not isinstance(value.literal, complex):
+            return Value(f"as_tensor({self._double(value).code})", TENSOR, ATOM)
+        return Value(f"as_floating_tensor({value.code})", TENSOR, ATOM)
+
     def _list(self, value: Value, wanted: ValueType, node: Expression) -> str:
         item = item_type(wanted.kind)
         owning = OWNING.get(wanted.kind)

@@ -13,11 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.functions import (
-    Function,
-    FunctionTable,
-    load_functions,
-)
+from flambeau.codegen.expression.branches import Branches, choosing_function
+from flambeau.codegen.expression.functions import FunctionTable, load_functions
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.expression.tensor_calls import CallRules
@@ -77,6 +74,7 @@ def emit_tensor(
     temporaries: str = "t",
     zero: str | None = None,
     operator: str = "formula",
+    differentiated: bool = False,
 ) -> TensorCode:
     """C++ for one formula.
 
@@ -86,11 +84,15 @@ def emit_tensor(
     with a `Tensor|Scalar`, both cases are written out, so that numbers keep their precision and
     their weakness in promotion. `zero` spells a whole value that is a literal 0, as gradients have
     it that do not flow: "Tensor()". `operator`: whose formula it is, for errors at run time.
+    `differentiated`: what is computed may be recorded, and no branch that is not taken may make a
+    NaN of a gradient (branches.py).
     """
     emitter = _Emitter(
         Scope(dict(scope)), operators, dtypes or {}, spell, functions, temporaries, operator
     )
     emitter.zero = zero
+    if differentiated:
+        emitter.guard_branches()
     for names, bound in lets:
         emitter.bind_let(tuple(names), bound)
     value = emitter.split_operands(expression, wanted)
@@ -153,11 +155,19 @@ class _Emitter(CallRules):
         self.statements: list[str] = []
         self.compares_operands = False
         self.zero: str | None = None
+        self._choosing = choosing_function(self.functions)
+        self._branches: Branches | None = None
         self._deciding: set[Expression] = set()
         self._shared: dict[Expression, int] = {}
         self._values: dict[Expression, Value] = {}
         self._count = 0
         self._lazy = 0  # depth of branches that may not run
+
+    def guard_branches(self) -> None:
+        """From now on, choices between tensors choose what enters their branches too."""
+        if self._choosing is not None:
+            name = self._choosing.name
+            self._branches = Branches(name, self.scope, self.functions, self.operators)
 
     # --- sharing ---
 
@@ -212,6 +222,8 @@ class _Emitter(CallRules):
         symbol = self.scope.get(name)
         if symbol is None or symbol.type.kind is not K.OPERAND:
             return False
+        if self._branches is not None and self._branches.enters(name, node):
+            return True
         for inner in nodes.walk(node):
             children = inner.children
             if not any(isinstance(c, nodes.Name) and c.identifier == name for c in children):
@@ -475,11 +487,7 @@ class _Emitter(CallRules):
     def conditional(self, node: nodes.Conditional) -> Value:
         condition = self.emit(node.condition)
         if condition.type.kind in TENSOR_LIKE:
-            then, otherwise = self.emit(node.then), self.emit(node.otherwise)
-            function = self._selecting_function()
-            if function is None or function.name not in self.operators:
-                raise fail(node, "no operator is declared that chooses between tensors")
-            return self.operator_call(node, function.name, (condition, then, otherwise), {})
+            return self._choice(node, condition)
         truth = self.truth(condition, node.condition)
         known = self._known_presence(node.condition)
         lazy, self._lazy = self._lazy, 0
@@ -493,6 +501,28 @@ class _Emitter(CallRules):
         then, otherwise = self.unify(then, otherwise, node)
         code = f"{at_least(truth, 1)} ? {at_least(then, 1)} : {at_least(otherwise, 0)}"
         return Value(code, then.type, 0)
+
+    def _choice(self, node: nodes.Conditional, condition: Value) -> Value:
+        """An element from one branch or from the other."""
+        if self._choosing is None or self._choosing.name not in self.operators:
+            raise fail(node, "no operator is declared that chooses between tensors")
+        then, otherwise = node.then, node.otherwise
+        if self._branches is not None:
+            then = self._branches.guarded(then, node.condition, True)
+            otherwise = self._branches.guarded(otherwise, node.condition, False)
+        changed = [b for b in (then, otherwise) if b not in (node.then, node.otherwise)]
+        if changed and not self._lazy and node.condition not in self._values:
+            condition = self._values[node.condition] = self._named(condition)
+        for branch in changed:
+            self.count_shared(branch)
+        values = (condition, self.emit(then), self.emit(otherwise))
+        return self.operator_call(node, self._choosing.name, values, {})
+
+    def call(self, node: nodes.Call) -> Value:
+        is_choice = self._choosing is not None and node.function == self._choosing.name
+        if is_choice and len(node.arguments) == 3 and not node.keywords:
+            return self.conditional(nodes.Conditional(*node.arguments, span=node.span))
+        return super().call(node)
 
     def _known_presence(self, condition: Expression) -> tuple[dict[str, Symbol], dict[str, Symbol]]:
         """Optional names that hold a value if the condition holds, and if it does not."""
@@ -521,16 +551,6 @@ class _Emitter(CallRules):
                 then, otherwise = self._known_presence(operand)
                 return otherwise, then
         return {}, {}
-
-    def _selecting_function(self) -> Function | None:
-        """The function that stands for `a if c else b`."""
-        for function in self.functions.values():
-            expands = function.expands
-            if isinstance(expands, nodes.Conditional) and all(
-                isinstance(c, nodes.Name) for c in expands.children
-            ):
-                return function
-        return None
 
     def comprehension(self, node: nodes.Comprehension) -> Value:
         """A list made in a loop."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flambeau.codegen.facts import is_factory
 from flambeau.codegen.model import Argument, Base, Declarations, Operator
@@ -107,7 +107,7 @@ class Binding:
     symbol: str  # unique C++ prefix
     namespace: str
     family: str
-    aliases: tuple[str, ...]
+    aliases: tuple[str, ...]  # further names of all overloads
     overloads: tuple[OverloadBinding, ...]
     slots: int
     is_function: bool
@@ -125,33 +125,63 @@ class Binding:
         return docstring([pair for pair in found if name in python_names(*pair)], name)
 
 
+Group = list[tuple[Operator, bool]]  # overloads of one name, and whether it is the in-place form
+
+
 def plan_bindings(declarations: Declarations) -> list[Binding]:
     """Every Python name, in declaration order."""
-    groups: dict[tuple[str, str], list[tuple[Operator, bool]]] = {}
+    groups: dict[tuple[str, str], Group] = {}
     for operator in declarations.own:
         namespace = INTERNAL_NAMESPACE if operator.internal else operator.namespace
         groups.setdefault((namespace, operator.name), []).append((operator, False))
         if "inplace" in operator.variants:
             groups.setdefault((namespace, f"{operator.name}_"), []).append((operator, True))
     bindings = [
-        _binding(name, namespace, overloads) for (namespace, name), overloads in groups.items()
+        binding
+        for (namespace, name), overloads in groups.items()
+        for binding in _bindings_of_name(name, namespace, overloads)
     ]
     listed = [o for o in declarations.own if "list" in o.variants]
     return bindings + [_list_binding(o) for o in listed]
 
 
-def _binding(name: str, namespace: str, overloads: list[tuple[Operator, bool]]) -> Binding:
+def _bindings_of_name(name: str, namespace: str, overloads: Group) -> list[Binding]:
+    """The binding of a name, which its aliases share; an alias of some of its overloads alone has
+    a binding of its own, which knows no others.
+    """
+    shared: list[str] = []
+    parts: list[Binding] = []
+    for alias, members in _by_alias(overloads).items():
+        if len(members) == len(overloads):
+            shared.append(alias)
+        else:
+            # What the results are called is stated where the name is bound, in the same unit.
+            part = _binding(alias, namespace, members)
+            bound = tuple(replace(overload, named_result=()) for overload in part.overloads)
+            parts.append(replace(part, family=overloads[0][0].family, overloads=bound))
+    return [replace(_binding(name, namespace, overloads), aliases=tuple(shared)), *parts]
+
+
+def _by_alias(overloads: Group) -> dict[str, Group]:
+    """The overloads that each alias stands for, under the name that it has in this form."""
+    found: dict[str, Group] = {}
+    for operator, inplace in overloads:
+        for alias in operator.aliases:
+            name = f"{alias}_" if inplace else alias
+            found.setdefault(name, []).append((operator, inplace))
+    return found
+
+
+def _binding(name: str, namespace: str, overloads: Group) -> Binding:
     first = overloads[0][0]
     bound = tuple(_overload(operator, inplace) for operator, inplace in overloads)
-    inplace = overloads[0][1]
-    aliases = dict.fromkeys(a for operator, _ in overloads for a in operator.aliases)
     prefix = f"{namespace.replace('.', '_')}_" if namespace else ""
     return Binding(
         name=name,
         symbol=f"{prefix}{name}_binding",
         namespace=namespace,
         family=first.family,
-        aliases=tuple(f"{a}_" if inplace else a for a in aliases),
+        aliases=(),
         overloads=bound,
         slots=max(len(o.parameters) for o in bound),
         is_function=any("function" in o.variants or i for o, i in overloads),
@@ -312,7 +342,7 @@ def _quick_paths(
     """For the required arguments, and for all positional ones."""
     if is_factory(operator):
         return ()
-    positional = [a for a in operator.signature.arguments if not a.keyword_only]
+    positional = _positional(operator)
     required = sum(1 for a in positional if a.default is None)
     if any(a.keyword_only and a.default is None for a in operator.signature.arguments):
         return ()
@@ -322,6 +352,10 @@ def _quick_paths(
         if path is not None:
             paths.append(path)
     return tuple(paths)
+
+
+def _positional(operator: Operator) -> list[Argument]:
+    return [a for a in operator.signature.arguments if not a.keyword_only]
 
 
 def _quick_path(
@@ -344,6 +378,8 @@ def _quick_path(
         if quick is None:
             return None
         declaration, condition, value, spreads = quick
+        # Further integers belong to the list only where no other argument may follow it.
+        spreads = spreads and argument is _positional(operator)[-1]
         declarations += declaration
         conditions.append(condition)
         values.append(value)

@@ -91,12 +91,13 @@ def _summed(
     if not terms:
         return []
     lines = [f"{_kind(result)} total;"]
+    zero = f"zeros_of({cpp_name(result.name)})" if operator.kind is Kind.POINTWISE else None
     for argument in backward.inputs:
         name = argument.name
         if name not in terms:
             continue
         reader = "tangents" if argument.type.is_list else "tangent"
-        part = translator.assignments(terms[name], _names(operator), "part", result.is_list)
+        part = translator.assignments(terms[name], _names(operator), "part", result.is_list, zero)
         lines += [
             f"if (has_tangent({cpp_name(name)})) {{",
             f"  [[maybe_unused]] const auto {name}_t = {reader}({cpp_name(name)});",

@@ -231,11 +231,12 @@ def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Transl
         if not nodes.free_names(gradient.formula):
             lines += _zero_lines(operator, plan, gradient)
             continue
+        # What is flat has the gradient 0, with or without a kernel.
+        zero = f"zeros_of({plan.gradient_names[0]})" if operator.kind is Kind.POINTWISE else None
+        target = f"computed[{index}]"
+        assigned = translator.assignments(gradient.formula, names, target, False, zero)
         lines.append(f"if (wants({index})) {{")
-        lines += [
-            f"  {line}"
-            for line in translator.assignments(gradient.formula, names, f"computed[{index}]", False)
-        ]
+        lines += [f"  {line}" for line in assigned]
         lines.append("}")
     return lines
 

@@ -136,7 +136,9 @@ def _body(operator: Operator, translator: Translator, names: Names) -> list[str]
     for condition, instead in operator.skip_when:
         lines += _skip(operator, translator, names, condition, instead)
     results = operator.signature.visible_results
-    statements, value = translator.evaluated(operator.body_lets, operator.body, names, results)
+    statements, value = translator.evaluated(
+        operator.body_lets, operator.body, names, results, differentiated=True
+    )
     written = next((a for a in operator.tensor_arguments if a.type.mutable), None)
     if written is None or results:
         return [*lines, *statements, f"return {value};"]

@@ -65,6 +65,8 @@ class Translator:
         names: Names,
         wanted: ValueType | None = None,
         prefix: str = "t",
+        zero: str | None = None,
+        differentiated: bool = False,
     ) -> TensorCode:
         """Statements and an expression."""
         code = emit_tensor(
@@ -75,6 +77,8 @@ class Translator:
             dtypes=self._dtypes,
             temporaries=prefix,
             operator=self.operator,
+            zero=zero,
+            differentiated=differentiated,
         )
         self.families |= code.families
         return code
@@ -102,10 +106,18 @@ class Translator:
         return self.value(parse_source(rule), names, DTYPE)
 
     def assignments(
-        self, expression: Expression, names: Names, target: str, is_list: bool
+        self,
+        expression: Expression,
+        names: Names,
+        target: str,
+        is_list: bool,
+        zero: str | None = None,
     ) -> list[str]:
-        """`target = value;` with the statements that the value needs, in a scope of their own."""
-        code = self.code(expression, names, TENSORS if is_list else TENSOR)
+        """`target = value;` with the statements that the value needs, in a scope of their own; of a
+        derivative, which may be recorded.
+        """
+        wanted = TENSORS if is_list else TENSOR
+        code = self.code(expression, names, wanted, zero=zero, differentiated=True)
         if not code.statements:
             return [f"{target} = {code.code};"]
         return ["{", *(f"  {s}" for s in code.statements), f"  {target} = {code.code};", "}"]
@@ -116,8 +128,12 @@ class Translator:
         body: Expression,
         names: Names,
         results: tuple[Result, ...],
+        differentiated: bool = False,
     ) -> tuple[tuple[str, ...], str]:
-        """A body that gives these results: statements, and the expression of its value."""
+        """A body that gives these results: statements, and the expression of its value.
+
+        `differentiated`: its operators are recorded, and their gradients are those of the body.
+        """
         code = emit_tensor(
             body,
             names,
@@ -126,6 +142,7 @@ class Translator:
             dtypes=self._dtypes,
             operator=self.operator,
             lets=[(tuple(n.strip() for n in name.split(",")), value) for name, value in lets],
+            differentiated=differentiated,
         )
         self.families |= code.families
         return code.statements, code.code

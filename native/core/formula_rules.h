@@ -9,6 +9,7 @@
 
 #include "core/checked.h"
 #include "core/iterator.h"
+#include "core/largest_below.h"
 #include "core/shape_rules.h"
 #include "core/tensor.h"
 
@@ -24,6 +25,18 @@ requires std::is_arithmetic_v<Number> Tensor as_tensor(Number value) {
 }
 inline Tensor as_tensor(const Operand& operand) {
   return operand.is_tensor() ? operand.tensor() : wrap_number(operand.scalar());
+}
+
+/// The same of a number that takes the place of floating elements: an integer becomes floating.
+inline Tensor as_floating_tensor(const Scalar& value) {
+  return wrap_number(value.is_integral() ? Scalar(value.to<double>()) : value);
+}
+template <class Number>
+requires std::is_arithmetic_v<Number> Tensor as_floating_tensor(Number value) {
+  return wrap_number(Scalar(static_cast<double>(value)));
+}
+inline Tensor as_floating_tensor(const Operand& operand) {
+  return operand.is_tensor() ? operand.tensor() : as_floating_tensor(operand.scalar());
 }
 
 inline std::vector<Tensor> to_vector(TensorList tensors) {
@@ -76,13 +89,29 @@ inline Scalar bound(DType dtype) {
 inline Scalar largest(DType dtype) { return detail::bound<true>(dtype); }
 inline Scalar lowest(DType dtype) { return detail::bound<false>(dtype); }
 
+/// The largest number of a floating dtype that is less than `bound`.
+inline Scalar below(const Scalar& bound, DType dtype) {
+  const double limit = bound.to<double>();
+  if (dtype == DTypeOf<double>::value) return largest_below<double>(limit);
+  if (dtype == DTypeOf<float16>::value) return static_cast<float>(largest_below<float16>(limit));
+  if (dtype == DTypeOf<bfloat16>::value) return static_cast<float>(largest_below<bfloat16>(limit));
+  return largest_below<float>(limit);
+}
+
 /// How many numbers arange gives: ceil((end - start) / step), exact for integers.
 inline int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step,
                             const char* op = "arange") {
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
-    const int64_t back = checked_sub(start.to<int64_t>(), end.to<int64_t>(), op);
-    const int64_t count = checked_sub(0, floor_div(back, step.to<int64_t>(), op), op);
-    return std::max<int64_t>(count, 0);
+    __extension__ using Wide = __int128;  // of two numbers far apart
+    const Wide span = static_cast<Wide>(end.to<int64_t>()) - start.to<int64_t>();
+    const int64_t distance = step.to<int64_t>();
+    check(distance != 0, ErrorKind::runtime, op, "(): step must not be zero");
+    const Wide whole = span / distance;
+    const Wide count = whole + (span % distance != 0 && (span < 0) == (distance < 0));
+    check(count <= std::numeric_limits<int64_t>::max(), ErrorKind::runtime, op,
+          "(): the length of a range from ", start, " to ", end, " in steps of ", step,
+          " does not fit 64 bits");
+    return static_cast<int64_t>(std::max<Wide>(count, 0));
   }
   const double count = std::ceil((end.to<double>() - start.to<double>()) / step.to<double>());
   if (!(std::abs(count) < 9.0e18)) {
@@ -108,9 +137,9 @@ inline int64_t strided_extent(IntList sizes, IntList strides, const char* op = "
 
 /// Row-major without gaps.
 inline bool is_dense(IntList sizes, IntList strides) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return true;
   int64_t expected = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 0) return true;
     if (sizes[i] != 1 && strides[i] != expected) return false;
     expected *= sizes[i];
   }
@@ -190,8 +219,9 @@ inline bool viewable(IntList shape, IntList strides, IntList size) {
   const int64_t count = numel(shape);
   if (count == 0) return true;
   int64_t known = 1;
-  for (const int64_t s : size) known *= s == -1 ? 1 : s;
-  if (known == 0) return true;  // view() itself reports the mismatch
+  bool fits = true;
+  for (const int64_t s : size) fits &= !__builtin_mul_overflow(known, s == -1 ? 1 : s, &known);
+  if (!fits || known <= 0 || count % known != 0) return true;  // view() itself reports the mismatch
   // Dims of size 1 have no spacing of their own.
   Shape lengths, spacings;
   for (size_t i = 0; i < shape.size(); ++i) {

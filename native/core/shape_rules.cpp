@@ -153,7 +153,7 @@ Shape pool_out(IntList spatial, IntList kernel, IntList stride, IntList padding,
   Shape result;
   for (size_t d = 0; d < spatial.size(); ++d) {
     const Window window = window_at(d, spatial.size(), kernel, stride, padding, dilation, op);
-    check(2 * window.padding <= window.extent(), ErrorKind::runtime, op, "(): argument padding ",
+    check(window.padding <= window.kernel / 2, ErrorKind::runtime, op, "(): argument padding ",
           ShapeText{padding}, " must be at most half of the kernel ", ShapeText{kernel});
     const int64_t room = checked_sub(window.padded(spatial[d]), window.extent(), op);
     const int64_t up = ceil_mode ? window.stride - 1 : 0;

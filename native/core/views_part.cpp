@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "core/views.h"
 
 namespace flambeau::views {
@@ -9,6 +10,15 @@ namespace flambeau::views {
 namespace {
 void need_dims(const Tensor& self, const char* op) {
   check(self.dim() > 0, ErrorKind::index, op, ": a 0-d tensor has no dimension to take a part of");
+}
+
+/// Parts without elements cost memory all the same: more of them than any program can mean.
+constexpr int64_t kEmptyParts = int64_t{1} << 20;
+
+void check_parts(int64_t parts, int64_t size, const char* op, const char* argument) {
+  check(parts <= std::max(size, kEmptyParts), ErrorKind::runtime, op, ": argument ", argument, " (",
+        parts, ") is too large for a dimension of size ", size, "; expected at most ",
+        std::max(size, kEmptyParts));
 }
 }  // namespace
 
@@ -72,6 +82,7 @@ View diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   dim2 = wrap_dim(dim2, rank, "diagonal");
   check(dim1 != dim2, ErrorKind::runtime, "diagonal: dim1 and dim2 are the same dimension, ", dim1);
   const int64_t rows = self.sizes()[dim1], columns = self.sizes()[dim2];
+  offset = std::clamp(offset, -rows, columns);  // no element further out either
   const int64_t below = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
   const int64_t size = std::max<int64_t>(std::min(rows - below, columns - right), 0);
   View result = alias(self);
@@ -141,9 +152,10 @@ std::vector<View> split_with_sizes(const Tensor& self, IntList split_sizes, int6
   dim = wrap_dim(dim, self.dim(), "split_with_sizes");
   int64_t total = 0;
   for (const int64_t size : split_sizes) {
-    check(size >= 0 && !__builtin_add_overflow(total, size, &total), ErrorKind::runtime,
+    check(size >= 0, ErrorKind::runtime,
           "split_with_sizes: argument split_sizes must not be negative, got ",
           ShapeText{split_sizes});
+    total = checked_add(total, size, "split_with_sizes");
   }
   check(total == self.sizes()[dim], ErrorKind::runtime, "split_with_sizes: argument split_sizes ",
         ShapeText{split_sizes}, " adds up to ", total, ", expected the size ", self.sizes()[dim],
@@ -162,8 +174,10 @@ std::vector<View> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   check(chunks > 0, ErrorKind::runtime, "chunk: argument chunks must be positive, got ", chunks);
   dim = wrap_dim(dim, self.dim(), "chunk");
   const int64_t size = self.sizes()[dim];
-  // As many empty chunks as asked for when there is nothing to divide.
-  if (size == 0) return std::vector<View>(static_cast<size_t>(chunks), narrow(self, dim, 0, 0));
+  if (size == 0) {  // as many empty chunks as asked for
+    check_parts(chunks, size, "chunk", "chunks");
+    return std::vector<View>(static_cast<size_t>(chunks), narrow(self, dim, 0, 0));
+  }
   return split(self, (size - 1) / chunks + 1, dim);
 }
 
@@ -173,6 +187,7 @@ std::vector<View> tensor_split(const Tensor& self, int64_t sections, int64_t dim
         sections);
   dim = wrap_dim(dim, self.dim(), "tensor_split");
   const int64_t size = self.sizes()[dim];
+  check_parts(sections, size, "tensor_split", "sections");
   std::vector<View> result;
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {

@@ -116,15 +116,16 @@ inline Tensor dense_indices(const Tensor& index) {
 
 /// By value and out of line, so that loops keep their numbers in registers.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_index(int64_t value, int64_t size,
-                                                              int64_t dim, const char* op) {
-  fail(ErrorKind::index, op, "(): index ", value, " is out of bounds for dim ", dim, " of size ",
-       size);
+                                                              int64_t dim, const char* op,
+                                                              ErrorKind kind) {
+  fail(kind, op, "(): index ", value, " is out of bounds for dim ", dim, " of size ", size);
 }
 
-/// Error(index) unless 0 <= value < size.
-FLAMBEAU_INLINE void check_index(int64_t value, int64_t size, int64_t dim, const char* op) {
+/// Error(kind) unless 0 <= value < size.
+FLAMBEAU_INLINE void check_index(int64_t value, int64_t size, int64_t dim, const char* op,
+                                 ErrorKind kind = ErrorKind::index) {
   if (FLAMBEAU_UNLIKELY(static_cast<uint64_t>(value) >= static_cast<uint64_t>(size)))
-    fail_index(value, size, dim, op);
+    fail_index(value, size, dim, op, kind);
 }
 
 /// The same for many, without a branch for each: a sign bit is set where an index is outside. The
@@ -142,21 +143,22 @@ inline void check_indices(const int64_t* index, int64_t count, int64_t size, int
   for (int64_t i = 0; i < count; ++i) check_index(index[i], size, dim, op);
 }
 
-/// Calls body(i, index i) for indices that lie `step` apart; Error(index) at the first outside. In
-/// one pass: two would wait for memory twice.
+/// Calls body(i, index i) for indices that lie `step` apart; Error(runtime), as gather and scatter
+/// raise it, at the first outside. In one pass: two would wait for memory twice.
 template <class Body>
 FLAMBEAU_INLINE void for_indices(const int64_t* index, int64_t step, int64_t count, int64_t size,
                                  int64_t dim, const char* op, const Body& body) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t at = index[i * step];
-    check_index(at, size, dim, op);
+    check_index(at, size, dim, op, ErrorKind::runtime);
     body(i, at);
   }
 }
 
 /// check_index() with negative values counted from the end; returns the index from the front.
 inline int64_t wrap_index(int64_t value, int64_t size, int64_t dim, const char* op) {
-  if (FLAMBEAU_UNLIKELY(value < -size || value >= size)) fail_index(value, size, dim, op);
+  if (FLAMBEAU_UNLIKELY(value < -size || value >= size))
+    fail_index(value, size, dim, op, ErrorKind::index);
   return value < 0 ? value + size : value;
 }
 

@@ -18,6 +18,34 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
     return list(tensors)
 
 
+def _wrapped(name: str, dim: int, rank: int) -> int:
+    """A dim counted from the front.
+
+    Raises:
+        IndexError: if the tensor has no such dim.
+    """
+    if not -rank <= dim < rank:
+        expected = f"expected {-rank} to {rank - 1}" if rank else "it has none"
+        raise IndexError(
+            f"{name}(): dim {dim} is out of range for a tensor of {rank} dimensions; {expected}"
+        )
+    return dim % rank
+
+
+def _slices(name: str, input: Tensor, dim: int) -> Tensor:
+    """The slices along a dim, as the rows of a matrix.
+
+    Raises:
+        RuntimeError: if there are slices, but none has an element.
+    """
+    size = input.shape[dim]
+    if size and not input.numel():
+        raise RuntimeError(
+            f"{name}(): the slices along dim {dim} of shape {list(input.shape)} hold no elements"
+        )
+    return input.movedim(dim, 0).reshape(size, input.numel() // size if size else 0)
+
+
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape that tensors of these shapes broadcast to.
 
@@ -238,8 +266,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         left, right = list(range(a.dim() - dims, a.dim())), list(range(dims))
     else:
         left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
-        left = [d % a.dim() for d in left]
-        right = [d % b.dim() for d in right]
+        left = [_wrapped("tensordot", d, a.dim()) for d in left]
+        right = [_wrapped("tensordot", d, b.dim()) for d in right]
     if [a.shape[d] for d in left] != [b.shape[d] for d in right]:
         raise RuntimeError(
             f"tensordot: sizes of the summed dimensions differ: {[a.shape[d] for d in left]} of a, "
@@ -272,15 +300,18 @@ def unique(
 
     Returns:
         values, or a tuple of values and what else was asked for.
+
+    Raises:
+        IndexError: if there is no dim `dim`.
     """
     if dim is None:
         found = flambeau._C._internal.unique_elements(input, sorted)
         return _chosen(*found, return_inverse, return_counts)
-    dim = dim % input.dim()
-    rows = input.movedim(dim, 0).reshape(input.shape[dim], -1)
-    order = list(range(rows.shape[0]))
-    content = rows.tolist()
-    order.sort(key=content.__getitem__)
+    dim = _wrapped("unique", dim, input.dim())
+    content = _slices("unique", input, dim).tolist()
+    order = list(range(len(content)))
+    # NaN has no place among numbers, and would leave them in disorder: it comes last.
+    order.sort(key=lambda i: [(x != x, 0 if x != x else x) for x in content[i]])
     first: list[int] = []
     inverse, counts = [0] * len(order), []
     for i in order:
@@ -317,12 +348,15 @@ def unique_consecutive(
 
     Returns:
         values, or a tuple of values and what else was asked for, as `unique` does.
+
+    Raises:
+        IndexError: if there is no dim `dim`.
     """
     if dim is None:
         found = flambeau._C._internal.unique_runs(input)
         return _chosen(*found, return_inverse, return_counts)
-    dim = dim % input.dim()
-    rows = input.movedim(dim, 0).reshape(input.shape[dim], -1)
+    dim = _wrapped("unique_consecutive", dim, input.dim())
+    rows = _slices("unique_consecutive", input, dim)
     starts = flambeau.ones([rows.shape[0]], dtype=flambeau.bool)
     if rows.shape[0] > 1:
         starts[1:] = (rows[1:] != rows[:-1]).any(1)

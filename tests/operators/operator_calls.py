@@ -91,9 +91,10 @@ def call(
     form: Form | None = None,
     *,
     by_keyword: bool = False,
+    alias: str | None = None,
     **further: Any,
 ) -> Any:
-    """Calls the operator; what it returns."""
+    """Calls the operator, or an alias of it; what it returns."""
     form = form or primary_form(operator)
     assert form is not None
     if form is Form.LIST:
@@ -101,13 +102,13 @@ def call(
     arguments = list(operator.signature.arguments)
     if form.is_method:
         receiver = arguments.pop(receiver_index(operator))
-        function = getattr(values[receiver.name], form_name(operator, form))
+        function = getattr(values[receiver.name], _name(operator, form, alias))
     else:
-        function = function_of(operator, form)
+        function = function_of(operator, form, alias)
     positional: list[Any] = []
     keywords: dict[str, Any] = dict(further)
     # By position, the first overload that fits would be meant.
-    skipped = by_keyword or not is_first_overload(operator)
+    skipped = by_keyword or not is_first_overload(operator, alias)
     for argument in arguments:
         if argument.name not in values:
             skipped = True
@@ -118,9 +119,20 @@ def call(
     return function(*positional, **keywords)
 
 
-def is_first_overload(operator: Operator) -> bool:
-    """Whether no other operator of the name is tried before."""
-    same = (o for o in operators() if (o.name, o.namespace) == (operator.name, operator.namespace))
+def _name(operator: Operator, form: Form, alias: str | None) -> str:
+    """What a form is called, `absolute_` for the alias `absolute`."""
+    own = form_name(operator, form)
+    return own if alias is None else f"{alias}_" if form.is_inplace else alias
+
+
+def is_first_overload(operator: Operator, alias: str | None = None) -> bool:
+    """Whether no other operator of the name, or of the alias, is tried before."""
+    same = (
+        o
+        for o in operators()
+        if (o.name, o.namespace) == (operator.name, operator.namespace)
+        and (alias is None or alias in o.aliases)
+    )
     return next(same).full_name == operator.full_name
 
 
@@ -134,13 +146,13 @@ def _call_list(operator: Operator, values: Mapping[str, Any]) -> None:
     function_of(operator, Form.LIST)(**listed)
 
 
-def function_of(operator: Operator, form: Form) -> Any:
+def function_of(operator: Operator, form: Form, alias: str | None = None) -> Any:
     """The compiled function behind a form."""
     space: Any = importlib.import_module(f"{operator.package or 'flambeau'}._C")
     internal = operator.internal or form is Form.LIST
     for part in (INTERNAL_NAMESPACE if internal else operator.namespace).split("."):
         space = getattr(space, part) if part else space
-    return getattr(space, form_name(operator, form))
+    return getattr(space, _name(operator, form, alias))
 
 
 def outputs(operator: Operator, returned: Any, values: Mapping[str, Any]) -> dict[str, Any]:

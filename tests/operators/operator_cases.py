@@ -140,7 +140,9 @@ def property_holds(operator: Operator, text: str, values: Values, results: Value
     result = first if len(results) == 1 else tuple(results.values())
     names = {**with_defaults(operator, values), "result": result, **results}
     if isinstance(first, ARRAY) and first.size > 1 and first.dtype.kind in "fiub":
-        names.setdefault("stderr", float(np.std(first.astype(np.float64)) / np.sqrt(first.size)))
+        with np.errstate(all="ignore"):
+            spread = np.std(first.astype(np.float64))
+        names.setdefault("stderr", float(spread / np.sqrt(first.size)))
     functions = {"all": np.all, "any": np.any, "mean": np.mean, "std": np.std, "abs": np.abs}
     return bool(np.all(Evaluator(names, functions)(parse_sample(text))))
 

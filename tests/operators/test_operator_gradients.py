@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from operator_gradients import (
 
 import flambeau
 from flambeau import Tensor
+from flambeau.autograd import grad
 from flambeau.codegen.check.samples import seed_of
 from flambeau.codegen.model import Argument, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
@@ -343,12 +345,31 @@ def test_modified_after_saving(operator: Operator) -> None:
 EXTREMES = [o for o in operators() if o.test.extremes and has_gradient(o) and o.test.samples]
 
 
-@pytest.mark.parametrize("operator", EXTREMES, ids=lambda o: o.full_name)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_extremes(operator: Operator, dtype: str) -> None:
-    """Gradients are finite at the declared extremes."""
+@dataclass(frozen=True, slots=True)
+class AtExtremes:
+    """An operator called with the points declared for one argument, beside single elements."""
+
+    name: str
+    points: Sequence[float]
+    leaves: dict[str, Tensor]
+    results: list[Tensor]  # those that are recorded
+
+    @property
+    def place(self) -> str:
+        return f"{self.name} = {list(self.points)}"
+
+    def seen(self, leaf: Tensor) -> Any:
+        """Where a result is not finite, no gradient need be."""
+        excused = np.zeros(leaf.shape, bool)
+        for result in self.results:
+            if result.shape == leaf.shape:
+                excused |= ~np.isfinite(to_array(result))
+        return ~excused
+
+
+def at_extremes(operator: Operator, dtype: str) -> Iterator[AtExtremes]:
+    """The operator at the points of each argument that has some."""
     for name, points in operator.test.extremes.items():
-        values = Case(operator, 0).values()
 
         def at_points(
             argument: Argument, array: Any, name: str = name, points: Any = points
@@ -357,7 +378,7 @@ def test_extremes(operator: Operator, dtype: str) -> None:
                 return np.array(points, np.float64)
             return array.flat[:1].reshape(()) if array.dtype.kind in "fiub" else array
 
-        values = map_arrays(operator, values, at_points)
+        values = map_arrays(operator, Case(operator, 0).values(), at_points)
         values.setdefault(name, np.array(points, np.float64))
         given = library_values(
             operator, values, lambda a: to_tensor(a, dtype) if a.dtype.kind == "f" else to_tensor(a)
@@ -368,19 +389,48 @@ def test_extremes(operator: Operator, dtype: str) -> None:
             if isinstance(given[n], Tensor) and is_differentiable(given[n])
         }
         results = [r for r in run_flat(operator, given) if r.requires_grad]
-        for result in results:
+        yield AtExtremes(name, points, leaves, results)
+
+
+@pytest.mark.parametrize("operator", EXTREMES, ids=lambda o: o.full_name)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extremes(operator: Operator, dtype: str) -> None:
+    """Gradients are finite at the declared extremes."""
+    for found in at_extremes(operator, dtype):
+        for result in found.results:
             result.sum().backward(retain_graph=True)
-        for leaf_name, leaf in leaves.items():
+        for name, leaf in found.leaves.items():
             if leaf.grad is None:
                 continue
-            finite = np.isfinite(to_array(leaf.grad))
-            for result in results:
-                if result.shape == leaf.shape:
-                    finite |= ~np.isfinite(to_array(result))
+            finite = np.isfinite(to_array(leaf.grad)) | ~found.seen(leaf)
             assert finite.all(), (
-                f"{operator.full_name}: gradient of '{leaf_name}' is "
-                f"{to_array(leaf.grad).tolist()} at {name} = {list(points)}"
+                f"{operator.full_name}: gradient of '{name}' is "
+                f"{to_array(leaf.grad).tolist()} at {found.place}"
             )
+
+
+@pytest.mark.parametrize("operator", EXTREMES, ids=lambda o: o.full_name)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_second_order_at_extremes(operator: Operator, dtype: str) -> None:
+    """Second derivatives are numbers there, or infinite where the operator has a pole: never NaN,
+    which what is not taken of a choice, or 0 times a large number, would make of them.
+    """
+    for found in at_extremes(operator, dtype):
+        leaves = list(found.leaves.values())
+        for result in found.results:
+            first = grad(result.sum(), leaves, create_graph=True, allow_unused=True)
+            recorded = [g.sum() for g in first if g is not None and g.requires_grad]
+            if not recorded:
+                continue
+            second = grad(sum(recorded[1:], recorded[0]), leaves, allow_unused=True)
+            for (name, leaf), value in zip(found.leaves.items(), second, strict=True):
+                if value is None:
+                    continue
+                wrong = np.isnan(to_array(value)) & found.seen(leaf)
+                assert not wrong.any(), (
+                    f"{operator.full_name}: the second derivative by '{name}' is "
+                    f"{to_array(value).tolist()} at {found.place}"
+                )
 
 
 @pytest.mark.parametrize(

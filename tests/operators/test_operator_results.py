@@ -105,6 +105,27 @@ def test_method(case: Case) -> None:
     check(case, values, outputs(case.operator, returned, given), "a method")
 
 
+@pytest.mark.parametrize(
+    ("case", "alias", "form"),
+    [
+        (c, alias, form)
+        for c in COMPARED
+        for alias in c.operator.aliases
+        for form in forms(c.operator)
+    ],
+    ids=str,
+)
+def test_alias(case: Case, alias: str, form: Form) -> None:
+    """A further name means the operator that declares it, in every form."""
+    operator = case.operator
+    values = case.values()
+    given = library_values(operator, values)
+    if form.is_inplace and not _can_write(case, given, call(operator, given)):
+        pytest.skip("the result does not fit into the first tensor")
+    returned = call(operator, given, form, alias=alias)
+    check(case, values, outputs(operator, returned, given), f"{alias}, {form.value}")
+
+
 def _first(operator: Operator) -> str:
     return next(a.name for a in operator.signature.arguments if a.type.is_tensor)
 

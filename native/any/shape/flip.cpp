@@ -6,12 +6,13 @@
 namespace flambeau::any {
 
 void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
+  if (result.numel() == 0) return;
   Shape strides = self.strides();
   int64_t offset = self.offset();
   if (self.dim() > 0) {
     for (const int64_t dim : dims) {
       const size_t d = static_cast<size_t>(dim);
-      offset += std::max<int64_t>(self.sizes()[d] - 1, 0) * strides[d];
+      offset += (self.sizes()[d] - 1) * strides[d];
       strides[d] = -strides[d];
     }
   }

@@ -5,7 +5,7 @@
 namespace flambeau::cpu {
 namespace {
 
-/// Checks that `index` fits into `tensor` in every dim but `dim`.
+/// Checks that `index` fits into `tensor`, of as many dims, in every dim but `dim`.
 void check_fits(const Tensor& index, const Tensor& tensor, int64_t dim, const char* op) {
   if (index.dim() == 0 || tensor.dim() == 0) return;
   for (int64_t d = 0; d < index.dim(); ++d) {
@@ -26,14 +26,15 @@ Shape strides_without(const Tensor& tensor, int64_t rank, int64_t dim) {
 /// result[i][j] = self[index[i][j]][j] for places of `index`; result has strides of its own.
 void gather_into(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index,
                  const char* op) {
-  check_fits(index, self, dim, op);
   if (index.numel() == 0) return;
+  check_fits(index, self, dim, op);
+  const Tensor wide = cast_data(index, DType::int64);
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
   const int64_t stride = self.dim() == 0 ? 0 : self.stride(dim);
   const Shape from_strides = strides_without(self, index.dim(), dim);
   const Rows<3> rows(index.sizes(),
-                     {IntList(result.strides()), IntList(index.strides()), IntList(from_strides)});
-  const int64_t* const indices = index.data<int64_t>();
+                     {IntList(result.strides()), IntList(wide.strides()), IntList(from_strides)});
+  const int64_t* const indices = wide.data<int64_t>();
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
     using T = decltype(element);
     T* const to = result.data<T>();
@@ -68,8 +69,11 @@ void scatter_source_grad(const Tensor& result, const Tensor& grad_output, Dim di
   if (equal(index.sizes(), size)) return gather_into(result, grad_output, dim, index, "scatter");
   fill_data(result, 0);
   if (index.numel() == 0) return;
-  gather_into(make_view(result, index.sizes(), result.strides(), result.offset()), grad_output, dim,
-              index, "scatter");
+  // A 0-d index stands for one of one element.
+  const Shape strides =
+      index.dim() == result.dim() ? result.strides() : Shape(static_cast<size_t>(index.dim()), 1);
+  gather_into(make_view(result, index.sizes(), strides, result.offset()), grad_output, dim, index,
+              "scatter");
 }
 
 }  // namespace flambeau::cpu

@@ -8,7 +8,7 @@
 namespace flambeau::cpu {
 namespace {
 
-/// Checked indices into `dim` of `tensor`.
+/// Checked indices into `dim` of `tensor`, which counts as one of one element if it is 0-d.
 struct Selection {
   Tensor indices;
   const int64_t* index;
@@ -36,6 +36,17 @@ struct Selection {
   }
 };
 
+/// Indices of which negative ones count from the end.
+Tensor from_the_front(const Tensor& tensor, Dim dim, const Tensor& index) {
+  const int64_t size = tensor.dim() == 0 ? 1 : tensor.size(dim);
+  const Tensor given = dense_indices(index);
+  const Tensor result = flambeau::empty(given.sizes(), DType::int64, given.device());
+  std::transform(given.data<int64_t>(), given.data<int64_t>() + given.numel(),
+                 result.data<int64_t>(),
+                 [&](int64_t value) { return wrap_index(value, size, dim, "index_fill_"); });
+  return result;
+}
+
 /// Runs body(dense) on the tensor, or on a dense copy that is written back.
 template <class Body>
 void on_dense(const Tensor& self, const Body& body) {
@@ -58,16 +69,6 @@ void in_parts(const DimBlocks& blocks, int64_t rows, const Body& body) {
   const int64_t grain = std::max(kLeastColumns, kGrain / std::max<int64_t>(1, rows));
   parallel_for(0, inner, grain,
                [&](int64_t begin, int64_t end) { body(int64_t{0}, blocks.outer, begin, end); });
-}
-
-/// What an in-place operator writes: `source` must have the shape of the selection.
-void check_source(const Tensor& self, const Tensor& source, const Selection& selection,
-                  const char* op) {
-  Shape expected = self.sizes();
-  if (self.dim() > 0) expected[static_cast<size_t>(selection.dim)] = selection.count;
-  check(source.sizes() == expected || (self.dim() == 0 && source.numel() == selection.count),
-        ErrorKind::runtime, op, "(): expected a source of shape ", expected, ", got ",
-        source.sizes());
 }
 
 }  // namespace
@@ -102,7 +103,6 @@ void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tenso
 void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source,
                 const Scalar& alpha) {
   const Selection selection(self, dim, index, "index_add_");
-  check_source(self, source, selection, "index_add_");
   if (source.numel() == 0) return;
   const Tensor values = contiguous_data(source);
   on_dense(self, [&](const Tensor& dense) {
@@ -135,7 +135,6 @@ void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& 
 
 void index_copy_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source) {
   const Selection selection(self, dim, index, "index_copy_");
-  check_source(self, source, selection, "index_copy_");
   if (source.numel() == 0) return;
   const Tensor values = contiguous_data(source);
   on_dense(self, [&](const Tensor& dense) {
@@ -154,7 +153,8 @@ void index_copy_(const Tensor& self, Dim dim, const Tensor& index, const Tensor&
 }
 
 void index_fill_(const Tensor& self, Dim dim, const Tensor& index, const Operand& value) {
-  const Selection selection(self, dim, index, "index_fill_");
+  const Tensor places = from_the_front(self, dim, index);
+  const Selection selection(self, dim, places, "index_fill_");
   if (self.numel() == 0) return;
   const Tensor number = flambeau::empty(Shape(), self.dtype(), self.device());
   fill_data(number, value.is_tensor() ? item(value.tensor()) : value.scalar());

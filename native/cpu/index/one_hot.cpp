@@ -1,3 +1,4 @@
+#include "core/checked.h"
 #include "cpu/blocks.h"
 #include "kernels/indexing.h"
 
@@ -10,7 +11,7 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   if (num_classes < 0) {
     check(numel > 0, ErrorKind::runtime,
           "one_hot(): num_classes must be given for a tensor without elements");
-    num_classes = *std::max_element(classes, classes + numel) + 1;
+    num_classes = checked_add(*std::max_element(classes, classes + numel), 1, "one_hot");
   }
   Shape sizes = self.sizes();
   sizes.push_back(num_classes);

@@ -12,17 +12,22 @@ void check_rank(const Tensor& self, const Tensor& other, const char* what, const
         " and ", self.sizes());
 }
 
+/// A 0-d tensor counts as one of one element.
+int64_t size_of_dim(const Tensor& tensor, int64_t dim) {
+  return tensor.dim() == 0 ? 1 : tensor.size(dim);
+}
+
 void check_fits(const Tensor& self, const Tensor& index, const Tensor* src, int64_t dim,
                 const char* op) {
   check_rank(self, index, "index", op);
   if (src) check_rank(self, *src, "src", op);
-  for (int64_t d = 0; d < index.dim(); ++d) {
-    check(d == dim || self.dim() == 0 || index.size(d) <= self.size(d), ErrorKind::runtime, op,
+  for (int64_t d = 0; d < std::max<int64_t>(index.dim(), 1); ++d) {
+    check(d == dim || size_of_dim(index, d) <= size_of_dim(self, d), ErrorKind::runtime, op,
           "(): index of shape ", index.sizes(), " reaches beyond the tensor of shape ",
           self.sizes(), " in dim ", d);
-    if (!src || src->dim() == 0) continue;
-    check(index.size(d) <= src->size(d), ErrorKind::runtime, op, "(): index of shape ",
-          index.sizes(), " reaches beyond src of shape ", src->sizes(), " in dim ", d);
+    check(!src || size_of_dim(index, d) <= size_of_dim(*src, d), ErrorKind::runtime, op,
+          "(): index of shape ", index.sizes(), " reaches beyond src of shape ",
+          (src ? *src : self).sizes(), " in dim ", d);
   }
 }
 
@@ -35,11 +40,12 @@ Shape strides_or_zeros(const Tensor& tensor, int64_t rank, int64_t zero_dim) {
 /// write(destination, source) for every place of `index`, in row-major order along `dim`, so that
 /// the outcome does not depend on the number of threads: they share out another dim.
 template <class T, class Write>
-void scatter_with(const Tensor& self, Dim dim, const Tensor& index, const T* source,
+void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const T* source,
                   const Tensor* src, const char* op, const Write& write) {
-  check_fits(self, index, src, dim, op);
-  if (index.numel() == 0) return;
-  const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+  if (given_index.numel() == 0) return;
+  check_fits(self, given_index, src, dim, op);
+  const Tensor index = cast_data(given_index, DType::int64);
+  const int64_t size = size_of_dim(self, dim);
   const int64_t stride = self.dim() == 0 ? 0 : self.stride(dim);
   const Shape to = strides_or_zeros(self, index.dim(), dim);
   const Shape from =

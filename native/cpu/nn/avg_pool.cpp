@@ -4,6 +4,11 @@
 namespace flambeau::cpu {
 namespace {
 
+/// Of a window whose sides may be so long that no integer holds their product.
+double area(int64_t rows, int64_t columns) {
+  return static_cast<double>(rows) * static_cast<double>(columns);
+}
+
 /// What each window's sum is divided by.
 struct Divisor {
   bool count_padding = false;
@@ -15,10 +20,10 @@ struct Divisor {
     result.reserve(rows.begin.size() * columns.begin.size());
     for (size_t i = 0; i < rows.begin.size(); ++i)
       for (size_t j = 0; j < columns.begin.size(); ++j) {
-        const int64_t inside = (rows.end[i] - rows.begin[i]) * (columns.end[j] - columns.begin[j]);
-        const int64_t count = fixed           ? *fixed
-                              : count_padding ? rows.full[i] * columns.full[j]
-                                              : inside;
+        const double inside = area(rows.end[i] - rows.begin[i], columns.end[j] - columns.begin[j]);
+        const double count = fixed           ? static_cast<double>(*fixed)
+                             : count_padding ? area(rows.full[i], columns.full[j])
+                                             : inside;
         result.push_back(static_cast<T>(count));
       }
     return result;

@@ -12,7 +12,8 @@ void max_windows(const PoolGeometry& geometry, const T* input, T* result, int64_
   });
 }
 
-/// Adds each gradient where its window's largest element stood.
+/// Adds each gradient where its window's largest element stood. The places are checked: a caller
+/// who has them may have written to them.
 template <class T>
 void scatter(int64_t planes, int64_t input_plane, int64_t output_plane, const T* grad,
              const int64_t* indices, T* result) {
@@ -21,9 +22,11 @@ void scatter(int64_t planes, int64_t input_plane, int64_t output_plane, const T*
                  for (int64_t plane = begin; plane < end; ++plane) {
                    T* out = result + plane * input_plane;
                    std::fill_n(out, input_plane, T(0));
-                   const int64_t first = plane * output_plane;
-                   for_indices(indices + first, 1, output_plane, input_plane, -1, "max_pool2d",
-                               [&](int64_t i, int64_t place) { out[place] += grad[first + i]; });
+                   for (int64_t i = plane * output_plane; i < (plane + 1) * output_plane; ++i) {
+                     if (indices[i] == kNoPlace) continue;
+                     check_index(indices[i], input_plane, -1, "max_pool2d");
+                     out[indices[i]] += grad[i];
+                   }
                  }
                });
 }
@@ -99,11 +102,11 @@ void max_pool2d_chosen(const Tensor& result, const Tensor& input, const Tensor& 
       [&](auto zero, const Tensor& out, const Tensor& x) {
         using T = decltype(zero);
         const int64_t* place = places.data<int64_t>();
-        for (int64_t first = 0, plane = 0; first < out.numel(); first += output_plane, ++plane) {
-          const T* const from = x.data<T>() + plane * input_plane;
-          T* const to = out.data<T>() + first;
-          for_indices(place + first, 1, output_plane, input_plane, -1, "max_pool2d",
-                      [=](int64_t i, int64_t chosen) { to[i] = from[chosen]; });
+        for (int64_t i = 0; i < out.numel(); ++i) {
+          out.data<T>()[i] = T(0);
+          if (place[i] == kNoPlace) continue;
+          check_index(place[i], input_plane, -1, "max_pool2d");
+          out.data<T>()[i] = x.data<T>()[i / output_plane * input_plane + place[i]];
         }
       },
       input);

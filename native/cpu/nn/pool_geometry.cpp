@@ -5,7 +5,7 @@ namespace flambeau::cpu {
 PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride, int64_t padding,
                    int64_t dilation) {
   PoolAxis axis;
-  axis.step = dilation;
+  axis.step = kernel == 1 ? 1 : dilation;  // no distance to add where one tap is all
   axis.kernel = kernel;
   axis.stride = stride;
   for (int64_t i = 0; i < output; ++i) {

@@ -11,13 +11,15 @@
 namespace flambeau::cpu {
 
 /// The windows of one spatial dim: window i covers begin[i], begin[i] + step, ... < end[i], inside
-/// the image. `full` counts the padding in, as far as the padded image reaches.
+/// the image. `full` counts the padding in, as far as the padded image reaches. A dilated window
+/// may lie in the padding as a whole: then begin[i] >= end[i], and begin[i] may be past the image.
 struct PoolAxis {
   std::vector<int64_t> begin, end, full;
   int64_t step = 1;
   /// Windows [inner_begin, inner_end) lie inside the image as a whole: `kernel` taps each, `stride`
   /// after one another. No such windows are named for axes whose windows differ in size.
   int64_t kernel = 0, stride = 0, inner_begin = 0, inner_end = 0;
+  bool is_empty(size_t window) const { return begin[window] >= end[window]; }
 };
 
 PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride, int64_t padding,

@@ -5,10 +5,14 @@
 
 namespace flambeau::cpu {
 
+/// In place of an element's position: the window has none.
+inline constexpr int64_t kNoPlace = -1;
+
 /// Pooling of planes [begin, end); compiled once per instruction set (pool_kernel.simd.cpp).
 template <class T>
 struct PoolKernels {
   /// The largest element of each window and its flat position in the plane; a NaN is the largest.
+  /// Minus infinity and kNoPlace for a window without elements.
   void (*max)(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input, T* result,
               int64_t* indices);
   /// The sum of each window divided by divisors[window].

@@ -29,10 +29,18 @@ bool wins(T candidate, T value) {
   return (candidate > value) | (candidate != candidate);
 }
 
+/// `count` windows that lie in the padding.
+template <class T>
+void no_windows(int64_t count, T* out, int64_t* index) {
+  std::fill_n(out, count, -std::numeric_limits<T>::infinity());
+  std::fill_n(index, count, kNoPlace);
+}
+
 template <class T>
 void max_window(const PoolGeometry& geometry, size_t i, size_t j, const T* image, T* out,
                 int64_t* index) {
   const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  if (rows.is_empty(i) || columns.is_empty(j)) return no_windows(1, out, index);
   int64_t best = rows.begin[i] * geometry.input_columns + columns.begin[j];
   T value = image[best];
   for (int64_t y = rows.begin[i]; y < rows.end[i]; y += rows.step) {
@@ -93,6 +101,10 @@ void max_general(const PoolGeometry& geometry, int64_t begin, int64_t end, const
       T* out = result + place;
       int64_t* index = indices + place;
       const size_t row = static_cast<size_t>(i);
+      if (geometry.rows.is_empty(row)) {
+        no_windows(geometry.output_columns, out, index);
+        continue;
+      }
       for (int64_t j = 0; j < inner_begin; ++j)
         max_window(geometry, row, static_cast<size_t>(j), image, out + j, index + j);
       for (int64_t j = inner_begin; j < inner_end; j += kRow)

@@ -8,6 +8,7 @@
 namespace flambeau::cpu {
 
 void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
+  if (result.numel() == 0) return;
   Shape strides = self.strides();
   int64_t offset = 0;
   if (self.dim() > 0) {
@@ -17,7 +18,6 @@ void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
       strides[d] = -strides[d];
     }
   }
-  if (result.numel() == 0) return;
   const Rows<2> rows(result.sizes(), {IntList(result.strides()), IntList(strides)});
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
     using T = decltype(element);

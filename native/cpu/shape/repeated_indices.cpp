@@ -1,3 +1,4 @@
+#include "core/checked.h"
 #include "cpu/blocks.h"
 #include "kernels/shape.h"
 
@@ -10,7 +11,7 @@ Tensor repeated_indices(const Tensor& repeats) {
   for (int64_t i = 0; i < counts.numel(); ++i) {
     check(count[i] >= 0, ErrorKind::runtime,
           "repeat_interleave(): repeats must not be negative, got ", count[i]);
-    total += count[i];
+    total = checked_add(total, count[i], "repeat_interleave");
   }
   Tensor result = flambeau::empty(Shape{total}, DType::int64, repeats.device());
   int64_t* out = result.data<int64_t>();

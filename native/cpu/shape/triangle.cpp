@@ -29,15 +29,22 @@ void copy_triangle(const Tensor& result, const Tensor& self, const Range& range)
   });
 }
 
+/// A diagonal further out parts a matrix as the one that is just outside of it.
+int64_t within_matrix(const Tensor& self, int64_t diagonal) {
+  return std::clamp(diagonal, -self.size(-2), self.size(-1));
+}
+
 }  // namespace
 
-void tril(const Tensor& result, const Tensor& self, int64_t diagonal) {
+void tril(const Tensor& result, const Tensor& self, int64_t given) {
+  const int64_t diagonal = within_matrix(self, given);
   copy_triangle(result, self, [=](int64_t row, int64_t width) {
     return std::pair<int64_t, int64_t>(0, std::clamp<int64_t>(row + diagonal + 1, 0, width));
   });
 }
 
-void triu(const Tensor& result, const Tensor& self, int64_t diagonal) {
+void triu(const Tensor& result, const Tensor& self, int64_t given) {
+  const int64_t diagonal = within_matrix(self, given);
   copy_triangle(result, self, [=](int64_t row, int64_t width) {
     return std::pair<int64_t, int64_t>(std::clamp<int64_t>(row + diagonal, 0, width), width);
   });

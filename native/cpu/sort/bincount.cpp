@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/checked.h"
 #include "cpu/blocks.h"
 #include "kernels/sorting.h"
 
@@ -12,7 +13,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   int64_t length = minlength;
   for (int64_t i = 0; i < numel; ++i) {
     check(data[i] >= 0, ErrorKind::runtime, "bincount(): expected integers from 0, got ", data[i]);
-    length = std::max(length, data[i] + 1);
+    length = std::max(length, checked_add(data[i], 1, "bincount"));
   }
   if (!weights.defined()) {
     const Tensor result = flambeau::empty(Shape{length}, DType::int64, self.device());

@@ -106,7 +106,8 @@ void for_rows(const Tensor& self, Dim dim, int64_t written, const char* op, cons
 
 void topk(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t k, Dim dim,
           bool largest, bool) {
-  if (k == 0 || self.numel() == 0) return;
+  if (values.numel() == 0) return;
+  if (self.dim() == 0) k = 1;  // the results are 0-d too, and hold the one element for any k
   for_rows(self, dim, k, "topk",
            [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
              using Key = KeyOf<T>;

@@ -54,6 +54,13 @@ class _Cell(Module):
         if state is None:
             zeros = input.new_zeros([*input.shape[:-1], self.hidden_size])
             state = (zeros,) * parts
+        expected = (*input.shape[:-1], self.hidden_size)
+        for part in state:
+            if tuple(part.shape) != expected:
+                raise RuntimeError(
+                    f"{type(self).__name__}: expected a state of shape {expected} for an input of "
+                    f"shape {tuple(input.shape)}, got {tuple(part.shape)}"
+                )
         projected = _f.linear(input, self.weight_ih, self.bias_ih)
         return STEPS[mode][0](projected, state, self.weight_hh, self.bias_hh, None)
 

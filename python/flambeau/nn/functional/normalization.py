@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import flambeau
@@ -33,12 +34,12 @@ def instance_norm(
     batch_norm = _C.nn.functional.batch_norm
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    samples, channels, *pixels = input.shape
-    if input.dim() < 3 or input[0, 0].numel() < 2:
+    if input.dim() < 3 or math.prod(input.shape[2:]) < 2:
         raise ValueError(
             "instance_norm: expected more than one pixel per channel, got shape "
             f"{tuple(input.shape)}"
         )
+    samples, channels, *pixels = input.shape
     mean = None if running_mean is None else running_mean.repeat([samples])
     variance = None if running_var is None else running_var.repeat([samples])
     flat = input.reshape([1, samples * channels, *pixels])
@@ -70,6 +71,10 @@ def rms_norm(
         raise RuntimeError(
             f"rms_norm: expected an input of shape (..., {', '.join(map(str, shape))}), got "
             f"{tuple(input.shape)}"
+        )
+    if weight is not None and tuple(weight.shape) != shape:
+        raise RuntimeError(
+            f"rms_norm: expected a weight of shape {shape}, got {tuple(weight.shape)}"
         )
     added = flambeau.finfo(input.dtype).eps if eps is None else eps
     dims = list(range(-len(shape), 0))

@@ -86,11 +86,15 @@ def _sources(mode: str, size: int, before: int, after: int, dim: int) -> Tensor:
             f"pad: mode '{mode}' cannot add {before} and {after} elements to dimension {dim} of "
             f"size {size}"
         )
-    places = range(-before, size + after)
+    if size + before + after < 0:
+        raise RuntimeError(
+            f"pad: ({before}, {after}) leaves {size + before + after} elements of dimension {dim} "
+            f"of size {size}"
+        )
+    places = flambeau.arange(-before, size + after)
+    last = size - 1
     if mode == "replicate":
-        chosen = [min(max(i, 0), size - 1) for i in places]
-    elif mode == "circular":
-        chosen = [i % size for i in places]
-    else:
-        chosen = [abs(i) if i < size else 2 * (size - 1) - i for i in places]
-    return flambeau.tensor(chosen, dtype=flambeau.int64)
+        return places.clamp(0, last)
+    if mode == "circular":
+        return places % size
+    return last - (last - places.abs()).abs()

@@ -35,6 +35,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleaves the groups of channels of (N, C, ...) (X. Zhang et al., ShuffleNet, 2017)."""
+    if input.dim() < 2:
+        raise RuntimeError(f"channel_shuffle: expected (N, C, ...), got {tuple(input.shape)}")
     samples, channels, *rest = input.shape
     if groups <= 0 or channels % groups:
         raise RuntimeError(f"channel_shuffle: {channels} channels do not divide by {groups}")
