@@ -21,6 +21,7 @@ class NodeText:
     name: str
     members: tuple[str, ...]
     release: tuple[str, ...]
+    held: tuple[str, ...]
     saved_pairs: tuple[str, ...]
     apply: tuple[str, ...]
     record: tuple[str, ...]
@@ -33,6 +34,7 @@ def node_text(operator: Operator, plan: BackwardPlan, translator: Translator) ->
         name=plan.node,
         members=tuple(_members(plan)),
         release=tuple(_release(plan)),
+        held=tuple(field.member for field in plan.saved if field.is_tensor),
         saved_pairs=tuple(_saved_pairs(plan)),
         apply=tuple(_apply(operator, plan, translator)),
         record=tuple(_record(operator, plan)),

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"
 #include "core/iterator.h"
@@ -15,13 +16,30 @@ bool owns_buffer(const Tensor& tensor) {
 
 AccumulateGrad::AccumulateGrad(const Tensor& leaf) : leaf_(leaf.impl()) {
   is_accumulator = true;
+  describe(leaf);
+}
+
+void AccumulateGrad::describe(const Tensor& leaf) {
   describe_output(*this, leaf, 0);
-  if (!leaf.is_contiguous() && !has_internal_overlap(leaf)) {
-    strides_ = std::make_unique<Shape>(leaf.strides());
-  }
+  const bool follows = !leaf.is_contiguous() && !has_internal_overlap(leaf);
+  auto strides = follows ? std::make_unique<Shape>(leaf.strides()) : nullptr;
+  const std::lock_guard guard(lock_);
+  std::swap(strides_, strides);
+}
+
+Ref<AccumulateGrad> AccumulateGrad::renew(const Tensor& leaf) {
+  Ref<AccumulateGrad> fresh = make_ref<AccumulateGrad>(leaf);
+  fresh->set_grad(grad());
+  if (has_extras()) fresh->extras() = extras();
+  forget_leaf();
+  outdated_ = true;
+  return fresh;
 }
 
 Gradients AccumulateGrad::apply(Gradients&& gradients) {
+  check(!outdated_, ErrorKind::runtime, "AccumulateGrad: a leaf of shape ", outputs[0].sizes,
+        " was given data of another shape (by Tensor.data or out=) after this graph was recorded; "
+        "its gradient cannot be added to .grad");
   if (gradients[0].defined()) accumulate(std::move(gradients[0]));
   return {};
 }
@@ -45,10 +63,16 @@ void AccumulateGrad::accumulate(Tensor gradient) {
   // Like `gradient`, dropped after the lock: that may take the lock of Python.
   Tensor previous;
   const std::lock_guard guard(lock_);
+  if (!leaf_) return;
   if (!grad_.defined()) {
     grad_ = settle(gradient);
-  } else if (is_tracking() || requires_grad(grad_) ||
-             (!grad_.is_contiguous() && has_internal_overlap(grad_))) {
+    return;
+  }
+  check(equal(grad_.sizes(), gradient.sizes()), ErrorKind::runtime,
+        "AccumulateGrad: .grad has shape ", grad_.sizes(), ", a gradient of shape ",
+        gradient.sizes(), " cannot be added to it");
+  if (is_tracking() || requires_grad(grad_) ||
+      (!grad_.is_contiguous() && has_internal_overlap(grad_))) {
     previous = operations().add(grad_, gradient);
     std::swap(previous, grad_);
   } else {
@@ -73,8 +97,10 @@ Tensor AccumulateGrad::leaf() const {
 }
 
 void AccumulateGrad::forget_leaf() noexcept {
+  Tensor dropped;  // after the lock
   const std::lock_guard guard(lock_);
   leaf_ = nullptr;
+  std::swap(grad_, dropped);
 }
 
 }  // namespace flambeau::autograd

@@ -11,6 +11,14 @@ uint64_t next_id() {
   return ++ids;
 }
 
+template <class Function>
+uint64_t add(std::vector<Node::Extras::Hook<Function>>& hooks, Function&& hook, void* object,
+             uint32_t output = 0) {
+  const uint64_t id = next_id();
+  hooks.push_back({id, std::make_shared<Function>(std::move(hook)), object, output});
+  return id;
+}
+
 template <class Hooks>
 void drop(Hooks& hooks, uint64_t id) {
   std::erase_if(hooks, [id](const auto& hook) { return hook.id == id; });
@@ -34,33 +42,22 @@ void check_count(const Node& node, const char* kind, size_t seen, size_t expecte
 
 }  // namespace
 
-uint64_t add_tensor_hook(Node& node, uint32_t output, GradientHook hook) {
-  const uint64_t id = next_id();
-  node.extras().tensor_hooks.push_back(
-      {id, std::make_shared<GradientHook>(std::move(hook)), output});
-  return id;
+uint64_t add_tensor_hook(Node& node, uint32_t output, GradientHook hook, void* object) {
+  return add(node.extras().tensor_hooks, std::move(hook), object, output);
 }
 
-uint64_t add_pre_hook(Node& node, NodePreHook hook) {
-  const uint64_t id = next_id();
-  node.extras().pre_hooks.push_back({id, std::make_shared<NodePreHook>(std::move(hook))});
-  return id;
+uint64_t add_pre_hook(Node& node, NodePreHook hook, void* object) {
+  return add(node.extras().pre_hooks, std::move(hook), object);
 }
 
-uint64_t add_post_hook(Node& node, NodePostHook hook) {
-  const uint64_t id = next_id();
-  node.extras().post_hooks.push_back({id, std::make_shared<NodePostHook>(std::move(hook))});
-  return id;
+uint64_t add_post_hook(Node& node, NodePostHook hook, void* object) {
+  return add(node.extras().post_hooks, std::move(hook), object);
 }
 
-uint64_t add_accumulated_hook(const Tensor& leaf, AccumulatedHook hook) {
+uint64_t add_accumulated_hook(const Tensor& leaf, AccumulatedHook hook, void* object) {
   check(requires_grad(leaf) && is_leaf(leaf), ErrorKind::runtime,
         "register_post_accumulate_grad_hook: expected a leaf that requires grad");
-  const Edge edge = gradient_edge(leaf);
-  const uint64_t id = next_id();
-  edge.node->extras().accumulated_hooks.push_back(
-      {id, std::make_shared<AccumulatedHook>(std::move(hook))});
-  return id;
+  return add(gradient_edge(leaf).node->extras().accumulated_hooks, std::move(hook), object);
 }
 
 void remove_hook(Node::Extras& extras, uint64_t id) {
@@ -70,11 +67,11 @@ void remove_hook(Node::Extras& extras, uint64_t id) {
   drop(extras.accumulated_hooks, id);
 }
 
-uint64_t add_hook(const Tensor& tensor, GradientHook hook) {
+uint64_t add_hook(const Tensor& tensor, GradientHook hook, void* object) {
   check(requires_grad(tensor), ErrorKind::runtime,
         "register_hook: the tensor does not require grad, so no gradient will ever reach it");
   const Edge edge = gradient_edge(tensor);
-  return add_tensor_hook(*edge.node, edge.index, std::move(hook));
+  return add_tensor_hook(*edge.node, edge.index, std::move(hook), object);
 }
 
 void remove_hook(const Tensor& tensor, uint64_t id) {

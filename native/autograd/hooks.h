@@ -10,6 +10,8 @@
 
 namespace flambeau::autograd {
 
+struct Slice;  // autograd/view.h
+
 /// Called with a leaf whose .grad was added to.
 using AccumulatedHook = std::function<void(const Tensor&)>;
 
@@ -19,7 +21,8 @@ struct FLAMBEAU_API Node::Extras {
   struct Hook {
     uint64_t id;
     std::shared_ptr<Function> call;
-    uint32_t output = 0;  ///< of a tensor hook: whose gradient it sees
+    void* object = nullptr;  ///< the Python object that it holds
+    uint32_t output = 0;     ///< of a tensor hook: whose gradient it sees
   };
   struct Retained {
     uint32_t output;
@@ -36,14 +39,21 @@ struct FLAMBEAU_API Node::Extras {
   };
   std::vector<OutputTangent> tangents;
   std::vector<Retained> retained;  ///< outputs whose .grad is kept (retain_grad)
+  /// Of an operator that wrote into a view: the node of the base, which owns this one and stands in
+  /// the graph for it, and the view.
+  Node* base_writer = nullptr;
+  std::shared_ptr<const Slice> written;
   std::string forward_trace;       ///< anomaly mode: where the forward call was made
   std::shared_ptr<void> metadata;  ///< a dictionary of the binding
+  void visit_held(HeldVisitor& visit) const;
 };
 
-/// Each returns an id, unique in the process.
-FLAMBEAU_API uint64_t add_tensor_hook(Node& node, uint32_t output, GradientHook hook);
-FLAMBEAU_API uint64_t add_pre_hook(Node& node, NodePreHook hook);
-FLAMBEAU_API uint64_t add_post_hook(Node& node, NodePostHook hook);
+/// Each returns an id, unique in the process. `object`: the Python object that the hook holds a
+/// reference to.
+FLAMBEAU_API uint64_t add_tensor_hook(Node& node, uint32_t output, GradientHook hook,
+                                      void* object = nullptr);
+FLAMBEAU_API uint64_t add_pre_hook(Node& node, NodePreHook hook, void* object = nullptr);
+FLAMBEAU_API uint64_t add_post_hook(Node& node, NodePostHook hook, void* object = nullptr);
 FLAMBEAU_API void remove_hook(Node::Extras& extras, uint64_t id);
 
 /// For the engine: tensor hooks in order of registration, then retained gradients.

@@ -14,6 +14,33 @@ namespace flambeau::autograd {
 
 class Node;
 
+/// Gets every reference that a node holds, apart from its edges (autograd/ownership.h).
+class FLAMBEAU_API HeldVisitor {
+ public:
+  virtual ~HeldVisitor() = default;
+  virtual void tensor(const Tensor& held) = 0;
+  virtual void node(const Node* held) = 0;
+  /// A Python object, of which the node holds a reference of its own.
+  virtual void object(void* held) = 0;
+  /// Python objects behind something that `references` share.
+  virtual void shared(const void* owner, long references, std::span<void* const> held) = 0;
+  /// Saved tensors and operands, and lists of them.
+  template <class... Saved>
+  void all(const Saved&... saved) {
+    (one(saved), ...);
+  }
+
+ private:
+  template <class Saved>
+  void one(const Saved& saved) {
+    saved.visit_held(*this);
+  }
+  template <class Saved>
+  void one(const std::vector<Saved>& list) {
+    for (const Saved& saved : list) saved.visit_held(*this);
+  }
+};
+
 /// Where a gradient flows: input `index` of `node`.
 struct Edge {
   Ref<Node> node;
@@ -60,6 +87,7 @@ class FLAMBEAU_API Node : public RefCounted {
   virtual Gradients apply(Gradients&& gradients) = 0;
   /// Drops saved tensors (after backward without keep_graph).
   virtual void release_saved() {}
+  virtual void visit_held(HeldVisitor&) const {}
   /// (name, tensor) pairs for grad_fn._saved_NAME.
   virtual std::vector<std::pair<const char*, Tensor>> saved_tensors() const { return {}; }
 
@@ -184,18 +212,21 @@ FLAMBEAU_API bool retains_grad(const Tensor& tensor);
 FLAMBEAU_API Edge gradient_edge(const Tensor& tensor);
 FLAMBEAU_API Ref<Node> grad_fn(const Tensor& tensor);
 FLAMBEAU_API uint32_t output_index(const Tensor& tensor);
-/// Error(runtime) when the tensor does not require grad.
-FLAMBEAU_API uint64_t add_hook(const Tensor& tensor, GradientHook hook);
+/// Error(runtime) when the tensor does not require grad. `object`: the Python object that the hook
+/// holds a reference to.
+FLAMBEAU_API uint64_t add_hook(const Tensor& tensor, GradientHook hook, void* object = nullptr);
 FLAMBEAU_API void remove_hook(const Tensor& tensor, uint64_t id);
 /// Called with the leaf after a backward has added to its .grad. Error(runtime) unless it is a leaf
 /// that requires grad.
 FLAMBEAU_API uint64_t add_accumulated_hook(const Tensor& leaf,
-                                           std::function<void(const Tensor&)> hook);
+                                           std::function<void(const Tensor&)> hook,
+                                           void* object = nullptr);
 /// Shares storage and version, no history.
 FLAMBEAU_API Tensor detach(const Tensor& tensor);
 /// In place: the tensor becomes a leaf. Error(runtime) for a view.
 FLAMBEAU_API void detach_(const Tensor& tensor);
-/// Tensor.data = other: takes over storage, geometry and dtype; .grad and hooks stay.
+/// Tensor.data = other: takes over storage, geometry and dtype; .grad and hooks stay. Graphs that
+/// were recorded before keep the former values, and their gradients go to .grad.
 FLAMBEAU_API void set_data(const Tensor& tensor, const Tensor& other);
 FLAMBEAU_API bool is_view(const Tensor& tensor);
 FLAMBEAU_API Tensor view_base(const Tensor& tensor);

@@ -87,12 +87,7 @@ void write_out(const Tensor& out, const Tensor& result, const char* op) {
   if (!equal(out.sizes(), result.sizes())) {
     check(out.numel() == 0, ErrorKind::runtime, op, "(): out has shape ", out.sizes(),
           ", expected ", result.sizes(), " (or an empty tensor, which is resized)");
-    TensorImpl* impl = out.impl();
-    impl->storage->resize(static_cast<size_t>(result.numel()) * out.itemsize());
-    impl->sizes = result.sizes();
-    impl->strides = contiguous_strides(result.sizes());
-    impl->offset = 0;
-    impl->refresh_geometry();
+    resize_data(out, result.sizes(), op);
   }
   copy_data(out, result);
   out.bump_version();

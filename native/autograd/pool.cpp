@@ -1,7 +1,9 @@
 #include "autograd/pool.h"
 
+#include <cstddef>
 #include <cstdlib>
-#include <new>
+
+#include "core/system_memory.h"
 
 namespace flambeau::autograd {
 
@@ -28,9 +30,7 @@ void* Pool::allocate_slow(size_t index) {
   // Only a missing list means that the thread is new: releases after the clean-up stay outside.
   thread_local Cleaner cleaner;
   (void)cleaner;
-  void* data = std::malloc(index * kStep);
-  if (!data) throw std::bad_alloc();
-  return data;
+  return system_memory(index * kStep, alignof(std::max_align_t));
 }
 
 void Pool::release_slow(void* data) noexcept { std::free(data); }

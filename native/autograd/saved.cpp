@@ -52,8 +52,6 @@ struct SavedTensor::Packed {
 void SavedTensor::pack(const Tensor& tensor) {
   const auto hooks = hook_stack().hooks.back();
   auto packed = std::make_shared<Packed>();
-  // A leaf comes back as another tensor: its accumulator is what links them.
-  if (!grad_fn_ && !is_result_) grad_fn_ = gradient_edge(tensor).node;
   packed->hooks = hooks;
   packed->sizes = tensor.sizes();
   packed->dtype = tensor.dtype();
@@ -77,11 +75,18 @@ Tensor SavedTensor::unpack_with_hooks(const Node& node) const {
   check(found.defined() && equal(found.sizes(), packed_->sizes) && found.dtype() == packed_->dtype,
         ErrorKind::runtime, node.name(), ": the unpack hook of saved tensor '", name_,
         "' must return a ", packed_->dtype, " tensor of shape ", packed_->sizes);
-  Tensor result = shallow_copy(found);
-  if (is_differentiable(packed_->dtype) && (is_result_ || grad_fn_)) {
-    State& own = state(result);
-    own.grad_fn = is_result_ ? Ref<Node>(const_cast<Node*>(&node)) : grad_fn_;
-    own.output_index = output_index_;
+  return with_edge(found, node);
+}
+
+/// A handle of its own, with the history of what was saved.
+Tensor SavedTensor::with_edge(const Tensor& tensor, const Node& node) const {
+  Tensor result = shallow_copy(tensor);
+  if (!is_differentiable(tensor.dtype())) return result;
+  if (is_result_) {
+    set_result_edge(result, node, output_index_);
+  } else if (grad_fn_) {
+    state(result).grad_fn = grad_fn_;
+    state(result).output_index = output_index_;
   }
   return result;
 }
@@ -98,20 +103,20 @@ SavedTensor::SavedTensor(const Tensor& tensor, const char* name, bool is_result,
   if (is_result) {
     tensor_ = shallow_copy(tensor);
     if (own && own->grad_fn) output_index_ = own->output_index;
-  } else if (own && history(*own, tensor)) {
-    tensor_ = shallow_copy(tensor);
-    grad_fn_ = own->grad_fn;
-    output_index_ = own->output_index;
+  } else if (own) {
+    // Of a leaf, too, the edge alone is kept: its accumulator.
+    Edge edge = gradient_edge(tensor);
+    grad_fn_ = std::move(edge.node);
+    output_index_ = edge.index;
+    tensor_ = grad_fn_ || own->base.defined() ? shallow_copy(tensor) : tensor;
   } else {
     tensor_ = tensor;
-    if (FLAMBEAU_UNLIKELY(hooks_active)) pack(tensor);
-    return;
   }
   if (FLAMBEAU_UNLIKELY(hooks_active)) {
     pack(tensor);
-    return;
+  } else if (FLAMBEAU_UNLIKELY(has_tangent(tensor))) {
+    set_tangent(tensor_, tangent(tensor));
   }
-  if (FLAMBEAU_UNLIKELY(has_tangent(tensor))) set_tangent(tensor_, tangent(tensor));
 }
 
 Tensor SavedTensor::unpack(const Node& node, bool with_history) const {
@@ -126,12 +131,20 @@ Tensor SavedTensor::unpack(const Node& node, bool with_history) const {
   if (!with_history || !(is_result_ || grad_fn_) || !is_differentiable(tensor_.dtype())) {
     return tensor_;
   }
-  Tensor result = shallow_copy(tensor_);
-  State& own = state(result);
-  own.grad_fn = is_result_ ? Ref<Node>(const_cast<Node*>(&node)) : grad_fn_;
-  own.output_index = output_index_;
+  Tensor result = with_edge(tensor_, node);
   if (FLAMBEAU_UNLIKELY(has_tangent(tensor_))) set_tangent(result, tangent(tensor_));
   return result;
+}
+
+Tensor SavedTensor::unpack_original(const Node& node) const {
+  const Tensor result = unpack(node, true);
+  if (!grad_fn_ || !grad_fn_->is_accumulator) return result;
+  const Tensor leaf = static_cast<const AccumulateGrad&>(*grad_fn_).leaf();
+  const bool is_unchanged = leaf.defined() && leaf.storage() == result.storage() &&
+                            leaf.offset() == result.offset() && leaf.dtype() == result.dtype() &&
+                            equal(leaf.sizes(), result.sizes()) &&
+                            equal(leaf.strides(), result.strides());
+  return is_unchanged ? leaf : result;
 }
 
 /// A result is saved before its tangent is known: the node keeps that.
@@ -154,6 +167,15 @@ void SavedTensor::reset() {
   packed_ = nullptr;
   grad_fn_ = nullptr;
   freed_ = true;
+}
+
+void SavedTensor::visit_held(HeldVisitor& visit) const {
+  visit.tensor(tensor_);
+  visit.node(grad_fn_.get());
+  if (packed_.use_count() != 1) return;
+  void* const value = packed_->value.get();
+  visit.shared(value, packed_->value.use_count(), {&value, 1});
+  visit.shared(packed_->hooks.get(), packed_->hooks.use_count(), packed_->hooks->objects);
 }
 
 void SavedTensor::fail_version(const Node& node) const {

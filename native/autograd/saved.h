@@ -10,6 +10,7 @@ struct SavedTensorHooks {
   std::function<std::shared_ptr<void>(const Tensor&)> pack;
   /// Gives back a tensor of the same shape, dtype and values.
   std::function<Tensor(const std::shared_ptr<void>&)> unpack;
+  void* objects[2] = {};  ///< the Python objects that the two hold
 };
 /// Of this thread; the last one pushed counts. Error(runtime) while they are disabled.
 FLAMBEAU_API void push_saved_tensor_hooks(std::shared_ptr<const SavedTensorHooks> hooks);
@@ -18,8 +19,9 @@ FLAMBEAU_API void pop_saved_tensor_hooks();
 /// previous one.
 FLAMBEAU_API std::string disable_saved_tensor_hooks(std::string message);
 
-/// A tensor kept for backward. Knows its version. A tensor with a grad_fn is kept as a detached
-/// handle and the edge, so that neither results nor later in-place operators make cycles.
+/// A tensor kept for backward. Knows its version. One that autograd knows is kept as a detached
+/// handle and the edge, so that neither results, nor later in-place operators, nor a .grad with a
+/// graph make cycles, and so that Tensor.data = ... does not change what was recorded.
 class FLAMBEAU_API SavedTensor {
  public:
   SavedTensor() = default;
@@ -32,9 +34,12 @@ class FLAMBEAU_API SavedTensor {
   Tensor unpack(const Node& node) const { return unpack(node, grad_enabled()); }
   /// `with_history` false: the values are enough (the result may lack its grad_fn).
   Tensor unpack(const Node& node, bool with_history) const;
+  /// For users: with history, and a leaf as itself unless it was given other data since.
+  Tensor unpack_original(const Node& node) const;
   /// Whether it was given a tensor, freed since or not.
   bool defined() const { return tensor_.defined() || freed_ || packed_; }
   void reset();
+  void visit_held(HeldVisitor& visit) const;
   const char* name() const { return name_; }
 
  private:
@@ -45,9 +50,11 @@ class FLAMBEAU_API SavedTensor {
   [[noreturn]] void fail_version(const Node& node) const;
   [[noreturn]] void fail_freed(const Node& node) const;
 
+  Tensor with_edge(const Tensor& tensor, const Node& node) const;
+
   Tensor tensor_;
   const char* name_ = "";
-  Ref<Node> grad_fn_;                     // of a saved tensor that is neither a leaf nor a result
+  Ref<Node> grad_fn_;                     // of a saved tensor that is no result; or accumulator
   std::shared_ptr<const Packed> packed_;  // instead of tensor_, when there were hooks
   uint32_t version_ = 0, output_index_ = 0;
   bool is_result_ = false, freed_ = false;
@@ -80,6 +87,7 @@ class SavedOperand {
     return saved_.unpack(node, with_history);
   }
   void reset() { saved_.reset(); }
+  void visit_held(HeldVisitor& visit) const { saved_.visit_held(visit); }
 
  private:
   SavedTensor saved_;

@@ -11,6 +11,16 @@ State::~State() {
   if (tangent.defined()) forget_tangent(*this);
 }
 
+void State::follow_geometry(const Tensor& tensor) {
+  if (!accumulator || grad_fn) return;
+  // .grad itself is the caller's to move.
+  if (accumulator->use_count() == 1 || equal(accumulator->outputs[0].sizes, tensor.sizes())) {
+    accumulator->describe(tensor);
+  } else {
+    accumulator = accumulator->renew(tensor);
+  }
+}
+
 AccumulateGrad& gradient_slot(State& state, const Tensor& tensor) {
   if (FLAMBEAU_UNLIKELY(!state.accumulator)) state.accumulator = make_ref<AccumulateGrad>(tensor);
   return *state.accumulator;
@@ -158,21 +168,17 @@ void set_data(const Tensor& tensor, const Tensor& other) {
   check(!requires_grad(tensor) || is_differentiable(from.dtype), ErrorKind::runtime,
         "data: the tensor requires grad, so its data must be floating or complex, got dtype ",
         name(from.dtype));
-  to.storage = Storage::alias(from.storage);
+  Ref<Storage> storage = Storage::alias(from.storage);
+  // The version goes on, so that what saved the tensor notices.
+  storage->set_version(to.storage->version() + 1);
+  to.storage = std::move(storage);
   to.offset = from.offset;
   to.numel = from.numel;
   to.sizes = from.sizes;
   to.strides = from.strides;
   to.dtype = from.dtype;
   to.contiguous = from.contiguous;
-  if (State* own = state_if_any(tensor); own && own->accumulator && !own->grad_fn) {
-    // A gradient of another shape could not be added to; .grad itself is the caller's to move.
-    Ref<AccumulateGrad> slot = make_ref<AccumulateGrad>(tensor);
-    slot->set_grad(own->accumulator->grad());
-    if (own->accumulator->has_extras()) slot->extras() = own->accumulator->extras();
-    own->accumulator->forget_leaf();
-    own->accumulator = std::move(slot);
-  }
+  if (to.autograd) to.autograd->follow_geometry(tensor);
 }
 
 }  // namespace flambeau::autograd

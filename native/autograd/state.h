@@ -14,6 +14,7 @@ class State final : public AutogradState {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() override;
+  void follow_geometry(const Tensor& tensor) override;
 
   Ref<Node> grad_fn;                ///< null: a leaf. Of a view, read it through history()
   Ref<AccumulateGrad> accumulator;  ///< of a leaf that was used; of a retained tensor: its .grad
@@ -43,6 +44,10 @@ inline const Ref<Node>& history(State& state, const Tensor& tensor) {
   if (FLAMBEAU_UNLIKELY(state.base.defined())) refresh_view(state, tensor);
   return state.grad_fn;
 }
+
+/// Makes `result` what output `index` of `node` is in the graph: of an operator that wrote into a
+/// view, a view of its base as that is after the write.
+void set_result_edge(const Tensor& result, const Node& node, uint32_t index);
 
 /// The accumulator of a leaf, or the holder of .grad of a tensor that retains it; made on demand.
 AccumulateGrad& gradient_slot(State& state, const Tensor& tensor);

@@ -29,9 +29,12 @@ class CopySlices final : public Node {
  public:
   CopySlices(Ref<Node> operation, uint32_t output, const Tensor& base, SliceRef slice)
       : operation_(std::move(operation)), slice_(std::move(slice)), output_(output) {
+    operation_->extras().base_writer = this;
+    operation_->extras().written = slice_;
     add_edge(gradient_edge(base));
     for (size_t i = 1; i < operation_->edges.size(); ++i) add_edge(operation_->edges[i]);
   }
+  ~CopySlices() override { operation_->extras().base_writer = nullptr; }
   const char* name() const override { return "CopySlices"; }
 
   Gradients apply(Gradients&& gradients) override {
@@ -51,6 +54,7 @@ class CopySlices final : public Node {
     return results;
   }
   void release_saved() override { operation_->release_saved(); }
+  void visit_held(HeldVisitor& visit) const override { visit.node(operation_.get()); }
   std::vector<std::pair<const char*, Tensor>> saved_tensors() const override {
     return operation_->saved_tensors();
   }
@@ -74,6 +78,20 @@ class CopySlices final : public Node {
 SpinLock refresh_lock;
 
 }  // namespace
+
+void set_result_edge(const Tensor& result, const Node& node, uint32_t index) {
+  State& own = state(result);
+  Node* writer = node.has_extras() ? node.extras_if_any()->base_writer : nullptr;
+  if (FLAMBEAU_LIKELY(!writer)) {
+    own.grad_fn = Ref<Node>(const_cast<Node*>(&node));
+    own.output_index = index;
+    return;
+  }
+  auto slice = make_ref<AsStridedBackward>(node.extras_if_any()->written);
+  slice->add_edge({Ref<Node>(writer), 0});
+  describe_output(*slice, result, 0);
+  own.grad_fn = std::move(slice);
+}
 
 void set_view(const Tensor& view, const Tensor& base) {
   // A view of an ordinary tensor is ordinary, in inference mode too.

@@ -36,6 +36,21 @@ size_t round_large(size_t bytes) {
 }
 }  // namespace
 
+namespace {
+thread_local constinit bool inside_allocator = false;
+}
+
+class CpuAllocator::Lock {
+ public:
+  explicit Lock(std::mutex& mutex) : guard_(mutex) { inside_allocator = true; }
+  ~Lock() { inside_allocator = false; }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::lock_guard<std::mutex> guard_;
+};
+
 CpuAllocator::CpuAllocator() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
   limit_ = pages > 0 && page > 0 ? static_cast<size_t>(pages) / 4 * static_cast<size_t>(page)
@@ -69,7 +84,7 @@ void CpuAllocator::count_allocation(size_t bytes) {
 void* CpuAllocator::allocate_medium(size_t bytes) {
   const size_t size = round_to_class(bytes);
   const int index = medium_class(size);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Link* block = medium_[index];
   if (block) {
     detail::unpoison(block, size);
@@ -90,7 +105,7 @@ void* CpuAllocator::allocate_medium(size_t bytes) {
 
 void* CpuAllocator::allocate_large(size_t bytes) {
   size_t size = round_large(bytes);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   void* data;
   const auto fit = large_.lower_bound(size);
   if (fit != large_.end() && fit->first <= size + size / 4) {
@@ -107,7 +122,12 @@ void* CpuAllocator::allocate_large(size_t bytes) {
       data = map_large(size);
     }
     if (!data) out_of_memory(bytes);
-    large_in_use_.emplace(data, size);
+    try {
+      large_in_use_.emplace(data, size);
+    } catch (...) {
+      munmap(data, size);
+      throw;
+    }
     ++counts_.system_allocations;
   }
   count_allocation(size);
@@ -131,7 +151,7 @@ void* CpuAllocator::map_large(size_t bytes) {
 
 void CpuAllocator::deallocate(void* data, size_t bytes, Device) noexcept {
   if (bytes <= detail::kSmallLimit) return cpu_deallocate(data, bytes);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   size_t size;
   if (bytes <= kLargeLimit) {
     size = round_to_class(bytes);
@@ -151,15 +171,21 @@ void CpuAllocator::deallocate(void* data, size_t bytes, Device) noexcept {
     size = entry->second;
     large_in_use_.erase(entry);
     counts_.allocated_bytes -= static_cast<int64_t>(size);
-    if (size > limit_) {
-      munmap(data, size);
-    } else {
-      large_.emplace(size, LargeBlock{data, ++stamp_});
-      detail::poison(data, size);
-      cached_ += size;
-    }
+    if (size > limit_ || !keep_large(data, size)) munmap(data, size);
   }
   if (FLAMBEAU_UNLIKELY(cached_ > limit_)) trim(limit_);
+}
+
+/// False when there is no memory to note the block in.
+bool CpuAllocator::keep_large(void* data, size_t size) noexcept {
+  try {
+    large_.emplace(size, LargeBlock{data, ++stamp_});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  detail::poison(data, size);
+  cached_ += size;
+  return true;
 }
 
 /// Large blocks that have waited longest go first, then medium blocks from the biggest class down.
@@ -189,19 +215,23 @@ void CpuAllocator::release_all() { trim(0); }
 
 void CpuAllocator::release_cached() {
   detail::release_small();
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   release_all();
 }
 
+void CpuAllocator::release_for_others() noexcept {
+  if (!inside_allocator) release_cached();
+}
+
 void CpuAllocator::set_limit(size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   limit_ = bytes;
   trim(limit_);
 }
 
 AllocatorStatistics CpuAllocator::statistics() const {
   const detail::SmallTotals small = detail::small_totals();
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   AllocatorStatistics result = counts_;
   result.reserved_bytes = result.allocated_bytes + static_cast<int64_t>(cached_);
   result.allocations += small.data_allocations;
@@ -216,7 +246,7 @@ AllocatorStatistics CpuAllocator::statistics() const {
 }
 
 void CpuAllocator::reset_peak() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   counts_.peak_allocated_bytes = counts_.allocated_bytes;
   counts_.peak_reserved_bytes = counts_.allocated_bytes + static_cast<int64_t>(cached_);
 }

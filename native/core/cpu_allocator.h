@@ -20,6 +20,8 @@ class CpuAllocator final : public Allocator {
   void* allocate(size_t bytes, Device device = {}) override;
   void deallocate(void* data, size_t bytes, Device device = {}) noexcept override;
   void release_cached() override;
+  /// The same when memory ran out elsewhere; does nothing inside the allocator itself.
+  void release_for_others() noexcept;
   AllocatorStatistics statistics() const override;
   void reset_peak() override;
   void set_limit(size_t bytes);
@@ -35,10 +37,14 @@ class CpuAllocator final : public Allocator {
     uint64_t stamp;  // when it was given back
   };
 
+  /// Holds the mutex, and says so to this thread.
+  class Lock;
+
   CpuAllocator();
   void* allocate_medium(size_t bytes);
   void* allocate_large(size_t bytes);
   void* map_large(size_t bytes);
+  bool keep_large(void* data, size_t size) noexcept;
   void count_allocation(size_t bytes);
   void trim(size_t limit);
   void release_all();

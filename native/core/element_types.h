@@ -11,6 +11,21 @@
 /// the starts of folds; for host and device.
 namespace flambeau {
 
+/// A bool in memory. Memory of others (arrays, files) may hold any byte, and change while it is
+/// read: each but 0 is true. A C++ bool must never be loaded from there.
+struct Boolean {
+  uint8_t byte = 0;
+  Boolean() = default;
+  FLAMBEAU_HOST_DEVICE constexpr Boolean(bool value) : byte(value) {}         // NOLINT: implicit
+  FLAMBEAU_HOST_DEVICE constexpr operator bool() const { return byte != 0; }  // NOLINT: implicit
+};
+/// What an element of type T is in memory.
+template <class T>
+using InMemory = std::conditional_t<std::is_same_v<T, bool>, Boolean, T>;
+/// The same for loops: the vectoriser knows how to compare bytes.
+template <class T>
+using Loaded = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
 namespace detail {
 template <class T>
 struct RealOfType {
@@ -39,6 +54,10 @@ struct ComputeOf<float16> {
 template <>
 struct ComputeOf<bfloat16> {
   using type = float;
+};
+template <>
+struct ComputeOf<Boolean> {
+  using type = bool;
 };
 }  // namespace detail
 

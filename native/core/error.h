@@ -1,5 +1,6 @@
 #pragma once
 
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -22,6 +23,16 @@ class FLAMBEAU_API Error : public std::exception {
  private:
   ErrorKind kind_;
   std::string message_;
+};
+
+/// The system has no memory left for an object of the library. Made without taking any.
+class FLAMBEAU_API OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(size_t bytes) noexcept;
+  const char* what() const noexcept override { return message_; }
+
+ private:
+  char message_[96];
 };
 
 /// Joins its arguments with operator<<.

@@ -148,7 +148,7 @@ void Iterator::prepare_output(int i) {
           " cannot be written in place with a result of shape ", own_shape_);
     check(given.numel() == 0, ErrorKind::runtime, op_, ": argument out has shape ", given.sizes(),
           ", expected ", own_shape_, " or an empty tensor");
-    resize_data(given, own_shape_);
+    resize_data(given, own_shape_, op_);
   }
   check(!has_internal_overlap(given), ErrorKind::runtime, op_,
         ": cannot write to a tensor of shape ", given.sizes(), " and strides ", given.strides(),

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/interrupt.h"
 #include "core/thread_pool.h"
 
 namespace flambeau {
@@ -25,8 +26,18 @@ int default_threads() {
   return count > 0 ? count : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Chunks of a thread's share: what is left of a late thread's is taken by others.
-constexpr int64_t kChunksPerShare = 4;
+/// Chunks of a thread's share: what is left of a late thread's is taken by others. At most this
+/// many grains each, some milliseconds of work: between chunks a region may end (interrupt.h).
+constexpr int64_t kChunksPerShare = 4, kGrainsPerChunk = 64;
+
+void run_alone(int64_t begin, int64_t end, int64_t chunk,
+               FunctionRef<void(int64_t, int64_t)> body) {
+  for (; end - begin > chunk; begin += chunk) {
+    body(begin, begin + chunk);
+    check_interrupt();
+  }
+  body(begin, end);
+}
 }  // namespace
 
 int num_threads() {
@@ -48,13 +59,14 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain,
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   const int64_t wanted = (count - 1) / grain + 1;
-  if (wanted == 1 || in_parallel_region() || num_threads() == 1) {
-    body(begin, end);
-    return;
-  }
+  if (wanted == 1) return body(begin, end);
+  const int64_t most = grain > count / kGrainsPerChunk ? count : grain * kGrainsPerChunk;
+  if (in_parallel_region() || num_threads() == 1) return run_alone(begin, end, most, body);
   const int64_t threads = std::min<int64_t>(wanted, num_threads());
-  const int64_t chunk = std::max(grain, (count - 1) / (threads * kChunksPerShare) + 1);
-  if (!run_in_pool(static_cast<int>(threads), begin, end, chunk, body)) body(begin, end);
+  const int64_t share = (count - 1) / (threads * kChunksPerShare) + 1;
+  const int64_t chunk = std::min(std::max(grain, share), most);
+  if (!run_in_pool(static_cast<int>(threads), begin, end, chunk, body))
+    run_alone(begin, end, most, body);
 }
 
 }  // namespace flambeau

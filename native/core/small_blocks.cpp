@@ -7,6 +7,8 @@
 #include <new>
 #include <unordered_set>
 
+#include "core/system_memory.h"
+
 namespace flambeau::detail {
 
 thread_local constinit SmallBlocks small_blocks = {};
@@ -71,9 +73,7 @@ void register_thread(SmallBlocks& blocks) {
 
 void* SmallBlocks::take_slow(int size_class) {
   if (!registered && !closed) register_thread(*this);
-  void* block = std::aligned_alloc(kSmallest, small_class_bytes(size_class));
-  if (!block) throw std::bad_alloc();
-  return block;
+  return system_memory(small_class_bytes(size_class), kSmallest);
 }
 
 void SmallBlocks::give_slow(void* block, int size_class) noexcept {

@@ -56,7 +56,7 @@ struct SmallBlocks {
 // A fixed offset from the thread pointer: no call into the loader on every access.
 extern thread_local constinit SmallBlocks small_blocks __attribute__((tls_model("initial-exec")));
 
-/// std::bad_alloc when the system has no memory left.
+/// OutOfMemory when the system has none left.
 inline void* take_small(int size_class) {
   SmallBlocks& blocks = small_blocks;
   SmallBlocks::Link* block = blocks.head[size_class];

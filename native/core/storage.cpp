@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -75,24 +76,36 @@ Ref<Storage> Storage::borrow(void* data, size_t bytes, Device device, void* cont
   return Ref<Storage>::adopt_new(storage);
 }
 
+namespace {
+void release_base(void* context) noexcept { delete static_cast<PinnedStorage*>(context); }
+}  // namespace
+
 Ref<Storage> Storage::alias(Ref<Storage> base) {
-  void* data = base->data();
-  const size_t bytes = base->bytes();
-  const Device device = base->device();
-  return borrow(data, bytes, device, base.detach(),
-                [](void* context) noexcept { static_cast<Storage*>(context)->release(); });
+  // An alias of an alias is one of its base: `x.data = x.data` in a loop makes no chain.
+  if (base->release_ == release_base) {
+    base = static_cast<const PinnedStorage*>(base->context_)->storage();
+  }
+  auto pinned = std::make_unique<PinnedStorage>(std::move(base));
+  const Storage& memory = *pinned->storage();
+  Ref<Storage> storage =
+      borrow(memory.data(), memory.bytes(), memory.device(), pinned.get(), release_base);
+  pinned.release();  // NOLINT: the storage owns it now
+  return storage;
 }
 
-void Storage::resize(size_t bytes) {
-  check(release_ == nullptr, ErrorKind::runtime,
-        "resize: a storage over memory that belongs to someone else (an array, a shared or aliased "
-        "storage) cannot change from ",
-        bytes_, " to ", bytes, " bytes");
-  if (bytes == bytes_) return;
+void Storage::grow(size_t bytes, const char* op) {
+  if (bytes <= bytes_) return;
+  check(release_ == nullptr, ErrorKind::runtime, op, "(): a storage of ", bytes_,
+        " bytes over memory that belongs to someone else (an array, a shared or aliased storage) "
+        "cannot grow to ",
+        bytes, " bytes");
+  check(pins_.load(std::memory_order_relaxed) == 0, ErrorKind::runtime, op, "(): a storage of ",
+        bytes_, " bytes cannot grow to ", bytes,
+        " bytes while its memory is shared (with an array, a memoryview, a DLPack capsule or "
+        "Tensor.data)");
   Ref<Storage> fresh = allocate(bytes, device_);
-  const int64_t kept = static_cast<int64_t>(std::min(bytes, bytes_));
-  if (kept > 0 && !device_.is_meta()) {
-    const auto bytes_of = [&](Ref<Storage> storage) {
+  if (bytes_ > 0 && !device_.is_meta()) {
+    const auto bytes_of = [kept = static_cast<int64_t>(bytes_)](Ref<Storage> storage) {
       Ref<TensorImpl> impl = TensorImpl::make();
       impl->storage = std::move(storage);
       impl->sizes = Shape{kept};

@@ -45,7 +45,7 @@ class FLAMBEAU_API Storage final : public RefCounted {
   /// Borrows memory of somebody else's; `release(context)` is called when the last tensor goes.
   static Ref<Storage> borrow(void* data, size_t bytes, Device device, void* context,
                              Release release);
-  /// The same memory with a version of its own (Tensor.data).
+  /// The same memory with a version of its own (Tensor.data). The base is pinned while it lives.
   static Ref<Storage> alias(Ref<Storage> base);
 
   void* data() const { return data_; }
@@ -53,20 +53,39 @@ class FLAMBEAU_API Storage final : public RefCounted {
   Device device() const { return device_; }
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
-  /// Grows or shrinks, keeping the contents; Error(runtime) for borrowed memory.
-  void resize(size_t bytes);
+  /// Of a new alias, which takes the place of a storage whose versions were noted.
+  void set_version(uint32_t version) { version_.store(version, std::memory_order_relaxed); }
+  /// Grows, keeping the contents. The memory moves: Error(runtime) that names `op` where somebody
+  /// else owns it, or holds its address (PinnedStorage).
+  void grow(size_t bytes, const char* op);
 
  protected:
   void destroy() noexcept override;
 
  private:
+  friend class PinnedStorage;
   Storage() = default;
   void* data_ = nullptr;
   size_t bytes_ = 0;
   Device device_;
-  std::atomic<uint32_t> version_{0};
+  std::atomic<uint32_t> version_{0}, pins_{0};
   void* context_ = nullptr;
   Release release_ = nullptr;
+};
+
+/// A storage whose bytes stay where they are: what everything holds that hands out their address.
+class PinnedStorage {
+ public:
+  explicit PinnedStorage(Ref<Storage> storage) : storage_(std::move(storage)) {
+    storage_->pins_.fetch_add(1, std::memory_order_relaxed);
+  }
+  PinnedStorage(const PinnedStorage& other) : PinnedStorage(other.storage_) {}
+  PinnedStorage& operator=(const PinnedStorage&) = delete;
+  ~PinnedStorage() { storage_->pins_.fetch_sub(1, std::memory_order_relaxed); }
+  const Ref<Storage>& storage() const { return storage_; }
+
+ private:
+  Ref<Storage> storage_;
 };
 
 }  // namespace flambeau

@@ -12,8 +12,8 @@ void (*release_python_object)(void* object) noexcept = nullptr;
 namespace {
 constexpr int kTensorClass = detail::small_class(sizeof(TensorImpl));
 
-[[noreturn, gnu::cold]] void too_large(IntList sizes, DType dtype) {
-  fail(ErrorKind::runtime, "empty: a tensor of shape ", ShapeText{sizes}, " and dtype ", dtype,
+[[noreturn, gnu::cold]] void too_large(IntList sizes, DType dtype, const char* op = "empty") {
+  fail(ErrorKind::runtime, op, ": a tensor of shape ", ShapeText{sizes}, " and dtype ", dtype,
        " does not fit 64 bits of bytes");
 }
 
@@ -156,18 +156,19 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
   return Tensor(std::move(impl));
 }
 
-void resize_data(const Tensor& tensor, IntList sizes) {
-  const int64_t numel = checked_numel(sizes, "resize");
+void resize_data(const Tensor& tensor, IntList sizes, const char* op) {
+  const int64_t numel = checked_numel(sizes, op);
   TensorImpl& impl = *tensor.impl();
   int64_t bytes;
   if (__builtin_add_overflow(impl.offset, numel, &bytes) ||
       __builtin_mul_overflow(bytes, static_cast<int64_t>(tensor.itemsize()), &bytes))
-    too_large(sizes, tensor.dtype());
-  if (numel > 0 && static_cast<size_t>(bytes) > impl.storage->bytes())
-    impl.storage->resize(static_cast<size_t>(bytes));
-  impl.strides = contiguous_strides(sizes);
-  impl.sizes.assign(sizes);
+    too_large(sizes, tensor.dtype(), op);
+  Shape own_sizes(sizes), strides = contiguous_strides(sizes);
+  if (numel > 0) impl.storage->grow(static_cast<size_t>(bytes), op);
+  impl.sizes = std::move(own_sizes);
+  impl.strides = std::move(strides);
   impl.refresh_geometry();
+  if (impl.autograd) impl.autograd->follow_geometry(tensor);
 }
 
 Tensor wrap_number(const Scalar& value) {

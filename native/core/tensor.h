@@ -16,6 +16,8 @@ namespace flambeau {
 class FLAMBEAU_API AutogradState {
  public:
   virtual ~AutogradState() = default;
+  /// The tensor that it hangs on got other sizes, another dtype or device.
+  virtual void follow_geometry(const class Tensor& tensor) = 0;
 };
 
 /// Whether tensors that this thread makes are inference tensors: never recorded, never saved.
@@ -122,8 +124,8 @@ FLAMBEAU_API Tensor empty_strided(IntList sizes, IntList strides, DType dtype, D
 FLAMBEAU_API Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t offset,
                               std::optional<DType> dtype = {});
 /// Gives a tensor new sizes in row-major order, growing its storage when that is too small.
-/// Error(runtime) when the storage is borrowed and too small.
-FLAMBEAU_API void resize_data(const Tensor& tensor, IntList sizes);
+/// Error(runtime) that names `op` when the storage would have to grow and cannot.
+FLAMBEAU_API void resize_data(const Tensor& tensor, IntList sizes, const char* op);
 /// A 0-d CPU tensor that is weak in promotion.
 FLAMBEAU_API Tensor wrap_number(const Scalar& value);
 /// Copies elements with broadcasting and dtype conversion, any layout, any pair of backends; no

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <thread>
 
+#include "core/interrupt.h"
+
 namespace flambeau {
 
 namespace {
@@ -79,6 +81,7 @@ void work(int rank) {
       const int64_t first = share.next.fetch_add(pool.chunk, std::memory_order_relaxed);
       if (first >= share.last) break;
       try {
+        check_interrupt();
         (*pool.body)(first, std::min(first + pool.chunk, share.last));
       } catch (...) {
         if (!pool.failed.exchange(true)) *pool.error = std::current_exception();
@@ -142,6 +145,11 @@ void close() {
 }  // namespace
 
 bool inside_pool() { return in_region; }
+
+void leave_failed_region() {
+  // The error itself is the other thread's; nobody sees this one.
+  if (in_region && pool.failed.load(std::memory_order_relaxed)) throw std::exception();
+}
 
 bool run_in_pool(int threads, int64_t begin, int64_t end, int64_t chunk,
                  FunctionRef<void(int64_t, int64_t)> body) {

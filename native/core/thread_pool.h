@@ -27,4 +27,8 @@ bool run_in_pool(int threads, int64_t begin, int64_t end, int64_t chunk,
 /// Whether the calling thread is one of the pool's, or is running a region.
 bool inside_pool();
 
+/// Throws on a thread that works in a region that failed on another one: what it computes is not
+/// wanted any more.
+void leave_failed_region();
+
 }  // namespace flambeau

@@ -40,7 +40,9 @@ To convert_element(From value) {
 
 template <class To, class From>
 void convert_dense(To* __restrict to, const From* __restrict from, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = convert_element<To>(from[i]);
+  const auto* elements = reinterpret_cast<const Loaded<From>*>(from);
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = convert_element<To, From>(static_cast<From>(elements[i]));
 }
 
 /// Half types go through float32, in pieces that stay in the first-level cache.

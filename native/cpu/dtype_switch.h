@@ -4,18 +4,19 @@
 #include <utility>
 
 #include "core/dtype.h"
+#include "core/element_types.h"
 #include "core/error.h"
 
 namespace flambeau::cpu {
 
-/// Calls `function.template operator()<T>()` with the C++ type of `dtype`:
+/// Calls `function.template operator()<T>()` with the C++ type of elements of `dtype` in memory:
 ///     visit_dtype(tensor.dtype(), [&]<class T>() { ... tensor.data<T>() ... });
 template <class Function>
 decltype(auto) visit_dtype(DType dtype, Function&& function) {
   switch (dtype) {
 #define FLAMBEAU_VISIT(name, type, ...) \
   case DType::name:                     \
-    return std::forward<Function>(function).template operator()<type>();
+    return std::forward<Function>(function).template operator()<InMemory<type>>();
     FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_VISIT)
 #undef FLAMBEAU_VISIT
   }
@@ -65,7 +66,7 @@ concept Integral = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 /// a + b in T; bool saturates, integers wrap around.
 template <class T>
 inline T plus(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (std::is_same_v<T, Boolean>) {
     return a || b;
   } else if constexpr (is_half_type<T>) {
     return T(static_cast<float>(a) + static_cast<float>(b));
@@ -78,7 +79,7 @@ inline T plus(T a, T b) {
 
 template <class T>
 inline T times(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (std::is_same_v<T, Boolean>) {
     return a && b;
   } else if constexpr (is_half_type<T>) {
     return T(static_cast<float>(a) * static_cast<float>(b));

@@ -5,6 +5,7 @@
 
 #include "core/copy.h"
 #include "core/dispatch.h"
+#include "core/element_types.h"
 #include "cpu/walk.h"
 
 namespace flambeau::cpu {
@@ -77,7 +78,7 @@ Scalar read_item(const Tensor& tensor) {
   switch (tensor.dtype()) {
 #define FLAMBEAU_READ(name, type, ...) \
   case DType::name:                    \
-    return to_scalar(*tensor.data<type>());
+    return to_scalar<type>(*tensor.data<InMemory<type>>());
     FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_READ)
 #undef FLAMBEAU_READ
   }

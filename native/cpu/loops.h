@@ -177,10 +177,6 @@ struct Kinds<Outs<O...>, Draws<D...>, Ins<I...>> {
   static constexpr DrawKind draws[] = {draw_of(D{})..., DrawKind{}};
 };
 
-/// What an input is read as: the vectoriser knows how to compare bytes, not how to load a bool.
-template <class T>
-using Loaded = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
-
 /// The one loop that is compiled per formula and set of compute types. An input may share the
 /// memory of an output, at the same index.
 template <bool indexed, class Formula, class Outputs, class Drawn, class Inputs>

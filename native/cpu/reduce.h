@@ -116,7 +116,7 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
 
   static void rows(const void* object, void* accumulator, const char* data, int64_t count) {
     const Fold fold = get(object);
-    const In* x = reinterpret_cast<const In*>(data);
+    const Loaded<In>* x = reinterpret_cast<const Loaded<In>*>(data);
     A result = *static_cast<A*>(accumulator);
     if (count >= kLanes) {
       A total[kLanes];
@@ -128,7 +128,7 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
         for (int64_t i = 0; i < steps; ++i, x += kLanes) {
           for (int64_t j = 0; j < kLanes; j += kLine) __builtin_prefetch(x + j + kAhead);
 #pragma omp simd
-          for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], x[j]);
+          for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], In(x[j]));
         }
         count -= steps * kLanes;
         if (first) {
@@ -144,7 +144,7 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
     }
     if (count > 0) {
       A rest = fold.init();
-      for (int64_t i = 0; i < count; ++i) rest = fold.step(rest, x[i]);
+      for (int64_t i = 0; i < count; ++i) rest = fold.step(rest, In(x[i]));
       result = fold.combine(result, rest);
     }
     *static_cast<A*>(accumulator) = result;
@@ -154,37 +154,38 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
                       int64_t row_stride, int64_t columns, int64_t column_stride) {
     const Fold fold = get(object);
     A* acc = static_cast<A*>(accumulators);
-    const In* x = reinterpret_cast<const In*>(data);
+    const Loaded<In>* x = reinterpret_cast<const Loaded<In>*>(data);
     if (column_stride != 1) {
       for (int64_t c = 0; c < columns; ++c, x += column_stride) {
         A value = acc[c];
-        for (int64_t r = 0; r < rows; ++r) value = fold.step(value, x[r * row_stride]);
+        for (int64_t r = 0; r < rows; ++r) value = fold.step(value, In(x[r * row_stride]));
         acc[c] = value;
       }
       return;
     }
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4, x += 4 * row_stride) {
-      const In *x0 = x, *x1 = x + row_stride, *x2 = x1 + row_stride, *x3 = x2 + row_stride;
+      const Loaded<In>*x0 = x, *x1 = x + row_stride, *x2 = x1 + row_stride, *x3 = x2 + row_stride;
       int64_t c = 0;
       // One statement per row: chains of conditional expressions do not vectorise well.
       for (; c + kLanes <= columns; c += kLanes) {
         A lane[kLanes];
 #pragma omp simd
-        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(acc[c + j], x0[c + j]);
+        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(acc[c + j], In(x0[c + j]));
 #pragma omp simd
-        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], x1[c + j]);
+        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], In(x1[c + j]));
 #pragma omp simd
-        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], x2[c + j]);
+        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], In(x2[c + j]));
 #pragma omp simd
-        for (int64_t j = 0; j < kLanes; ++j) acc[c + j] = fold.step(lane[j], x3[c + j]);
+        for (int64_t j = 0; j < kLanes; ++j) acc[c + j] = fold.step(lane[j], In(x3[c + j]));
       }
-      for (; c < columns; ++c)
-        acc[c] = fold.step(fold.step(fold.step(fold.step(acc[c], x0[c]), x1[c]), x2[c]), x3[c]);
+      for (; c < columns; ++c) {
+        for (const Loaded<In>* row : {x0, x1, x2, x3}) acc[c] = fold.step(acc[c], In(row[c]));
+      }
     }
     for (; r < rows; ++r, x += row_stride) {
 #pragma omp simd
-      for (int64_t c = 0; c < columns; ++c) acc[c] = fold.step(acc[c], x[c]);
+      for (int64_t c = 0; c < columns; ++c) acc[c] = fold.step(acc[c], In(x[c]));
     }
   }
 

@@ -4,7 +4,7 @@
 /// expressions in many lanes, rows of half elements as float.
 
 #include <algorithm>
-#include <vector>
+#include <memory>
 
 #include "core/dtype.h"
 #include "core/parallel.h"
@@ -96,17 +96,23 @@ FLAMBEAU_INLINE C row_max(const C* x, int64_t count) {
   return result;
 }
 
-/// Rows of T as rows of Compute<T>: in place, or through a buffer for half types.
+inline void load_dense(bool* to, const Boolean* from, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = from[i].byte != 0;
+}
+
+/// Rows of T as rows of Compute<T>: in place, or through a buffer where these differ.
 template <class T>
 class RowBuffer {
  public:
   using C = Compute<T>;
   static constexpr bool kConverts = !std::is_same_v<T, C>;
-  explicit RowBuffer(int64_t count) : buffer_(kConverts ? static_cast<size_t>(count) : 0) {}
+  explicit RowBuffer(int64_t count)
+      : buffer_(kConverts ? std::make_unique_for_overwrite<C[]>(static_cast<size_t>(count))
+                          : nullptr) {}
   const C* load(const T* row, int64_t count) {
     if constexpr (kConverts) {
-      load_dense(buffer_.data(), row, count);
-      return buffer_.data();
+      load_dense(buffer_.get(), row, count);
+      return buffer_.get();
     } else {
       return row;
     }
@@ -114,17 +120,17 @@ class RowBuffer {
   /// Where to compute a row that store() then writes.
   C* target(T* row) {
     if constexpr (kConverts) {
-      return buffer_.data();
+      return buffer_.get();
     } else {
       return row;
     }
   }
   void store(T* row, int64_t count) const {
-    if constexpr (kConverts) store_dense(row, buffer_.data(), count);
+    if constexpr (kConverts) store_dense(row, buffer_.get(), count);
   }
 
  private:
-  std::vector<C> buffer_;
+  std::unique_ptr<C[]> buffer_;  // a vector packs bools
 };
 
 /// Calls body(begin, end) over rows, on several threads when the work is worth it.

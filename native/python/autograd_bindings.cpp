@@ -67,21 +67,17 @@ PyObject* tensor_backward(PyObject* self, PyObject* args, PyObject* keywords) {
   });
 }
 
-void check_callable(PyObject* hook, const char* method) {
-  check(PyCallable_Check(hook), ErrorKind::type, method, "(): expected a callable, got ",
-        describe_type(hook));
-}
-
-HookHandle handle_of(const Tensor& tensor, uint64_t id) {
-  return {autograd::gradient_edge(tensor).node->extras_if_any(), id};
+PyObject* handle_of(const Tensor& tensor, uint64_t id) {
+  return make_handle(autograd::gradient_edge(tensor).node->extras_if_any(), id);
 }
 
 PyObject* tensor_register_hook(PyObject* self, PyObject* hook) {
   return guarded([&] {
     check_callable(hook, "register_hook");
     const Tensor& tensor = unwrap(self);
-    const uint64_t id =
-        autograd::add_hook(tensor, [held = hold(hook)](const Tensor& gradient) -> Tensor {
+    const uint64_t id = autograd::add_hook(
+        tensor,
+        [held = hold(hook)](const Tensor& gradient) -> Tensor {
           const AcquireGil gil;
           const PyRef argument = checked(wrap(gradient));
           const PyRef result = checked(PyObject_CallOneArg(held.get(), argument.get()));
@@ -89,8 +85,10 @@ PyObject* tensor_register_hook(PyObject* self, PyObject* hook) {
           check(is_tensor(result.get()), ErrorKind::type,
                 "a tensor's hook must return a Tensor or None, not ", describe_type(result.get()));
           return unwrap(result.get());
-        });
-    return py::cast(handle_of(tensor, id)).release().ptr();
+        },
+        hook);
+    track(self);
+    return handle_of(tensor, id);
   });
 }
 
@@ -98,13 +96,16 @@ PyObject* tensor_register_accumulated(PyObject* self, PyObject* hook) {
   return guarded([&] {
     check_callable(hook, "register_post_accumulate_grad_hook");
     const Tensor& tensor = unwrap(self);
-    const uint64_t id =
-        autograd::add_accumulated_hook(tensor, [held = hold(hook)](const Tensor& leaf) {
+    const uint64_t id = autograd::add_accumulated_hook(
+        tensor,
+        [held = hold(hook)](const Tensor& leaf) {
           const AcquireGil gil;
           const PyRef argument = checked(wrap(leaf));
           checked(PyObject_CallOneArg(held.get(), argument.get()));
-        });
-    return py::cast(handle_of(tensor, id)).release().ptr();
+        },
+        hook);
+    track(self);
+    return handle_of(tensor, id);
   });
 }
 
@@ -218,6 +219,8 @@ void push_hooks(const py::function& pack, const py::function& unpack) {
           describe_type(result.get()));
     return unwrap(result.get());
   };
+  hooks->objects[0] = pack.ptr();
+  hooks->objects[1] = unpack.ptr();
   autograd::push_saved_tensor_hooks(std::move(hooks));
 }
 
@@ -246,11 +249,16 @@ void warn(const std::string& message) {
 
 }  // namespace
 
+void check_callable(PyObject* hook, const char* method) {
+  check(PyCallable_Check(hook), ErrorKind::type, method, "(): expected a callable, got ",
+        describe_type(hook));
+}
+
 void bind_autograd(PyObject* module) {
   auto extension = py::reinterpret_borrow<py::module_>(module);
   // Classes that have no place among the public names of flambeau.
   auto classes = extension.def_submodule("_autograd");
-  bind_nodes(classes);
+  for (const auto add : {add_node_type, add_handle_type, add_context_type}) add(classes.ptr());
   bind_functions(classes);
   add_tensor_methods();
   add_modes(extension);

@@ -16,9 +16,12 @@ namespace flambeau::python {
 
 namespace py = pybind11;
 
-/// Adds Node, RemovableHandle (node_object.cpp), FunctionCtx and the machinery of
-/// autograd.Function (function_object.cpp).
-void bind_nodes(py::module_& module);
+/// Adds Node (node_object.cpp), RemovableHandle (hook_handle.cpp) and FunctionCtx
+/// (function_context.cpp).
+void add_node_type(PyObject* module);
+void add_handle_type(PyObject* module);
+void add_context_type(PyObject* module);
+/// The machinery of autograd.Function (function_object.cpp).
 void bind_functions(py::module_& module);
 
 /// A tuple of tensors; None where undefined.
@@ -27,15 +30,11 @@ py::tuple to_tuple(const autograd::Gradients& gradients);
 autograd::Gradients to_gradients(py::handle value, const char* what);
 /// The same, where None is no tensor: for lists of roots and inputs.
 std::vector<Tensor> to_tensors(py::handle value, const char* what);
+/// Error(type) that names the method that was to get a hook.
+void check_callable(PyObject* hook, const char* method);
 
-/// What register_hook and its kin return: removes the hook, by remove() or at the end of a with.
-struct HookHandle {
-  std::weak_ptr<autograd::Node::Extras> extras;
-  uint64_t id;
-  void remove() const {
-    if (const auto alive = extras.lock()) autograd::remove_hook(*alive, id);
-  }
-};
+/// A RemovableHandle of a hook among these.
+PyObject* make_handle(const std::shared_ptr<autograd::Node::Extras>& extras, uint64_t id);
 
 /// The Python object behind the node of an autograd.Function, null for other nodes.
 PyObject* function_context(const autograd::Node& node);

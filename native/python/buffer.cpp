@@ -166,54 +166,87 @@ Tensor from_buffer(PyObject* object, Sharing sharing, const char* op) {
 
 // The buffer protocol of tensors ---------------------------------------------------------------
 
-int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  const auto refuse = [&](const char* reason) {
-    view->obj = nullptr;
-    PyErr_SetString(PyExc_BufferError, reason);
-    return -1;
-  };
-  const Tensor& tensor = unwrap(self);
-  if (!tensor.device().is_cpu()) return refuse("the tensor is not on the CPU; use cpu() first");
+namespace {
+
+/// What Py_buffer::internal holds of an export: the memory, whatever becomes of the tensor, and the
+/// geometry that the view points to.
+struct ExportedBuffer {
+  PinnedStorage memory;
+  Shape sizes, byte_strides;
+};
+
+int refuse_buffer(Py_buffer* view, const char* reason) {
+  view->obj = nullptr;
+  PyErr_SetString(PyExc_BufferError, reason);
+  return -1;
+}
+
+/// Why no view of the tensor can be given; null: it can.
+const char* buffer_refusal(const Tensor& tensor, int flags) {
+  if (!tensor.device().is_cpu()) return "the tensor is not on the CPU; use cpu() first";
   if (grad_enabled() && autograd::requires_grad(tensor)) {
-    return refuse("the tensor requires grad; use detach() first");
+    return "the tensor requires grad; use detach() first";
   }
-  const char* format = format_of(tensor.dtype());
-  if (!format) return refuse("bfloat16 has no buffer format; use float() first");
-  if (!(flags & PyBUF_STRIDES & ~PyBUF_ND) && !tensor.is_contiguous()) {
-    return refuse("the tensor is not contiguous; use contiguous() first");
+  if (!format_of(tensor.dtype())) return "bfloat16 has no buffer format; use float() first";
+  const bool wants_dense =
+      !(flags & PyBUF_STRIDES & ~PyBUF_ND) || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
+  if (wants_dense && !tensor.is_contiguous()) {
+    return "the tensor is not contiguous; use contiguous() first";
   }
-  if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !tensor.is_contiguous()) {
-    return refuse("the tensor is not contiguous; use contiguous() first");
-  }
-  const auto rank = static_cast<size_t>(tensor.dim());
-  std::unique_ptr<Py_ssize_t[]> geometry(new (std::nothrow) Py_ssize_t[2 * rank + 1]);
-  if (!geometry) {
-    view->obj = nullptr;
-    PyErr_NoMemory();
-    return -1;
-  }
-  for (size_t i = 0; i < rank; ++i) {
-    geometry[i] = tensor.sizes()[i];
-    geometry[rank + i] = tensor.strides()[i] * static_cast<int64_t>(tensor.itemsize());
-  }
+  return nullptr;
+}
+
+void fill_view(Py_buffer* view, PyObject* self, const Tensor& tensor, int flags) {
+  const auto itemsize = static_cast<int64_t>(tensor.itemsize());
+  auto exported = std::make_unique<ExportedBuffer>(
+      ExportedBuffer{PinnedStorage(tensor.storage()), tensor.sizes(), tensor.strides()});
+  for (int64_t& stride : exported->byte_strides) stride *= itemsize;
   static char nothing[16];
+  static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
   view->buf = tensor.numel() == 0 ? nothing : tensor.raw_data();
-  view->obj = Py_NewRef(self);
-  view->len = tensor.numel() * static_cast<Py_ssize_t>(tensor.itemsize());
-  view->itemsize = static_cast<Py_ssize_t>(tensor.itemsize());
+  view->len = tensor.numel() * itemsize;
+  view->itemsize = itemsize;
   view->readonly = 0;
-  view->ndim = static_cast<int>(rank);
-  view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format) : nullptr;
-  view->shape = flags & PyBUF_ND ? geometry.get() : nullptr;
-  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? geometry.get() + rank : nullptr;
+  view->ndim = static_cast<int>(tensor.dim());
+  view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format_of(tensor.dtype())) : nullptr;
+  view->shape = flags & PyBUF_ND ? exported->sizes.data() : nullptr;
+  view->strides =
+      (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? exported->byte_strides.data() : nullptr;
   view->suboffsets = nullptr;
-  view->internal = geometry.release();
-  return 0;
+  view->internal = exported.release();
+  view->obj = Py_NewRef(self);
+}
+
+}  // namespace
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  const Tensor& tensor = unwrap(self);
+  return guarded_number<int>([&] {
+    view->obj = nullptr;
+    if (const char* reason = buffer_refusal(tensor, flags)) return refuse_buffer(view, reason);
+    fill_view(view, self, tensor, flags);
+    return 0;
+  });
 }
 
 void release_buffer(PyObject*, Py_buffer* view) {
-  delete[] static_cast<Py_ssize_t*>(view->internal);
+  delete static_cast<ExportedBuffer*>(view->internal);
   view->internal = nullptr;
+}
+
+int get_storage_buffer(PyObject* self, const Ref<Storage>& storage, Py_buffer* view, int flags) {
+  return guarded_number<int>([&] {
+    view->obj = nullptr;
+    if (!storage->device().is_cpu()) return refuse_buffer(view, "the storage is not on the CPU");
+    auto exported =
+        std::make_unique<ExportedBuffer>(ExportedBuffer{PinnedStorage(storage), {}, {}});
+    static char nothing = 0;
+    void* data = storage->bytes() == 0 ? &nothing : storage->data();
+    checked(
+        PyBuffer_FillInfo(view, self, data, static_cast<Py_ssize_t>(storage->bytes()), 0, flags));
+    view->internal = exported.release();
+    return 0;
+  });
 }
 
 // Functions and methods ------------------------------------------------------------------------

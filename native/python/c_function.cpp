@@ -90,8 +90,13 @@ class Call {
   const CSignature& signature_;
   CallWords words_;
   const CParameter* given_by_[kMaxParameters] = {};  // the array that gave a size
+  struct TensorArgument {
+    const CParameter* parameter;
+    const Tensor* tensor;
+  };
+  TensorArgument tensors_[kMaxParameters];
   const Tensor* written_[kMaxParameters];
-  int written_count_ = 0;
+  int tensor_count_ = 0, written_count_ = 0;
   int64_t work_ = 0;
 };
 
@@ -114,6 +119,8 @@ void Call::take(PyObject* const* args, Py_ssize_t count, PyObject* names) {
     seen |= uint64_t{1} << index;
     take_one(parameter, args[count + i]);
   }
+  // After the numbers: their conversion may run Python code, which may move a tensor's memory.
+  for (int i = 0; i < tensor_count_; ++i) take_tensor(*tensors_[i].parameter, *tensors_[i].tensor);
 }
 
 int Call::argument_named(PyObject* name) {
@@ -129,7 +136,10 @@ int Call::argument_named(PyObject* name) {
 FLAMBEAU_INLINE void Call::take_one(const CParameter& parameter, PyObject* value) {
   switch (parameter.passed) {
     case Passed::pointer:
-      if (FLAMBEAU_LIKELY(is_tensor(value))) return take_tensor(parameter, unwrap(value));
+      if (FLAMBEAU_LIKELY(is_tensor(value))) {
+        tensors_[tensor_count_++] = {&parameter, &unwrap(value)};
+        return;
+      }
       if (value == Py_None && parameter.nullable) return store(parameter, int64_t{0});
       refuse(ErrorKind::type, parameter, "must be a Tensor", parameter.nullable ? " or None" : "",
              ", got ", describe_type(value));

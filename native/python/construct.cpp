@@ -44,24 +44,32 @@ DType dtype_of_leaf(PyObject* value, const char* op) {
        "; expected numbers, nested sequences of numbers, an array or a tensor");
 }
 
+[[noreturn]] void fail_depth(const char* op) {
+  fail(ErrorKind::value, op, "(): the data is nested more than ", kMaxDims,
+       " deep, or contains itself");
+}
+
 /// The dtype that holds every element.
 class DTypeInference {
  public:
   explicit DTypeInference(const char* op) : op_(op) {}
-  void visit(PyObject* value) {
+  void visit(PyObject* value, int depth = 0) {
     if (!is_nested(value)) {
       add(dtype_of_leaf(value, op_));
       return;
     }
+    if (depth == kMaxDims) fail_depth(op_);
     const PyRef items = checked(PySequence_Fast(value, "not a sequence"));
     PyTypeObject* previous = nullptr;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
       PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
       // A run of one plain number type is looked at once.
       if (Py_TYPE(item) == previous) continue;
-      visit(item);
       const bool plain = PyFloat_CheckExact(item) || PyLong_CheckExact(item) || PyBool_Check(item);
       previous = plain ? Py_TYPE(item) : nullptr;
+      // Sequences may run Python code, which may change the list.
+      const PyRef kept = PyRef::borrow(item);
+      visit(item, depth + 1);
     }
   }
   DType result() const { return seen_ ? dtype_ : default_dtype(); }
@@ -81,8 +89,7 @@ Shape shape_of(PyObject* data, const char* op) {
   Shape shape;
   PyRef current = PyRef::borrow(data);
   while (is_nested(current.get())) {
-    check(shape.size() < kMaxDims, ErrorKind::value, op, "(): data is nested more than ", kMaxDims,
-          " deep");
+    if (shape.size() == kMaxDims) fail_depth(op);
     const Py_ssize_t size = PySequence_Size(current.get());
     if (size < 0) throw_python_error();
     shape.push_back(size);
@@ -91,6 +98,7 @@ Shape shape_of(PyObject* data, const char* op) {
   }
   if (const Tensor inner = inner_tensor(current.get(), op); inner.defined()) {
     for (const int64_t size : inner.sizes()) shape.push_back(size);
+    if (shape.size() > kMaxDims) fail_depth(op);
   }
   return shape;
 }

@@ -101,12 +101,16 @@ bool is_real(PyObject* value) {
   return is_numpy_number(value) && !is_numpy_complex(value);
 }
 
-/// Calls `test` on every element of a tuple, a list or another sequence (not a str).
+/// Calls `test` on every element of a tuple, a list or another sequence (not a str). Tests may run
+/// Python code, which may change a list.
 template <class Test>
 bool all_elements(PyObject* value, Test test) {
   if (PyTuple_Check(value) || PyList_Check(value)) {
-    PyObject** items = PySequence_Fast_ITEMS(value);
-    return std::all_of(items, items + PySequence_Fast_GET_SIZE(value), test);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+      const PyRef item = PyRef::borrow(PySequence_Fast_GET_ITEM(value, i));
+      if (!test(item.get())) return false;
+    }
+    return true;
   }
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyDict_Check(value) || is_tensor(value) ||
       !PySequence_Check(value)) {
@@ -120,16 +124,17 @@ bool all_elements(PyObject* value, Test test) {
   return all_elements(items.get(), test);
 }
 
-/// The elements of a sequence that accepts() has seen, as an array.
+/// The elements of a sequence that accepts() has seen, as they are now: conversions may run Python
+/// code, which may change a list.
 class Elements {
  public:
-  explicit Elements(PyObject* value) : fast_(checked(PySequence_Fast(value, "not a sequence"))) {}
-  PyObject** begin() const { return PySequence_Fast_ITEMS(fast_.get()); }
+  explicit Elements(PyObject* value) : tuple_(checked(PySequence_Tuple(value))) {}
+  PyObject** begin() const { return &PyTuple_GET_ITEM(tuple_.get(), 0); }
   PyObject** end() const { return begin() + size(); }
-  Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(fast_.get()); }
+  Py_ssize_t size() const { return PyTuple_GET_SIZE(tuple_.get()); }
 
  private:
-  PyRef fast_;
+  PyRef tuple_;
 };
 
 }  // namespace
@@ -177,7 +182,12 @@ bool accepts(const Parameter& parameter, PyObject* value) {
   return false;
 }
 
-std::string describe_type(PyObject* value) {
+namespace {
+
+/// Lists in lists are described this deep: they may go on for ever.
+constexpr int kDescribedDepth = 4;
+
+std::string describe(PyObject* value, int depth) {
   if (value == Py_None) return "None";
   if (is_exact_tensor(value)) return "Tensor";
   std::string name = Py_TYPE(value)->tp_name;
@@ -188,22 +198,31 @@ std::string describe_type(PyObject* value) {
     return name;
   }
   if (PySequence_Fast_GET_SIZE(value) == 0) return "empty " + name;
+  if (depth == kDescribedDepth) return name;
   PyObject** items = PySequence_Fast_ITEMS(value);
-  std::string elements = describe_type(items[0]);
+  std::string elements = describe(items[0], depth + 1);
   for (Py_ssize_t i = 1; i < PySequence_Fast_GET_SIZE(value); ++i) {
     if (Py_TYPE(items[i]) != Py_TYPE(items[0])) {
-      elements += " and " + describe_type(items[i]);
+      elements += " and " + describe(items[i], depth + 1);
       break;
     }
   }
   return name + " of " + elements;
 }
 
+}  // namespace
+
+std::string describe_type(PyObject* value) { return describe(value, 0); }
+
 TensorListArgument::TensorListArgument(PyObject* slot) {
   if (!given(slot)) return;
   const Elements elements(slot);
   tensors_.reserve(static_cast<size_t>(elements.size()));
-  for (PyObject* element : elements) tensors_.push_back(to_tensor(element));
+  for (PyObject* element : elements) {
+    // Another argument's __index__ may have changed the list since it was accepted.
+    if (element != Py_None && !is_tensor(element)) detail::fail_type(element, "a Tensor");
+    tensors_.push_back(to_tensor(element));
+  }
 }
 
 bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result) {

@@ -4,6 +4,7 @@
 
 #include "python/arguments.h"
 #include "python/results.h"
+#include "python/type_object.h"
 
 namespace flambeau::python {
 
@@ -132,8 +133,7 @@ PyObject* to_python(Device device) {
 }
 
 void add_device_type(PyObject* module) {
-  device_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
-  checked(PyModule_AddObjectRef(module, "device", reinterpret_cast<PyObject*>(device_type)));
+  device_type = add_type(module, spec);
   plain_cpu = make(device_type, Device{});
 }
 

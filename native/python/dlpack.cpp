@@ -70,20 +70,20 @@ Device device_of(const dlpack::DeviceCode& code) {
   return Device{Backend::cuda, static_cast<int8_t>(code.device_id)};
 }
 
-/// An exported tensor: the structure, and what it points to.
+/// An exported tensor: the structure, and what it points to. Whatever becomes of the tensor, its
+/// memory stays.
 template <class Exchange>
 struct Export {
   Exchange exchange{};
-  Tensor tensor;
+  PinnedStorage memory;
   Shape sizes, strides;
+  explicit Export(const Tensor& tensor)
+      : memory(tensor.storage()), sizes(tensor.sizes()), strides(tensor.strides()) {}
 };
 
 template <class Exchange>
 Exchange* make_export(const Tensor& tensor) {
-  auto owner = std::make_unique<Export<Exchange>>();
-  owner->tensor = tensor;
-  owner->sizes = tensor.sizes();
-  owner->strides = tensor.strides();
+  auto owner = std::make_unique<Export<Exchange>>(tensor);
   Exchange& exchange = owner->exchange;
   exchange.array = Array{tensor.raw_data(),
                          device_code(tensor.device()),
@@ -118,6 +118,17 @@ PyObject* export_capsule(const Tensor& tensor, bool versioned, bool copied) {
   });
 }
 
+/// Two ints in a tuple, as max_version and dl_device are.
+std::pair<int64_t, int64_t> to_pair(PyObject* value, const char* argument) {
+  const Parameter integer{"", Kind::integer};
+  check(PyTuple_Check(value) && PyTuple_GET_SIZE(value) == 2 &&
+            accepts(integer, PyTuple_GET_ITEM(value, 0)) &&
+            accepts(integer, PyTuple_GET_ITEM(value, 1)),
+        ErrorKind::type, "__dlpack__(): argument '", argument,
+        "' must be a tuple of two ints or None, not ", describe_type(value));
+  return {to_int(PyTuple_GET_ITEM(value, 0)), to_int(PyTuple_GET_ITEM(value, 1))};
+}
+
 PyObject* dlpack_method(PyObject* self, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
   PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
@@ -132,8 +143,7 @@ PyObject* dlpack_method(PyObject* self, PyObject* args, PyObject* keywords) {
           "detach()");
     const dlpack::DeviceCode own = device_code(tensor.device());
     if (device != Py_None) {
-      int type = 0, index = 0;
-      if (!PyArg_ParseTuple(device, "ii", &type, &index)) throw_python_error();
+      const auto [type, index] = to_pair(device, "dl_device");
       check(type == own.device_type && index == own.device_id, ErrorKind::value,
             "__dlpack__(): the tensor is on ", tensor.device(), "; copy it with to() first");
     }
@@ -143,10 +153,7 @@ PyObject* dlpack_method(PyObject* self, PyObject* args, PyObject* keywords) {
       copy_data(fresh, tensor);
       tensor = fresh;
     }
-    int major = 0, minor = 0;
-    if (max_version != Py_None && !PyArg_ParseTuple(max_version, "ii", &major, &minor)) {
-      throw_python_error();
-    }
+    const int64_t major = max_version == Py_None ? 0 : to_pair(max_version, "max_version").first;
     return export_capsule(tensor, major >= 1, copied);
   });
 }
@@ -158,9 +165,29 @@ PyObject* dlpack_device(PyObject* self, PyObject*) {
   });
 }
 
+/// Bytes from the first element to the end of the last one.
+size_t extent_of(IntList sizes, IntList strides, DType dtype) {
+  int64_t last = 0, bytes = 0;
+  bool fits = true;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    check(strides[i] >= 0 || sizes[i] <= 1, ErrorKind::value,
+          "from_dlpack(): the array has a negative stride, which a tensor that shares its memory "
+          "cannot have; copy it first");
+    int64_t step = 0;
+    fits = fits && !__builtin_mul_overflow(sizes[i] - 1, strides[i], &step) &&
+           !__builtin_add_overflow(last, step, &last);
+  }
+  fits = fits && !__builtin_mul_overflow(last + 1, static_cast<int64_t>(size_of(dtype)), &bytes);
+  check(fits, ErrorKind::value, "from_dlpack(): sizes ", ShapeText{sizes}, " with strides ",
+        ShapeText{strides}, " do not fit 64 bits of bytes");
+  return static_cast<size_t>(bytes);
+}
+
 template <class Exchange>
 Tensor import_exchange(Exchange* exchange) {
   const Array& array = exchange->array;
+  check(array.ndim >= 0 && array.ndim <= kMaxDims, ErrorKind::value,
+        "from_dlpack(): a tensor has at most ", kMaxDims, " dimensions, got ", array.ndim);
   const IntList sizes(array.shape, static_cast<size_t>(array.ndim));
   const DType dtype = dtype_of(array.dtype);
   const Device device = device_of(array.device);
@@ -170,14 +197,7 @@ Tensor import_exchange(Exchange* exchange) {
       array.strides ? Shape(IntList(array.strides, sizes.size())) : contiguous_strides(sizes);
   impl->dtype = dtype;
   impl->refresh_geometry();
-  int64_t last = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    check(impl->strides[i] >= 0 || sizes[i] <= 1, ErrorKind::value,
-          "from_dlpack(): the array has a negative stride, which a tensor that shares its memory "
-          "cannot have; copy it first");
-    last += (sizes[i] - 1) * impl->strides[i];
-  }
-  const size_t bytes = impl->numel == 0 ? 0 : static_cast<size_t>(last + 1) * size_of(dtype);
+  const size_t bytes = impl->numel == 0 ? 0 : extent_of(sizes, impl->strides, dtype);
   // The producer's deleter may need the GIL.
   const auto release = [](void* context) noexcept {
     if (!interpreter_alive()) return;

@@ -5,6 +5,7 @@
 #include "dtype_aliases.h"  // generated
 #include "python/arguments.h"
 #include "python/results.h"
+#include "python/type_object.h"
 
 namespace flambeau::python {
 
@@ -98,8 +99,7 @@ DType to_dtype(PyObject* slot) {
 PyObject* to_python(DType dtype) { return Py_NewRef(dtype_object(dtype)); }
 
 void add_dtypes(PyObject* module) {
-  dtype_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
-  checked(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)));
+  dtype_type = add_type(module, spec);
   for (int i = 0; i < kDTypeCount; ++i) {
     PyObject* object = checked(dtype_type->tp_alloc(dtype_type, 0)).release();
     reinterpret_cast<DTypeObject*>(object)->dtype = static_cast<DType>(i);

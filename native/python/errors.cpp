@@ -71,8 +71,11 @@ PyObject* raise_current_exception() noexcept {
     error.restore();
   } catch (const Error& error) {
     PyErr_SetString(exception_of(error.kind()), error.what());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+  } catch (const std::bad_alloc& error) {
+    PyErr_SetString(PyExc_MemoryError, error.what());
+  } catch (const std::length_error& error) {
+    // A container of more elements than an address space holds.
+    PyErr_Format(PyExc_MemoryError, "out of memory: more elements than can be (%s)", error.what());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {

@@ -2,6 +2,7 @@
 
 #include "autograd/accumulate.h"
 #include "python/autograd_internal.h"
+#include "python/function_context.h"
 
 /// autograd.Function: operators whose forward and backward are written in Python.
 namespace flambeau::python {
@@ -15,34 +16,6 @@ namespace {
 py::object steal(PyObject* object) { return py::reinterpret_steal<py::object>(object); }
 py::object borrow(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }
 
-/// What `ctx` is in forward and backward. The node owns it; it knows the node while that lives.
-class FunctionContext {
- public:
-  Node* node = nullptr;
-  std::vector<SavedTensor> saved;
-  std::vector<bool> needs;  // requires_grad of each argument of forward
-  bool is_set_up = false;   // forward is over, `saved` counts
-  bool materializes = true;
-  py::object to_save, saved_for_forward, dirty, non_differentiable;
-
-  py::tuple saved_tensors() const {
-    if (!is_set_up || !node) {
-      // Without a graph nothing is kept for backward; setup_context and jvp see what was given.
-      return to_save ? py::tuple(to_save) : py::tuple(0);
-    }
-    py::tuple result(saved.size());
-    for (size_t i = 0; i < saved.size(); ++i) result[i] = steal(wrap(saved[i].unpack(*node, true)));
-    return result;
-  }
-  py::tuple needs_input_grad() const {
-    py::tuple result(needs.size());
-    for (size_t i = 0; i < needs.size(); ++i) {
-      result[i] = py::bool_(needs[i] && (!node || node->wants(i)));
-    }
-    return result;
-  }
-};
-
 /// Names of saved tensors in errors; SavedTensor does not own its name.
 const char* saved_name(size_t i) {
   static constexpr const char* names[] = {
@@ -52,32 +25,32 @@ const char* saved_name(size_t i) {
 }
 
 /// The node of one call of a Function.
-class FunctionNode final : public Node {
+class FunctionNode final : public ContextNode {
  public:
   FunctionNode(std::string name, const py::object& context, const py::object& type)
-      : context_(hold(context.ptr())), type_(hold(type.ptr())), name_(std::move(name)) {}
+      : context_(hold(context.ptr())), type_(hold(type.ptr())), name_(std::move(name)) {
+    this->context().node = this;
+  }
   ~FunctionNode() override {
     if (!interpreter_alive()) return;
     const AcquireGil gil;
-    context().node = nullptr;
-    context().saved.clear();
+    if (context().node == this) context().node = nullptr;
   }
   const char* name() const override { return name_.c_str(); }
   Gradients apply(Gradients&& gradients) override;
   void release_saved() override {
-    // Handles only: tensors that own Python objects take the GIL themselves.
-    for (SavedTensor& saved : saved_of_context()) saved.reset();
+    for (SavedTensor& tensor : saved) tensor.reset();
+  }
+  void visit_held(autograd::HeldVisitor& visit) const override {
+    visit.all(saved);
+    for (const HeldObject* held : {&context_, &type_}) {
+      if (held->use_count() == 1) visit.object(held->get());
+    }
   }
   PyObject* context_object() const { return context_.get(); }
 
  private:
-  FunctionContext& context() const {
-    return py::cast<FunctionContext&>(py::handle(context_.get()));
-  }
-  std::vector<SavedTensor>& saved_of_context() const {
-    const AcquireGil gil;
-    return context().saved;
-  }
+  FunctionContext& context() const { return to_context(context_.get()); }
   py::tuple arguments(const Gradients& gradients) const;
   Gradients results(const py::object& returned) const;
 
@@ -147,7 +120,7 @@ class Call {
       : type_(std::move(type)),
         args_(std::move(args)),
         context_object_(type_.attr("_context")()),
-        context_(py::cast<FunctionContext&>(context_object_)) {}
+        context_(to_context(context_object_.ptr())) {}
   py::object run();
 
  private:
@@ -182,6 +155,7 @@ void Call::record_inputs() {
   bool records = false;
   for (const py::handle arg : args_) {
     inputs_.push_back(is_tensor(arg.ptr()) ? unwrap(arg.ptr()) : Tensor());
+    if (inputs_.back().defined()) track(arg.ptr());  // the context may keep it
     const bool needs =
         grad_enabled() && inputs_.back().defined() && autograd::requires_grad(inputs_.back());
     context_.needs.push_back(needs);
@@ -190,7 +164,6 @@ void Call::record_inputs() {
   name_ = type_.attr("__name__").cast<std::string>() + "Backward";
   if (!records) return;
   node_ = make_ref<FunctionNode>(name_, context_object_, type_);
-  context_.node = node_.get();
   for (const Tensor& input : inputs_) node_->add_input(input);
 }
 
@@ -217,8 +190,9 @@ Tensor Call::finish(const Tensor& output, uint32_t i) {
     return is_input && !is_dirty ? autograd::detach(output) : output;
   }
   if (is_dirty) {
-    check(!autograd::is_view(output) || (input == 0 && i == 0), ErrorKind::not_implemented, name_,
-          ": a view can be written in place only as first argument and first result");
+    check(!autograd::is_view(output) || (input == 0 && node_->output_count == 1),
+          ErrorKind::not_implemented, name_,
+          ": a view can be written in place only as first argument and only result");
     autograd::check_inplace(output, name_.c_str(), true);
     autograd::rebase_history(output, node_, i);
     return output;
@@ -230,8 +204,8 @@ Tensor Call::finish(const Tensor& output, uint32_t i) {
 
 void Call::save(const std::vector<Tensor>& returned) {
   if (!context_.to_save || !node_) return;
-  const py::tuple tensors = context_.to_save;
-  context_.saved.reserve(tensors.size());
+  const auto tensors = py::reinterpret_borrow<py::tuple>(context_.to_save);
+  node_->saved.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
     PyObject* item = tensors[i].ptr();
     check(item == Py_None || is_tensor(item), ErrorKind::type, name_,
@@ -245,10 +219,10 @@ void Call::save(const std::vector<Tensor>& returned) {
     const bool is_result =
         output < returned.size() &&
         (is_among(tensor, dirty_) || autograd::grad_fn(tensor).get() == node_.get());
-    context_.saved.emplace_back(tensor, saved_name(i), is_result, is_result ? output : 0);
+    node_->saved.emplace_back(tensor, saved_name(i), is_result, is_result ? output : 0);
   }
   // They would keep results, and through them the node, alive.
-  context_.to_save = py::object();
+  Py_CLEAR(context_.to_save);
 }
 
 void Call::set_tangents(const std::vector<Tensor>& outputs) {
@@ -269,7 +243,7 @@ void Call::set_tangents(const std::vector<Tensor>& outputs) {
   }
 }
 
-std::vector<Tensor> tensors_of(const py::object& tuple, const char* what) {
+std::vector<Tensor> tensors_of(PyObject* tuple, const char* what) {
   return tuple ? to_tensors(tuple, what) : std::vector<Tensor>();
 }
 
@@ -300,11 +274,13 @@ py::object Call::run() {
       node_->outputs[i] = {returned[i].sizes(), returned[i].dtype(), returned[i].device(), true};
     }
     results[i] = outputs[i].is_same(returned[i]) ? borrow(item) : steal(wrap(outputs[i]));
+    if (node_) track(results[i].ptr());
   }
   set_tangents(outputs);
   save(outputs);
   context_.is_set_up = true;
-  context_.dirty = context_.non_differentiable = py::object();
+  Py_CLEAR(context_.dirty);
+  Py_CLEAR(context_.non_differentiable);
   return is_tuple ? py::object(results) : py::object(results[0]);
 }
 
@@ -316,47 +292,6 @@ PyObject* function_context(const Node& node) {
 }
 
 void bind_functions(py::module_& module) {
-  py::class_<FunctionContext>(module, "FunctionCtx", py::dynamic_attr(),
-                              "What forward of an autograd.Function leaves for backward.")
-      .def(py::init<>())
-      .def(
-          "save_for_backward",
-          [](FunctionContext& self, const py::args& tensors) { self.to_save = tensors; },
-          "save_for_backward(*tensors)\n--\n\n"
-          "Keeps tensors (or None) for backward, which finds them in saved_tensors. A second "
-          "call replaces them.")
-      .def(
-          "save_for_forward",
-          [](FunctionContext& self, const py::args& tensors) { self.saved_for_forward = tensors; },
-          "save_for_forward(*tensors)\n--\n\n"
-          "Keeps tensors for jvp, which finds them in saved_for_forward.")
-      .def(
-          "mark_dirty", [](FunctionContext& self, const py::args& args) { self.dirty = args; },
-          "mark_dirty(*args)\n--\n\n"
-          "Says which inputs forward has written in place; they are to be returned.")
-      .def(
-          "mark_non_differentiable",
-          [](FunctionContext& self, const py::args& args) { self.non_differentiable = args; },
-          "mark_non_differentiable(*args)\n--\n\n"
-          "Says which results have no gradient.")
-      .def(
-          "set_materialize_grads",
-          [](FunctionContext& self, bool value) { self.materializes = value; }, py::arg("value"),
-          "set_materialize_grads(value)\n--\n\n"
-          "Whether backward gets zeros (True, the default) or None for results that have no "
-          "gradient.")
-      .def_property_readonly(
-          "saved_tensors", &FunctionContext::saved_tensors,
-          "What save_for_backward kept; RuntimeError where one was written since.")
-      .def_property_readonly(
-          "saved_for_forward",
-          [](const FunctionContext& self) {
-            return self.saved_for_forward ? self.saved_for_forward : py::object(py::tuple(0));
-          },
-          "What save_for_forward kept.")
-      .def_property_readonly(
-          "needs_input_grad", &FunctionContext::needs_input_grad,
-          "Whether the gradient of each argument of forward is wanted: a tuple of bools.");
   module.def(
       "apply_function",
       [](const py::object& type, const py::tuple& args) { return Call(type, args).run(); },

@@ -11,13 +11,22 @@ namespace flambeau::python {
 /// Elements above which a call is worth the ~35 ns that releasing and taking the GIL costs.
 inline constexpr int64_t kReleaseGilAbove = 20'000;
 
+namespace detail {
+/// Threads that are inside the library without the GIL, counted by who holds it. While there are
+/// none, nobody changes tensors or graphs.
+FLAMBEAU_API extern int released_threads;
+FLAMBEAU_API PyThreadState* release_gil();
+FLAMBEAU_API void retake_gil(PyThreadState* state);
+FLAMBEAU_API PyGILState_STATE acquire_gil();
+}  // namespace detail
+
 /// Lets other Python threads run for a scope, when `work` (elements touched) is large.
 class ReleaseGil {
  public:
   explicit ReleaseGil(int64_t work)
-      : state_(FLAMBEAU_UNLIKELY(work > kReleaseGilAbove) ? PyEval_SaveThread() : nullptr) {}
+      : state_(FLAMBEAU_UNLIKELY(work > kReleaseGilAbove) ? detail::release_gil() : nullptr) {}
   ~ReleaseGil() {
-    if (FLAMBEAU_UNLIKELY(state_ != nullptr)) PyEval_RestoreThread(state_);
+    if (FLAMBEAU_UNLIKELY(state_ != nullptr)) detail::retake_gil(state_);
   }
   ReleaseGil(const ReleaseGil&) = delete;
   ReleaseGil& operator=(const ReleaseGil&) = delete;
@@ -29,7 +38,7 @@ class ReleaseGil {
 /// Takes the GIL on any thread, also one that Python has never seen.
 class AcquireGil {
  public:
-  AcquireGil() : state_(PyGILState_Ensure()) {}
+  AcquireGil() : state_(detail::acquire_gil()) {}
   ~AcquireGil() { PyGILState_Release(state_); }
   AcquireGil(const AcquireGil&) = delete;
   AcquireGil& operator=(const AcquireGil&) = delete;

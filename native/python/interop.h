@@ -11,6 +11,9 @@
 namespace flambeau::python {
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags);
+/// All bytes of a storage.
+int get_storage_buffer(PyObject* self, const Ref<Storage>& storage, Py_buffer* view, int flags);
+/// Ends a view of either.
 void release_buffer(PyObject* self, Py_buffer* view);
 
 /// What a tensor is made of when another object's memory becomes one.

@@ -1,6 +1,6 @@
 #include "python/layout_object.h"
 
-#include "python/errors.h"
+#include "python/type_object.h"
 
 namespace flambeau::python {
 
@@ -37,11 +37,6 @@ PyType_Spec layout_spec = {"flambeau.layout", sizeof(NamedConstant), 0, kFlags, 
 PyType_Spec format_spec = {"flambeau.memory_format", sizeof(NamedConstant), 0, kFlags,
                            format_slots};
 
-PyTypeObject* add_type(PyObject* module, PyType_Spec& spec, const char* name) {
-  PyObject* type = checked(PyType_FromSpec(&spec)).release();
-  checked(PyModule_AddObjectRef(module, name, type));
-  return reinterpret_cast<PyTypeObject*>(type);
-}
 PyObject* add_constant(PyObject* module, PyTypeObject* type, const char* name) {
   PyObject* object = checked(type->tp_alloc(type, 0)).release();
   reinterpret_cast<NamedConstant*>(object)->name = name;
@@ -57,8 +52,8 @@ bool is_memory_format(PyObject* value) { return Py_TYPE(value) == format_type; }
 const char* memory_format_name(PyObject* value) { return name_of(value); }
 
 void add_layouts(PyObject* module) {
-  layout_type = add_type(module, layout_spec, "layout");
-  format_type = add_type(module, format_spec, "memory_format");
+  layout_type = add_type(module, layout_spec);
+  format_type = add_type(module, format_spec);
   strided = add_constant(module, layout_type, "strided");
   for (const char* name : {"contiguous_format", "preserve_format", "channels_last"}) {
     add_constant(module, format_type, name);

@@ -1,5 +1,10 @@
+#include <Python.h>  // before structmember.h
+#include <structmember.h>
+
 #include "autograd/accumulate.h"
+#include "autograd/ownership.h"
 #include "python/autograd_internal.h"
+#include "python/type_object.h"
 
 namespace flambeau::python {
 
@@ -12,174 +17,208 @@ namespace {
 
 /// The Python face of a node. The node knows it, so that there is one at a time.
 struct NodeObject {
-  Ref<Node> node;
-  explicit NodeObject(Ref<Node> own) : node(std::move(own)) {}
-  NodeObject(const NodeObject&) = delete;
-  ~NodeObject() { node->python_object = nullptr; }
+  PyObject_HEAD Ref<Node> node;
+  PyObject *dict, *weak_references;
 };
 
+PyTypeObject* node_type = nullptr;
+
+NodeObject* cast(PyObject* self) { return reinterpret_cast<NodeObject*>(self); }
+Node& node_of(PyObject* self) { return *cast(self)->node; }
 py::object steal(PyObject* object) { return py::reinterpret_steal<py::object>(object); }
 
-py::tuple next_functions(const NodeObject& self) {
-  py::tuple result(self.node->edges.size());
-  for (size_t i = 0; i < self.node->edges.size(); ++i) {
-    const Edge& edge = self.node->edges[i];
-    result[i] = py::make_tuple(steal(wrap_node(edge.node)), edge.index);
-  }
-  return result;
+// Lifetime --------------------------------------------------------------------------------------
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (cast(self)->weak_references) PyObject_ClearWeakRefs(self);
+  node_of(self).python_object = nullptr;
+  Py_CLEAR(cast(self)->dict);
+  cast(self)->node.~Ref<Node>();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(cast(self)->dict);
+  if (detail::released_threads > 0) return 0;
+  const autograd::Ownership own(node_of(self), 1);
+  for (void* object : own.objects()) Py_VISIT(static_cast<PyObject*>(object));
+  return 0;
+}
+
+/// What stands in the place of a node that the collector took away.
+struct CollectedNode final : Node {
+  const char* name() const override { return "Collected"; }
+  Gradients apply(Gradients&&) override { return {}; }
+};
+
+int clear(PyObject* self) {
+  static const Ref<Node> collected(new CollectedNode);
+  Py_CLEAR(cast(self)->dict);
+  if (detail::released_threads > 0 || !autograd::Ownership(node_of(self), 1).holds()) return 0;
+  node_of(self).python_object = nullptr;
+  const Ref<Node> dropped = std::exchange(cast(self)->node, collected);
+  return 0;
+}
+
+// Attributes ------------------------------------------------------------------------------------
+
+PyObject* name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self).name()); }
+PyObject* sequence_number(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(node_of(self).sequence.load());
+}
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("<%s object at %p>", node_of(self).name(), cast(self)->node.get());
+}
+
+PyObject* next_functions(PyObject* self, void*) {
+  return guarded([&] {
+    const Node& node = node_of(self);
+    py::tuple result(node.edges.size());
+    for (size_t i = 0; i < node.edges.size(); ++i) {
+      const Edge& edge = node.edges[i];
+      result[i] = py::make_tuple(steal(wrap_node(edge.node)), edge.index);
+    }
+    return result.release().ptr();
+  });
 }
 
 /// Hooks and metadata of a node are kept in C++, for as long as it lives.
-py::object metadata(const NodeObject& self) {
-  auto& kept = self.node->extras().metadata;
-  if (!kept) kept = hold(py::dict().ptr());
-  return py::reinterpret_borrow<py::object>(static_cast<PyObject*>(kept.get()));
+PyObject* metadata(PyObject* self, void*) {
+  return guarded([&] {
+    auto& kept = node_of(self).extras().metadata;
+    if (!kept) kept = hold(py::dict().ptr());
+    return Py_NewRef(static_cast<PyObject*>(kept.get()));
+  });
 }
+
+PyObject* variable(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const Node& node = node_of(self);
+    if (node.is_accumulator) return wrap(static_cast<const AccumulateGrad&>(node).leaf());
+    PyErr_Format(PyExc_AttributeError, "%s has no attribute 'variable'", node.name());
+    return nullptr;
+  });
+}
+
+PyObject* saved(PyObject* self, PyObject*) {
+  return guarded([&] {
+    py::dict result;
+    for (const auto& [key, tensor] : node_of(self).saved_tensors()) {
+      result[key] = steal(wrap(tensor));
+    }
+    return result.release().ptr();
+  });
+}
+
+/// What there is, then _saved_NAME, then whatever the context of an autograd.Function has.
+PyObject* get_attribute(PyObject* self, PyObject* attribute) {
+  if (PyObject* found = PyObject_GenericGetAttr(self, attribute)) return found;
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+  PyErr_Clear();
+  return guarded([&]() -> PyObject* {
+    constexpr std::string_view prefix = "_saved_";
+    const std::string_view wanted = to_string(attribute);
+    if (wanted.starts_with(prefix)) {
+      for (const auto& [key, tensor] : node_of(self).saved_tensors()) {
+        if (wanted.substr(prefix.size()) == key) return wrap(tensor);
+      }
+    }
+    if (PyObject* context = function_context(node_of(self))) {
+      return PyObject_GetAttr(context, attribute);
+    }
+    PyErr_Format(PyExc_AttributeError, "%s has no attribute '%U'", node_of(self).name(), attribute);
+    return nullptr;
+  });
+}
+
+// Hooks -----------------------------------------------------------------------------------------
 
 py::object call(const HeldObject& function, const py::tuple& arguments) {
   return steal(checked(PyObject_CallObject(function.get(), arguments.ptr())).release());
 }
 
-HookHandle handle_of(Node& node, uint64_t id) {
-  node.extras();
-  return {node.extras_if_any(), id};
+PyObject* handle_of(Node& node, uint64_t id) { return make_handle(node.extras_if_any(), id); }
+
+PyObject* register_hook(PyObject* self, PyObject* function) {
+  return guarded([&] {
+    check_callable(function, "Node.register_hook");
+    const auto hook = [held = hold(function)](const Gradients& inputs, const Gradients& outputs) {
+      const AcquireGil gil;
+      const py::object result = call(held, py::make_tuple(to_tuple(inputs), to_tuple(outputs)));
+      return result.is_none() ? Gradients() : to_gradients(result, "a hook of a node");
+    };
+    return handle_of(node_of(self), autograd::add_post_hook(node_of(self), hook, function));
+  });
 }
 
-HookHandle register_hook(const NodeObject& self, const py::function& function) {
-  return handle_of(*self.node, autograd::add_post_hook(*self.node, [held = hold(function.ptr())](
-                                                                       Gradients inputs,
-                                                                       const Gradients& outputs) {
-    const AcquireGil gil;
-    const py::object result = call(held, py::make_tuple(to_tuple(inputs), to_tuple(outputs)));
-    return result.is_none() ? Gradients() : to_gradients(result, "a hook of a node");
-  }));
+PyObject* register_prehook(PyObject* self, PyObject* function) {
+  return guarded([&] {
+    check_callable(function, "Node.register_prehook");
+    const auto hook = [held = hold(function)](const Gradients& outputs) {
+      const AcquireGil gil;
+      const py::object result = call(held, py::make_tuple(to_tuple(outputs)));
+      return result.is_none() ? Gradients() : to_gradients(result, "a pre-hook of a node");
+    };
+    return handle_of(node_of(self), autograd::add_pre_hook(node_of(self), hook, function));
+  });
 }
 
-HookHandle register_prehook(const NodeObject& self, const py::function& function) {
-  return handle_of(
-      *self.node,
-      autograd::add_pre_hook(*self.node, [held = hold(function.ptr())](Gradients outputs) {
-        const AcquireGil gil;
-        const py::object result = call(held, py::make_tuple(to_tuple(outputs)));
-        return result.is_none() ? Gradients() : to_gradients(result, "a pre-hook of a node");
-      }));
-}
-
-py::object variable(const NodeObject& self) {
-  if (!self.node->is_accumulator) {
-    throw py::attribute_error(std::string(self.node->name()) + " has no attribute 'variable'");
-  }
-  return steal(wrap(static_cast<const AccumulateGrad&>(*self.node).leaf()));
-}
-
-/// _saved_NAME, and whatever the context of an autograd.Function has.
-py::object get_attribute(const NodeObject& self, const std::string& name) {
-  constexpr const char* prefix = "_saved_";
-  if (name.starts_with(prefix)) {
-    for (const auto& [key, tensor] : self.node->saved_tensors()) {
-      if (name.substr(std::char_traits<char>::length(prefix)) == key) return steal(wrap(tensor));
-    }
-  }
-  if (PyObject* context = function_context(*self.node)) {
-    return py::handle(context).attr(name.c_str());
-  }
-  throw py::attribute_error(std::string(self.node->name()) + " has no attribute '" + name + "'");
-}
-
-py::dict saved(const NodeObject& self) {
-  py::dict result;
-  for (const auto& [key, tensor] : self.node->saved_tensors()) {
-    result[key] = steal(wrap(tensor));
-  }
-  return result;
-}
+PyMethodDef methods[] = {
+    {"name", name, METH_NOARGS, "name()\n--\n\nThe name of the operation: 'MulBackward'."},
+    {"_saved", saved, METH_NOARGS, "_saved()\n--\n\nAll saved tensors by name."},
+    {"_sequence_nr", sequence_number, METH_NOARGS, nullptr},
+    {"register_hook", register_hook, METH_O,
+     "register_hook(fn)\n--\n\n"
+     "Calls fn(grad_inputs, grad_outputs) after the node has run in backward; what it returns, "
+     "unless None, replaces grad_inputs."},
+    {"register_prehook", register_prehook, METH_O,
+     "register_prehook(fn)\n--\n\n"
+     "Calls fn(grad_outputs) before the node runs in backward; what it returns, unless None, "
+     "replaces grad_outputs."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef properties[] = {
+    {"next_functions", next_functions, nullptr,
+     "For each input, the operation that made it (None: it has no gradient) and which of its "
+     "outputs it is.",
+     nullptr},
+    {"metadata", metadata, nullptr, "A dict for the user's own notes.", nullptr},
+    {"variable", variable, nullptr, "Of a node that accumulates: the leaf whose .grad it adds to.",
+     nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(NodeObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(NodeObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
+                       {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_members, members},
+                       {Py_tp_doc, const_cast<char*>("One recorded operation: what grad_fn is.")},
+                       {0, nullptr}};
+PyType_Spec spec = {"flambeau._C._autograd.Node", sizeof(NodeObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
 
 }  // namespace
 
 PyObject* wrap_node(const Ref<Node>& node) {
   if (!node) Py_RETURN_NONE;
   if (node->python_object) return Py_NewRef(static_cast<PyObject*>(node->python_object));
-  py::object object = py::cast(std::make_unique<NodeObject>(node));
-  node->python_object = object.ptr();
-  return object.release().ptr();
+  PyObject* object = checked(node_type->tp_alloc(node_type, 0)).release();
+  new (&cast(object)->node) Ref<Node>(node);
+  node->python_object = object;
+  return object;
 }
 
-py::tuple to_tuple(const Gradients& gradients) {
-  py::tuple result(gradients.size());
-  for (size_t i = 0; i < gradients.size(); ++i) result[i] = steal(wrap(gradients[i]));
-  return result;
-}
-
-Gradients to_gradients(py::handle value, const char* what) {
-  Gradients result;
-  const auto add = [&](py::handle item) {
-    check(item.is_none() || is_tensor(item.ptr()), ErrorKind::type, what,
-          " must give tensors or None, not ", describe_type(item.ptr()));
-    result.push_back(item.is_none() ? Tensor() : unwrap(item.ptr()));
-  };
-  if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
-    for (const py::handle item : value) add(item);
-  } else {
-    add(value);
-  }
-  return result;
-}
-
-std::vector<Tensor> to_tensors(py::handle value, const char* what) {
-  std::vector<Tensor> result;
-  const auto add = [&](py::handle item) {
-    check(is_tensor(item.ptr()), ErrorKind::type, what, " must be a Tensor, not ",
-          describe_type(item.ptr()));
-    result.push_back(unwrap(item.ptr()));
-  };
-  if (is_tensor(value.ptr())) {
-    add(value);
-  } else {
-    check(py::isinstance<py::iterable>(value), ErrorKind::type, what,
-          " must be a Tensor or a sequence of them, not ", describe_type(value.ptr()));
-    for (const py::handle item : py::reinterpret_borrow<py::iterable>(value)) add(item);
-  }
-  return result;
-}
-
-void bind_nodes(py::module_& module) {
-  py::class_<HookHandle>(module, "RemovableHandle",
-                         "A registered hook; remove() takes it out again.")
-      .def("remove", &HookHandle::remove,
-           "remove()\n--\n\n"
-           "Takes the hook out again; a second call does nothing.")
-      .def_readonly("id", &HookHandle::id, "Which of the hooks it is.")
-      .def("__enter__", [](const py::object& self) { return self; })
-      .def("__exit__", [](const HookHandle& self, const py::args&) { self.remove(); });
-  py::class_<NodeObject>(module, "Node", py::dynamic_attr(),
-                         "One recorded operation: what grad_fn is.")
-      .def(
-          "name", [](const NodeObject& self) { return self.node->name(); },
-          "name()\n--\n\n"
-          "The name of the operation: 'MulBackward'.")
-      .def_property_readonly("next_functions", &next_functions,
-                             "For each input, the operation that made it (None: it has no "
-                             "gradient) and which of its outputs it is.")
-      .def_property_readonly("metadata", &metadata, "A dict for the user's own notes.")
-      .def_property_readonly("variable", &variable,
-                             "Of a node that accumulates: the leaf whose .grad it adds to.")
-      .def("_saved", &saved,
-           "_saved()\n--\n\n"
-           "All saved tensors by name.")
-      .def("_sequence_nr", [](const NodeObject& self) { return self.node->sequence.load(); })
-      .def("register_hook", &register_hook, py::arg("fn"),
-           "register_hook(fn)\n--\n\n"
-           "Calls fn(grad_inputs, grad_outputs) after the node has run in backward; what it "
-           "returns, unless None, replaces grad_inputs.")
-      .def("register_prehook", &register_prehook, py::arg("fn"),
-           "register_prehook(fn)\n--\n\n"
-           "Calls fn(grad_outputs) before the node runs in backward; what it returns, unless None, "
-           "replaces grad_outputs.")
-      .def("__getattr__", &get_attribute)
-      .def("__repr__", [](const NodeObject& self) {
-        return concatenate("<", self.node->name(), " object at ",
-                           static_cast<const void*>(self.node.get()), ">");
-      });
-}
+void add_node_type(PyObject* module) { node_type = add_type(module, spec); }
 
 }  // namespace flambeau::python

@@ -5,8 +5,20 @@
 
 namespace flambeau::python {
 
+namespace {
+PyRef sized(PyObject* (*make)(Py_ssize_t), int64_t length) {
+  PyRef object(make(length));
+  if (object) return object;
+  PyErr_Clear();
+  throw OutOfMemory(static_cast<size_t>(length) * sizeof(PyObject*));
+}
+}  // namespace
+
+PyRef new_list(int64_t length) { return sized(PyList_New, length); }
+PyRef new_tuple(int64_t length) { return sized(PyTuple_New, length); }
+
 PyObject* to_python(std::vector<Tensor>&& tensors) {
-  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  PyRef tuple = new_tuple(static_cast<int64_t>(tensors.size()));
   for (size_t i = 0; i < tensors.size(); ++i) {
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(std::move(tensors[i])));
   }

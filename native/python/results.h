@@ -24,6 +24,10 @@ FLAMBEAU_API PyObject* to_size(IntList sizes);
 /// A plain tuple of ints.
 FLAMBEAU_API PyObject* to_tuple(IntList values);
 
+/// Empty ones of that length; MemoryError that says how much was wanted.
+FLAMBEAU_API PyRef new_list(int64_t length);
+FLAMBEAU_API PyRef new_tuple(int64_t length);
+
 namespace detail {
 /// Steals the items; drops them all and throws when one is null.
 FLAMBEAU_API PyObject* tuple_of(PyObject* const* items, int count);

@@ -8,6 +8,7 @@
 #include "python/arguments.h"
 #include "python/interop.h"
 #include "python/results.h"
+#include "python/type_object.h"
 
 namespace flambeau::python {
 
@@ -58,16 +59,8 @@ Tensor bytes_on_cpu(const Ref<Storage>& storage) {
   return copy;
 }
 
-int get_storage_buffer(PyObject* self, Py_buffer* view, int flags) {
-  const Ref<Storage>& storage = storage_of(self);
-  if (!storage->device().is_cpu()) {
-    view->obj = nullptr;
-    PyErr_SetString(PyExc_BufferError, "the storage is not on the CPU");
-    return -1;
-  }
-  static char nothing = 0;
-  void* data = storage->bytes() == 0 ? &nothing : storage->data();
-  return PyBuffer_FillInfo(view, self, data, static_cast<Py_ssize_t>(storage->bytes()), 0, flags);
+int get_buffer_of_storage(PyObject* self, Py_buffer* view, int flags) {
+  return get_storage_buffer(self, storage_of(self), view, flags);
 }
 
 PyObject* nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(storage_of(self)->bytes()); }
@@ -176,7 +169,8 @@ PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_mp_length, reinterpret_cast<void*>(length)},
-    {Py_bf_getbuffer, reinterpret_cast<void*>(get_storage_buffer)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer_of_storage)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
     {Py_tp_doc, const_cast<char*>("The block of memory behind a tensor and its views.")},
     {0, nullptr}};
 PyType_Spec spec = {"flambeau.UntypedStorage", sizeof(StorageObject), 0,
@@ -202,10 +196,6 @@ const Ref<Storage>& unwrap_storage(PyObject* object) {
   return storage_of(object);
 }
 
-void add_storage_type(PyObject* module) {
-  storage_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).release());
-  checked(
-      PyModule_AddObjectRef(module, "UntypedStorage", reinterpret_cast<PyObject*>(storage_type)));
-}
+void add_storage_type(PyObject* module) { storage_type = add_type(module, spec); }
 
 }  // namespace flambeau::python

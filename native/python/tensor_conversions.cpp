@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "core/element_types.h"
 #include "python/arguments.h"
 #include "python/results.h"
 #include "python/tensor_members.h"
@@ -12,7 +13,7 @@ namespace {
 
 template <class T>
 PyObject* element(T value) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (std::is_same_v<T, Boolean>) {
     return Py_NewRef(value ? Py_True : Py_False);
   } else if constexpr (std::is_integral_v<T>) {
     return PyLong_FromLongLong(value);
@@ -32,7 +33,7 @@ template <class T>
 PyObject* nested_list(const Tensor& tensor, const T* data, size_t dim) {
   if (dim == tensor.sizes().size()) return element(*data);
   const int64_t size = tensor.sizes()[dim], stride = tensor.strides()[dim];
-  PyRef list = checked(PyList_New(size));
+  PyRef list = new_list(size);
   const bool last = dim + 1 == tensor.sizes().size();
   for (int64_t i = 0; i < size; ++i) {
     PyObject* item =
@@ -59,7 +60,7 @@ PyObject* tolist(PyObject* self, PyObject*) {
     switch (tensor.dtype()) {
 #define FLAMBEAU_CASE(name, type, ...) \
   case DType::name:                    \
-    return nested_list(tensor, tensor.data<type>(), 0);
+    return nested_list(tensor, tensor.data<InMemory<type>>(), 0);
       FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_CASE)
 #undef FLAMBEAU_CASE
     }

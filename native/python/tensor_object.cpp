@@ -2,9 +2,11 @@
 
 #include <structmember.h>
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
-#include "autograd/node.h"
+#include "autograd/ownership.h"
 #include "python/arguments.h"
 #include "python/construct.h"
 #include "python/errors.h"
@@ -36,7 +38,13 @@ PyObject* wrap_slow(Tensor&& tensor) {
     if (Py_REFCNT(existing) > 0) return Py_NewRef(existing);
     impl->python_object = nullptr;
   }
-  return wrap_as(tensor_type, std::move(tensor));
+  PyObject* object = wrap_as(tensor_type, std::move(tensor));
+  if (impl->autograd) track_recorded(object);
+  return object;
+}
+
+void track_recorded(PyObject* object) {
+  if (autograd::has_history(*unwrap(object).impl())) PyObject_GC_Track(object);
 }
 
 }  // namespace detail
@@ -48,7 +56,10 @@ PyObject* wrap_as(PyTypeObject* type, Tensor tensor) {
   } else {
     object = type->tp_alloc(type, 0);
   }
-  if (!object) throw std::bad_alloc();
+  if (!object) {
+    PyErr_Clear();
+    throw OutOfMemory(static_cast<size_t>(type->tp_basicsize));
+  }
   auto* self = reinterpret_cast<TensorObject*>(object);
   self->dict = self->weak_references = nullptr;
   if (tensor.defined()) tensor.impl()->python_object = object;
@@ -85,12 +96,14 @@ void release_wrapper(void* object) noexcept {
 /// did: then the object has one reference again.
 bool hand_over_to_implementation(TensorObject* self) {
   TensorImpl* impl = self->tensor.impl();
-  const bool has_state = self->dict || self->weak_references || Py_TYPE(self) != tensor_type;
-  if (!has_state || !impl || impl->python_object != self || impl->use_count() <= 1 ||
-      !interpreter_alive()) {
+  if (!impl || impl->python_object != self || impl->use_count() <= 1 || !interpreter_alive()) {
     return false;
   }
+  const bool has_state = self->dict || self->weak_references || Py_TYPE(self) != tensor_type;
+  // Only a wrapper lets the collector find an implementation that refers to itself.
+  if (!has_state && !autograd::may_own_itself(*impl)) return false;
   Py_SET_REFCNT(reinterpret_cast<PyObject*>(self), 1);
+  track(reinterpret_cast<PyObject*>(self));
   impl->owns_python_object = true;
   // From here on the `tensor` field borrows. Should another thread have dropped the other reference
   // meanwhile, this destroys both, as it must.
@@ -102,15 +115,14 @@ void dealloc(PyObject* object) {
   TensorObject* self = cast(object);
   PyTypeObject* type = Py_TYPE(object);
   if (hand_over_to_implementation(self)) return;
-  const bool tracked = PyObject_GC_IsTracked(object) != 0;
-  if (tracked) PyObject_GC_UnTrack(object);
+  PyObject_GC_UnTrack(object);
   if (self->weak_references) PyObject_ClearWeakRefs(object);
   if (TensorImpl* impl = self->tensor.impl(); impl && impl->python_object == object) {
     impl->python_object = nullptr;
   }
   self->tensor.~Tensor();
   if (self->dict) Py_CLEAR(self->dict);
-  if (type == tensor_type && !tracked && detail::free_tensors.count < detail::FreeList::kCapacity) {
+  if (type == tensor_type && detail::free_tensors.count < detail::FreeList::kCapacity) {
     detail::free_tensors.objects[detail::free_tensors.count++] = object;
   } else {
     type->tp_free(object);
@@ -118,29 +130,56 @@ void dealloc(PyObject* object) {
   Py_DECREF(type);
 }
 
+/// What the wrapper alone leads to; nothing while other threads may change it.
+std::optional<autograd::Ownership> ownership(const TensorObject* self) {
+  const TensorImpl* impl = self->tensor.impl();
+  if (!impl || detail::released_threads > 0) return std::nullopt;
+  autograd::Ownership own(*impl, impl->owns_python_object ? 0 : 1);
+  if (!own.holds()) return std::nullopt;
+  return own;
+}
+
+/// Several implementations that own their wrappers may own each other: then all of them find the
+/// same objects, which the wrapper at the lowest address tells.
+bool tells(const TensorImpl& self, const autograd::Ownership& own) {
+  if (!self.owns_python_object) return true;
+  return std::none_of(own.wrapped().begin(), own.wrapped().end(), [&](const TensorImpl* other) {
+    return other->python_object < self.python_object && autograd::Ownership(*other, 0).holds();
+  });
+}
+
 /// Attributes of a tensor that C++ also holds are not garbage even when only it refers to them, so
-/// they are not reported.
+/// they are not reported: C++ may give it to Python again.
 int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   TensorObject* self = cast(object);
   const TensorImpl* impl = self->tensor.impl();
-  if (!impl || (!impl->owns_python_object && impl->use_count() == 1)) Py_VISIT(self->dict);
+  const auto own = ownership(self);
+  if (!impl || impl->owns_python_object || own) Py_VISIT(self->dict);
+  if (!own || !tells(*impl, *own)) return 0;
+  for (void* found : own->objects()) Py_VISIT(static_cast<PyObject*>(found));
   return 0;
 }
 
 int clear(PyObject* object) {
-  Py_CLEAR(cast(object)->dict);
+  TensorObject* self = cast(object);
+  const bool owns = ownership(self).has_value();
+  const Ref<TensorImpl> impl(self->tensor.impl());  // which its own graph may hold
+  if (owns) delete std::exchange(impl->autograd, nullptr);
+  if (!impl || impl->owns_python_object || owns) Py_CLEAR(self->dict);
   return 0;
 }
 
 /// An object with a __dict__ can be part of a cycle.
 void track_if_needed(PyObject* object) {
-  if (cast(object)->dict && !PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+  if (cast(object)->dict) track(object);
 }
 
 int set_attribute(PyObject* object, PyObject* name, PyObject* value) {
   const int status = PyObject_GenericSetAttr(object, name, value);
   track_if_needed(object);
+  // A view holds its base: as an attribute of that, it closes a cycle.
+  if (value && is_exact_tensor(value) && unwrap(value).impl()->autograd) track(value);
   return status;
 }
 PyObject* get_dict(PyObject* object, void* context) {

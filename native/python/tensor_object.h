@@ -16,8 +16,9 @@ namespace flambeau::python {
 /// flips: the implementation owns the wrapper (TensorImpl::owns_python_object), and the `tensor`
 /// field borrows. wrap() flips it back.
 ///
-/// Garbage collection. The type has the GC flag, but an exact Tensor is tracked only once it has a
-/// __dict__: before, it cannot be part of a Python cycle. Memory of untracked objects is reused.
+/// Garbage collection. The type has the GC flag, but an exact Tensor is tracked only once it can be
+/// part of a cycle: when it has a __dict__, a graph, a hook or a .grad that was looked at. It tells
+/// of Python objects that only it leads to (autograd/ownership.h). Memory is reused.
 struct TensorObject {
   PyObject_HEAD Tensor tensor;
   PyObject* dict;
@@ -45,7 +46,13 @@ struct FreeList {
 };
 FLAMBEAU_API extern FreeList free_tensors;
 FLAMBEAU_API PyObject* wrap_slow(Tensor&& tensor);
+FLAMBEAU_API void track_recorded(PyObject* object);
 }  // namespace detail
+
+/// From now on the garbage collector looks at the tensor.
+inline void track(PyObject* tensor) {
+  if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
+}
 
 /// The Python object of a tensor: the one that is alive, or a new one. None when undefined. Throws
 /// std::bad_alloc.
@@ -57,6 +64,7 @@ inline PyObject* wrap(Tensor tensor) {
     PyObject_Init(object, tensor_type);
     impl->python_object = object;
     new (&reinterpret_cast<TensorObject*>(object)->tensor) Tensor(std::move(tensor));
+    if (FLAMBEAU_UNLIKELY(impl->autograd != nullptr)) detail::track_recorded(object);
     return object;
   }
   return detail::wrap_slow(std::move(tensor));

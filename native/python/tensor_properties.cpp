@@ -73,7 +73,6 @@ PyObject* base(const Tensor& self) {
   return autograd::is_view(self) ? to_python(autograd::view_base(self)) : Py_NewRef(Py_None);
 }
 
-PyObject* grad(const Tensor& self) { return to_python(autograd::grad(self)); }
 void set_grad(const Tensor& self, PyObject* value) {
   if (!given(value)) {
     if (autograd::grad(self).defined()) autograd::set_grad(self, Tensor());
@@ -93,6 +92,18 @@ void set_grad(const Tensor& self, PyObject* value) {
   autograd::set_grad(self, gradient);
 }
 
+/// A .grad may be given attributes that lead back to its tensor.
+PyObject* get_grad(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Tensor grad = autograd::grad(unwrap(self));
+    if (grad.defined()) track(self);
+    return to_python(std::move(grad));
+  });
+}
+int set_grad_and_track(PyObject* self, PyObject* value, void* context) {
+  track(self);
+  return set<set_grad>(self, value, context);
+}
 PyObject* data(const Tensor& self) { return to_python(alias(self, false)); }
 void set_data(const Tensor& self, PyObject* value) {
   check(value && is_tensor(value), ErrorKind::type, "Tensor.data must be a Tensor, not ",
@@ -126,7 +137,8 @@ PyGetSetDef tensor_properties[] = {
     {"grad_fn", get<grad_fn>, nullptr, "The recorded operation that made it, or None.", nullptr},
     {"output_nr", get<output_nr>, nullptr, "Which output of grad_fn it is.", nullptr},
     {"_base", get<base>, nullptr, "Of a view under autograd: the tensor it looks at.", nullptr},
-    {"grad", get<grad>, set<set_grad>, "The gradient accumulated by backward(), or None.", nullptr},
+    {"grad", get_grad, set_grad_and_track, "The gradient accumulated by backward(), or None.",
+     nullptr},
     {"data", get<data>, set<set_data>,
      "The same elements without history and with a version of their own.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};

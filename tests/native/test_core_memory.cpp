@@ -170,7 +170,8 @@ TEST(storages) {
     CHECK(throws(ErrorKind::runtime, "outside", [&] { make_view(base, Shape{2}, Shape{-1}, 0); }));
     CHECK(throws(ErrorKind::runtime, "outside", [&] { make_view(base, Shape{1}, Shape{1}, -1); }));
     CHECK(values<float>(make_view(base, Shape{6}, Shape{-1}, 5)).front() == 5);
-    CHECK(throws(ErrorKind::runtime, "belongs to someone else", [&] { storage->resize(4); }));
+    CHECK(throws(ErrorKind::runtime, "add(): a storage of 24 bytes over memory that belongs to",
+                 [&] { storage->grow(28, "add"); }));
     const Ref<Storage> alias = Storage::alias(storage);
     alias->bump_version();
     CHECK(alias->version() == 1 && storage->version() == 0 && alias->data() == data);
@@ -179,12 +180,37 @@ TEST(storages) {
   }
   CHECK(released == 1);
   const Tensor tensor = arange<float>(Shape{4});
-  tensor.storage()->resize(1000);
+  tensor.storage()->grow(1000, "test");
   CHECK(values<float>(tensor) == std::vector<float>({0, 1, 2, 3}));
-  tensor.storage()->resize(8);
-  CHECK(tensor.data<float>()[1] == 1 && tensor.storage()->bytes() == 8);
-  resize_data(tensor, Shape{30, 40});
+  tensor.storage()->grow(8, "test");
+  CHECK(tensor.storage()->bytes() == 1000);
+  resize_data(tensor, Shape{30, 40}, "test");
   CHECK(tensor.numel() == 1200 && tensor.is_contiguous() && tensor.data<float>()[1] == 1);
+}
+
+TEST(pinned_storages_stay_where_they_are) {
+  const Tensor tensor = arange<float>(Shape{4});
+  const void* data = tensor.raw_data();
+  std::optional<PinnedStorage> pin(tensor.storage());
+  const PinnedStorage second(*pin);
+  const auto grows = [&] { resize_data(tensor, Shape{9}, "add"); };
+  CHECK(throws(ErrorKind::runtime, "add(): a storage of 16 bytes cannot grow to 36", grows));
+  pin.reset();
+  CHECK(throws(ErrorKind::runtime, "while its memory is shared", grows));
+  CHECK(tensor.raw_data() == data && tensor.numel() == 4);
+  resize_data(tensor, Shape{2, 2}, "add");  // fits
+}
+
+TEST(aliases_make_no_chain) {
+  Tensor tensor = arange<float>(Shape{4});
+  const Ref<Storage> base = tensor.storage();
+  // A chain of these would be taken down by recursion.
+  for (int i = 0; i < 1000000; ++i) tensor.impl()->storage = Storage::alias(tensor.storage());
+  CHECK(tensor.raw_data() == base->data() && base->use_count() == 2);
+  CHECK(throws(ErrorKind::runtime, "shared", [&] { base->grow(17, "test"); }));
+  tensor = Tensor();
+  base->grow(17, "test");
+  CHECK(base->bytes() == 17);
 }
 
 TEST(parallel_loops_cover_each_index_once) {

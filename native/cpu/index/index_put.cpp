@@ -18,7 +18,7 @@ bool fill_masked(const Tensor& self, TensorList indices, const Tensor& values, b
     using T = decltype(element);
     const T value = *values.data<T>();
     T* const to = self.data<T>();
-    const bool* const chosen = mask.data<bool>();
+    const auto* const chosen = mask.data<Boolean>();
     rows.parallel([&](const std::array<int64_t, 2>& at) {
       for (int64_t i = 0; i < rows.length(); ++i) {
         if (chosen[at[1] + i * rows.step(1)]) to[at[0] + i * rows.step(0)] = value;

@@ -1,3 +1,4 @@
+#include "core/element_types.h"
 #include "core/iterator.h"
 #include "cpu/blocks.h"
 #include "cpu/walk.h"
@@ -18,21 +19,22 @@ Tensor expanded(const Tensor& tensor, const Shape& sizes) {
 
 int64_t count_true(const Tensor& mask) {
   int64_t count = 0;
-  const bool* const chosen = mask.data<bool>();
-  for (int64_t i = 0; i < mask.numel(); ++i) count += chosen[i];
+  const auto* const chosen = mask.data<Boolean>();
+  for (int64_t i = 0; i < mask.numel(); ++i) count += chosen[i] ? 1 : 0;
   return count;
 }
 
-/// Calls body(element of the tensor) where the mask holds, in row-major order.
+/// Calls body(element of the tensor) where the mask holds, in row-major order, for as many elements
+/// as were counted: others may have changed the mask since.
 template <class T, class Body>
-void for_chosen(const Tensor& tensor, const Tensor& mask, const Body& body) {
+void for_chosen(const Tensor& tensor, const Tensor& mask, int64_t count, const Body& body) {
   if (tensor.numel() == 0) return;
   const Rows<2> rows(tensor.sizes(), {IntList(tensor.strides()), IntList(mask.strides())});
   T* const data = tensor.data<T>();
-  const bool* const chosen = mask.data<bool>();
+  const auto* const chosen = mask.data<Boolean>();
   rows.walk(0, rows.count(), [&](const std::array<int64_t, 2>& at) {
     for (int64_t i = 0; i < rows.length(); ++i) {
-      if (chosen[at[1] + i * rows.step(1)]) body(data[at[0] + i * rows.step(0)]);
+      if (chosen[at[1] + i * rows.step(1)] && count-- > 0) body(data[at[0] + i * rows.step(0)]);
     }
   });
 }
@@ -43,11 +45,12 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   const Shape sizes = broadcast_shapes(self.sizes(), mask.sizes(), "masked_select");
   const Tensor values = expanded(self, sizes);
   const Tensor chosen = contiguous_data(expanded(mask, sizes));
-  const Tensor result = flambeau::empty(Shape{count_true(chosen)}, self.dtype(), self.device());
+  const int64_t count = count_true(chosen);
+  const Tensor result = flambeau::empty(Shape{count}, self.dtype(), self.device());
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
     using T = decltype(element);
     T* out = result.data<T>();
-    for_chosen<T>(values, chosen, [&](const T& value) { *out++ = value; });
+    for_chosen<T>(values, chosen, count, [&](const T& value) { *out++ = value; });
   });
   return result;
 }
@@ -61,7 +64,7 @@ void masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& sourc
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
     using T = decltype(element);
     const T* next = values.data<T>();
-    for_chosen<T>(self, chosen, [&](T& place) { place = *next++; });
+    for_chosen<T>(self, chosen, count, [&](T& place) { place = *next++; });
   });
 }
 
@@ -72,7 +75,7 @@ void masked_scatter_source_grad(const Tensor& result, const Tensor& grad_output,
   with_size(static_cast<int64_t>(result.itemsize()), [&](auto element) {
     using T = decltype(element);
     T* out = result.data<T>();
-    for_chosen<T>(grad_output, chosen, [&](const T& value) { *out++ = value; });
+    for_chosen<T>(grad_output, chosen, result.numel(), [&](const T& value) { *out++ = value; });
   });
 }
 

@@ -31,8 +31,10 @@ Tensor positions(const Tensor& tensor) {
   const Shape& sizes = tensor.sizes();
   parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
     int64_t* out = result.data<int64_t>() + starts[static_cast<size_t>(begin)] * rank;
+    // Others may have changed the elements since they were counted.
+    const int64_t* const full = result.data<int64_t>() + starts[static_cast<size_t>(end)] * rank;
     const int64_t stop = std::min(numel, end * kChunk);
-    for (int64_t i = begin * kChunk; i < stop; ++i) {
+    for (int64_t i = begin * kChunk; i < stop && out < full; ++i) {
       if (!is_nonzero(data[i])) continue;
       int64_t rest = i;
       for (int64_t d = rank - 1; d > 0; --d) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/interrupt.h"
 #include "cpu/linalg/pack.h"
 #include "cpu/linalg/scratch.h"
 
@@ -15,16 +16,18 @@ inline constexpr int64_t kDepth = 256;      // of a panel: a tile's panel of b (
 inline constexpr int64_t kPanelRows = 240;  // of a: 240 KiB in L2; a multiple of 12
 inline constexpr int64_t kPanelBytes = 2 << 20;  // of b: in L3
 
-/// Reads a and b where they are: for matrices that fit the first cache levels.
+/// Reads a and b where they are: for matrices that fit the first cache levels, and few rows.
 template <class T>
 void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
-  for (int64_t j = 0; j < call.n; j += kTileColumns<T>)
+  for (int64_t j = 0; j < call.n; j += kTileColumns<T>) {
+    if (j > 0) check_interrupt();
     for (int64_t i = 0; i < call.m; i += kTileRows)
       run_tile(std::min<int64_t>(kTileRows, call.m - i), std::min(kTileColumns<T>, call.n - j),
                call.k, StridedRows<T>{call.a.data + i * call.a.row, call.a.row, call.a.column},
                SteppedLines<T>{b.data + j, b.row},
                Epilogue<T>{call.c + i * call.ldc + j, call.ldc, call.alpha, call.beta,
                            call.bias ? call.bias + j : nullptr});
+  }
 }
 
 template <class T>
@@ -47,6 +50,7 @@ void gemm_packed(const GemmCall<T>& call) {
       const bool first = p0 == 0;
       pack_b(call.b.at(p0, j0), depth, columns, packed_b);
       for (int64_t i0 = 0; i0 < call.m; i0 += kPanelRows) {
+        check_interrupt();
         const int64_t rows = std::min(kPanelRows, call.m - i0);
         const MatrixView<T> a = call.a.at(i0, p0);
         if (packs_a) pack_a(a, rows, depth, packed_a);

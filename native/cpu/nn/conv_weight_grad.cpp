@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/interrupt.h"
 #include "core/parallel.h"
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/scratch.h"
@@ -44,9 +45,12 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
       for (int64_t thread = begin; thread < end; ++thread) {
         float* mine = sums.data<float>() + thread * size;
         std::fill_n(mine, size, 0.f);
-        for (int64_t i = cut.parts * thread / threads; i < cut.parts * (thread + 1) / threads; ++i)
+        for (int64_t i = cut.parts * thread / threads; i < cut.parts * (thread + 1) / threads;
+             ++i) {
+          check_interrupt();
           kernels.weight(shape, cut.part(shape, i), source + cut.first_image(i) * shape.source_step,
                          from + cut.first_image(i) * shape.result_step, mine);
+        }
       }
     });
     kernels.finish(shape, threads, size, sums.data<float>(),
@@ -108,6 +112,7 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
       std::fill_n(mine, groups * group_size, T(0));
       for (int64_t item = items * part / parts; item < items * (part + 1) / parts; ++item)
         for (int64_t group = 0; group < groups; ++group) {
+          check_interrupt();
           const int64_t image = item / items_per_image * groups + group;
           const int64_t first = item % items_per_image * item_rows;
           const int64_t last = std::min(first + item_rows, rows.output);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/interrupt.h"
 #include "core/parallel.h"
 #include "cpu/linalg/scratch.h"
 
@@ -118,6 +119,7 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
   if (plan.depth == 0 && !plan.direct) std::fill_n(buffer, outputs * step, T(0));
   for (int64_t row = first; row < last; row += plan.block_rows) {
     const int64_t rows = std::min(plan.block_rows, last - row);
+    check_interrupt();
     T* sums = plan.direct ? result + row * task.row_step : buffer;
     kernels.forward({outputs, plan.depth, (rows - 1) * planes.pitch + task.columns, packed,
                      plan.offsets.data(), source + (row - first) * planes.pitch, sums, step});

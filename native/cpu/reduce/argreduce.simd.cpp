@@ -77,7 +77,7 @@ int64_t along_one_row(const T* in, int64_t n) {
   constexpr int64_t kPiece = 1 << 16;
   const int64_t pieces = (n + kPiece - 1) / kPiece;
   std::vector<int64_t> places(static_cast<size_t>(pieces));
-  const auto value = std::make_unique<T[]>(static_cast<size_t>(pieces));  // a vector packs bools
+  const auto value = std::make_unique<T[]>(static_cast<size_t>(pieces));
   for_rows(pieces, kPiece, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       along_rows<greatest>(value.get() + p, places.data() + p, in + p * kPiece, 1,
@@ -138,7 +138,7 @@ template <class Function>
 void with_ordered(DType dtype, const char* op, const Function& function) {
   switch (dtype) {
     case DType::bool_:
-      return function.template operator()<bool>();
+      return function.template operator()<Boolean>();
     case DType::uint8:
       return function.template operator()<uint8_t>();
     case DType::int8:

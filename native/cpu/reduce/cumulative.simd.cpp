@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "core/interrupt.h"
 #include "core/tensor.h"
 #include "cpu/blocks.h"
 #include "cpu/rows.h"
@@ -61,12 +62,14 @@ void scan_rows(T* out, int64_t n, const Input*... in) {
   using A = typename Running<T>::type;
   A total[count];
   for (int k = 0; k < count; ++k) total[k] = A(Op::kStart);
-  for (int64_t i = 0; i < n; ++i) {
-    for (int k = 0; k < count; ++k) {
-      total[k] = Op::step(total[k], static_cast<A>(in[k * n + i])...);
-      out[k * n + i] = static_cast<T>(total[k]);
+  in_blocks(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int k = 0; k < count; ++k) {
+        total[k] = Op::step(total[k], static_cast<A>(static_cast<T>(in[k * n + i]))...);
+        out[k * n + i] = static_cast<T>(total[k]);
+      }
     }
-  }
+  });
 }
 
 template <class Op, class T, class... Input>
@@ -86,7 +89,7 @@ void scan_columns(T* out, const DimBlocks& blocks, const Input*... in) {
                  const int64_t row = start + r * blocks.inner;
 #pragma omp simd
                  for (int64_t c = 0; c < width; ++c) {
-                   total[c] = Op::step(total[c], static_cast<A>(in[row + c])...);
+                   total[c] = Op::step(total[c], static_cast<A>(static_cast<T>(in[row + c]))...);
                    out[row + c] = static_cast<T>(total[c]);
                  }
                }
@@ -101,14 +104,14 @@ void scan_dense(const Tensor& result, Dim dim, const Operands&... operands) {
   const auto run = [&]<class T>() {
     T* out = result.data<T>();
     if (blocks.inner > 1)
-      return scan_columns<Op>(out, blocks, operands.template data<const T>()...);
+      return scan_columns<Op>(out, blocks, operands.template data<const Loaded<T>>()...);
     const int64_t n = blocks.size;
     for_rows(blocks.outer, n, 4, [&](int64_t begin, int64_t end) {
       int64_t r = begin;
       for (; r + 4 <= end; r += 4)
-        scan_rows<Op, T, 4>(out + r * n, n, operands.template data<const T>() + r * n...);
+        scan_rows<Op, T, 4>(out + r * n, n, operands.template data<const Loaded<T>>() + r * n...);
       for (; r < end; ++r)
-        scan_rows<Op, T, 1>(out + r * n, n, operands.template data<const T>() + r * n...);
+        scan_rows<Op, T, 1>(out + r * n, n, operands.template data<const Loaded<T>>() + r * n...);
     });
   };
   switch (result.dtype()) {

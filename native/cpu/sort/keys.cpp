@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/interrupt.h"
+
 namespace flambeau::cpu {
 namespace {
 
@@ -14,12 +16,14 @@ template <class T>
 void sort_by_digits(T* items, T* scratch, int64_t count, int key_bits) {
   const int passes = (key_bits + kDigitBits - 1) / kDigitBits;
   std::vector<int64_t> counts(static_cast<size_t>(passes) * kBuckets, 0);
-  for (int64_t i = 0; i < count; ++i) {
-    uint64_t key = key_of(items[i]);
-    for (int pass = 0; pass < passes; ++pass, key >>= kDigitBits) {
-      ++counts[static_cast<size_t>(pass) * kBuckets + (key & (kBuckets - 1))];
+  in_blocks(count, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      uint64_t key = key_of(items[i]);
+      for (int pass = 0; pass < passes; ++pass, key >>= kDigitBits) {
+        ++counts[static_cast<size_t>(pass) * kBuckets + (key & (kBuckets - 1))];
+      }
     }
-  }
+  });
   T *from = items, *to = scratch;
   for (int pass = 0; pass < passes; ++pass) {
     int64_t* const place = counts.data() + static_cast<size_t>(pass) * kBuckets;
@@ -31,9 +35,11 @@ void sort_by_digits(T* items, T* scratch, int64_t count, int key_bits) {
       place[digit] = start;
       start += size;
     }
-    for (int64_t i = 0; i < count; ++i) {
-      to[place[key_of(from[i]) >> shift & (kBuckets - 1)]++] = from[i];
-    }
+    in_blocks(count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        to[place[key_of(from[i]) >> shift & (kBuckets - 1)]++] = from[i];
+      }
+    });
     std::swap(from, to);
   }
   if (from != items) std::copy_n(from, count, items);

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/interrupt.h"
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
 #include "kernels/sorting.h"
@@ -17,15 +18,17 @@ Unique collect(const Tensor& self, const T* data, const std::vector<int64_t>* or
   const int64_t numel = self.numel();
   const Tensor inverse = flambeau::empty(self.sizes(), DType::int64, self.device());
   std::vector<int64_t> firsts, counts;
-  for (int64_t i = 0; i < numel; ++i) {
-    const int64_t position = order ? (*order)[static_cast<size_t>(i)] : i;
-    if (firsts.empty() || !equal(data[firsts.back()], data[position])) {
-      firsts.push_back(position);
-      counts.push_back(0);
+  in_blocks(numel, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t position = order ? (*order)[static_cast<size_t>(i)] : i;
+      if (firsts.empty() || !equal(data[firsts.back()], data[position])) {
+        firsts.push_back(position);
+        counts.push_back(0);
+      }
+      ++counts.back();
+      inverse.data<int64_t>()[position] = static_cast<int64_t>(firsts.size()) - 1;
     }
-    ++counts.back();
-    inverse.data<int64_t>()[position] = static_cast<int64_t>(firsts.size()) - 1;
-  }
+  });
   const Shape sizes{static_cast<int64_t>(firsts.size())};
   const Tensor values = flambeau::empty(sizes, self.dtype(), self.device());
   const Tensor occurrences = flambeau::empty(sizes, DType::int64, self.device());

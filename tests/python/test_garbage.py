@@ -1,0 +1,433 @@
+"""Cycles through hooks, contexts, gradients and graphs: collected when nobody needs them, and only
+then.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import Tensor
+
+SIZE = 1000
+
+
+def leaf() -> Tensor:
+    return flambeau.ones(SIZE, requires_grad=True)
+
+
+class Holder:
+    """Something to hang attributes on."""
+
+    value: Any = None
+
+
+class Keeping(flambeau.autograd.Function):
+    """x * 2, whose context keeps what it is told to."""
+
+    @staticmethod
+    def forward(ctx, x, holder):
+        ctx.holder = holder
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2 * (1 if ctx.holder is not None else 0), None
+
+
+class Squaring(flambeau.autograd.Function):
+    """x * x, whose gradient has a gradient and whose context keeps x itself."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return Keeping.apply(grad * ctx.x, ctx)
+
+
+def kept_result() -> tuple[Tensor, Tensor]:
+    x, holder = leaf(), Holder()
+    y = Keeping.apply(x, holder)
+    holder.value = y
+    return x, y
+
+
+def hook_on_a_leaf() -> Any:
+    x = leaf()
+    x.register_hook(lambda grad: x * 0)
+    return x
+
+
+def hook_on_a_used_leaf() -> Any:
+    x = leaf()
+    y = (x * 2).sum()
+    x.register_hook(lambda grad: x * 0)
+    return y
+
+
+def hook_on_a_result() -> Any:
+    y = leaf() * 2
+    y.register_hook(lambda grad: y * 0)
+    return y
+
+
+def hook_upstream_of_what_it_keeps() -> Any:
+    x = leaf() * 2
+    y = x.exp()
+    z = y.log()
+    x.register_hook(lambda grad: z * 0)
+    del x
+    return z
+
+
+def hook_after_accumulation() -> Any:
+    x = leaf()
+    x.register_post_accumulate_grad_hook(lambda leaf: x)
+    return x
+
+
+def hook_of_a_node() -> Any:
+    y = leaf() * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: (y, None)[1])
+    return y
+
+
+def hook_before_a_node() -> Any:
+    y = leaf() * 2
+    y.grad_fn.register_prehook(lambda outputs: (y, None)[1])
+    return y
+
+
+def hook_that_keeps_the_node() -> Any:
+    node = (leaf() * 2).grad_fn
+    node.register_hook(lambda inputs, outputs: (node, None)[1])
+    return node
+
+
+def metadata() -> Any:
+    y = leaf() * 2
+    y.grad_fn.metadata["result"] = y
+    return y
+
+
+def attribute_of_a_node() -> Any:
+    node = (leaf() * 2).grad_fn
+    node.itself = [node]
+    return node
+
+
+def context_keeps_the_result() -> Any:
+    return kept_result()[1]
+
+
+def context_keeps_the_result_of_a_result() -> Any:
+    holder = Holder()
+    y = Keeping.apply(leaf(), holder)
+    holder.value = y * y
+    return holder.value
+
+
+def context_keeps_itself() -> Any:
+    class Own(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.itself = ctx
+            ctx.result = x * 2
+            ctx.save_for_backward(ctx.result)
+            return ctx.result
+
+        @staticmethod
+        def backward(ctx, grad):
+            return ctx.result * 0 + grad * 2
+
+    return Own.apply(leaf())
+
+
+def context_keeps_a_leaf_with_its_second_gradient() -> Any:
+    x = leaf()
+    Squaring.apply(x).sum().backward(create_graph=True)
+    return x
+
+
+def grad_with_an_attribute() -> Any:
+    x = leaf()
+    x.sum().backward()
+    x.grad.owner = x
+    return x
+
+
+def grad_that_was_set() -> Any:
+    x = leaf()
+    x.grad = flambeau.ones(SIZE)
+    x.grad.owner = [x]
+    return x
+
+
+def grad_with_a_graph() -> Any:
+    x = leaf()
+    x.grad = x * 2
+    return x
+
+
+def grads_of_each_other() -> Any:
+    x, y = leaf(), leaf()
+    x.grad, y.grad = y, x
+    return x
+
+
+def second_gradient() -> Any:
+    x = leaf()
+    (x * x * x).sum().backward(create_graph=True)
+    return x
+
+
+def retained_second_gradient() -> Any:
+    x = leaf()
+    y = x * x
+    y.retain_grad()
+    (y * y).sum().backward(create_graph=True)
+    return x, y
+
+
+def parameters_with_second_gradients() -> Any:
+    model = flambeau.nn.Sequential(flambeau.nn.Linear(30, 30), flambeau.nn.Linear(30, 1))
+    model(flambeau.ones(2, 30)).sum().backward(create_graph=True)
+    (model[0].weight.grad * model[1].weight.grad).sum().backward(create_graph=True)
+    return model
+
+
+def view_as_an_attribute() -> Any:
+    x = flambeau.ones(SIZE)
+    x.part = x[1:]
+    return x.part
+
+
+def result_as_an_attribute() -> Any:
+    x = flambeau.ones(SIZE)
+    x.result = x * leaf()
+    return x.result
+
+
+def packed_value() -> Any:
+    holder = Holder()
+    x = leaf()
+    with flambeau.autograd.graph.saved_tensors_hooks(lambda t: holder, lambda h: x.detach()):
+        holder.value = x * x
+    return holder.value
+
+
+def custom_operator() -> Any:
+    return keep_output(leaf())
+
+
+@flambeau.library.custom_op("garbage::keep_output", mutates_args=())
+def keep_output(x: Tensor) -> Tensor:
+    return x * 2
+
+
+def _setup(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.output = output
+
+
+keep_output.register_autograd(lambda ctx, grad: grad * 2, setup_context=_setup)
+
+CYCLES: dict[str, Callable[[], Any]] = {
+    make.__name__: make
+    for make in (
+        hook_on_a_leaf,
+        hook_on_a_used_leaf,
+        hook_on_a_result,
+        hook_upstream_of_what_it_keeps,
+        hook_after_accumulation,
+        hook_of_a_node,
+        hook_before_a_node,
+        hook_that_keeps_the_node,
+        metadata,
+        attribute_of_a_node,
+        context_keeps_the_result,
+        context_keeps_the_result_of_a_result,
+        context_keeps_itself,
+        context_keeps_a_leaf_with_its_second_gradient,
+        grad_with_an_attribute,
+        grad_that_was_set,
+        grad_with_a_graph,
+        grads_of_each_other,
+        second_gradient,
+        retained_second_gradient,
+        parameters_with_second_gradients,
+        view_as_an_attribute,
+        result_as_an_attribute,
+        packed_value,
+        custom_operator,
+    )
+}
+
+
+def allocated() -> int:
+    return flambeau.cpu.memory_stats()["allocated_bytes"]
+
+
+@pytest.fixture
+def collected() -> Iterator[None]:
+    gc.collect()
+    yield
+    gc.enable()
+    gc.collect()
+
+
+@pytest.mark.usefixtures("collected")
+@pytest.mark.parametrize("cycle", CYCLES)
+def test_cycles_are_collected(cycle: str) -> None:
+    make = CYCLES[cycle]
+    make()
+    gc.collect()
+    before = allocated()
+    for _ in range(50):
+        make()
+    gc.collect()
+    assert allocated() == before
+
+
+@pytest.mark.usefixtures("collected")
+@pytest.mark.parametrize("cycle", CYCLES)
+def test_what_is_needed_is_not_collected(cycle: str) -> None:
+    """Whatever the collector is told, reachable things stay as they are."""
+    gc.disable()
+    kept = [CYCLES[cycle]() for _ in range(3)]
+    sizes = []
+    for _ in range(3):
+        sizes.append(allocated())
+        gc.collect()
+        gc.collect(0)
+    assert len(set(sizes)) == 1
+    for item in kept:
+        if isinstance(item, Tensor) and item.requires_grad and item.grad_fn is not None:
+            item.sum().backward(retain_graph=True)
+    gc.collect()
+
+
+def test_growth_of_20000_cycles() -> None:
+    """The collector finds them by itself, as it runs."""
+    gc.collect()
+    before = allocated()
+    for _ in range(20_000):
+        hook_on_a_leaf()
+        kept_result()
+    assert allocated() - before < 20e6
+
+
+def test_hooks_run_after_a_collection() -> None:
+    x = leaf()
+    seen: list[float] = []
+    x.register_hook(lambda grad: seen.append((x * 3).sum().item()))
+    y = (x * 2).sum()
+    for _ in range(3):
+        gc.collect()
+    y.backward()
+    assert seen == [3.0 * SIZE]
+
+
+def test_a_context_that_only_a_graph_keeps() -> None:
+    x, holder = leaf(), Holder()
+    y = Keeping.apply(x, holder)
+    holder.value = y
+    z = (y * 3).sum()
+    del y, holder
+    for _ in range(3):
+        gc.collect()
+    z.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [6.0] * SIZE
+
+
+def test_attributes_that_only_a_graph_keeps() -> None:
+    """A grad with attributes, and a saved input with attributes, come back with them."""
+    x = leaf()
+    x.sum().backward()
+    x.grad.note = ["kept", x]
+    gc.collect()
+    assert x.grad.note[0] == "kept"
+
+    class Noted(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx, data, weight):
+            ctx.save_for_backward(data)
+            return data * weight
+
+        @staticmethod
+        def backward(ctx, grad):
+            (data,) = ctx.saved_tensors
+            assert data.note == ["kept"]
+            return None, grad * data
+
+    data = flambeau.full((SIZE,), 5.0)
+    data.note = ["kept"]
+    y = Noted.apply(data, x)
+    del data
+    gc.collect()
+    x.grad = None
+    y.sum().backward()
+    assert x.grad.tolist() == [5.0] * SIZE
+
+
+def test_leaves_give_up_their_gradients() -> None:
+    x = leaf()
+    y = (x * 2).sum()
+    y.backward(retain_graph=True)
+    gc.collect()
+    before = allocated()
+    del x  # the graph keeps its accumulator, whose gradient nobody can read any more
+    assert before - allocated() >= SIZE * 4
+    y.backward()
+
+
+def test_finalizers_see_whole_tensors() -> None:
+    seen: list[Any] = []
+
+    class Watching:
+        def __init__(self, tensor: Tensor) -> None:
+            self.tensor = tensor
+
+        def __del__(self) -> None:
+            seen.append((self.tensor.sum().item(), self.tensor.grad_fn is not None))
+
+    y = leaf() * 2
+    watching = Watching(y)
+    y.register_hook(lambda grad: (watching, None)[1])
+    del y, watching
+    gc.collect()
+    assert seen == [(2.0 * SIZE, True)]
+
+
+def test_collections_while_threads_compute() -> None:
+    weight = flambeau.ones(200, 200, requires_grad=True)
+    stop = time.monotonic() + 2
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            while time.monotonic() < stop:
+                x = flambeau.ones(200, 200, requires_grad=True)
+                y = Keeping.apply(x @ weight, Holder())
+                y.register_hook(lambda grad, y=y: (y, None)[1])
+                y.sum().backward()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while time.monotonic() < stop:
+        gc.collect()
+    for thread in threads:
+        thread.join()
+    assert not errors
