@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="a JSON file; the text goes beside it")
     parser.add_argument("--public", action="store_true", help="without what only formulas call")
     parser.add_argument("--no-reduce", action="store_true", help="show programs as they were tried")
-    parser.add_argument("--no-growth", action="store_true", help="do not look for growing memory")
+    parser.add_argument("--no-growth", action="store_true", help="do not look for growing memory (never done under sanitizers)")
     parser.add_argument("--advice", action="store_true", help="list also what is not wrong as such")
     options = parser.parse_args()
 
@@ -61,9 +61,9 @@ def main() -> int:
     numbers = range(options.first, options.first + options.calls)
     batch = min(BATCH, max(options.calls // options.jobs // 2, 20))
     tally = run(make, numbers, options.jobs, batch, lambda: time.monotonic() > until, progress,
-                not options.no_growth)  # fmt: skip
+                not (options.no_growth or SANITIZED))  # fmt: skip
     seconds = time.monotonic() - started
-    found = lines(tally, make, not options.no_reduce, options.advice)
+    found = lines(tally, make, options.jobs, not options.no_reduce, options.advice)
     about = {
         "calls": tally.calls, "seed": options.seed, "first": options.first, "ops": options.ops,
         "worked": tally.worked, "seconds": round(seconds), "sanitized": SANITIZED,

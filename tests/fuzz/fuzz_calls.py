@@ -61,7 +61,7 @@ def prepare() -> None:
     for entry in entries():
         if entry.operator is not None:
             for number in range(len(entry.samples)):
-                _sample(entry.operator, number)
+                sample_of(entry.operator, number)
     gc.collect()
     gc.freeze()
 
@@ -212,7 +212,7 @@ def _values(draw: Draw, entry: Entry) -> dict[str, str]:
 def _of_sample(draw: Draw, entry: Entry) -> dict[str, str]:
     assert entry.operator is not None
     number = draw.randrange(len(entry.samples))
-    arrays = dict(_sample(entry.operator, number))
+    arrays = dict(sample_of(entry.operator, number))
     if draw.random() < 0.25:
         arrays = _resized(draw, arrays)
     name = draw.choice(values.dtype_names()) if draw.random() < 0.2 else None
@@ -231,7 +231,7 @@ def _of_sample(draw: Draw, entry: Entry) -> dict[str, str]:
 _samples: dict[tuple[str, int], Mapping[str, Any]] = {}
 
 
-def _sample(operator: Operator, number: int) -> Mapping[str, Any]:
+def sample_of(operator: Operator, number: int) -> Mapping[str, Any]:
     """A sample's values, evaluated once."""
     key = operator.full_name, number
     if key in _samples:
@@ -302,4 +302,7 @@ def _spoil(draw: Draw, entry: Entry, given: dict[str, str]) -> None:
     elif slot.type is not None:
         given[slot.name] = values.of_type(draw, slot.type, True)
     else:
-        given[slot.name] = values.guessed(draw, slot.name, slot.hint, True)
+        text = values.guessed(draw, slot.name, slot.hint, True)
+        # Layers of so many parts are made by loops of Python's, as many as are asked for.
+        if not (entry.is_class and ("**" in text or len(text) > 60)):
+            given[slot.name] = text

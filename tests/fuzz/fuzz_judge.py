@@ -96,19 +96,25 @@ def pattern(message: str) -> str:
 # What a process says when it dies -----------------------------------------------------------------
 
 _ADDRESS = re.compile(r"ERROR: AddressSanitizer: ([\w-]+)")
-_UNDEFINED = re.compile(r"(\S+?):(\d+):\d+: runtime error: (.*)")
+_UNDEFINED = re.compile(r"(\S+?(?: \(\w+\))?):(\d+):\d+: runtime error: (.*)")
 _ASSERTION = re.compile(r"(\S+?):(\d+):.*[Aa]ssertion (?:failed: (.*)|'(.*)' failed)")
-_FRAME = re.compile(r"#\d+ 0x[0-9a-f]+ in (.+?) (/\S+?):(\d+)")
+_FRAME = re.compile(
+    r"#\d+ 0x[0-9a-f]+ in .+? (?:\S*/)?((?:native|generated|declarations)/\S+(?: \(\w+\))?):(\d+)"
+)
 _LAST = re.compile(r"malloc|free\(\)|corrupted|terminate|what\(\)|Fatal|smashing|the worker itself")
-_HELPERS = ("/assert.h", "/shape.h", "/small_vector.h", "/exact_blocks.h", "/error.h", "/tensor.h")
+_HELPERS = (
+    "/assert.h", "/shape.h", "/small_vector.h", "/exact_blocks.h", "/error.h", "/tensor.h",
+    "/blocks.h", "/gil.h", "/errors.h",
+)  # fmt: skip
 
 
 def judge_death(status: str, said: str) -> Judgement:
     """A process that ended with `status` and wrote `said`."""
     place = _place(said)
     if match := _UNDEFINED.search(said):
-        file = match[1].split("/native/")[-1].split("/generated/")[-1]
-        return Judgement("sanitizer", f"{file}:{match[2]}: {pattern(match[3])}")
+        # What a declaration says stands in a file of its own, with a space in its name.
+        file = re.sub(r"^.*/(?=native/|generated/)", "", match[1])
+        return Judgement("sanitizer", f"{pattern(match[3])} at {file}:{match[2]}")
     if match := _ASSERTION.search(said):
         return Judgement("assertion", f"{match[3] or match[4]} at {place or match[1]}")
     if match := _ADDRESS.search(said):
@@ -123,11 +129,7 @@ def judge_death(status: str, said: str) -> Judgement:
 
 def _place(said: str) -> str:
     """The first frame of the library's own."""
-    frames = [
-        (file.split("/native/")[-1].split("/generated/")[-1], line)
-        for _, file, line in _FRAME.findall(said)
-        if "/native/" in file or "/generated/" in file
-    ]
+    frames = _FRAME.findall(said)
     chosen = [f for f in frames if not f[0].endswith(_HELPERS)] or frames
     return ":".join(chosen[0]) if chosen else ""
 

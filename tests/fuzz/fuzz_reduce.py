@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from fuzz_calls import Program
@@ -27,7 +27,7 @@ class Reducer:
         self._growth = finding.kind == "growth"
         self._base = Program((), finding.entry, tuple(words), goes_on=True)
         self._left = ATTEMPTS
-        self._until = time.monotonic() + SECONDS
+        self._until = time.monotonic() + (SECONDS / 4 if self._growth else SECONDS)
         self._tried: set[str] = set()
 
     def run(self) -> str | None:
@@ -38,12 +38,12 @@ class Reducer:
         progress = True
         while progress and self._has_time():
             progress = False
-            for candidate in _smaller(statements):
+            for candidate in smaller(statements):
                 if self._shows(candidate):
                     statements = candidate
                     progress = True
                     break
-        return "; ".join(_inlined(statements, self._shows))
+        return "; ".join(inlined(statements, self._shows))
 
     def _has_time(self) -> bool:
         return self._left > 0 and time.monotonic() < self._until
@@ -68,7 +68,7 @@ class Reducer:
         return pattern(found.detail) == pattern(wanted.detail)
 
 
-def _smaller(statements: list[str]) -> Iterator[list[str]]:
+def smaller(statements: list[str], plain: bool = True) -> Iterator[list[str]]:
     """Programs a little smaller, the boldest first."""
     for index in range(len(statements) - 1, -1, -1):
         yield statements[:index] + statements[index + 1 :]
@@ -77,7 +77,7 @@ def _smaller(statements: list[str]) -> Iterator[list[str]]:
             tree = ast.parse(statements[index])
         except SyntaxError:
             continue
-        for text in _rewritten(tree):
+        for text in _rewritten(tree, plain):
             if len(text) < len(statements[index]) or _weight(text) < _weight(statements[index]):
                 yield statements[:index] + [text] + statements[index + 1 :]
 
@@ -87,11 +87,11 @@ def _weight(text: str) -> int:
     return len(text) * 100 + sum(int(c) for c in text if c.isdigit())
 
 
-def _rewritten(tree: ast.Module) -> Iterator[str]:
+def _rewritten(tree: ast.Module, plain: bool) -> Iterator[str]:
     """The statement with one node made simpler."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.Expr)]
     for index in range(len(nodes)):
-        for way in range(_ways(nodes[index])):
+        for way in range(_ways(nodes[index], plain)):
             copied = copy.deepcopy(tree)
             node = [n for n in ast.walk(copied) if isinstance(n, ast.expr | ast.Expr)][index]
             simpler = _simplified(node, way)
@@ -109,9 +109,9 @@ class _Replace(ast.NodeTransformer):
         return self._new if node is self._old else self.generic_visit(node)
 
 
-def _ways(node: ast.AST) -> int:
+def _ways(node: ast.AST, plain: bool) -> int:
     if isinstance(node, ast.Call):
-        return 1 + len(node.keywords) + len(node.args) + len(_PLAIN)
+        return 1 + len(node.keywords) + len(node.args) + (len(_PLAIN) if plain else 0)
     if isinstance(node, ast.List | ast.Tuple):
         return len(node.elts)
     if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.Constant):
@@ -157,9 +157,10 @@ def _simplified_call(node: ast.Call, way: int) -> ast.AST | None:
     return plain if len(_PLAIN[way]) < len(ast.unparse(node)) else None
 
 
-def _inlined(statements: list[str], shows: object) -> list[str]:
+def inlined(
+    statements: list[str], shows: Callable[[list[str]], bool], bare: bool = True
+) -> list[str]:
     """Values that are used once stand where they are used."""
-    assert callable(shows)
     for index in range(len(statements) - 2, -1, -1):
         name, equals, value = statements[index].partition(" = ")
         if not equals or not name.isidentifier():
@@ -181,5 +182,7 @@ def _inlined(statements: list[str], shows: object) -> list[str]:
         if shows(candidate):
             statements = candidate
     last = statements[-1]
-    bare = last.partition(" = ")[2] if last.startswith(("r = ", "m = ")) else ""
-    return [*statements[:-1], bare] if bare and shows([*statements[:-1], bare]) else statements
+    if bare and last.startswith(("r = ", "m = ")):
+        candidate = [*statements[:-1], last.partition(" = ")[2]]
+        return candidate if shows(candidate) else statements
+    return statements

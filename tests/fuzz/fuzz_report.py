@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+import multiprocessing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from fuzz_calls import Program
 from fuzz_judge import ADVICE, KINDS
 from fuzz_reduce import Reducer
 from fuzz_supervisor import Tally
+from fuzz_values import STRANGE
 from fuzz_worker import Finding
 
 
@@ -32,7 +34,7 @@ class Line:
 
 
 def lines(
-    tally: Tally, make: Callable[[int], Program], reduce: bool, advice: bool, most: int = 400
+    tally: Tally, make: Callable[[int], Program], jobs: int, reduce: bool, advice: bool
 ) -> list[Line]:
     """Every finding once, the worst first."""
     groups: dict[tuple[str, str], list[Finding]] = {}
@@ -40,22 +42,38 @@ def lines(
         if advice or finding.kind not in ADVICE:
             groups.setdefault(finding.key, []).append(finding)
     ordered = sorted(groups.values(), key=lambda group: (KINDS.index(group[0].kind), -len(group)))
-    found = []
-    for rank, group in enumerate(ordered):
-        first = min(group, key=lambda finding: sum(map(len, finding.statements)))
+    firsts = [min(group, key=lambda f: sum(map(len, f.statements))) for group in ordered]
+    tasks = [
+        (first, make(first.number).words, reduce and first.kind not in ADVICE) for first in firsts
+    ]
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        texts = pool.starmap(_reduced, tasks, chunksize=1)
+    found: dict[tuple[str, str, str], Line] = {}
+    for group, first, text in zip(ordered, firsts, texts, strict=True):
         plain = "; ".join(first.statements)
-        text = plain if first.kind in ADVICE else None
-        if reduce and rank < most and text is None:
-            text = Reducer(first, make(first.number).words).run()
-        elif text is None:
-            text = plain
-        found.append(
-            Line(
-                first.kind, first.entry, first.detail, len(group), first.number,
-                text or plain, text is not None,
-            )
+        line = Line(
+            first.kind, first.entry, first.detail, len(group), first.number,
+            text or plain, text is not None,
         )  # fmt: skip
-    return found
+        key = _cause(line)
+        same = found.get(key)
+        found[key] = replace(same, count=same.count + len(group)) if same else line
+    return list(found.values())
+
+
+def _reduced(finding: Finding, words: Sequence[str], reduce: bool) -> str | None:
+    return Reducer(finding, words).run() if reduce else "; ".join(finding.statements)
+
+
+def _cause(line: Line) -> tuple[str, str, str]:
+    """Lines with one hostile value at several operators are one; so are equal lines."""
+    hostile = next((text for text in _SPOILERS if text in line.text), "")
+    if hostile and line.kind in ("signal", "sanitizer", "hang", "exception", "growth"):
+        return line.kind, hostile, ""
+    return line.kind, line.text, line.detail if line.kind in ADVICE else ""
+
+
+_SPOILERS = tuple(sorted((text for text in STRANGE if len(text) > 8), key=len, reverse=True))
 
 
 def readable(found: list[Line], about: Mapping[str, object]) -> str:
