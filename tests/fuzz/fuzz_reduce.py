@@ -113,7 +113,7 @@ def _ways(node: ast.AST, plain: bool) -> int:
     if isinstance(node, ast.Call):
         return 1 + len(node.keywords) + len(node.args) + (len(_PLAIN) if plain else 0)
     if isinstance(node, ast.List | ast.Tuple):
-        return len(node.elts)
+        return len(node.elts) + (len(node.elts) == 1)
     if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.Constant):
         return 3
     return 0
@@ -124,6 +124,8 @@ def _simplified(node: ast.AST, way: int) -> ast.AST | None:
     if isinstance(node, ast.Call):
         return _simplified_call(node, way)
     if isinstance(node, ast.List | ast.Tuple):
+        if way == len(node.elts):
+            return node.elts[0]
         del node.elts[way]
         return node
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
@@ -136,7 +138,7 @@ def _simplified(node: ast.AST, way: int) -> ast.AST | None:
     if isinstance(node, ast.Compare):
         return node.left if way == 0 else None
     if isinstance(node, ast.Subscript):
-        return node.value if way == 0 and isinstance(node.ctx, ast.Load) else None
+        return (node.value, ast.Constant(0), None)[way] if isinstance(node.ctx, ast.Load) else None
     return None
 
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from fuzz_calls import Program
 from fuzz_judge import judge_death
-from fuzz_worker import Channel, Finding, run_batch
+from fuzz_worker import HANG, Channel, Finding, run_batch
 
-HANG = 10.0  # seconds that a program may take
 MEMORY = 1 << 30  # bytes that a worker may take beyond what it starts with
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
@@ -57,6 +56,7 @@ class Worker:
         if self._pid:
             return
         try:
+            faulthandler.disable()  # pytest enables it: its words belong to the parent
             faulthandler.register(signal.SIGUSR1, self._said)
             os.setpgid(0, 0)
             limit_memory()

@@ -25,7 +25,7 @@ from fuzz_judge import Judgement, judge
 
 import flambeau
 
-REPEATS = 48  # of a program that left memory behind
+HANG = 10.0  # seconds that a program may take
 GROWTH = 24.0  # bytes that each repetition may leave behind
 _PRELUDE = {name: getattr(fuzz_prelude, name) for name in fuzz_prelude.__all__}
 _CODE: dict[str, Any] = {}
@@ -256,30 +256,29 @@ class Runner:
         if after[0] - before[0] < 64 and after[1] - before[1] < 2:
             return None
         self._checked[program.name] = self._checked.get(program.name, 0) + 1
-        started = time.monotonic()
-        for _ in range(REPEATS // 3):
-            self._attempt(number, program)
-            if time.monotonic() - started > 1:
+        self._repeat(number, program, 16)
+        # What caches keep, they keep once: a first look is short, a second one after many calls.
+        for warm, counted in ((0, 48), (500, 200), (0, 200)):
+            self._repeat(number, program, warm)
+            gc.collect()
+            before = self._memory.used()
+            done = self._repeat(number, program, counted)
+            gc.collect()
+            after = self._memory.used()
+            size, blocks = ((b - a) / max(done, 1) for a, b in zip(before, after, strict=True))
+            if size < GROWTH and blocks < 0.9:
                 return None
-        # What is kept once, in caches, is kept by now.
-        marks = []
-        for _ in range(3):
-            gc.collect()
-            marks.append(self._memory.used())
-            for _ in range(REPEATS):
-                self._attempt(number, program)
-            gc.collect()
-            marks.append(self._memory.used())
-            if time.monotonic() - started > 5:
-                break
-        steps = [
-            ((b[0] - a[0]) / REPEATS, (b[1] - a[1]) / REPEATS)
-            for a, b in zip(marks[::2], marks[1::2], strict=True)
-        ]
-        if all(step[0] > GROWTH or step[1] > 0.9 for step in steps):
-            size, blocks = steps[-1]
-            return Judgement("growth", f"{size:.0f} bytes and {blocks:.1f} blocks a call")
-        return None
+        return Judgement("growth", f"{size:.0f} bytes and {blocks:.1f} blocks a call")
+
+    def _repeat(self, number: int, program: Program, times: int) -> int:
+        """Runs it so often, or for some seconds; how often it ran."""
+        self._channel.write(number, program.statements)
+        until = time.monotonic() + HANG / 5
+        for done in range(times):
+            self._attempt(number, program)
+            if time.monotonic() > until:
+                return done + 1
+        return times
 
 
 def _is_ours(statement: str) -> bool:
@@ -352,3 +351,4 @@ def run_batch(
             _, _, statements, _ = channel.read()
             finding = Finding(found.kind, found.detail, program.name, number, tuple(statements))
             os.write(findings, (finding.dump() + "\n").encode())
+    channel.write(-1, ())
