@@ -30,7 +30,7 @@ _OPTIONS = {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
 }
-# A huge request of memory fails as it would without the sanitizer; assertions show where they stood.
+# A huge request of memory fails as it would without the sanitizer; assertions show their stack.
 _FUZZ_OPTIONS = {
     "ASAN_OPTIONS": (
         f"{_OPTIONS['ASAN_OPTIONS']}:handle_abort=1:exitcode=99:allocator_may_return_null=1"

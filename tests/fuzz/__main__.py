@@ -17,10 +17,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz_calls import Program, chosen, prepare, program  # noqa: E402
-from fuzz_judge import ADVICE  # noqa: E402
-from fuzz_report import lines, readable, write  # noqa: E402
-from fuzz_supervisor import SANITIZED, Tally, run  # noqa: E402
+from fuzz_calls import Program, chosen, prepare, program
+from fuzz_judge import ADVICE
+from fuzz_report import lines, readable, write
+from fuzz_supervisor import SANITIZED, Tally, run
 
 BATCH = 1000
 
@@ -37,7 +37,11 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="a JSON file; the text goes beside it")
     parser.add_argument("--public", action="store_true", help="without what only formulas call")
     parser.add_argument("--no-reduce", action="store_true", help="show programs as they were tried")
-    parser.add_argument("--no-growth", action="store_true", help="do not look for growing memory (never done under sanitizers)")
+    parser.add_argument(
+        "--no-growth",
+        action="store_true",
+        help="do not look for growing memory (never done under sanitizers)",
+    )
     parser.add_argument("--advice", action="store_true", help="list also what is not wrong as such")
     options = parser.parse_args()
 

@@ -121,7 +121,7 @@ def call(draw: Draw, entry: Entry) -> Program:
     if entry.has_out and draw.random() < 0.25:
         arguments.keywords.append(f"out={_out(draw, tensors)}")
     if draw.random() < 0.01:
-        arguments.keywords.append(draw.choice(("wrong=1", "out=3", "self=1", "input=None")))
+        arguments.keywords.append(draw.choice(("wrong=1", "out=3", "this=1")))
     callee = entry.callee or _method(entry, receiver, arguments)
     if entry.is_class and draw.random() < 0.8:
         statements.append(f"m = {callee}({arguments.text})")
@@ -130,7 +130,11 @@ def call(draw: Draw, entry: Entry) -> Program:
     else:
         statements.append(f"r = {callee}({arguments.text})")
     return Program(
-        tuple(statements), entry.name, entry.words, tuple(tensors), not _is_random(statements, entry)
+        tuple(statements),
+        entry.name,
+        entry.words,
+        tuple(tensors),
+        not _is_random(statements, entry),
     )
 
 

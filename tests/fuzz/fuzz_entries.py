@@ -31,7 +31,7 @@ LEFT_OUT = frozenset({"load", "save", "DataLoader", "compile", "seed", "set_num_
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A parameter. `type`: as declared; None: to be guessed from `hint`, its name and annotation."""
+    """A parameter. `type`: as declared; None: guessed from its name and `hint`, its annotation."""
 
     name: str
     type: Type | None
@@ -145,7 +145,7 @@ def _callee(operator: Operator, form: Form, name: str) -> str:
 
 
 def _written() -> Iterator[Entry]:
-    """Functions and classes of the public modules, and members of tensors, that are not declared."""
+    """What is not declared: functions and classes of the public modules, members of tensors."""
     declared = {name for o in declarations().own for f in forms(o) for name in python_names(o, f)}
     for module in MODULES:
         path = f"flambeau.{module}" if module else "flambeau"

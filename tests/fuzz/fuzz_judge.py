@@ -7,12 +7,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import flambeau
-
-# What calls may raise, exactly. Subclasses of these that mean something else are findings.
+# What calls may raise. RecursionError is a RuntimeError too: of a depth that nobody has limited.
 DOCUMENTED = (
-    RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, OverflowError,
-    AttributeError, BufferError, flambeau.OutOfMemoryError,
+    RuntimeError, ValueError, TypeError, IndexError, OverflowError, AttributeError, BufferError,
 )  # fmt: skip
 # By severity; `nameless` and `backward` are listed apart, and fail nothing.
 KINDS = (
@@ -29,7 +26,7 @@ _INTERNAL = re.compile(
 # Exceptions of objects that were passed, not of the library.
 _FOREIGN = (
     ZeroDivisionError, UnicodeEncodeError, UnicodeDecodeError, StopIteration, KeyError, NameError,
-    pickle.UnpicklingError,
+    pickle.UnpicklingError, EOFError, SyntaxError,
 )  # fmt: skip
 # Python's own words for a call that reaches no operator.
 _PYTHON = re.compile(
@@ -62,7 +59,7 @@ def judge(error: BaseException, words: Collection[str], strict: bool) -> Judgeme
     if isinstance(error, MemoryError) and not message.strip():
         return Judgement("empty message", "MemoryError")
     if not _is_foreign(error):
-        if type(error) not in DOCUMENTED:
+        if not isinstance(error, DOCUMENTED) or isinstance(error, RecursionError):
             return Judgement("exception", f"{name}: {pattern(message)}")
         if not message.strip():
             return Judgement("empty message", name)

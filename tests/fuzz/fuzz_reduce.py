@@ -26,7 +26,7 @@ class Reducer:
         self._finding = finding
         self._growth = finding.kind == "growth"
         self._base = Program((), finding.entry, tuple(words), goes_on=True)
-        self._left = ATTEMPTS
+        self._left = ATTEMPTS if finding.kind != "hang" else 10
         self._until = time.monotonic() + (SECONDS / 4 if self._growth else SECONDS)
         self._tried: set[str] = set()
 
@@ -55,7 +55,12 @@ class Reducer:
         self._tried.add(text)
         self._left -= 1
         program = replace(self._base, statements=tuple(statements), goes_on=True)
-        return any(self._is_same(found) for found in alone(program, self._growth))
+        # A machine that stands still makes anything hang once.
+        times = 2 if self._finding.kind == "hang" else 1
+        return all(
+            any(self._is_same(found) for found in alone(program, self._growth))
+            for _ in range(times)
+        )
 
     def _is_same(self, found: Finding) -> bool:
         wanted = self._finding
@@ -79,7 +84,7 @@ def smaller(statements: list[str], plain: bool = True) -> Iterator[list[str]]:
             continue
         for text in _rewritten(tree, plain):
             if len(text) < len(statements[index]) or _weight(text) < _weight(statements[index]):
-                yield statements[:index] + [text] + statements[index + 1 :]
+                yield [*statements[:index], text, *statements[index + 1 :]]
 
 
 def _weight(text: str) -> int:

@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from fuzz_calls import Program
 from fuzz_judge import judge_death
@@ -72,7 +71,7 @@ class Worker:
         os._exit(0)
 
     def poll(self) -> str | None:
-        """How it ended: "" if well, "HANG" where it was ended for taking too long; None: not yet."""
+        """How it ended: "" if well, "HANG" where it took too long and was killed; None: not yet."""
         pid, status = os.waitpid(self._pid, os.WNOHANG)
         if pid == 0:
             _, since, _, _ = self.channel.read()
@@ -174,9 +173,7 @@ def _batches(numbers: Iterable[int], size: int) -> Iterator[list[int]]:
         yield part
 
 
-def _close(
-    worker: Worker, ended: str, tally: Tally, make: Callable[[int], Program]
-) -> list[int]:
+def _close(worker: Worker, ended: str, tally: Tally, make: Callable[[int], Program]) -> list[int]:
     """Counts what a worker did; the numbers that it did not come to."""
     number, _, statements, worked = worker.channel.read()
     for finding in worker.findings():
@@ -220,8 +217,8 @@ def alone(program: Program, growth: bool = False, number: int = 0) -> list[Findi
     found = list(worker.findings())
     if ended:
         _, _, statements, _ = worker.channel.read()
-        found.insert(0, Finding(*death(ended, worker.said()), program.name, number, tuple(statements)))
+        found.insert(
+            0, Finding(*death(ended, worker.said()), program.name, number, tuple(statements))
+        )
     worker.close()
     return found
-
-

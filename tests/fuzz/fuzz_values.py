@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from fuzz_entries import declarations
+from fuzz_text import lines
 
 from flambeau.codegen.model import Base, Type
 
@@ -23,35 +24,96 @@ LIMITS = (
 )  # fmt: skip
 SMALL = tuple(str(i) for i in range(-6, 10))
 NUMBERS = (
-    "0.0", "-0.0", "0.5", "-1.5", "1.0", "2.0", "1e-8", "1e-45", "5e-324", "1e38", "3.5e38", "1e308",
-    "-1e308", "inf", "-inf", "nan", "65504.0", "65536.0", "2.0**63", "-2.0**63", "1e19", "1j",
+    "0.0", "-0.0", "0.5", "-1.5", "1.0", "2.0", "1e-8", "1e-45", "5e-324", "1e38", "3.5e38",
+    "1e308", "-1e308", "inf", "-inf", "nan", "65504.0", "65536.0", "2.0**63", "-2.0**63", "1e19",
+    "1j",
     "complex(nan, inf)", "10**400", "True", "False",
 )  # fmt: skip
 # Of no type that anything asks for, and objects that misbehave when they are looked at.
-STRANGE = (
-    "None", "''", "'x'", "b'ab'", "bytearray(3)", "{}", "{'a': 1}", "set()", "{1, 2}", "()", "[]",
-    "[[]]", "[None]", "...", "slice(None)", "slice(2**63, None, -1)", "range(3)", "range(2**62)",
-    "iter([1, 2])", "(i for i in (1, 2))", "object()", "int", "float", "len", "np", "type",
-    "lambda *a: 1", "NotImplemented", "'\\0'", "'\\ud800'", "'x' * 100000", "memoryview(b'abcd')",
-    "flambeau.float32", "flambeau.device('cpu')", "flambeau.Size([2])", "flambeau.Generator()",
-    "np.int64(1)", "np.float32(1.5)", "np.bool_(True)", "np.array(2)", "np.array([1, 2])",
-    "np.array(['a'])", "np.array([None])", "np.zeros((2, 0))", "np.datetime64('2020')",
-    "np.zeros(3, 'f4,i4')", "np.arange(6.)[::-1]", "np.zeros((2, 3), order='F').T",
-    "flambeau.tensor(1)", "flambeau.tensor([])", "flambeau.tensor([True])", "flambeau.tensor(nan)",
-    "flambeau.ones(2, 3)", "flambeau.ones(1, dtype=flambeau.complex64)",
-    "flambeau.ones(2, device='meta')", "flambeau.tensor(2**62)", "flambeau.tensor([2**63 - 1])",
-    "type('I', (), {'__index__': lambda s: 2**70})()",
-    "type('I', (), {'__index__': lambda s: -1})()",
-    "type('I', (), {'__index__': lambda s: 1 / 0})()",
-    "type('I', (), {'__float__': lambda s: 'x'})()",
-    "type('L', (list,), {'__len__': lambda s: 2**40})([1])",
-    "type('L', (list,), {'__iter__': lambda s: 1 / 0})([1, 2])",
-    "type('S', (), {'__len__': lambda s: 3, '__getitem__': lambda s, i: s})()",
-    "type('S', (), {'__len__': lambda s: -1, '__getitem__': lambda s, i: 1})()",
-    "type('T', (flambeau.Tensor,), {})", "flambeau.Tensor",
-    "cyclic()", "deep(100)", "deep(100000)", "[1] * 65", "[1] * 1000", "[0] * 64", "(2**31,) * 3",
-    "(-1,) * 2", "[float('nan')]", "[True, 1.5]", "['a', 'b']", "[[1], [1, 2]]", "[1, 'a']",
-)  # fmt: skip
+STRANGE = lines(
+    r"""
+    None
+    ''
+    'x'
+    b'ab'
+    bytearray(3)
+    {}
+    {'a': 1}
+    set()
+    {1, 2}
+    ()
+    []
+    [[]]
+    [None]
+    ...
+    slice(None)
+    slice(2**63, None, -1)
+    range(3)
+    range(2**62)
+    iter([1, 2])
+    (i for i in (1, 2))
+    object()
+    int
+    float
+    len
+    np
+    type
+    lambda *a: 1
+    NotImplemented
+    '\0'
+    '\ud800'
+    'x' * 100000
+    memoryview(b'abcd')
+    flambeau.float32
+    flambeau.device('cpu')
+    flambeau.Size([2])
+    flambeau.Generator()
+    np.int64(1)
+    np.float32(1.5)
+    np.bool_(True)
+    np.array(2)
+    np.array([1, 2])
+    np.array(['a'])
+    np.array([None])
+    np.zeros((2, 0))
+    np.datetime64('2020')
+    np.zeros(3, 'f4,i4')
+    np.arange(6.)[::-1]
+    np.zeros((2, 3), order='F').T
+    flambeau.tensor(1)
+    flambeau.tensor([])
+    flambeau.tensor([True])
+    flambeau.tensor(nan)
+    flambeau.ones(2, 3)
+    flambeau.ones(1, dtype=flambeau.complex64)
+    flambeau.ones(2, device='meta')
+    flambeau.tensor(2**62)
+    flambeau.tensor([2**63 - 1])
+    type('I', (), {'__index__': lambda s: 2**70})()
+    type('I', (), {'__index__': lambda s: -1})()
+    type('I', (), {'__index__': lambda s: 1 / 0})()
+    type('I', (), {'__float__': lambda s: 'x'})()
+    type('L', (list,), {'__len__': lambda s: 2**40})([1])
+    type('L', (list,), {'__iter__': lambda s: 1 / 0})([1, 2])
+    type('S', (), {'__len__': lambda s: 3, '__getitem__': lambda s, i: s})()
+    type('S', (), {'__len__': lambda s: -1, '__getitem__': lambda s, i: 1})()
+    type('T', (flambeau.Tensor,), {})
+    flambeau.Tensor
+    cyclic()
+    deep(100)
+    deep(100000)
+    [1] * 65
+    [1] * 1000
+    [0] * 64
+    (2**31,) * 3
+    (-1,) * 2
+    [float('nan')]
+    [True, 1.5]
+    ['a', 'b']
+    [[1], [1, 2]]
+    [1, 'a']
+    """
+)
 SHAPES = (
     "()", "(0,)", "(1,)", "(2,)", "(3,)", "(5,)", "(7,)", "(64,)", "(2, 3)", "(3, 2)", "(3, 3)",
     "(1, 3)", "(3, 1)", "(0, 3)", "(3, 0)", "(2, 3, 4)", "(1, 2, 1)", "(4, 0, 2)", "(2, 2, 2, 2)",
@@ -96,7 +158,9 @@ def shape(draw: Draw, hostile: bool) -> str:
 
 def dtype(draw: Draw, hostile: bool) -> str:
     if hostile and draw.random() < 0.4:
-        return draw.choice(("float", "int", "complex", "bool", "np.float32", "'float32'", "7", "str"))
+        return draw.choice(
+            ("float", "int", "complex", "bool", "np.float32", "'float32'", "7", "str")
+        )
     return f"flambeau.{draw.choice(dtype_names())}"
 
 
@@ -182,41 +246,91 @@ def laid_out(draw: Draw, base: str) -> str:
     return draw.choice(_LAYOUTS).replace("{}", whole)
 
 
-_LAYOUTS = (
-    "{}.T", "{}.mT", "{}[..., ::2]", "{}[1:]", "{}[..., 1:]", "{}.unsqueeze(0)", "{}.unsqueeze(-1)",
-    "{}.transpose(0, -1)", "(lambda t: t.expand(3, *t.shape))({})", "{}.flip(0)", "{}.detach()",
-    "{}.reshape(-1)[:4]", "{}.reshape(-1)", "{}.select(0, 0)", "{}[:0]", "{}[..., :0]",
-    "{}.clone().requires_grad_()", "{}.movedim(0, -1)", "{}.squeeze()", "{}[..., :1]",
-    "{}.to('meta')", "{}.conj()", "{}.contiguous()", "{}.mean()", "{}.sum(0)", "{}.repeat(2, 1)",
-)  # fmt: skip
+_LAYOUTS = lines(
+    r"""
+    {}.T
+    {}.mT
+    {}[..., ::2]
+    {}[1:]
+    {}[..., 1:]
+    {}.unsqueeze(0)
+    {}.unsqueeze(-1)
+    {}.transpose(0, -1)
+    (lambda t: t.expand(3, *t.shape))({})
+    {}.flip(0)
+    {}.detach()
+    {}.reshape(-1)[:4]
+    {}.reshape(-1)
+    {}.select(0, 0)
+    {}[:0]
+    {}[..., :0]
+    {}.clone().requires_grad_()
+    {}.movedim(0, -1)
+    {}.squeeze()
+    {}[..., :1]
+    {}.to('meta')
+    {}.conj()
+    {}.contiguous()
+    {}.mean()
+    {}.sum(0)
+    {}.repeat(2, 1)
+    """
+)
 
 
 @cache
 def _odd_tensors() -> tuple[str, ...]:
     """Overlapping, offset, empty and huge tensors, foreign bytes."""
-    return (
-        "flambeau.ones(1).expand(4)", "flambeau.ones(3, 1).expand(3, 5)", "flambeau.ones(()).expand(2, 2)",
-        "flambeau.arange(6.).as_strided((3, 3), (1, 1))", "flambeau.arange(6.).as_strided((2, 2), (0, 3), 1)",
-        "flambeau.arange(12.).view(3, 4)[1:, 1:]", "flambeau.arange(24.).view(2, 3, 4)[:, ::2, 1::2]",
-        "flambeau.empty_strided((2, 3), (1, 2)).fill_(1)", "flambeau.empty_strided((3, 2), (7, 3)).fill_(1)",
-        "flambeau.empty(0)", "flambeau.empty(0, 2**40)", "flambeau.empty(2**31, 0)", "flambeau.empty(0, 3, 0)",
-        "flambeau.empty(0, dtype=flambeau.int64)", "flambeau.tensor([])", "flambeau.tensor(3.)",
-        "flambeau.tensor(2)", "flambeau.tensor(True)", "flambeau.tensor(1j)", "flambeau.tensor(nan)",
-        "flambeau.from_numpy(np.array([0, 1, 2, 255], 'u1').view(bool))",
-        "flambeau.from_numpy(np.full((3, 3), 7, 'u1').view(bool))",
-        "flambeau.from_numpy(np.arange(6.).reshape(2, 3).T)", "flambeau.from_numpy(np.zeros((2, 0)))",
-        "flambeau.from_numpy(np.broadcast_to(np.ones(1), (3, 2)))",
-        "flambeau.from_numpy(np.frombuffer(bytes(25), 'u1')[1:].view('i4'))",
-        "flambeau.randn(2, 3, device='meta')", "flambeau.empty(2**40, device='meta')",
-        "flambeau.ones(1).expand(2**40)[:3]", "flambeau.ones(1).expand(2**62)[5:7]",
-        "flambeau.randint(0, 5, (300000,))", "flambeau.zeros(300000, dtype=flambeau.int64)",
-        "flambeau.randn(70000)", "flambeau.randn(300, 301)", "flambeau.randn((1,) * 20)",
-        "flambeau.nn.Parameter(flambeau.ones(2, 3))", "flambeau.ones(3, requires_grad=True)",
-        "flambeau.ones(3, requires_grad=True) * 2", "flambeau.ones(3, requires_grad=True).detach()",
-        "flambeau.tensor([-1, 0, 1])", "flambeau.tensor([2**62, -2**62])", "flambeau.tensor([0, 99])",
-        "flambeau.tensor([-2**63, 2**63 - 1])", "flambeau.tensor([nan, inf, -inf])",
-        "flambeau.randn((2,) * 12)", "flambeau.ones((1,) * 64)",
-    )  # fmt: skip
+    return lines(
+        r"""
+        flambeau.ones(1).expand(4)
+        flambeau.ones(3, 1).expand(3, 5)
+        flambeau.ones(()).expand(2, 2)
+        flambeau.arange(6.).as_strided((3, 3), (1, 1))
+        flambeau.arange(6.).as_strided((2, 2), (0, 3), 1)
+        flambeau.arange(12.).view(3, 4)[1:, 1:]
+        flambeau.arange(24.).view(2, 3, 4)[:, ::2, 1::2]
+        flambeau.empty_strided((2, 3), (1, 2)).fill_(1)
+        flambeau.empty_strided((3, 2), (7, 3)).fill_(1)
+        flambeau.empty(0)
+        flambeau.empty(0, 2**40)
+        flambeau.empty(2**31, 0)
+        flambeau.empty(0, 3, 0)
+        flambeau.empty(0, dtype=flambeau.int64)
+        flambeau.tensor([])
+        flambeau.tensor(3.)
+        flambeau.tensor(2)
+        flambeau.tensor(True)
+        flambeau.tensor(1j)
+        flambeau.tensor(nan)
+        flambeau.from_numpy(np.array([0, 1, 2, 255], 'u1').view(bool))
+        flambeau.from_numpy(np.full((3, 3), 7, 'u1').view(bool))
+        flambeau.from_numpy(np.arange(6.).reshape(2, 3).T)
+        flambeau.from_numpy(np.zeros((2, 0)))
+        flambeau.from_numpy(np.broadcast_to(np.ones(1), (3, 2)))
+        flambeau.from_numpy(np.frombuffer(bytes(25), 'u1')[1:].view('i4'))
+        flambeau.randn(2, 3, device='meta')
+        flambeau.empty(2**40, device='meta')
+        flambeau.ones(1).expand(2**40)[:3]
+        flambeau.ones(1).expand(2**62)[5:7]
+        flambeau.randint(0, 5, (300000,))
+        flambeau.zeros(300000, dtype=flambeau.int64)
+        flambeau.randn(70000)
+        flambeau.randn(300, 301)
+        flambeau.randn((1,) * 20)
+        flambeau.nn.Parameter(flambeau.ones(2, 3))
+        flambeau.ones(3, requires_grad=True)
+        flambeau.ones(3, requires_grad=True) * 2
+        flambeau.ones(3, requires_grad=True).detach()
+        flambeau.tensor([-1, 0, 1])
+        flambeau.tensor([2**62, -2**62])
+        flambeau.tensor([0, 99])
+        flambeau.tensor([-2**63, 2**63 - 1])
+        flambeau.tensor([nan, inf, -inf])
+        flambeau.randn((2,) * 12)
+        flambeau.ones((1,) * 64)
+        """
+    )
 
 
 # By type -----------------------------------------------------------------------------------------
@@ -328,7 +442,7 @@ def array_text(draw: Draw, array: Any, dtype_name: str | None = None) -> str:
     array = np.asarray(array)
     sizes = _shape_text(array.shape)
     kind = array.dtype.kind
-    if kind in "iub" and array.size <= 24 or array.size <= 2:
+    if (kind in "iub" and array.size <= 24) or array.size <= 2:
         name = dtype_name or {"b": "bool", "f": "float32", "c": "complex64"}.get(kind, "int64")
         suffix = f", dtype=flambeau.{name}"
         text = f"flambeau.tensor({_plain(array.tolist())}{suffix})"

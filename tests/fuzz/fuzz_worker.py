@@ -48,9 +48,7 @@ class Channel:
         data = data[: self.SIZE - self._HEADER.size]
         self._memory.seek(self._HEADER.size)
         self._memory.write(data)
-        self._HEADER.pack_into(
-            self._memory, 0, number, time.monotonic(), len(data), self.worked
-        )
+        self._HEADER.pack_into(self._memory, 0, number, time.monotonic(), len(data), self.worked)
 
     def read(self) -> tuple[int, float, list[str], int]:
         """Number, when it began, statements, how many calls worked before."""
@@ -93,7 +91,7 @@ class Finding:
 class _MallocInfo(ctypes.Structure):
     """What mallinfo2() returns."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         (name, ctypes.c_size_t)
         for name in (
             *("arena", "ordblks", "smblks", "hblks", "hblkhd"),

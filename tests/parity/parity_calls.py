@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -131,8 +131,10 @@ def call(draw: Draw, entry: Entry) -> Case:
     statements.append(f"r = {callee}({', '.join([*positional, *keywords])})")
     mutates = any(a.type.mutable for a in operator.tensor_arguments)
     compared = ("r", *(tensors if mutates else ()))
-    is_random = operator.random is not None or operator.test.arbitrary or any(
-        a.type.base is Base.GENERATOR for a in operator.signature.arguments
+    is_random = (
+        operator.random is not None
+        or operator.test.arbitrary
+        or any(a.type.base is Base.GENERATOR for a in operator.signature.arguments)
     )
     return Case(entry.name, tuple(statements), compared, tuple(leaves), is_random)
 
@@ -234,15 +236,14 @@ def _reshaped(draw: Draw, arrays: dict[str, Any]) -> dict[str, Any]:
     if way < 0.25:
         old = draw.choice(sorted({s for a in shaped.values() for s in a.shape}) or [0])
         new = draw.choice((0, 1, 2, 3, 7))
-        change: Callable[[Any], Any] = lambda a: tuple(new if s == old else s for s in a.shape)
+        shapes = {n: tuple(new if s == old else s for s in a.shape) for n, a in shaped.items()}
     elif way < 0.4:
-        change = lambda a: broadcast_of(draw, a.shape)
+        shapes = {n: broadcast_of(draw, a.shape) for n, a in shaped.items()}
     elif way < 0.5:
-        shape = draw.choice(SHAPES)
-        change = lambda a: shape
+        shapes = dict.fromkeys(shaped, draw.choice(SHAPES))
     else:
         return arrays
-    return {**arrays, **{n: _resized(a, change(a)) for n, a in shaped.items()}}
+    return {**arrays, **{n: _resized(a, shapes[n]) for n, a in shaped.items()}}
 
 
 def _resized(array: Any, shape: tuple[int, ...]) -> Any:

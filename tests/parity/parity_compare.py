@@ -169,9 +169,10 @@ def _tensor_difference(
     if wrong is None:
         return None
     where = tuple(int(i) for i in np.argwhere(wrong)[0])
+    place = f"{prefix}{list(where) if where else ''}"
     return Difference(
         stage or "value",
-        f"{prefix}{list(where) if where else ''}: {mine[where]!r:.40}, expected {other[where]!r:.40}"
+        f"{place}: {mine[where].item()!r:.40}, expected {other[where].item()!r:.40}"
         f" ({int(wrong.sum())} of {wrong.size})",
     )
 

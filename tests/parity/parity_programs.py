@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fuzz_text import lines
 from parity_values import DTYPES, SHAPES, Draw, text_of
 
 Parts = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -94,33 +95,96 @@ def _slice(draw: Draw, size: int) -> str:
     return f"{start}:{stop}{step}"
 
 
-# Views and in-place writes -------------------------------------------------------------------------
+# Views and in-place writes -----------------------------------------------------------------------
 
-_VIEWS = (
-    "{v} = {x}.T", "{v} = {x}.mT", "{v} = {x}[0]", "{v} = {x}[..., 0]", "{v} = {x}[1:]",
-    "{v} = {x}[..., ::2]", "{v} = {x}.view(-1)", "{v} = {x}.reshape(-1)", "{v} = {x}.flatten()",
-    "{v} = {x}.transpose(0, -1)", "{v} = {x}.unsqueeze(0)", "{v} = {x}.squeeze()",
-    "{v} = {x}.detach()", "{v} = {x}.diagonal()", "{v} = {x}.narrow(0, 0, 1)",
-    "{v} = {x}.expand(2, *{x}.shape)", "{v} = {x}.chunk(2)[0]", "{v} = {x}.split(1)[-1]",
-    "{v} = {x}.unbind(0)[0]", "{v} = {x}.movedim(0, -1)", "{v} = {x}.unfold(0, 2, 1)",
-    "{v} = {x}.select(-1, 0)", "{v} = {x}.data", "{v} = {x}.as_strided((2,), (1,))",
-    "{v} = {x}.unflatten(0, (1, -1))", "{v} = {x}.permute(*range({x}.dim()))", "{v} = {x}.real",
-    "{v} = {x}.swapaxes(0, -1)", "{v} = {x}.contiguous()", "{v} = {x}.clone()",
-    "{v} = {x}.tensor_split(2)[0]", "{v} = {x}[None]", "{v} = {x}.view_as({x})",
-)  # fmt: skip
-_WRITES = (
-    "{x}.add_(1)", "{x}.mul_(2)", "{x}.mul_({y})", "{x}.copy_({y})", "{x}.zero_()", "{x}.fill_(3)",
-    "{x}[0] = {y}", "{x}[...] = 2", "{x}[..., 0] = 5", "{x}[{x} > 0] = 1", "{x} += {y}",
-    "{x} -= 0.5", "{x} *= {x}", "{x}.exp_()", "{x}.sigmoid_()", "{x}.tanh_()", "{x}.relu_()",
-    "{x}.clamp_(-1, 1)", "{x}.pow_(2)", "{x}.neg_()", "{x}.masked_fill_({x} < 0, 7)",
-    "{x}[1:] = {x}[:-1].clone()", "{x}.t_()", "{x}.sub_({y})", "{x}.index_fill_(0, lib.tensor([0]), 4)",
-    "{x}.fill_diagonal_(2)", "{x}.div_(2)", "{x}.sin_()", "{x}[::2].mul_(3)", "{x}.abs_()",
-)  # fmt: skip
-_MAKES = (
-    "{v} = {x} * {y}", "{v} = {x} + 1", "{v} = {x}.exp()", "{v} = {x}.sum()", "{v} = {x}.sum(0)",
-    "{v} = {x}.sigmoid()", "{v} = {x} ** 2", "{v} = lib.cat([{x}, {x}])", "{v} = {x}.cumsum(0)",
-    "{v} = lib.where({x} > 0, {x}, {y})", "{v} = {x}.tanh()", "{v} = {x}.mean()", "{v} = {x} * {x}",
-)  # fmt: skip
+_VIEWS = lines(
+    r"""
+    {v} = {x}.T
+    {v} = {x}.mT
+    {v} = {x}[0]
+    {v} = {x}[..., 0]
+    {v} = {x}[1:]
+    {v} = {x}[..., ::2]
+    {v} = {x}.view(-1)
+    {v} = {x}.reshape(-1)
+    {v} = {x}.flatten()
+    {v} = {x}.transpose(0, -1)
+    {v} = {x}.unsqueeze(0)
+    {v} = {x}.squeeze()
+    {v} = {x}.detach()
+    {v} = {x}.diagonal()
+    {v} = {x}.narrow(0, 0, 1)
+    {v} = {x}.expand(2, *{x}.shape)
+    {v} = {x}.chunk(2)[0]
+    {v} = {x}.split(1)[-1]
+    {v} = {x}.unbind(0)[0]
+    {v} = {x}.movedim(0, -1)
+    {v} = {x}.unfold(0, 2, 1)
+    {v} = {x}.select(-1, 0)
+    {v} = {x}.data
+    {v} = {x}.as_strided((2,), (1,))
+    {v} = {x}.unflatten(0, (1, -1))
+    {v} = {x}.permute(*range({x}.dim()))
+    {v} = {x}.real
+    {v} = {x}.swapaxes(0, -1)
+    {v} = {x}.contiguous()
+    {v} = {x}.clone()
+    {v} = {x}.tensor_split(2)[0]
+    {v} = {x}[None]
+    {v} = {x}.view_as({x})
+    """
+)
+_WRITES = lines(
+    r"""
+    {x}.add_(1)
+    {x}.mul_(2)
+    {x}.mul_({y})
+    {x}.copy_({y})
+    {x}.zero_()
+    {x}.fill_(3)
+    {x}[0] = {y}
+    {x}[...] = 2
+    {x}[..., 0] = 5
+    {x}[{x} > 0] = 1
+    {x} += {y}
+    {x} -= 0.5
+    {x} *= {x}
+    {x}.exp_()
+    {x}.sigmoid_()
+    {x}.tanh_()
+    {x}.relu_()
+    {x}.clamp_(-1, 1)
+    {x}.pow_(2)
+    {x}.neg_()
+    {x}.masked_fill_({x} < 0, 7)
+    {x}[1:] = {x}[:-1].clone()
+    {x}.t_()
+    {x}.sub_({y})
+    {x}.index_fill_(0, lib.tensor([0]), 4)
+    {x}.fill_diagonal_(2)
+    {x}.div_(2)
+    {x}.sin_()
+    {x}[::2].mul_(3)
+    {x}.abs_()
+    """
+)
+_MAKES = lines(
+    r"""
+    {v} = {x} * {y}
+    {v} = {x} + 1
+    {v} = {x}.exp()
+    {v} = {x}.sum()
+    {v} = {x}.sum(0)
+    {v} = {x}.sigmoid()
+    {v} = {x} ** 2
+    {v} = lib.cat([{x}, {x}])
+    {v} = {x}.cumsum(0)
+    {v} = lib.where({x} > 0, {x}, {y})
+    {v} = {x}.tanh()
+    {v} = {x}.mean()
+    {v} = {x} * {x}
+    """
+)
 
 
 def view_program(draw: Draw) -> Parts:
@@ -134,7 +198,9 @@ def view_program(draw: Draw) -> Parts:
     ]
     names = ["a", "b"]
     if gradient:
-        statements += ["p.requires_grad_()"] + (["q.requires_grad_()"] if draw.random() < 0.5 else [])
+        statements += ["p.requires_grad_()"] + (
+            ["q.requires_grad_()"] if draw.random() < 0.5 else []
+        )
         statements += ["a = p * 1", "b = q * 2"]
     else:
         statements += ["a = p.clone()", "b = q"]

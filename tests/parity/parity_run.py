@@ -159,7 +159,9 @@ def _readable(
         if of_kind:
             parts.append(f"\n== {kind}: {len(of_kind)}")
         for line in of_kind:
-            parts.append(f"{line['count']:5} {line['name']}: {line['detail']}\n      {line['text']}")
+            parts.append(
+                f"{line['count']:5} {line['name']}: {line['detail']}\n      {line['text']}"
+            )
     if explained:
         parts.append("\n== explained")
         parts += [f"{count:5} {reason}" for reason, count in explained.most_common()]
@@ -182,6 +184,11 @@ def show(text: str) -> int:
                 exec(statement, names)
             except Exception as error:
                 print(f"{statement}: {type(error).__name__}: {error}")
-        print({key: value for key, value in names.items()
-               if key not in ("lib", "t", "__builtins__", "operator", "nan", "inf", "slice")})
+        print(
+            {
+                key: value
+                for key, value in names.items()
+                if key not in ("lib", "t", "__builtins__", "operator", "nan", "inf", "slice")
+            }
+        )
     os._exit(0)

@@ -50,12 +50,19 @@ def namespace(library: Any) -> dict[str, Any]:
         name = dtype or {"b": "bool", "i": "int64", "c": "complex64"}.get(kind[0], "float32")
         return library.from_numpy(array).to(getattr(library, name))
 
-    return {"lib": library, "t": tensor, "nan": nan, "inf": inf, "slice": slice, "operator": operator}
+    return {
+        "lib": library,
+        "t": tensor,
+        "nan": nan,
+        "inf": inf,
+        "slice": slice,
+        "operator": operator,
+    }
 
 
 import operator  # noqa: E402 - a name that texts use
 
-# Shapes and layouts --------------------------------------------------------------------------------
+# Shapes and layouts ------------------------------------------------------------------------------
 
 SHAPES = (
     (), (1,), (2,), (3,), (5,), (0,), (2, 3), (3, 2), (3, 3), (1, 3), (3, 1), (0, 3), (2, 0),
