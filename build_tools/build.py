@@ -59,9 +59,10 @@ def write_abi_header(generated: Path) -> None:
     write_if_changed(abi_header(ROOT), f"#pragma once\n\n#define FLAMBEAU_ABI {symbol}\n")
 
 
-def prepare(sanitize: str | None = None) -> Build:
+def prepare(sanitize: str | None = None, fuzzing: bool = False) -> Build:
     """Generates and writes build.ninja; nothing is compiled."""
-    folder = ROOT / "build" / (f"sanitize-{sanitize}" if sanitize else "release")
+    name = f"sanitize-{sanitize}" if sanitize else "release"
+    folder = ROOT / "build" / (f"{name}-fuzzing" if fuzzing else name)
     generated = ROOT / "build" / "generated"
     toolchain = find_toolchain(compiler_name(), ROOT / "build" / "third_party")
     # The generated files are shared by all builds, the rest is of this one.
@@ -69,13 +70,13 @@ def prepare(sanitize: str | None = None) -> Build:
         generate(generated)
         write_abi_header(generated)
     with exclusive(folder):
-        write_ninja(ROOT, folder, generated, toolchain, sanitize)
+        write_ninja(ROOT, folder, generated, toolchain, sanitize, fuzzing)
     return Build(folder, generated, toolchain)
 
 
-def build(sanitize: str | None = None, jobs: int | None = None) -> Build:
+def build(sanitize: str | None = None, jobs: int | None = None, fuzzing: bool = False) -> Build:
     """Brings the build folder up to date."""
-    prepared = prepare(sanitize)
+    prepared = prepare(sanitize, fuzzing)
     command = [prepared.toolchain.ninja, "-f", str(prepared.folder / "build.ninja"), "-k", "20"]
     if jobs:
         command += ["-j", str(jobs)]
@@ -119,10 +120,11 @@ def _newest(folders: list[Path]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_tools.build", description=__doc__)
     parser.add_argument("--sanitize", help="address,undefined or thread: an instrumented build")
+    parser.add_argument("--fuzzing", action="store_true", help="assertions, exact blocks of memory")
     parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
     options = parser.parse_args()
     try:
-        result = build(options.sanitize, options.jobs)
+        result = build(options.sanitize, options.jobs, options.fuzzing)
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from build_tools.shared.compiling import (
+    INSTRUCTION_SETS,
     LOOPS,
     OPTIMIZED,
     Compiling,
@@ -17,6 +18,11 @@ from build_tools.shared.ninja_writer import NinjaWriter
 from build_tools.toolchain import Toolchain
 
 MODULE = "extension.cpp"  # of native/python: makes a Python module of the binding runtime
+# What fuzzing wants to see: conditions that hold whatever is passed, memory to the byte. The loops
+# of one instruction set are a third of the work of all.
+FUZZING = (
+    "-DFLAMBEAU_ASSERTIONS -DFLAMBEAU_EXACT_BLOCKS -DFLAMBEAU_BASELINE_ONLY -D_GLIBCXX_ASSERTIONS"
+)
 IDENTITY = "package.cpp"  # of native/python: says which state of the headers this is
 
 
@@ -52,16 +58,22 @@ def collect_sources(root: Path, generated: Path) -> Sources:
 
 
 def write_ninja(
-    root: Path, build: Path, generated: Path, toolchain: Toolchain, sanitize: str | None
+    root: Path,
+    build: Path,
+    generated: Path,
+    toolchain: Toolchain,
+    sanitize: str | None,
+    fuzzing: bool = False,
 ) -> Path:
     """Writes build/build.ninja if it changed and returns its path."""
     writer = NinjaWriter()
     native = root / "native"
     includes = include_flags((native, generated), toolchain.includes)
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
+    further = f"{sanitizer} {FUZZING}" if fuzzing else sanitizer
     optimized = "-O1" if sanitize else OPTIMIZED
     writer.variable("builddir", str(build))
-    write_rules(writer, toolchain.compiler, f"{sanitizer} {includes}", sanitizer)
+    write_rules(writer, toolchain.compiler, f"{further} {includes}", sanitizer)
     writer.rule("archive", command="rm -f $out && ar rcsT $out $in", description="archive $out")
     sources = collect_sources(root, generated)
     library = build / "lib" / "libflambeau.so"
@@ -74,6 +86,7 @@ def write_ninja(
         (root,),
         optimized,
         optimized if sanitize else LOOPS,
+        instruction_sets={"baseline": ""} if fuzzing else INSTRUCTION_SETS,
         precompiled=native / "cpu" / "precompiled.h",
     )
     written = compiling.objects(sources.library)

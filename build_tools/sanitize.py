@@ -4,6 +4,9 @@
 `build/sanitize-address,undefined`, runs every program of tests/native, then pytest, to the end, and
 says which failed. The interpreter is not instrumented: the sanitizer's runtime is loaded before it.
 `--native` leaves out what is generated and Python: some minutes instead of half an hour.
+
+`--fuzz 2000` builds a library of one instruction set with assertions, and runs that many calls of
+tests/fuzz with it instead of all tests; what follows `--` are further arguments of these.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from build_tools.build import ROOT, Build, build, prepare
@@ -25,6 +29,13 @@ _OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
     "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
+}
+# A huge request of memory fails as it would without the sanitizer; assertions show their stack.
+_FUZZ_OPTIONS = {
+    "ASAN_OPTIONS": (
+        f"{_OPTIONS['ASAN_OPTIONS']}:handle_abort=1:exitcode=99:allocator_may_return_null=1"
+        ":max_allocation_size_mb=1024:hard_rss_limit_mb=5000:quarantine_size_mb=64"
+    ),
 }
 _RUNTIMES = {"address,undefined": "libasan.so", "thread": "libtsan.so"}
 # What pytest runs: for races, the tests that start threads.
@@ -50,21 +61,34 @@ def run_native(result: Build, sanitize: str, jobs: int | None) -> list[str]:
 
 def run_python(result: Build, sanitize: str, tests: tuple[str, ...], jobs: int | None) -> int:
     """pytest with the instrumented library."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not timed"]
+    # One test process at a time where threads are what is tested.
+    if sanitize != "thread":
+        command += ["-n", str(jobs or os.cpu_count())]
+    environment = _environment(result, sanitize)
+    return subprocess.run([*command, *tests], cwd=ROOT, env=environment, check=False).returncode
+
+
+def run_fuzzer(sanitize: str, calls: int, further: Sequence[str], jobs: int | None) -> int:
+    """tests/fuzz with an instrumented library that asserts."""
+    result = build(sanitize, jobs, fuzzing=True)
+    environment = {**_environment(result, sanitize), **_FUZZ_OPTIONS}
+    command = [sys.executable, "tests/fuzz", "--calls", str(calls), *further]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def _environment(result: Build, sanitize: str) -> dict[str, str]:
+    """What a Python that imports the instrumented library needs."""
     package = stage_links(ROOT, result.folder, result.generated)
     compiler = result.toolchain.compiler.split()[-1]
     runtimes = [_runtime(compiler, name) for name in (_RUNTIMES[sanitize], "libstdc++.so")]
-    environment = {
+    return {
         **os.environ,
         **_OPTIONS,
         "LD_PRELOAD": " ".join(runtimes),
         "PYTHONPATH": str(package),
         "PYTHONMALLOC": "malloc",  # small objects of Python's are checked too
     }
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not timed"]
-    # One test process at a time where threads are what is tested.
-    if sanitize != "thread":
-        command += ["-n", str(jobs or os.cpu_count())]
-    return subprocess.run([*command, *tests], cwd=ROOT, env=environment, check=False).returncode
 
 
 def _runtime(compiler: str, name: str) -> str:
@@ -81,8 +105,11 @@ def main() -> int:
     parser.add_argument("tests", nargs="*", help="what pytest runs")
     parser.add_argument("-j", "--jobs", type=int, help="compilers and test processes at a time")
     parser.add_argument("--native", action="store_true", help="C++ tests only")
+    parser.add_argument("--fuzz", type=int, metavar="CALLS", help="tests/fuzz only")
     options = parser.parse_args()
     try:
+        if options.fuzz is not None:
+            return run_fuzzer(options.sanitize, options.fuzz, options.tests, options.jobs)
         # The C++ tests need only what is written by hand.
         result = prepare(options.sanitize)
         failed = run_native(result, options.sanitize, options.jobs)

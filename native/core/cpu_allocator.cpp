@@ -12,6 +12,10 @@
 
 namespace flambeau {
 
+#ifdef FLAMBEAU_EXACT_BLOCKS
+unsigned char detail::flambeau_fill_byte = 0xfb;
+#endif
+
 namespace {
 constexpr size_t kPage = 4096, kHugePage = size_t{1} << 21;
 

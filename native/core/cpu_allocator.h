@@ -3,7 +3,6 @@
 #include <map>
 #include <mutex>
 #include <unordered_map>
-
 #include "core/small_blocks.h"
 #include "core/storage.h"
 
@@ -59,6 +58,10 @@ class CpuAllocator final : public Allocator {
   AllocatorStatistics counts_;  // without the small blocks
 };
 
+#ifdef FLAMBEAU_EXACT_BLOCKS
+inline void* cpu_allocate(size_t bytes) { return detail::allocate_exact(bytes); }
+inline void cpu_deallocate(void* data, size_t) noexcept { std::free(data); }
+#else
 /// The way in for Storage: no virtual call, and nothing but a list for small sizes.
 inline void* cpu_allocate(size_t bytes) {
   if (FLAMBEAU_LIKELY(bytes - 1 < detail::kSmallLimit)) {
@@ -77,5 +80,6 @@ inline void cpu_deallocate(void* data, size_t bytes) noexcept {
     CpuAllocator::instance().deallocate(data, bytes);
   }
 }
+#endif
 
 }  // namespace flambeau

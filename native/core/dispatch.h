@@ -86,6 +86,11 @@ struct Register {
 /// Instruction sets that CPU loops are compiled for; the best one the processor has is used.
 enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
 /// Can be lowered with FLAMBEAU_CPU=baseline|avx2|avx512.
+#ifndef FLAMBEAU_BASELINE_ONLY
 FLAMBEAU_API InstructionSet instruction_set();
+#else
+/// A build for one set: choices between several fold away.
+constexpr InstructionSet instruction_set() { return InstructionSet::baseline; }
+#endif
 
 }  // namespace flambeau

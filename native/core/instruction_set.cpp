@@ -3,6 +3,7 @@
 
 #include "core/dispatch.h"
 
+#ifndef FLAMBEAU_BASELINE_ONLY
 namespace flambeau {
 
 namespace {
@@ -45,3 +46,4 @@ InstructionSet instruction_set() {
 }
 
 }  // namespace flambeau
+#endif

@@ -103,8 +103,14 @@ class FLAMBEAU_API Iterator {
   /// Merged geometry, innermost dimension first; byte strides per operand: what a kernel of another
   /// backend reads.
   int rank() const { return rank_; }
-  int64_t extent(int dim) const { return extents_[dim]; }
-  int64_t byte_stride(int operand, int dim) const { return this->operand(operand).strides[dim]; }
+  int64_t extent(int dim) const {
+    FLAMBEAU_ASSERT(0 <= dim && dim < rank_);
+    return extents_[dim];
+  }
+  int64_t byte_stride(int operand, int dim) const {
+    FLAMBEAU_ASSERT(0 <= dim && dim < rank_);
+    return this->operand(operand).strides[dim];
+  }
   char* data(int operand) const { return this->operand(operand).data; }
   /// Every operand is dense in the same order or a stride-0 scalar: one run of numel() elements.
   bool is_one_run() const { return rank_ <= 1; }
@@ -138,8 +144,12 @@ class FLAMBEAU_API Iterator {
   };
   struct Geometry;  // strides before merging
 
-  OperandState& operand(int i) { return reinterpret_cast<OperandState*>(operands_)[i]; }
+  OperandState& operand(int i) {
+    FLAMBEAU_ASSERT(0 <= i && i < count_);
+    return reinterpret_cast<OperandState*>(operands_)[i];
+  }
   const OperandState& operand(int i) const {
+    FLAMBEAU_ASSERT(0 <= i && i < count_);
     return reinterpret_cast<const OperandState*>(operands_)[i];
   }
   OperandState& add_operand(const Tensor* tensor, Role role, DType dtype, bool has_dtype) {

@@ -48,12 +48,14 @@ void Shape::resize(size_t count, int64_t value) {
 void Shape::push_back(int64_t value) { resize(size_ + 1, value); }
 
 void Shape::insert(size_t position, int64_t value) {
+  FLAMBEAU_ASSERT(position <= size_);
   resize(size_ + 1);
   std::copy_backward(data_ + position, data_ + size_ - 1, data_ + size_);
   data_[position] = value;
 }
 
 void Shape::erase(size_t position) {
+  FLAMBEAU_ASSERT(position < size_);
   std::copy(data_ + position + 1, data_ + size_, data_ + position);
   --size_;
 }

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <span>
 
+#include "core/assert.h"
 #include "core/error.h"
 
 namespace flambeau {
@@ -56,9 +57,18 @@ class FLAMBEAU_API Shape {
   int64_t* end() { return data_ + size_; }
   const int64_t* begin() const { return data_; }
   const int64_t* end() const { return data_ + size_; }
-  int64_t& operator[](size_t i) { return data_[i]; }
-  int64_t operator[](size_t i) const { return data_[i]; }
-  int64_t& back() { return data_[size_ - 1]; }
+  int64_t& operator[](size_t i) {
+    FLAMBEAU_ASSERT(i < size_);
+    return data_[i];
+  }
+  int64_t operator[](size_t i) const {
+    FLAMBEAU_ASSERT(i < size_);
+    return data_[i];
+  }
+  int64_t& back() {
+    FLAMBEAU_ASSERT(size_ > 0);
+    return data_[size_ - 1];
+  }
   operator IntList() const { return {data_, size_}; }
 
  private:

@@ -10,6 +10,10 @@
 
 #include "core/macros.h"
 
+#ifdef FLAMBEAU_EXACT_BLOCKS
+#include "core/exact_blocks.h"
+#endif
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #else
@@ -56,6 +60,11 @@ struct SmallBlocks {
 // A fixed offset from the thread pointer: no call into the loader on every access.
 extern thread_local constinit SmallBlocks small_blocks __attribute__((tls_model("initial-exec")));
 
+#ifdef FLAMBEAU_EXACT_BLOCKS
+// Without lists, the address sanitizer sees who uses a block after its end.
+inline void* take_small(int size_class) { return allocate_exact(small_class_bytes(size_class)); }
+inline void give_small(void* data, int) noexcept { std::free(data); }
+#else
 /// OutOfMemory when the system has none left.
 inline void* take_small(int size_class) {
   SmallBlocks& blocks = small_blocks;
@@ -79,6 +88,7 @@ inline void give_small(void* data, int size_class) noexcept {
   ++blocks.length[size_class];
   poison(block, small_class_bytes(size_class));
 }
+#endif
 
 inline void count_taken(size_t bytes) noexcept {
   SmallBlocks& blocks = small_blocks;

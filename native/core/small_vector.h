@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "core/assert.h"
 #include "core/macros.h"
 
 namespace flambeau {
@@ -57,12 +58,12 @@ class SmallVector {
   T* end() noexcept { return data_ + size_; }
   const T* begin() const noexcept { return data_; }
   const T* end() const noexcept { return data_ + size_; }
-  T& operator[](size_t i) noexcept { return data_[i]; }
-  const T& operator[](size_t i) const noexcept { return data_[i]; }
-  T& front() noexcept { return data_[0]; }
-  const T& front() const noexcept { return data_[0]; }
-  T& back() noexcept { return data_[size_ - 1]; }
-  const T& back() const noexcept { return data_[size_ - 1]; }
+  T& operator[](size_t i) noexcept { return at(i); }
+  const T& operator[](size_t i) const noexcept { return at(i); }
+  T& front() noexcept { return at(0); }
+  const T& front() const noexcept { return at(0); }
+  T& back() noexcept { return at(size_ - size_t{1}); }
+  const T& back() const noexcept { return at(size_ - size_t{1}); }
 
   template <class... Arguments>
   T& emplace_back(Arguments&&... arguments) {
@@ -91,6 +92,10 @@ class SmallVector {
   }
 
  private:
+  T& at(size_t i) const noexcept {
+    FLAMBEAU_ASSERT(i < size_);
+    return data_[i];
+  }
   T* inline_data() noexcept { return reinterpret_cast<T*>(inline_); }
   bool is_inline() const noexcept { return data_ == reinterpret_cast<const T*>(inline_); }
   template <class Iterator>

@@ -67,6 +67,14 @@ void TensorImpl::refresh_geometry() {
   }
 }
 
+bool TensorImpl::lies_inside_storage() const {
+  if (numel == 0 || storage->device().is_meta()) return true;
+  int64_t lowest, highest, end;
+  return reach(sizes, strides, offset, lowest, highest) && lowest >= 0 &&
+         !__builtin_mul_overflow(highest + 1, static_cast<int64_t>(size_of(dtype)), &end) &&
+         static_cast<size_t>(end) <= storage->bytes();
+}
+
 Tensor empty(IntList sizes, DType dtype, Device device) {
   Ref<TensorImpl> impl = TensorImpl::make();
   const size_t rank = sizes.size();

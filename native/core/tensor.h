@@ -43,6 +43,8 @@ class FLAMBEAU_API TensorImpl final : public RefCounted {
   static Ref<TensorImpl> make();
   /// Recomputes numel and contiguous after sizes or strides changed.
   void refresh_geometry();
+  /// For assertions: whether every element lies in the storage's bytes.
+  bool lies_inside_storage() const;
 
  protected:
   void destroy() noexcept override;
@@ -81,6 +83,7 @@ class FLAMBEAU_API Tensor {
   void bump_version() const { impl_->storage->bump_version(); }
 
   void* raw_data() const {
+    FLAMBEAU_ASSERT(impl_->lies_inside_storage());
     return static_cast<char*>(impl_->storage->data()) +
            impl_->offset * static_cast<int64_t>(itemsize());
   }

@@ -22,6 +22,7 @@ struct DimBlocks {
   DimBlocks(IntList sizes, Dim dim) {
     if (sizes.empty()) return;
     const size_t d = static_cast<size_t>(dim);
+    FLAMBEAU_ASSERT(d < sizes.size());
     for (size_t i = 0; i < d; ++i) outer *= sizes[i];
     size = sizes[d];
     for (size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];

@@ -1,0 +1,82 @@
+"""Calls everything that Python reaches with good and bad arguments, and watches what becomes of it.
+
+    python tests/fuzz --calls 300000 --report fuzz.json
+
+A crash, a report of a sanitizer, a hang, memory that grows, an exception that says nothing: each is
+a finding, reduced to one line. The exit status is 1 where there is one. Needs the library on
+PYTHONPATH; `python -m build_tools.sanitize address,undefined --fuzz CALLS` runs it instrumented.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fuzz_calls import Program, chosen, prepare, program
+from fuzz_judge import ADVICE
+from fuzz_report import lines, readable, write
+from fuzz_supervisor import SANITIZED, Tally, run
+
+BATCH = 1000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python tests/fuzz", description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
+    parser.add_argument("--calls", type=int, default=20_000, help="how many (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first call")
+    parser.add_argument("--ops", default="", help="a pattern of names: 'softmax', 'Tensor\\.add'")
+    parser.add_argument("--seconds", type=float, help="stop after so long")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--report", type=Path, help="a JSON file; the text goes beside it")
+    parser.add_argument("--public", action="store_true", help="without what only formulas call")
+    parser.add_argument("--no-reduce", action="store_true", help="show programs as they were tried")
+    parser.add_argument(
+        "--no-growth",
+        action="store_true",
+        help="do not look for growing memory (never done under sanitizers)",
+    )
+    parser.add_argument("--advice", action="store_true", help="list also what is not wrong as such")
+    options = parser.parse_args()
+
+    def make(number: int) -> Program:
+        return program(options.seed, number, options.ops, not options.public)
+
+    prepare()
+    chosen(options.ops, not options.public)
+    started = time.monotonic()
+    until = started + options.seconds if options.seconds else float("inf")
+    shown = [started]
+
+    def progress(tally: Tally) -> None:
+        now = time.monotonic()
+        if now > shown[0] + 15:
+            shown[0] = now
+            kinds = ", ".join(f"{kind} {count}" for kind, count in tally.kinds.most_common())
+            rate = tally.calls / (now - started)
+            print(f"{tally.calls} calls, {rate:.0f} a second: {kinds}", file=sys.stderr, flush=True)
+
+    numbers = range(options.first, options.first + options.calls)
+    batch = min(BATCH, max(options.calls // options.jobs // 2, 20))
+    tally = run(make, numbers, options.jobs, batch, lambda: time.monotonic() > until, progress,
+                not (options.no_growth or SANITIZED))  # fmt: skip
+    seconds = time.monotonic() - started
+    found = lines(tally, make, options.jobs, not options.no_reduce, options.advice)
+    about = {
+        "calls": tally.calls, "seed": options.seed, "first": options.first, "ops": options.ops,
+        "worked": tally.worked, "seconds": round(seconds), "sanitized": SANITIZED,
+    }  # fmt: skip
+    print(readable(found, about), end="")
+    if options.report:
+        write(options.report, found, about)
+    return 1 if any(line.kind not in ADVICE for line in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""Differences that are wanted, with their reasons: wanted.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A difference is wanted where every pattern that the rule has is found."""
+
+    reason: str
+    name: re.Pattern[str]
+    kind: re.Pattern[str]
+    detail: re.Pattern[str]
+    text: re.Pattern[str]
+
+    def matches(self, name: str, kind: str, detail: str, text: str) -> bool:
+        return (
+            self.name.fullmatch(name) is not None
+            and self.kind.fullmatch(kind) is not None
+            and self.detail.search(detail) is not None
+            and self.text.search(text) is not None
+        )
+
+
+@dataclass(slots=True)
+class Wanted:
+    """All rules, and how often each one applied."""
+
+    rules: tuple[Rule, ...]
+    used: Counter[str] = field(default_factory=Counter)
+
+    def explains(self, name: str, kind: str, detail: str, text: str) -> bool:
+        for rule in self.rules:
+            if rule.matches(name, kind, detail, text):
+                self.used[rule.reason] += 1
+                return True
+        return False
+
+
+def load(path: Path = Path(__file__).parent / "wanted.yaml") -> Wanted:
+    """The file's rules; an unknown key is an error."""
+    rules = []
+    for entry in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
+        patterns = {key: re.compile(str(entry.pop(key, ".*")), re.S) for key in _KEYS}
+        reason = entry.pop("reason")
+        if entry:
+            raise ValueError(f"{path}: unknown keys {sorted(entry)}")
+        rules.append(Rule(reason, **patterns))
+    return Wanted(tuple(rules))
+
+
+_KEYS = ("name", "kind", "detail", "text")
