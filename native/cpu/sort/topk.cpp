@@ -163,4 +163,13 @@ void median_position(const Tensor& result, const Tensor& self, Dim dim, bool) {
            });
 }
 
+void median(const Tensor& result, const Tensor& self) {
+  const Tensor dense = contiguous_data(self);
+  const Tensor row = make_view(dense, Shape{dense.numel()}, Shape{1}, dense.offset());
+  const Tensor place = flambeau::empty(Shape(), DType::int64, self.device());
+  median_position(place, row, Dim(0, 1, {"median", "dim"}), false);
+  const int64_t offset = row.offset() + *place.data<int64_t>();
+  copy_data(result, make_view(row, Shape(), Shape(), offset));
+}
+
 }  // namespace flambeau::cpu
