@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 Shape = list[int]
 
 
@@ -168,8 +170,15 @@ def interleaved(a: Sequence[int], b: Sequence[int]) -> Shape:
     return [item for pair in zip(a, b, strict=True) for item in pair]
 
 
-def range_length(start: float, end: float, step: float) -> int:
-    """How many numbers lie from `start` to below `end`."""
+def range_dtype(start: float, end: float, step: float) -> str:
+    """int64 where all three are integers, else the default float."""
+    return "int64" if all(isinstance(n, int) for n in (start, end, step)) else "float32"
+
+
+def range_length(start: float, end: float, step: float, dtype: str) -> int:
+    """How many numbers of a dtype lie from `start` to below `end`."""
+    if np.dtype(dtype).kind in "iu":
+        start, end, step = int(start), int(end), int(step)
     return max(math.ceil((end - start) / step), 0)
 
 
@@ -235,6 +244,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "inverted": inverted,
     "expanded_dims": expanded_dims,
     "interleaved": interleaved,
+    "range_dtype": range_dtype,
     "range_length": range_length,
     "strided_extent": strided_extent,
     "is_dense": is_dense,

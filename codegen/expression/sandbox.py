@@ -115,7 +115,7 @@ _SPECIAL = _words(
     """
 )
 # Functions that do something as often as an integer says.
-_COUNTED = frozenset(["diff", "multigammaln", "array_split", "split", "vsplit"])
+_COUNTED = _words("array_split around diff multigammaln round split vsplit")
 _HIGHEST_COUNT = 1000
 _MATH = frozenset(
     name
@@ -195,6 +195,8 @@ def check_arguments(name: str, function: Any, given: list[Any]) -> None:
     sizes = math.prod(max(a.size, 1) for a in arrays)
     if name in _COUNTED and any(n > _HIGHEST_COUNT for n in _integers(given[1:])):
         raise RefusedError(f"a count of more than {_HIGHEST_COUNT}")
+    if name == "repeat" and any(isinstance(v, float | np.floating) for v in values):
+        raise RefusedError("a count is an integer")
     if name in _SIZED:
         has_data = name not in _SHAPED and isinstance(given[0], np.ndarray)
         sizes *= math.prod(max(n, 1) for n in _integers(given[1:] if has_data else given))

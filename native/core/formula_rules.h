@@ -98,21 +98,31 @@ inline Scalar below(const Scalar& bound, DType dtype) {
   return largest_below<float>(limit);
 }
 
-/// How many numbers arange gives: ceil((end - start) / step), exact for integers.
-inline int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step,
+/// How many numbers arange gives: ceil((end - start) / step), exact for integers, as which the
+/// numbers are taken where `dtype` is one.
+inline int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype,
                             const char* op = "arange") {
-  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+  const auto check_direction = [&](auto from, auto to, auto distance) {
+    check(distance != 0, ErrorKind::runtime, op, "(): argument step must not be zero");
+    check(distance > 0 ? from <= to : from >= to, ErrorKind::runtime, op,
+          "(): argument step = ", step, " leads away from end = ", end,
+          ", beginning at start = ", start);
+  };
+  if (is_integral(dtype)) {
+    for (const auto& [name, number] : {std::pair("start", start), {"end", end}, {"step", step}})
+      number.check_fits(DTypeOf<int64_t>::value, op, name);
     __extension__ using Wide = __int128;  // of two numbers far apart
     const Wide span = static_cast<Wide>(end.to<int64_t>()) - start.to<int64_t>();
     const int64_t distance = step.to<int64_t>();
-    check(distance != 0, ErrorKind::runtime, op, "(): step must not be zero");
+    check_direction(start.to<int64_t>(), end.to<int64_t>(), distance);
     const Wide whole = span / distance;
     const Wide count = whole + (span % distance != 0 && (span < 0) == (distance < 0));
     check(count <= std::numeric_limits<int64_t>::max(), ErrorKind::runtime, op,
           "(): the length of a range from ", start, " to ", end, " in steps of ", step,
           " does not fit 64 bits");
-    return static_cast<int64_t>(std::max<Wide>(count, 0));
+    return static_cast<int64_t>(count);
   }
+  check_direction(start.to<double>(), end.to<double>(), step.to<double>());
   const double count = std::ceil((end.to<double>() - start.to<double>()) / step.to<double>());
   if (!(std::abs(count) < 9.0e18)) {
     fail(ErrorKind::runtime, op, "(): a range from ", start, " to ", end, " in steps of ", step,

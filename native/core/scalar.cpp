@@ -28,7 +28,9 @@ struct IntegerRange {
 IntegerRange range_of(DType dtype) {
   if (dtype == DType::bool_) return {0, 1};
   const int bits = static_cast<int>(size_of(dtype)) * 8;
-  if (category(dtype) == DTypeCategory::unsigned_integer) return {0, (int64_t{1} << bits) - 1};
+  // A negative number counts from above, as in C and in PyTorch.
+  if (category(dtype) == DTypeCategory::unsigned_integer)
+    return {-((int64_t{1} << bits) - 1), (int64_t{1} << bits) - 1};
   if (bits == 64) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
   return {-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
 }

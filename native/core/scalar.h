@@ -56,6 +56,8 @@ inline T Scalar::to() const {
     return T(static_cast<Real>(value_.floating), static_cast<Real>(imaginary_));
   } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
     return T(to<float>());
+  } else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<T>(is_integral() ? value_.integer : static_cast<int64_t>(value_.floating));
   } else {
     return is_integral() ? static_cast<T>(value_.integer) : static_cast<T>(value_.floating);
   }

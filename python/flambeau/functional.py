@@ -10,6 +10,8 @@ from typing import Any
 import flambeau
 from flambeau import Size, Tensor
 
+_MOST_NUMBERS = 2**28  # that a list of choices is made of
+
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
     """The tensors of `f(a, b)` and of `f([a, b])` alike."""
@@ -237,10 +239,25 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty([0])
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    picked = list(choose(range(input.numel()), r))
-    if not picked:
+    n = input.numel()
+    count = _choices(n + r - 1 if with_replacement else n, r)
+    if count * r > _MOST_NUMBERS:
+        raise RuntimeError(f"combinations(): there are too many choices of {r} of {n} elements")
+    if not count:
         return input.new_empty([0, r])
-    return input[flambeau.tensor(picked, dtype=flambeau.int64)]
+    return input[flambeau.tensor(list(choose(range(n), r)), dtype=flambeau.int64)]
+
+
+def _choices(n: int, r: int) -> int:
+    """How many choices of r of n there are; of very many, some more than _MOST_NUMBERS."""
+    if r > n:
+        return 0
+    count = 1
+    for i in range(1, min(r, n - r) + 1):
+        count = count * (n - i + 1) // i
+        if count > _MOST_NUMBERS:
+            break
+    return count
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:

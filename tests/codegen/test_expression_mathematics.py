@@ -136,7 +136,9 @@ def test_shape_rules() -> None:
     assert rules.pool_out([5], [2], [2], [0], [1], True) == [3]
     assert rules.conv_transpose_out([4], [3], [2], [1], [1], [1]) == [8]
     assert rules.expanded_dims([5, 3, 4], [3, 1]) == [0, 2]
-    assert rules.range_length(0, 10, 3) == 4
+    assert rules.range_length(0, 10, 3, "int64") == 4
+    assert rules.range_length(0.5, 5.5, 1.5, "float32") == 4
+    assert rules.range_length(0.5, 5.5, 1.5, "int32") == 5
     assert rules.is_dense([2, 1, 3], [3, 99, 1])
 
 

@@ -38,6 +38,10 @@ DECLARED = """
 - {op: "largest_of(Tensor self, int dim=-1) -> (Tensor values, int64 indices)", kind: structured,
    derivative: none}
 - {op: "join(Tensor[] tensors, int dim=0) -> Tensor result", kind: structured, derivative: none}
+- {op: "sharp(Tensor self, Tensor other) -> Tensor result", kind: pointwise,
+   dtypes: {self: float, promote: [self, other]}, expr: "hypot(self, other)", derivative: none}
+- {op: "blunt(Tensor self, Tensor other) -> Tensor result", kind: pointwise,
+   dtypes: {promote: [self, other]}, expr: "self + other", derivative: none}
 - {op: "pool(Tensor self, int[2] size) -> Tensor result", kind: structured, derivative: none}
 """
 
@@ -103,6 +107,39 @@ SCOPE = {
 )
 def test_tensor_formulas(index: OperatorIndex, source: str, code: str) -> None:
     assert emit_tensor(parse_source(source), SCOPE, index, wanted=TENSOR).code == code
+
+
+def test_a_branch_reads_what_its_condition_chose(index: OperatorIndex) -> None:
+    """Where a derivative may be infinite; what scales a gradient by a number keeps its zeros."""
+
+    def emitted(source: str) -> str:
+        code = emit_tensor(parse_source(source), SCOPE, index, wanted=TENSOR, differentiated=True)
+        assert code.statements in ((), ("const auto t0 = ops::greater(x, 0);",))
+        return code.code
+
+    assert emitted("grad if x > 0 else grad * exp(x)") == (
+        "ops::where(t0, grad, ops::times(ops::where(t0, false, grad), "
+        "ops::exp(ops::where(t0, false, x))))"
+    )
+    assert (
+        emitted("exp(x) if x > 0 else 0") == "ops::where(t0, ops::exp(ops::where(t0, x, false)), 0)"
+    )
+    assert emitted("where(x > 0, exp(x), 0)") == emitted("exp(x) if x > 0 else 0")
+    plain = "ops::where(ops::greater(x, 0), grad, ops::times(grad, 2))"
+    assert emitted("grad if x > 0 else 2 * grad") == plain
+    assert emitted("grad if dim > 0 else grad * exp(x)") == (
+        "dim > 0 ? grad : ops::times(grad, ops::exp(x))"
+    )
+
+
+def test_an_integer_for_a_floating_tensor(index: OperatorIndex) -> None:
+    assert emit("sharp(0, x)", index) == "ops::sharp(as_tensor(0.0), x)"
+    assert emit("sharp(alpha, x)", index) == "ops::sharp(as_floating_tensor(alpha), x)"
+    assert emit("blunt(0, x)", index) == "ops::blunt(as_tensor(0), x)"
+
+
+def emit(source: str, index: OperatorIndex) -> str:
+    return emit_tensor(parse_source(source), SCOPE, index, wanted=TENSOR).code
 
 
 @pytest.mark.parametrize(

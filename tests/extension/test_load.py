@@ -27,6 +27,15 @@ TEXT = """
   test:
     reference: "limit * np.tanh(self / limit)"
     samples: [{self: "randn(3, 4)"}, {self: "randn(3)", limit: "0.5"}]
+- op: "slope(Tensor self) -> Tensor result"
+  kind: pointwise
+  variants: [function, inplace]
+  dtypes: {self: float}
+  expr: "self * logaddexp(0, self)"
+  derivative: auto
+  test:
+    reference: "self * np.logaddexp(0, self)"
+    samples: [{self: "randn(3, 4)"}]
 - op: "dyad(Tensor self, Tensor vec2) -> Tensor result"
   kind: structured
   dtypes: {self: float32|float64, vec2: same(self)}
@@ -102,6 +111,15 @@ def test_gradients(loaded: Any) -> None:
     y = flambeau.randn(2, dtype=flambeau.float64, requires_grad=True)
     assert gradcheck(lambda a, b: loaded.dyad(loaded.softclip(a), b), (x, y))
     assert gradgradcheck(lambda a, b: loaded.dyad(loaded.softclip(a), b), (x, y))
+
+
+def test_an_integer_beside_elements(loaded: Any) -> None:
+    """It takes their type in every form and derivative, also where tensors stand for elements."""
+    x = flambeau.randn(3, dtype=flambeau.float64, requires_grad=True)
+    assert gradcheck(loaded.slope, (x,), check_forward_ad=True)
+    assert gradgradcheck(loaded.slope, (x,))
+    assert gradcheck(lambda a: loaded.slope_(a.clone()), (x,), check_forward_ad=True)
+    assert gradgradcheck(lambda a: loaded.slope_(a.clone()), (x,))
 
 
 def test_refused_dtype(loaded: Any) -> None:

@@ -40,21 +40,31 @@ template <class T>
 bool close(const Tensor& seen, const std::vector<double>& expected) {
   double worst = 0, size = 1;
   for (size_t i = 0; i < expected.size(); ++i) {
-    const double error = std::abs(static_cast<double>(seen.data<T>()[i]) - expected[i]);
+    const double value = static_cast<double>(seen.data<T>()[i]);
+    if (!std::isfinite(expected[i])) {
+      if (value != expected[i] && !(std::isnan(value) && std::isnan(expected[i]))) return false;
+      continue;
+    }
+    const double error = std::abs(value - expected[i]);
     worst = std::isnan(error) ? INFINITY : std::max(worst, error);
     size = std::max(size, std::abs(expected[i]));
   }
   return worst <= (sizeof(T) == 4 ? 2e-6 : 1e-14) * 8 * size;
 }
 
+/// `center`: given to the middle of the images and of the gradient, unless it is 0.
 template <class T>
-void run(const Case& t) {
+void run(const Case& t, double center = 0) {
   const int64_t oh = (t.h + 2 * t.pad_y - t.dilation_y * (t.r - 1) - 1) / t.stride_y + 1;
   const int64_t ow = (t.w + 2 * t.pad_x - t.dilation_x * (t.s - 1) - 1) / t.stride_x + 1;
   const int64_t cg = t.c / t.groups, kg = t.k / t.groups;
   const Tensor x = random_tensor<T>({t.n, t.c, t.h, t.w}),
                w = random_tensor<T>({t.k, cg, t.r, t.s});
   const Tensor b = random_tensor<T>({t.k}), g = random_tensor<T>({t.n, t.k, oh, ow});
+  if (center != 0) {
+    x.data<T>()[t.h / 2 * t.w + t.w / 2] = static_cast<T>(center);
+    g.data<T>()[oh / 2 * ow + ow / 2] = static_cast<T>(center);
+  }
   std::vector<double> y(static_cast<size_t>(g.numel())), dx(static_cast<size_t>(x.numel())),
       dw(static_cast<size_t>(w.numel()));
   for (int64_t n = 0; n < t.n; ++n)
@@ -128,6 +138,19 @@ TEST(forward_and_gradients) {
   for (const Case& t : cases) {
     run<float>(t);
     run<double>(t);
+  }
+}
+
+TEST(what_is_not_finite_stays_where_it_is_seen) {
+  const Case cases[] = {{2, 40, 15, 13, 36, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+                        {7, 32, 9, 10, 66, 3, 3, 1, 1, 0, 0, 1, 1, 2},
+                        {2, 3, 8, 9, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1},
+                        {1, 4, 9, 9, 6, 2, 2, 3, 3, 0, 0, 1, 1, 1}};
+  for (const Case& t : cases) {
+    for (const double center : {INFINITY, -INFINITY, static_cast<double>(NAN)}) {
+      run<float>(t, center);
+      run<double>(t, center);
+    }
   }
 }
 

@@ -7,6 +7,7 @@ void empty_strided(const Tensor&, IntList, IntList, std::optional<DType>, std::o
 
 void full(const Tensor& result, IntList, const Scalar& fill_value, std::optional<DType>,
           std::optional<Device>) {
+  fill_value.check_fits(result.dtype(), "full", "fill_value");
   fill_data(result, fill_value);
 }
 
@@ -21,6 +22,7 @@ void ones(const Tensor& result, IntList, std::optional<DType>, std::optional<Dev
 /// One element, wherever it lies, is copied into all: the host need not wait for it.
 void fill_(const Tensor& self, const Operand& value) {
   if (value.is_tensor()) return copy_data(self, value.tensor());
+  value.scalar().check_fits(self.dtype(), "fill_", "value");
   fill_data(self, value.scalar());
 }
 

@@ -21,13 +21,10 @@ void generate(const Tensor& result, const Function& function) {
 
 void arange_start(const Tensor& result, const Scalar& start, const Scalar&, const Scalar& step,
                   std::optional<DType>, std::optional<Device>) {
-  const bool integral = start.is_integral() && step.is_integral();
   visit_dtype(result.dtype(), [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      if (integral) {
-        const int64_t first = start.to<int64_t>(), distance = step.to<int64_t>();
-        return generate<T>(result, [=](int64_t i) { return first + i * distance; });
-      }
+      const int64_t first = start.to<int64_t>(), distance = step.to<int64_t>();
+      return generate<T>(result, [=](int64_t i) { return first + i * distance; });
     }
     const double first = start.to<double>(), distance = step.to<double>();
     generate<T>(result, [=](int64_t i) {

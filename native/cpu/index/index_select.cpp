@@ -157,6 +157,7 @@ void index_fill_(const Tensor& self, Dim dim, const Tensor& index, const Operand
   const Selection selection(self, dim, places, "index_fill_");
   if (self.numel() == 0) return;
   const Tensor number = flambeau::empty(Shape(), self.dtype(), self.device());
+  if (!value.is_tensor()) value.scalar().check_fits(self.dtype(), "index_fill_", "value");
   fill_data(number, value.is_tensor() ? item(value.tensor()) : value.scalar());
   on_dense(self, [&](const Tensor& dense) {
     const DimBlocks blocks(self.sizes(), selection.dim);

@@ -8,10 +8,9 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   const Tensor dense = contiguous_data(self);
   const int64_t* const classes = dense.data<int64_t>();
   const int64_t numel = dense.numel();
-  if (num_classes < 0) {
-    check(numel > 0, ErrorKind::runtime,
-          "one_hot(): num_classes must be given for a tensor without elements");
-    num_classes = checked_add(*std::max_element(classes, classes + numel), 1, "one_hot");
+  if (num_classes < 0) {  // 0 where all are negative, which is refused below
+    const int64_t largest = *std::max_element(classes, classes + numel);
+    num_classes = std::max<int64_t>(checked_add(largest, 1, "one_hot"), 0);
   }
   Shape sizes = self.sizes();
   sizes.push_back(num_classes);

@@ -106,6 +106,7 @@ void scatter_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& sr
 }
 
 void scatter__value(const Tensor& self, Dim dim, const Tensor& index, const Scalar& value) {
+  value.check_fits(self.dtype(), "scatter_", "value");
   const Tensor number = flambeau::empty(Shape(), self.dtype(), self.device());
   fill_data(number, value);
   with_element(self, [&](auto element) {

@@ -29,7 +29,8 @@ struct Correlation {
 template <class T>
 void correlate(Correlation<T> task);
 
-/// The same for 3x3 filters and enough channels, faster; false, having done nothing, for others.
+/// The same for 3x3 filters and enough channels, faster; false for others, and where the result is
+/// not finite: it is unfinished then.
 bool try_winograd(const Correlation<float>& task);
 
 }  // namespace flambeau::cpu

@@ -1,6 +1,7 @@
 #include "cpu/nn/winograd.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/parallel.h"
 #include "cpu/nn/correlation.h"
@@ -108,17 +109,19 @@ bool try_winograd(const Correlation<float>& task) {
                });
   const WinogradCut cut(shape, task.batch, kBlocks);
   const int64_t grain = std::max<int64_t>(1, kThreadWork / cut.work);
+  std::atomic<bool> finite{true};
   parallel_for(0, task.groups * cut.parts, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
+    for (int64_t i = begin; i < end && finite.load(std::memory_order_relaxed); ++i) {
       const int64_t group = i / cut.parts, part = i % cut.parts, image = cut.first_image(part);
-      kernels.forward(
+      const bool done = kernels.forward(
           moved, cut.part(shape, part), packed.data<float>() + group * panels * panel_size,
           task.source + image * shape.source_step + group * shape.channels * source_plane,
           task.bias ? task.bias + group * shape.outputs : nullptr,
           task.result + image * shape.result_step + group * shape.outputs * task.channel_step);
+      if (!done) finite.store(false, std::memory_order_relaxed);
     }
   });
-  return true;
+  return finite.load(std::memory_order_relaxed);
 }
 
 }  // namespace flambeau::cpu

@@ -27,8 +27,10 @@ struct WinogradKernels {
   /// Transforms the filters of outputs [panel * panel_columns, ...) of all channels.
   void (*pack)(const WinogradShape& shape, const ConvWeights<float>& weights, int64_t panel,
                float* packed);
-  /// result = the correlation, plus bias where there is one.
-  void (*forward)(const WinogradShape& shape, const WinogradPart& part, const float* packed,
+  /// result = the correlation, plus bias where there is one. False, and the result unfinished, if
+  /// it is not finite: the transforms take differences of sums in which an infinite number stands
+  /// more than once, and make NaN of it.
+  bool (*forward)(const WinogradShape& shape, const WinogradPart& part, const float* packed,
                   const float* source, const float* bias, float* result);
   /// Adds the transformed gradient of the filters; `grad` is shaped like the result.
   void (*weight)(const WinogradShape& shape, const WinogradPart& part, const float* source,

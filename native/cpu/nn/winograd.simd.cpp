@@ -114,8 +114,10 @@ void transform_source(const WinogradShape& shape, const WinogradPart& part, cons
 }
 
 /// A^T m A of each block; elements of blocks that reach outside go to the line of zeros' place.
-void transform_result(const WinogradShape& shape, const WinogradPart& part, const Lines& lines,
+/// False if some are not finite.
+bool transform_result(const WinogradShape& shape, const WinogradPart& part, const Lines& lines,
                       int64_t step, const float* m) {
+  Lane seen{};  // 0 times each: NaN from the first one on that is not finite
   for_blocks(shape, part, [&](int64_t block, int64_t top, int64_t left) {
     float* to[4];
     for (int64_t t = 0; t < 4; ++t) to[t] = lines.at(top + t / 2, left + t % 2);
@@ -129,12 +131,16 @@ void transform_result(const WinogradShape& shape, const WinogradPart& part, cons
         upper[x] = a + b + c;
         lower[x] = b - c - d;
       }
-      store(to[0] + k, upper[0] + upper[1] + upper[2]);
-      store(to[1] + k, upper[1] - upper[2] - upper[3]);
-      store(to[2] + k, lower[0] + lower[1] + lower[2]);
-      store(to[3] + k, lower[1] - lower[2] - lower[3]);
+      const Lane results[4] = {upper[0] + upper[1] + upper[2], upper[1] - upper[2] - upper[3],
+                               lower[0] + lower[1] + lower[2], lower[1] - lower[2] - lower[3]};
+#pragma GCC unroll 4
+      for (int t = 0; t < 4; ++t) store(to[t] + k, results[t]);
+      seen += (results[0] + results[1] + (results[2] + results[3])) * splat(0.f);
     }
   });
+  bool finite = true;
+  for (int64_t i = 0; i < kLane; ++i) finite &= seen[i] == 0;
+  return finite;
 }
 
 /// The adjoint of transform_result: A y A^T.
@@ -222,7 +228,7 @@ float* make_transformed(const WinogradShape& shape, const WinogradPart& part, co
   return v;
 }
 
-void forward(const WinogradShape& shape, const WinogradPart& part, const float* packed,
+bool forward(const WinogradShape& shape, const WinogradPart& part, const float* packed,
              const float* source, const float* bias, float* result) {
   const float* v = make_transformed(shape, part, source);
   const int64_t blocks = part.strips * shape.strip_blocks(), positions = part.images * blocks;
@@ -242,10 +248,11 @@ void forward(const WinogradShape& shape, const WinogradPart& part, const float* 
   const Rows rows = result_rows(shape, part);
   const Lines lines = make_lines(3, shape.outputs, rows.first, rows.last, shape.result[1]);
   for (int64_t n = 0; n < part.images; ++n) {
-    transform_result(shape, part, lines, step, m + n * blocks * width);
+    if (!transform_result(shape, part, lines, step, m + n * blocks * width)) return false;
     write_lines(lines, bias, shape.outputs, shape.result[0] * shape.result[1],
                 result + n * shape.result_step);
   }
+  return true;
 }
 
 void weight(const WinogradShape& shape, const WinogradPart& part, const float* source,

@@ -45,7 +45,7 @@ void generate(const Tensor& result, const char* op, const Function& function) {
 
 void arange_start(const Tensor& result, const Scalar& start, const Scalar&, const Scalar& step,
                   std::optional<DType>, std::optional<Device>) {
-  if (start.is_integral() && step.is_integral() && is_integral(result.dtype()))
+  if (is_integral(result.dtype()))
     return generate(result, "arange", Integers{start.to<int64_t>(), step.to<int64_t>()});
   generate(result, "arange", Numbers{start.to<double>(), step.to<double>()});
 }
