@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from fuzz_calls import Program, chosen, prepare, program
 from fuzz_judge import ADVICE
 from fuzz_report import lines, readable, write
-from fuzz_supervisor import SANITIZED, Tally, run
+from fuzz_supervisor import SANITIZED, Tally, fuzzing, run
 
 BATCH = 1000
 
@@ -64,8 +64,8 @@ def main() -> int:
 
     numbers = range(options.first, options.first + options.calls)
     batch = min(BATCH, max(options.calls // options.jobs // 2, 20))
-    tally = run(make, numbers, options.jobs, batch, lambda: time.monotonic() > until, progress,
-                not (options.no_growth or SANITIZED))  # fmt: skip
+    task = fuzzing(make, growth=not (options.no_growth or SANITIZED))
+    tally = run(task, numbers, options.jobs, batch, lambda: time.monotonic() > until, progress)
     seconds = time.monotonic() - started
     found = lines(tally, make, options.jobs, not options.no_reduce, options.advice)
     about = {

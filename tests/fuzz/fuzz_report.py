@@ -73,7 +73,7 @@ def _cause(line: Line) -> tuple[str, str, str]:
     return line.kind, line.text, line.detail if line.kind in ADVICE else ""
 
 
-_SPOILERS = tuple(sorted((text for text in STRANGE if len(text) > 8), key=len, reverse=True))
+_SPOILERS = tuple(sorted((text for text in STRANGE if len(text) >= 8), key=len, reverse=True))
 
 
 def readable(found: list[Line], about: Mapping[str, object]) -> str:

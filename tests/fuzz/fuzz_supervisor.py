@@ -12,12 +12,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
 
 from fuzz_calls import Program
 from fuzz_judge import judge_death
 from fuzz_worker import HANG, Channel, Finding, run_batch
 
-MEMORY = 1 << 30  # bytes that a worker may take beyond what it starts with
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
@@ -35,15 +36,35 @@ class Tally:
         self.kinds[finding.kind] += 1
 
 
+class Named(Protocol):
+    """A program, or what else a worker runs."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What workers do. `make`: the program of a number; `body`: runs some of them in a child; what
+    it finds, it writes.
+    """
+
+    make: Callable[[int], Named]
+    body: Callable[[Channel, Callable[[Finding], None], Iterable[tuple[int, Any]]], None]
+    memory: int = 1 << 30  # bytes that a worker may take beyond what it starts with
+
+
+def fuzzing(make: Callable[[int], Program], growth: bool = True) -> Task:
+    """Runs programs of Flambeau alone."""
+    return Task(make, partial(run_batch, growth=growth))
+
+
 class Worker:
     """A child process that runs a batch of programs."""
 
-    def __init__(
-        self, numbers: range | list[int], make: Callable[[int], Program], growth: bool = True
-    ) -> None:
+    def __init__(self, numbers: range | list[int], task: Task) -> None:
         self.numbers = list(numbers)
-        self._make = make
-        self._growth = growth
+        self._task = task
         self.channel = Channel()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         self._found = tempfile.TemporaryFile()  # noqa: SIM115
@@ -58,13 +79,13 @@ class Worker:
             faulthandler.disable()  # pytest enables it: its words belong to the parent
             faulthandler.register(signal.SIGUSR1, self._said)
             os.setpgid(0, 0)
-            limit_memory()
+            limit_memory(self._task.memory)
             for stream in (1, 2):
                 os.dup2(self._said.fileno(), stream)
             empty = os.open(os.devnull, os.O_RDONLY)
             os.dup2(empty, 0)
-            programs = ((number, self._make(number)) for number in self.numbers)
-            run_batch(self.channel, self._found.fileno(), programs, self._growth)
+            programs = ((number, self._task.make(number)) for number in self.numbers)
+            self._task.body(self.channel, self._write, programs)
         except BaseException as error:
             os.write(2, f"the worker itself: {type(error).__name__}: {error}\n".encode())
             os._exit(70)
@@ -90,6 +111,9 @@ class Worker:
             time.sleep(0.2)
         self.end()
 
+    def _write(self, finding: Finding) -> None:
+        os.write(self._found.fileno(), (finding.dump() + "\n").encode())
+
     def end(self) -> None:
         """Kills it."""
         with contextlib.suppress(ProcessLookupError):
@@ -114,24 +138,23 @@ class Worker:
         self._found.close()
 
 
-def limit_memory() -> None:
+def limit_memory(more: int) -> None:
     """What the sanitizer's runtime maps cannot be limited: it has an option of its own."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if SANITIZED:
         return
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + more, used + more))
 
 
 def run(
-    make: Callable[[int], Program],
+    task: Task,
     numbers: Iterable[int],
     jobs: int,
     batch: int,
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[Tally], None] = lambda tally: None,
-    growth: bool = True,
 ) -> Tally:
     """Runs all programs; a batch that ends early goes on behind the program that ended it."""
     tally = Tally()
@@ -144,7 +167,7 @@ def run(
                 numbered = rest.pop() if rest else next(waiting, None)
                 if numbered is None:
                     break
-                workers.append(Worker(numbered, make, growth))
+                workers.append(Worker(numbered, task))
             if not workers:
                 return tally
             for worker in list(workers):
@@ -152,7 +175,7 @@ def run(
                 if ended is None:
                     continue
                 workers.remove(worker)
-                left = _close(worker, ended, tally, make)
+                left = _close(worker, ended, tally, task)
                 if left:
                     rest.append(left)
                 progress(tally)
@@ -173,7 +196,7 @@ def _batches(numbers: Iterable[int], size: int) -> Iterator[list[int]]:
         yield part
 
 
-def _close(worker: Worker, ended: str, tally: Tally, make: Callable[[int], Program]) -> list[int]:
+def _close(worker: Worker, ended: str, tally: Tally, task: Task) -> list[int]:
     """Counts what a worker did; the numbers that it did not come to."""
     number, _, statements, worked = worker.channel.read()
     for finding in worker.findings():
@@ -187,18 +210,18 @@ def _close(worker: Worker, ended: str, tally: Tally, make: Callable[[int], Progr
         left = worker.numbers
     elif ended:
         left = worker.numbers[worker.numbers.index(number) + 1 :]
-        program = make(number)
         found = death(ended, worker.said())
-        if ended != "HANG" or _hangs(program):
-            tally.add(Finding(*found, program.name, number, tuple(statements)))
+        if ended != "HANG" or _hangs(task, number):
+            name = task.make(number).name
+            tally.add(Finding(*found, name, number, tuple(statements)))
     tally.calls += len(worker.numbers) - len(left)
     worker.close()
     return left
 
 
-def _hangs(program: Program) -> bool:
+def _hangs(task: Task, number: int) -> bool:
     """Whether it takes too long in a process of its own, too."""
-    return any(finding.kind == "hang" for finding in alone(program))
+    return any(finding.kind == "hang" for finding in _run_one(task, number))
 
 
 def death(ended: str, said: str) -> tuple[str, str]:
@@ -211,14 +234,18 @@ def death(ended: str, said: str) -> tuple[str, str]:
 
 def alone(program: Program, growth: bool = False, number: int = 0) -> list[Finding]:
     """What one program does in a process of its own."""
-    worker = Worker([number], lambda _: program, growth)
+    return _run_one(fuzzing(lambda _: program, growth), number)
+
+
+def _run_one(task: Task, number: int) -> list[Finding]:
+    worker = Worker([number], task)
     while (ended := worker.poll()) is None:
         time.sleep(0.0005)
     found = list(worker.findings())
     if ended:
         _, _, statements, _ = worker.channel.read()
-        found.insert(
-            0, Finding(*death(ended, worker.said()), program.name, number, tuple(statements))
-        )
+        kind, detail = death(ended, worker.said())
+        name = task.make(number).name
+        found.insert(0, Finding(kind, detail, name, number, tuple(statements)))
     worker.close()
     return found

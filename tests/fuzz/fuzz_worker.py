@@ -6,13 +6,12 @@ import ctypes
 import gc
 import json
 import mmap
-import os
 import re
 import struct
 import sys
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -336,17 +335,16 @@ def _reset() -> None:
 
 def run_batch(
     channel: Channel,
-    findings: int,
+    write: Callable[[Finding], None],
     programs: Iterable[tuple[int, Program]],
     growth: bool,
 ) -> None:
-    """Runs programs one after another; findings are written to a file as they are found."""
+    """Runs programs one after another; findings are written as they are found."""
     runner = Runner(channel, memory(), growth)
     gc.freeze()
     for number, program in programs:
         found = runner.run(number, program)
         if found is not None:
             _, _, statements, _ = channel.read()
-            finding = Finding(found.kind, found.detail, program.name, number, tuple(statements))
-            os.write(findings, (finding.dump() + "\n").encode())
+            write(Finding(found.kind, found.detail, program.name, number, tuple(statements)))
     channel.write(-1, ())

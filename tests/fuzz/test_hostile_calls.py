@@ -8,7 +8,7 @@ from fuzz_entries import declarations, entries
 from fuzz_judge import ADVICE, judge_death
 from fuzz_reduce import Reducer
 from fuzz_report import lines, readable
-from fuzz_supervisor import alone, run
+from fuzz_supervisor import alone, fuzzing, run
 from fuzz_worker import Finding
 
 from flambeau.codegen.plan.python_signature import forms, python_names
@@ -26,7 +26,7 @@ def test_calls_find_nothing() -> None:
     def make(number: int) -> Program:
         return program(SEED, number)
 
-    tally = run(make, range(CALLS), jobs=2, batch=250)
+    tally = run(fuzzing(make), range(CALLS), jobs=2, batch=250)
     found = [line for line in lines(tally, make, 2, True, False) if line.kind not in ADVICE]
     assert not found, readable(found, {"seed": SEED})
     assert tally.calls == CALLS
@@ -90,7 +90,7 @@ def test_the_rest_of_a_batch_is_run() -> None:
         text = "import os; os.abort()" if number % 3 == 1 else "r = flambeau.ones(2)"
         return Program((text,), "flambeau.ones", ("ones",))
 
-    tally = run(make, range(10), jobs=2, batch=5)
+    tally = run(fuzzing(make), range(10), jobs=2, batch=5)
     assert [tally.calls, tally.worked] == [10, 7]
     assert sorted(finding.number for finding in tally.findings) == [1, 4, 7]
 

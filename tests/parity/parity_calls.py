@@ -17,6 +17,7 @@ from parity_values import DTYPES, FLOATS, SHAPES, Draw, broadcast_of, laid_out, 
 
 from flambeau.codegen.model import Base
 
+_TENSORS = ("t(", "lib.tensor(")
 NAMES = "abcdefghijklmnop"
 
 
@@ -105,15 +106,18 @@ def call(draw: Draw, entry: Entry) -> Case:
         if text is None:
             by_keyword = True
             continue
-        if text.startswith(("t(", "lib.tensor(")):
+        is_receiver = entry.callee is None and slot is entry.slots[0]
+        if is_receiver and not text.startswith(_TENSORS):
+            text = f"lib.tensor({text})"
+        if text.startswith(_TENSORS):
             name = NAMES[len(tensors)]
             statements.append(f"{name} = {text}")
-            if wants_gradient and "float" in text and not text.endswith(")._"):
+            if wants_gradient and "float" in text:
                 statements.append(f"{name}.requires_grad_()")
                 leaves.append(name)
             tensors.append(name)
             text = name
-        if entry.callee is None and not receiver:
+        if is_receiver:
             receiver = text
         elif by_keyword or slot.keyword_only or (positional and draw.random() < 0.1):
             by_keyword = True

@@ -36,7 +36,7 @@ class Difference:
 
 
 class Missing(Exception):
-    """PyTorch has no such thing, and says so."""
+    """One library has no such thing, and says so."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ def compare(case: Case) -> Difference | None:
     """The first difference of a case; None where the libraries agree.
 
     Raises:
-        Missing: where PyTorch does not implement what the case asks for.
+        Missing: where a library does not have what the case asks for.
     """
     sides = {name: Side(namespace(library)) for name, library in LIBRARIES.items()}
     ours, theirs = sides["flambeau"], sides["torch"]
@@ -96,6 +96,8 @@ def _errors(
         return None
     if theirs is not None and _MISSING.search(str(theirs)):
         raise Missing(str(theirs))
+    if isinstance(ours, AttributeError) and theirs is None:
+        raise Missing(str(ours))
     if ours is None:
         assert theirs is not None
         return Difference("accepts", f"{where}{_plain(theirs)}")

@@ -9,8 +9,9 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,24 +19,16 @@ import parity_wanted
 import torch
 from fuzz_calls import prepare
 from fuzz_reduce import inlined, smaller
+from fuzz_supervisor import Tally, Task, run
+from fuzz_worker import Channel, Finding
 from parity_calls import Case, case, shared
-from parity_compare import LIBRARIES, Difference, Missing, compare
+from parity_compare import LIBRARIES, Missing, compare
 from parity_values import namespace
 
 BATCH = 500
 ATTEMPTS = 300
-
-
-@dataclass(slots=True)
-class Batch:
-    """What a part of the cases came to."""
-
-    numbers: range
-    compared: int
-    missing: int
-    found: list[tuple[Case, Difference]]
-    explained: Counter[str]
-    exceptions: int
+MEMORY = 4 << 30
+COUNTS = ("compared", "not in both", "other exceptions")
 
 
 def report(options: argparse.Namespace) -> int:
@@ -44,38 +37,40 @@ def report(options: argparse.Namespace) -> int:
     prepare()
     shared(options.ops)
     started = time.monotonic()
+
+    def make(number: int) -> Case:
+        return case(options.seed, number, options.ops)
+
+    shown = [started]
+
+    def progress(tally: Tally) -> None:
+        if time.monotonic() > shown[0] + 15:
+            shown[0] = time.monotonic()
+            print(f"{tally.calls} calls: {dict(tally.kinds)}", file=sys.stderr, flush=True)
+
+    task = Task(make, partial(compare_batch, exceptions=options.exceptions), MEMORY)
     numbers = range(options.first, options.first + options.calls)
-    parts = [numbers[i : i + BATCH] for i in range(0, len(numbers), BATCH)]
-    tasks = [(options.seed, part, options.ops, options.exceptions) for part in parts]
-    batches: list[Batch] = []
-    with multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=8) as pool:
-        for number, batch in enumerate(pool.imap_unordered(_batch, tasks)):
-            batches.append(batch)
-            if number % 20 == 19:
-                unexplained = sum(len(b.found) for b in batches)
-                print(f"{(number + 1) * BATCH} calls, {unexplained} unexplained", file=sys.stderr)
-        groups: dict[tuple[str, str, str], list[tuple[Case, Difference]]] = {}
-        for batch in batches:
-            for one, difference in batch.found:
-                groups.setdefault(_key(one, difference), []).append((one, difference))
-        firsts = [min(group, key=lambda pair: len(pair[0].text)) for group in groups.values()]
-        reduced = pool.map(_reduced, firsts, chunksize=1)
+    tally = run(task, numbers, options.jobs, BATCH, progress=progress)
+    counts: Counter[str] = Counter()
+    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in tally.findings:
+        if finding.kind == "counts":
+            counts.update(json.loads(finding.detail))
+        else:
+            groups.setdefault(_key(finding), []).append(finding)
+    firsts = [min(group, key=lambda f: sum(map(len, f.statements))) for group in groups.values()]
+    with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+        reduced = pool.starmap(_reduced, [(f, make(f.number)) for f in firsts], chunksize=1)
     lines: dict[tuple[str, str], dict[str, Any]] = {}
-    for group, (one, difference), text in zip(groups.values(), firsts, reduced, strict=True):
-        entry = lines.setdefault(
-            (one.name, text),
-            {"name": one.name, **asdict(difference), "text": text, "count": 0},
-        )
-        entry["count"] += len(group)
+    for group, first, text in zip(groups.values(), firsts, reduced, strict=True):
+        line = {"name": first.entry, "kind": first.kind, "detail": first.detail, "text": text}
+        lines.setdefault((first.entry, text), {**line, "count": 0})["count"] += len(group)
     about = {
-        "calls": options.calls, "seed": options.seed, "seconds": round(time.monotonic() - started),
-        "compared": sum(b.compared for b in batches),
-        "PyTorch has not": sum(b.missing for b in batches),
-        "other exceptions": sum(b.exceptions for b in batches),
-        "unexplained": sum(len(b.found) for b in batches), "torch": torch.__version__,
+        "calls": tally.calls, "seed": options.seed, "seconds": round(time.monotonic() - started),
+        **{name: counts.pop(name, 0) for name in COUNTS},
+        "unexplained": sum(map(len, groups.values())), "torch": torch.__version__,
     }  # fmt: skip
-    explained = sum((b.explained for b in batches), Counter())
-    text = _readable(about, list(lines.values()), explained)
+    text = _readable(about, list(lines.values()), counts)
     print(text, end="")
     if options.report:
         data = {"about": about, "differences": list(lines.values())}
@@ -84,41 +79,49 @@ def report(options: argparse.Namespace) -> int:
     return 1 if lines else 0
 
 
-def _batch(task: tuple[int, range, str, bool]) -> Batch:
-    seed, numbers, pattern, exceptions = task
+def compare_batch(
+    channel: Channel,
+    write: Callable[[Finding], None],
+    cases: Iterable[tuple[int, Case]],
+    exceptions: bool,
+) -> None:
+    """Compares cases in a worker; what is wanted is only counted."""
     wanted = parity_wanted.load()
-    batch = Batch(numbers, 0, 0, [], wanted.used, 0)
+    counts: Counter[str] = Counter()
     np.seterr(all="ignore")
-    for number in numbers:
-        one = case(seed, number, pattern)
+    for number, one in cases:
+        channel.write(number, one.statements)
         try:
             difference = compare(one)
         except Missing:
-            batch.missing += 1
+            counts["not in both"] += 1
             continue
-        batch.compared += 1
+        counts["compared"] += 1
+        channel.worked += 1
         if difference is None:
             continue
         if difference.kind == "exception":
-            batch.exceptions += 1
+            counts["other exceptions"] += 1
             if not exceptions:
                 continue
         if not wanted.explains(one.name, difference.kind, difference.detail, one.text):
-            batch.found.append((one, difference))
-    return batch
+            write(Finding(difference.kind, difference.detail, one.name, number, one.statements))
+    write(Finding("counts", json.dumps({**counts, **wanted.used}), "", -1, ()))
+    channel.write(-1, ())
 
 
-def _key(one: Case, difference: Difference) -> tuple[str, str, str]:
-    detail = difference.detail if difference.kind in ("refuses", "accepts", "exception") else ""
-    return one.name, difference.kind, detail
+def _key(finding: Finding) -> tuple[str, str, str]:
+    by_detail = finding.kind in ("refuses", "accepts", "exception")
+    return finding.entry, finding.kind, finding.detail if by_detail else ""
 
 
 # Reducing ----------------------------------------------------------------------------------------
 
 
-def _reduced(pair: tuple[Case, Difference]) -> str:
+def _reduced(finding: Finding, one: Case) -> str:
     """The shortest statements that still differ in that way."""
-    one, difference = pair
+    if finding.kind not in _ORDER[_COMPARED:]:
+        return "; ".join(finding.statements)
     left = ATTEMPTS
     until = time.monotonic() + 20
 
@@ -131,9 +134,9 @@ def _reduced(pair: tuple[Case, Difference]) -> str:
             found = compare(replace(one, statements=tuple(statements)))
         except Exception:
             return False
-        if found is None or found.kind != difference.kind:
+        if found is None or found.kind != finding.kind:
             return False
-        return _key(one, found) == _key(one, difference)
+        return _key(Finding(found.kind, found.detail, one.name, 0, ())) == _key(finding)
 
     statements = list(one.statements)
     progress = True
@@ -169,9 +172,10 @@ def _readable(
 
 
 _ORDER = (
-    "value", "gradient", "second gradient", "dtype", "shape", "requires_grad", "refuses", "accepts",
+    "signal", "exit", "hang", "sanitizer", "assertion", "value", "gradient", "second gradient", "dtype", "shape", "requires_grad", "refuses", "accepts",
     "exception",
 )  # fmt: skip
+_COMPARED = _ORDER.index("value")  # before it: a process ended
 
 
 def show(text: str) -> int:
