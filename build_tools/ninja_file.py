@@ -21,7 +21,8 @@ MODULE = "extension.cpp"  # of native/python: makes a Python module of the bindi
 # What fuzzing wants to see: conditions that hold whatever is passed, memory to the byte. The loops
 # of one instruction set are a third of the work of all.
 FUZZING = (
-    "-DFLAMBEAU_ASSERTIONS -DFLAMBEAU_EXACT_BLOCKS -DFLAMBEAU_BASELINE_ONLY -D_GLIBCXX_ASSERTIONS"
+    "-DFLAMBEAU_ASSERTIONS -DFLAMBEAU_EXACT_BLOCKS -DFLAMBEAU_BASELINE_ONLY"
+    " -DFLAMBEAU_REMOVABLE_CHECKS -D_GLIBCXX_ASSERTIONS"
 )
 IDENTITY = "package.cpp"  # of native/python: says which state of the headers this is
 

@@ -49,9 +49,15 @@ template <class... Parts>
   throw Error(kind, concatenate(parts...));
 }
 
+#ifndef FLAMBEAU_REMOVABLE_CHECKS
+using Condition = bool;
+#else
+using Condition = detail::RemovableCondition;
+#endif
+
 /// check(condition, ErrorKind::value, "op: argument dim ...", dim)
 template <class... Parts>
-FLAMBEAU_INLINE void check(bool condition, ErrorKind kind, const Parts&... parts) {
+FLAMBEAU_INLINE void check(Condition condition, ErrorKind kind, const Parts&... parts) {
   if (FLAMBEAU_UNLIKELY(!condition)) fail(kind, parts...);
 }
 

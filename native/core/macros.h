@@ -12,4 +12,12 @@
 
 #define FLAMBEAU_INLINE inline __attribute__((always_inline))
 #define FLAMBEAU_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
+#ifndef FLAMBEAU_REMOVABLE_CHECKS
 #define FLAMBEAU_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
+#else
+// In builds for fuzzing, the check in one place can be taken away, to see what finds that out.
+#include "core/removed_check.h"
+#define FLAMBEAU_UNLIKELY(condition) \
+  __builtin_expect(                  \
+      static_cast<bool>(condition) && !::flambeau::detail::is_removed(__FILE__, __LINE__), 0)
+#endif

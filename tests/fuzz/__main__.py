@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import fuzz_planted
 from fuzz_calls import Program, chosen, prepare, program
 from fuzz_judge import ADVICE
 from fuzz_report import lines, readable, write
@@ -43,7 +44,11 @@ def main() -> int:
         help="do not look for growing memory (never done under sanitizers)",
     )
     parser.add_argument("--advice", action="store_true", help="list also what is not wrong as such")
+    parser.add_argument("--first-only", action="store_true", help="stop at the first finding")
+    parser.add_argument("--planted", action="store_true", help="take checks away: are they missed?")
     options = parser.parse_args()
+    if options.planted:
+        return fuzz_planted.main(options.seed)
 
     def make(number: int) -> Program:
         return program(options.seed, number, options.ops, not options.public)
@@ -53,9 +58,14 @@ def main() -> int:
     started = time.monotonic()
     until = started + options.seconds if options.seconds else float("inf")
     shown = [started]
+    serious = [0]
+
+    def stop() -> bool:
+        return time.monotonic() > until or (options.first_only and serious[0] > 0)
 
     def progress(tally: Tally) -> None:
         now = time.monotonic()
+        serious[0] = sum(count for kind, count in tally.kinds.items() if kind not in ADVICE)
         if now > shown[0] + 15:
             shown[0] = now
             kinds = ", ".join(f"{kind} {count}" for kind, count in tally.kinds.most_common())
@@ -65,7 +75,7 @@ def main() -> int:
     numbers = range(options.first, options.first + options.calls)
     batch = min(BATCH, max(options.calls // options.jobs // 2, 20))
     task = fuzzing(make, growth=not (options.no_growth or SANITIZED))
-    tally = run(task, numbers, options.jobs, batch, lambda: time.monotonic() > until, progress)
+    tally = run(task, numbers, options.jobs, batch, stop, progress)
     seconds = time.monotonic() - started
     found = lines(tally, make, options.jobs, not options.no_reduce, options.advice)
     about = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from fuzz_calls import Program, prepare, program
 from fuzz_entries import declarations, entries
 from fuzz_judge import ADVICE, judge_death
+from fuzz_planted import HOLES, ROOT
 from fuzz_reduce import Reducer
 from fuzz_report import lines, readable
 from fuzz_supervisor import alone, fuzzing, run
@@ -77,6 +80,18 @@ def test_a_mistake_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = attempt(MISTAKES[kind])
     assert found.kind == kind
     assert found.statements == (MISTAKES[kind],)
+
+
+def test_planted_holes_are_where_checks_stand() -> None:
+    """Each names one line of the tree, with a condition that a build for fuzzing can ignore."""
+    if not (ROOT / "native").is_dir():
+        pytest.skip("the tests run without the sources")
+    places = {hole.place for hole in HOLES}
+    assert len(places) == len(HOLES) == 20
+    for place in places:
+        file, line = place.rsplit(":", 1)
+        text = (ROOT / file).read_text(encoding="utf-8").splitlines()[int(line) - 1]
+        assert re.search(r"\bcheck\(|FLAMBEAU_UNLIKELY\(", text), place
 
 
 def test_a_good_call_is_no_finding() -> None:

@@ -1,0 +1,82 @@
+"""Twenty checks, taken away one at a time: calls must find out about each.
+
+In a build for fuzzing, FLAMBEAU_REMOVED_CHECK=FILE:LINE takes a check() away, or the condition of
+an `if (FLAMBEAU_UNLIKELY(...))`. What guards memory, time or messages is then a hole.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CALLS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """`text` stands in one line of `file`: that of the check."""
+
+    file: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        lines = (ROOT / self.file).read_text(encoding="utf-8").splitlines()
+        found = [number for number, line in enumerate(lines, 1) if self.text in line]
+        if len(found) != 1:
+            raise SystemExit(f"{self.file}: {len(found)} lines with {self.text!r}, expected one")
+        return f"{self.file}:{found[0]}"
+
+
+HOLES = (
+    Hole("native/core/arguments.h", "given < -limit || given >= limit"),
+    Hole("native/core/tensor.cpp", "check(reach(sizes, strides, offset, lowest, highest)"),
+    Hole("native/core/storage.cpp", "check(pins_.load"),
+    Hole("native/core/broadcast.cpp", "check(broadcastable(a, b)"),
+    Hole("native/core/shape_rules.cpp", "check(window.stride > 0"),
+    Hole("native/core/shape_rules.cpp", "check(window.padding <= window.kernel / 2"),
+    Hole("native/core/views_part.cpp", "check(split_size > 0"),
+    Hole("native/cpu/blocks.h", "static_cast<uint64_t>(value) >= static_cast<uint64_t>(size)"),
+    Hole("native/cpu/blocks.h", "if (FLAMBEAU_UNLIKELY(value < -size || value >= size))"),
+    Hole("native/cpu/index/gather.cpp", "check(d == dim || index.size(d) <= tensor.size(d)"),
+    Hole("native/cpu/index/scatter.cpp", "size_of_dim(index, d) <= size_of_dim(self, d)"),
+    Hole("native/cpu/index/scatter.cpp", "size_of_dim(index, d) <= size_of_dim(*src, d)"),
+    Hole("native/cpu/index/advanced.cpp", "check(index.sizes()[d] == self.sizes()[first + d]"),
+    Hole("native/cpu/index/masked.cpp", "check(count <= source.numel()"),
+    Hole("native/cpu/index/one_hot.cpp", "check(classes[i] >= 0 && classes[i] < num_classes"),
+    Hole("native/cpu/sort/bincount.cpp", "check(data[i] >= 0"),
+    Hole("native/cpu/nn/embedding.cpp", "check(values[i] >= 0 && values[i] < rows"),
+    Hole("native/cpu/nn/nll.cpp", "check((values[i] >= 0 && values[i] < classes)"),
+    Hole("native/cpu/nn/batch_norm.simd.cpp", "check(tensor.numel() == channels"),
+    Hole(
+        "native/cpu/creation/multinomial.cpp", "check(static_cast<int64_t>(keys.size()) >= samples"
+    ),
+)
+
+
+def main(seed: int) -> int:
+    """Plants them in turn; 1 where one is not found."""
+    if "FLAMBEAU_REMOVED_CHECK" in os.environ:
+        raise SystemExit("FLAMBEAU_REMOVED_CHECK is set: a check is taken away already")
+    missed = 0
+    for hole in HOLES:
+        started = time.monotonic()
+        command = [sys.executable, str(ROOT / "tests" / "fuzz"), "--calls", str(CALLS)]
+        command += ["--seed", str(seed), "--first-only", "--no-reduce"]
+        environment = {**os.environ, "FLAMBEAU_REMOVED_CHECK": hole.place}
+        process = subprocess.run(
+            command, env=environment, check=False, stdout=subprocess.PIPE, text=True
+        )
+        missed += process.returncode == 0
+        said = process.stdout.split("\n") if process.returncode else []
+        calls = said[0].split(",")[0] if said else f"not in {CALLS} calls"
+        found = next((line.strip() for line in said if line.startswith("    ")), "")
+        seconds = time.monotonic() - started
+        print(f"{hole.place}: {calls}, {seconds:.0f} s  {found[:120]}", flush=True)
+    print(f"{len(HOLES) - missed} of {len(HOLES)} holes were found")
+    return 1 if missed else 0
