@@ -172,8 +172,9 @@ def _readable(
 
 
 _ORDER = (
-    "signal", "exit", "hang", "sanitizer", "assertion", "value", "gradient", "second gradient", "dtype", "shape", "requires_grad", "refuses", "accepts",
-    "exception",
+    *("signal", "exit", "hang", "sanitizer", "assertion"),
+    *("value", "gradient", "second gradient", "dtype", "shape", "requires_grad"),
+    *("refuses", "accepts", "exception"),
 )  # fmt: skip
 _COMPARED = _ORDER.index("value")  # before it: a process ended
 
