@@ -27,6 +27,13 @@ TEXT = """
   test:
     reference: "limit * np.tanh(self / limit)"
     samples: [{self: "randn(3, 4)"}, {self: "randn(3)", limit: "0.5"}]
+- op: "dyad(Tensor self, Tensor vec2) -> Tensor result"
+  kind: structured
+  dtypes: {self: float32|float64, vec2: same(self)}
+  shape: "[self.shape[0], vec2.shape[0]]"
+  kernel: {cpu: dyad.cpp}
+  linear_in: [self, vec2]
+  derivative: {self: "mv(grad, vec2)", vec2: "mv(t(grad), self)"}
 - op: "slope(Tensor self) -> Tensor result"
   kind: pointwise
   variants: [function, inplace]
@@ -36,13 +43,6 @@ TEXT = """
   test:
     reference: "self * np.logaddexp(0, self)"
     samples: [{self: "randn(3, 4)"}]
-- op: "dyad(Tensor self, Tensor vec2) -> Tensor result"
-  kind: structured
-  dtypes: {self: float32|float64, vec2: same(self)}
-  shape: "[self.shape[0], vec2.shape[0]]"
-  kernel: {cpu: dyad.cpp}
-  linear_in: [self, vec2]
-  derivative: {self: "mv(grad, vec2)", vec2: "mv(t(grad), self)"}
 """
 KERNEL = """
 #include "cpu/dtype_switch.h"

@@ -1,21 +1,23 @@
 // Convolution and its two gradients against plain loops, over strides, paddings, dilations, groups.
 
+#include <array>
 #include <cmath>
 #include <random>
 #include <vector>
 
 #include "check.h"
+#include "core/arguments.h"
 #include "core/tensor.h"
 
 namespace flambeau::cpu {
 void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, const Tensor& bias,
-            IntList stride, IntList padding, IntList dilation, int64_t groups);
+            const Ints<2>& stride, const Ints<2>& padding, const Ints<2>& dilation, int64_t groups);
 void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& weight,
-                       IntList input_size, IntList stride, IntList padding, IntList dilation,
-                       int64_t groups);
+                       IntList input_size, const Ints<2>& stride, const Ints<2>& padding,
+                       const Ints<2>& dilation, int64_t groups);
 void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& input,
-                        IntList weight_size, IntList stride, IntList padding, IntList dilation,
-                        int64_t groups);
+                        IntList weight_size, const Ints<2>& stride, const Ints<2>& padding,
+                        const Ints<2>& dilation, int64_t groups);
 }  // namespace flambeau::cpu
 
 using namespace flambeau;
@@ -89,8 +91,9 @@ void run(const Case& t, double center = 0) {
               }
           y[static_cast<size_t>(out)] = sum;
         }
-  const int64_t stride[] = {t.stride_y, t.stride_x}, padding[] = {t.pad_y, t.pad_x};
-  const int64_t dilation[] = {t.dilation_y, t.dilation_x};
+  using Pair = std::array<int64_t, 2>;
+  const Ints<2> stride(Pair{t.stride_y, t.stride_x}), padding(Pair{t.pad_y, t.pad_x});
+  const Ints<2> dilation(Pair{t.dilation_y, t.dilation_x});
   const Tensor out = empty(g.sizes(), dtype_of<T>), x_grad = empty(x.sizes(), dtype_of<T>);
   const Tensor w_grad = empty(w.sizes(), dtype_of<T>);
   fill_data(out, NAN);
@@ -147,7 +150,7 @@ TEST(what_is_not_finite_stays_where_it_is_seen) {
                         {2, 3, 8, 9, 4, 3, 3, 1, 1, 1, 1, 1, 1, 1},
                         {1, 4, 9, 9, 6, 2, 2, 3, 3, 0, 0, 1, 1, 1}};
   for (const Case& t : cases) {
-    for (const double center : {INFINITY, -INFINITY, static_cast<double>(NAN)}) {
+    for (const double center : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
       run<float>(t, center);
       run<double>(t, center);
     }

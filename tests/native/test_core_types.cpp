@@ -86,7 +86,8 @@ TEST(scalars) {
     return throws(ErrorKind::runtime, "fill: argument value",
                   [&] { value.check_fits(dtype, "fill", "value"); });
   };
-  CHECK(rejected(256, DType::uint8) && rejected(-1, DType::uint8) && rejected(-129, DType::int8));
+  Scalar(-1).check_fits(DType::uint8, "op", "x");  // counts from above: 255
+  CHECK(rejected(256, DType::uint8) && rejected(-256, DType::uint8) && rejected(-129, DType::int8));
   CHECK(rejected(int64_t{1} << 31, DType::int32) && rejected(0x1p63, DType::int64));
   CHECK(rejected(std::nan(""), DType::int64) && rejected(complex<double>(1, 1), DType::int64));
   Scalar(-0x1p63).check_fits(DType::int64, "op", "x");

@@ -14,6 +14,9 @@ using namespace flambeau;
 
 namespace {
 
+/// A dim of a tensor, checked as operators check it.
+Dim dim_of(const Tensor& x, int64_t dim) { return Dim(dim, x.dim(), {"test", "dim"}); }
+
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 template <class T>
@@ -48,7 +51,7 @@ void check_sort(int64_t length, int64_t distinct) {
   }
   for (const bool descending : {false, true}) {
     const Tensor values = empty(x.sizes(), x.dtype()), indices = empty(x.sizes(), DType::int64);
-    cpu::sort(values, indices, x, -1, descending, false);
+    cpu::sort(values, indices, x, dim_of(x, -1), descending, false);
     for (int64_t row = 0; row < 3; ++row) {
       const T* const data = x.data<T>() + row * length;
       const std::vector<int64_t> order = expected_order(data, length, descending);
@@ -63,7 +66,7 @@ void check_sort(int64_t length, int64_t distinct) {
     }
     const int64_t k = std::min<int64_t>(length, 5);
     const Tensor best = empty(Shape{3, k}, x.dtype()), where = empty(Shape{3, k}, DType::int64);
-    cpu::topk(best, where, x, k, 1, descending, true);
+    cpu::topk(best, where, x, k, dim_of(x, 1), descending, true);
     for (int64_t row = 0; row < 3; ++row) {
       for (int64_t i = 0; i < k; ++i) {
         CHECK(where.data<int64_t>()[row * k + i] == indices.data<int64_t>()[row * length + i]);
@@ -75,9 +78,9 @@ void check_sort(int64_t length, int64_t distinct) {
 TEST(dims) {
   const Tensor x = random_tensor<float>(Shape{4, 5, 3}, 1000, 3);
   const Tensor values = empty(x.sizes(), x.dtype()), indices = empty(x.sizes(), DType::int64);
-  cpu::sort(values, indices, x, 1, false, false);
+  cpu::sort(values, indices, x, dim_of(x, 1), false, false);
   const Tensor third = empty(Shape{4, 3}, x.dtype()), at = empty(Shape{4, 3}, DType::int64);
-  cpu::kthvalue(third, at, x, 3, 1, false);
+  cpu::kthvalue(third, at, x, 3, dim_of(x, 1), false);
   for (int64_t a = 0; a < 4; ++a) {
     for (int64_t c = 0; c < 3; ++c) {
       for (int64_t b = 0; b + 1 < 5; ++b) {
@@ -102,10 +105,10 @@ TEST(others) {
   }
   const Tensor with_nan = random_tensor<float>(Shape{9}, 100, 2);
   const Tensor place = empty(Shape(), DType::int64);
-  cpu::median_position(place, with_nan, 0, false);
+  cpu::median_position(place, with_nan, dim_of(with_nan, 0), false);
   CHECK(*place.data<int64_t>() == expected_order(with_nan.data<float>(), 9, false)[4]);
   with_nan.data<float>()[6] = kNan;
-  cpu::median_position(place, with_nan, 0, false);
+  cpu::median_position(place, with_nan, dim_of(with_nan, 0), false);
   CHECK(*place.data<int64_t>() == 6);
 }
 
