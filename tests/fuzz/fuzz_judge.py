@@ -10,6 +10,7 @@ from dataclasses import dataclass
 # What calls may raise. RecursionError is a RuntimeError too: of a depth that nobody has limited.
 DOCUMENTED = (
     RuntimeError, ValueError, TypeError, IndexError, OverflowError, AttributeError, BufferError,
+    MemoryError,
 )  # fmt: skip
 # By severity; `nameless` and `backward` are listed apart, and fail nothing.
 KINDS = (

@@ -221,7 +221,7 @@ def _close(worker: Worker, ended: str, tally: Tally, task: Task) -> list[int]:
 
 def _hangs(task: Task, number: int) -> bool:
     """Whether it takes too long in a process of its own, too."""
-    return any(finding.kind == "hang" for finding in _run_one(task, number))
+    return any(finding.kind == "hang" for finding in run_one(task, number))
 
 
 def death(ended: str, said: str) -> tuple[str, str]:
@@ -234,10 +234,11 @@ def death(ended: str, said: str) -> tuple[str, str]:
 
 def alone(program: Program, growth: bool = False, number: int = 0) -> list[Finding]:
     """What one program does in a process of its own."""
-    return _run_one(fuzzing(lambda _: program, growth), number)
+    return run_one(fuzzing(lambda _: program, growth), number)
 
 
-def _run_one(task: Task, number: int) -> list[Finding]:
+def run_one(task: Task, number: int) -> list[Finding]:
+    """The same for any task."""
     worker = Worker([number], task)
     while (ended := worker.poll()) is None:
         time.sleep(0.0005)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,16 +16,14 @@ import numpy as np
 import parity_wanted
 import torch
 from fuzz_calls import prepare
-from fuzz_reduce import inlined, smaller
 from fuzz_supervisor import Tally, Task, run
 from fuzz_worker import Channel, Finding
 from parity_calls import Case, case, shared
 from parity_compare import LIBRARIES, Missing, compare
+from parity_reduce import MEMORY, Differing, key, reduced
 from parity_values import namespace
 
 BATCH = 500
-ATTEMPTS = 300
-MEMORY = 4 << 30
 COUNTS = ("compared", "not in both", "other exceptions")
 
 
@@ -57,14 +53,16 @@ def report(options: argparse.Namespace) -> int:
         if finding.kind == "counts":
             counts.update(json.loads(finding.detail))
         else:
-            groups.setdefault(_key(finding), []).append(finding)
+            groups.setdefault(key(finding), []).append(finding)
     firsts = [min(group, key=lambda f: sum(map(len, f.statements))) for group in groups.values()]
-    with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
-        reduced = pool.starmap(_reduced, [(f, make(f.number)) for f in firsts], chunksize=1)
+    differing = [Differing(first, make(first.number)) for first in firsts]
+    texts, worse = reduced(differing, options.jobs)
     lines: dict[tuple[str, str], dict[str, Any]] = {}
-    for group, first, text in zip(groups.values(), firsts, reduced, strict=True):
-        line = {"name": first.entry, "kind": first.kind, "detail": first.detail, "text": text}
-        lines.setdefault((first.entry, text), {**line, "count": 0})["count"] += len(group)
+    counted = zip(firsts, texts, map(len, groups.values()), strict=True)
+    for finding, text, count in [*counted, *((f, "; ".join(f.statements), 1) for f in worse)]:
+        line = {"name": finding.entry, "kind": finding.kind, "detail": finding.detail}
+        one = lines.setdefault((finding.entry, text), {**line, "text": text, "count": 0})
+        one["count"] += count
     about = {
         "calls": tally.calls, "seed": options.seed, "seconds": round(time.monotonic() - started),
         **{name: counts.pop(name, 0) for name in COUNTS},
@@ -110,47 +108,6 @@ def compare_batch(
     channel.write(-1, ())
 
 
-def _key(finding: Finding) -> tuple[str, str, str]:
-    by_detail = finding.kind in ("refuses", "accepts", "exception")
-    return finding.entry, finding.kind, finding.detail if by_detail else ""
-
-
-# Reducing ----------------------------------------------------------------------------------------
-
-
-def _reduced(finding: Finding, one: Case) -> str:
-    """The shortest statements that still differ in that way."""
-    if finding.kind not in _ORDER[_COMPARED:]:
-        return "; ".join(finding.statements)
-    left = ATTEMPTS
-    until = time.monotonic() + 20
-
-    def shows(statements: list[str]) -> bool:
-        nonlocal left
-        left -= 1
-        if left < 0 or time.monotonic() > until or not statements:
-            return False
-        try:
-            found = compare(replace(one, statements=tuple(statements)))
-        except Exception:
-            return False
-        if found is None or found.kind != finding.kind:
-            return False
-        return _key(Finding(found.kind, found.detail, one.name, 0, ())) == _key(finding)
-
-    statements = list(one.statements)
-    progress = True
-    while progress and left > 0 and time.monotonic() < until:
-        progress = False
-        for candidate in smaller(statements, plain=False):
-            if shows(candidate):
-                statements = candidate
-                progress = True
-                break
-    left = 50
-    return "; ".join(inlined(statements, shows, bare=False))
-
-
 def _readable(
     about: dict[str, object], lines: Iterable[dict[str, Any]], explained: Counter[str]
 ) -> str:
@@ -176,7 +133,6 @@ _ORDER = (
     *("value", "gradient", "second gradient", "dtype", "shape", "requires_grad"),
     *("refuses", "accepts", "exception"),
 )  # fmt: skip
-_COMPARED = _ORDER.index("value")  # before it: a process ended
 
 
 def show(text: str) -> int:
