@@ -13,7 +13,6 @@
 #include "autograd/selection.h"
 #include "autograd/state.h"
 #include "core/dispatch.h"
-#include "core/interrupt.h"
 
 namespace flambeau::autograd {
 
@@ -157,8 +156,7 @@ void Run::execute() {
       current_task = task;
     }
   } const scope(options_.create_graph, this);
-  for (uint32_t visited = 1; !frontier_.empty(); ++visited) {
-    if (visited % 64 == 0) check_interrupt();  // a graph may have very many small nodes
+  while (!frontier_.empty()) {
     Frontier::Entry entry = frontier_.pop();
     visit(*entry.node, entry.gradients);
   }
