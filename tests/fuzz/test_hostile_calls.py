@@ -1,4 +1,4 @@
-"""2,000 calls with good and bad arguments find nothing; and the fuzzer finds what there is."""
+"""2,000 calls with good and bad arguments break nothing; and the fuzzer finds what there is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 from fuzz_calls import Program, prepare, program
 from fuzz_entries import declarations, entries
-from fuzz_judge import ADVICE, judge_death
+from fuzz_judge import judge_death
 from fuzz_planted import HOLES, ROOT
 from fuzz_reduce import Reducer
 from fuzz_report import lines, readable
@@ -25,12 +25,16 @@ def prepared() -> None:
     prepare()
 
 
-def test_calls_find_nothing() -> None:
+# What no call may do. The other kinds of findings are for who runs the fuzzer itself.
+BROKEN = ("signal", "exit", "sanitizer", "SystemError", "InternalError")
+
+
+def test_calls_break_nothing() -> None:
     def make(number: int) -> Program:
         return program(SEED, number)
 
     tally = run(fuzzing(make), range(CALLS), jobs=2, batch=250)
-    found = [line for line in lines(tally, make, 2, True, False) if line.kind not in ADVICE]
+    found = [line for line in lines(tally, make, 2, True, False) if line.kind in BROKEN]
     assert not found, readable(found, {"seed": SEED})
     assert tally.calls == CALLS
     # Arguments are mostly plausible: what is refused at the door says little about what is behind.
@@ -64,7 +68,6 @@ MISTAKES = {
     "signal": "import os; os.kill(os.getpid(), 11)",
     "exit": "import os; os._exit(3)",
     "hang": "while True: pass",
-    "growth": "np.__dict__.setdefault('kept', []).append(bytes(100))",
     "SystemError": "raise SystemError('a slot returned NULL')",
     "InternalError": "raise type('InternalError', (Exception,), {})('x')",
     "exception": "assert False, 'add'",

@@ -402,7 +402,7 @@ def test_finalizers_see_whole_tensors() -> None:
 
     y = leaf() * 2
     watching = Watching(y)
-    y.register_hook(lambda grad: (watching, None)[1])
+    y.register_hook(lambda grad: (watching, None)[1])  # noqa: F821
     del y, watching
     gc.collect()
     assert seen == [(2.0 * SIZE, True)]

@@ -18,7 +18,9 @@ VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
     "view of a view": lambda x: x[1:][:3],
 }
 # f and its first three derivatives, from NumPy alone.
-FUNCTIONS: dict[str, tuple[Callable[[Tensor], Tensor], list[Callable[[np.ndarray], np.ndarray]]]] = {
+FUNCTIONS: dict[
+    str, tuple[Callable[[Tensor], Tensor], list[Callable[[np.ndarray], np.ndarray]]]
+] = {
     "exp": (lambda x: x.exp_(), [np.exp, np.exp, np.exp, np.exp]),
     "sigmoid": (
         lambda x: x.sigmoid_(),

@@ -73,7 +73,8 @@ READERS: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("data", TOO_DEEP)
 def test_data_that_is_too_deep(data: str, read: str) -> None:
-    with pytest.raises(ValueError, match=r"\(\): the data is nested more than 64 deep|ragged|expected a number"):
+    message = r"\(\): the data is nested more than 64 deep|ragged|expected a number"
+    with pytest.raises(ValueError, match=message):
         READERS[read](TOO_DEEP[data]())
 
 
