@@ -5,6 +5,7 @@
 #include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"
+#include "core/interrupt.h"
 #include "core/iterator.h"
 
 namespace flambeau::autograd {
@@ -63,6 +64,7 @@ void AccumulateGrad::accumulate(Tensor gradient) {
   // Like `gradient`, dropped after the lock: that may take the lock of Python.
   Tensor previous;
   const std::lock_guard guard(lock_);
+  const InterruptPause pause;
   if (!leaf_) return;
   if (!grad_.defined()) {
     grad_ = settle(gradient);

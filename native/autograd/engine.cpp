@@ -13,6 +13,7 @@
 #include "autograd/selection.h"
 #include "autograd/state.h"
 #include "core/dispatch.h"
+#include "core/interrupt.h"
 
 namespace flambeau::autograd {
 
@@ -156,7 +157,8 @@ void Run::execute() {
       current_task = task;
     }
   } const scope(options_.create_graph, this);
-  while (!frontier_.empty()) {
+  for (uint32_t visited = 1; !frontier_.empty(); ++visited) {
+    if (visited % 64 == 0) check_interrupt();  // a graph may have very many small nodes
     Frontier::Entry entry = frontier_.pop();
     visit(*entry.node, entry.gradients);
   }

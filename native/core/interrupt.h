@@ -3,6 +3,7 @@
 #include <x86intrin.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "core/macros.h"
 
@@ -26,6 +27,18 @@ FLAMBEAU_API void look_for_interrupt();
 FLAMBEAU_INLINE void check_interrupt() {
   if (FLAMBEAU_UNLIKELY(__rdtsc() >= detail::next_look)) detail::look_for_interrupt();
 }
+
+/// While it lives, this thread looks for nothing: where a lock is held that a handler may need.
+class InterruptPause {
+ public:
+  InterruptPause() : next_look_(std::exchange(detail::next_look, UINT64_MAX)) {}
+  ~InterruptPause() { detail::next_look = next_look_; }
+  InterruptPause(const InterruptPause&) = delete;
+  InterruptPause& operator=(const InterruptPause&) = delete;
+
+ private:
+  uint64_t next_look_;
+};
 
 /// Calls body(begin, end) for ranges of [0, count) after each of which it is time to look.
 template <class Body>

@@ -80,7 +80,7 @@ PyObject* tensor_register_hook(PyObject* self, PyObject* hook) {
         [held = hold(hook)](const Tensor& gradient) -> Tensor {
           const AcquireGil gil;
           const PyRef argument = checked(wrap(gradient));
-          const PyRef result = checked(PyObject_CallOneArg(held.get(), argument.get()));
+          const PyRef result = call_python(PyObject_CallOneArg, held.get(), argument.get());
           if (result.get() == Py_None) return Tensor();
           check(is_tensor(result.get()), ErrorKind::type,
                 "a tensor's hook must return a Tensor or None, not ", describe_type(result.get()));
@@ -101,7 +101,7 @@ PyObject* tensor_register_accumulated(PyObject* self, PyObject* hook) {
         [held = hold(hook)](const Tensor& leaf) {
           const AcquireGil gil;
           const PyRef argument = checked(wrap(leaf));
-          checked(PyObject_CallOneArg(held.get(), argument.get()));
+          call_python(PyObject_CallOneArg, held.get(), argument.get());
         },
         hook);
     track(self);
@@ -208,12 +208,12 @@ void push_hooks(const py::function& pack, const py::function& unpack) {
   hooks->pack = [held = hold(pack.ptr())](const Tensor& tensor) -> std::shared_ptr<void> {
     const AcquireGil gil;
     const PyRef argument = checked(wrap(tensor));
-    return hold(checked(PyObject_CallOneArg(held.get(), argument.get())).get());
+    return hold(call_python(PyObject_CallOneArg, held.get(), argument.get()).get());
   };
   hooks->unpack = [held = hold(unpack.ptr())](const std::shared_ptr<void>& value) {
     const AcquireGil gil;
     const PyRef result =
-        checked(PyObject_CallOneArg(held.get(), static_cast<PyObject*>(value.get())));
+        call_python(PyObject_CallOneArg, held.get(), static_cast<PyObject*>(value.get()));
     check(is_tensor(result.get()), ErrorKind::type,
           "saved_tensors_hooks: unpack_hook must return a Tensor, not ",
           describe_type(result.get()));
@@ -272,7 +272,7 @@ void bind_autograd(PyObject* module) {
       [](const py::function& callback) {
         autograd::queue_callback([held = hold(callback.ptr())] {
           const AcquireGil gil;
-          checked(PyObject_CallNoArgs(held.get()));
+          call_python(PyObject_CallNoArgs, held.get());
         });
       },
       py::arg("callback"));

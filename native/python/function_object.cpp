@@ -99,7 +99,7 @@ Gradients FunctionNode::apply(Gradients&& gradients) {
   const py::tuple given = arguments(gradients);
   // The gradients live in the tuple now; a sum further down may reuse them once that is gone.
   gradients.clear();
-  return results(steal(checked(PyObject_CallObject(backward.get(), given.ptr())).release()));
+  return results(steal(call_python(PyObject_CallObject, backward.get(), given.ptr()).release()));
 }
 
 /// Raises when a gradient reaches it.

@@ -1,33 +1,19 @@
 #include "python/gil.h"
 
-#include <cxxabi.h>
 #include <unistd.h>
 
 namespace flambeau::python::detail {
 
 int released_threads = 0;
 
-namespace {
-
-[[noreturn]] void wait_for_the_end_of_the_process() {
+void wait_for_the_end() {
   for (;;) pause();
 }
 
-/// Takes the GIL by `take`. When the interpreter ends, it ends all other threads that ask for the
-/// GIL: by unwinding their stacks, which C++ functions that must not throw answer with terminate().
-/// Such a thread stays here instead, as it does from Python 3.14 on.
-template <class Take>
-auto taken(Take take) {
+void stop_if_ended() {
   // The main thread is the one that ends the interpreter.
-  if (!interpreter_alive() && gettid() != getpid()) wait_for_the_end_of_the_process();
-  try {
-    return take();
-  } catch (abi::__forced_unwind&) {
-    wait_for_the_end_of_the_process();
-  }
+  if (!interpreter_alive() && gettid() != getpid()) wait_for_the_end();
 }
-
-}  // namespace
 
 PyThreadState* release_gil() {
   ++released_threads;
@@ -35,15 +21,14 @@ PyThreadState* release_gil() {
 }
 
 void retake_gil(PyThreadState* state) {
-  taken([&] {
-    PyEval_RestoreThread(state);
-    return 0;
-  });
+  stop_if_ended();
+  unless_ended([&] { PyEval_RestoreThread(state); });
   --released_threads;
 }
 
 PyGILState_STATE acquire_gil() {
-  return taken([] { return PyGILState_Ensure(); });
+  stop_if_ended();
+  return unless_ended([] { return PyGILState_Ensure(); });
 }
 
 }  // namespace flambeau::python::detail

@@ -17,6 +17,7 @@
 #include "python/layout_object.h"
 #include "python/module.h"
 #include "python/results.h"
+#include "python/signals.h"
 #include "python/size_object.h"
 #include "python/storage_object.h"
 #include "python/tensor_object.h"
@@ -228,6 +229,7 @@ void initialize_module(PyObject* module_object) {
                "The named tuple flambeau.return_types.NAME.");
     add_generated_functions(module);
     bind_autograd(module.ptr());
+    watch_signals();
   } catch (const PythonError& error) {
     error.restore();
     throw py::error_already_set();

@@ -138,7 +138,7 @@ PyObject* get_attribute(PyObject* self, PyObject* attribute) {
 // Hooks -----------------------------------------------------------------------------------------
 
 py::object call(const HeldObject& function, const py::tuple& arguments) {
-  return steal(checked(PyObject_CallObject(function.get(), arguments.ptr())).release());
+  return steal(call_python(PyObject_CallObject, function.get(), arguments.ptr()).release());
 }
 
 PyObject* handle_of(Node& node, uint64_t id) { return make_handle(node.extras_if_any(), id); }

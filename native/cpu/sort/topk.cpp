@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <memory>
 #include <vector>
 
+#include "core/interrupt.h"
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
 #include "kernels/sorting.h"
@@ -11,29 +13,46 @@ namespace {
 /// Up to this many, a heap of the best so far beats partitioning the row.
 constexpr int64_t kHeap = 64;
 
+/// Puts the item of that rank in its place, smaller ones before it.
+template <class Item>
+void select_rank(Item* items, int64_t rank, int64_t count) {
+  constexpr uint32_t kLong = 1 << 20;
+  if (count < kLong) return std::nth_element(items, items + rank, items + count);
+  uint32_t compared = 0;
+  std::nth_element(items, items + rank, items + count, [&](const Item& a, const Item& b) {
+    if (++compared % kLong == 0) check_interrupt();
+    return a < b;
+  });
+}
+
 /// The k smallest items of a row, in order, into `best`.
 template <class T, class Key>
 void smallest(const T* data, int64_t length, int64_t k, Key flip, std::vector<Item<Key>>& best,
-              std::vector<Item<Key>>& all) {
+              std::unique_ptr<Item<Key>[]>& all) {
   const auto item = [&](int64_t i) { return make_item<Key>(order_key(data[i]) ^ flip, i); };
   if (k <= kHeap && k < length) {
     best.clear();
     for (int64_t i = 0; i < k; ++i) best.push_back(item(i));
     std::make_heap(best.begin(), best.end());
-    for (int64_t i = k; i < length; ++i) {
-      const Item<Key> next = item(i);
-      if (!(next < best.front())) continue;
-      std::pop_heap(best.begin(), best.end());
-      best.back() = next;
-      std::push_heap(best.begin(), best.end());
-    }
+    in_blocks(length - k, [&](int64_t begin, int64_t end) {
+      for (int64_t i = k + begin; i < k + end; ++i) {
+        const Item<Key> next = item(i);
+        if (!(next < best.front())) continue;
+        std::pop_heap(best.begin(), best.end());
+        best.back() = next;
+        std::push_heap(best.begin(), best.end());
+      }
+    });
     std::sort_heap(best.begin(), best.end());
     return;
   }
-  all.resize(static_cast<size_t>(length));
-  for (int64_t i = 0; i < length; ++i) all[static_cast<size_t>(i)] = item(i);
-  if (k < length) std::nth_element(all.begin(), all.begin() + k, all.end());
-  best.assign(all.begin(), all.begin() + k);
+  // One for all rows, and not filled: of a long row that takes as long as the selection.
+  if (!all) all = std::make_unique_for_overwrite<Item<Key>[]>(static_cast<size_t>(length));
+  in_blocks(length, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) all[static_cast<size_t>(i)] = item(i);
+  });
+  if (k < length) select_rank(all.get(), k, length);
+  best.assign(all.get(), all.get() + k);
   std::vector<Item<Key>> scratch(best.size());
   sort_items(best.data(), scratch.data(), k);
 }
@@ -49,7 +68,9 @@ Item<Key> item_at_rank(const T* data, int64_t length, int64_t rank, std::vector<
   } else {
     // Several tables: equal digits in a row would wait for each other.
     uint32_t counts[kTables][1 << kDigit] = {};
-    for (int64_t i = 0; i < length; ++i) ++counts[i % kTables][order_key(data[i]) >> kShift];
+    in_blocks(length, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++counts[i % kTables][order_key(data[i]) >> kShift];
+    });
     Key digit = 0;
     for (;; ++digit) {
       int64_t count = 0;
@@ -57,12 +78,14 @@ Item<Key> item_at_rank(const T* data, int64_t length, int64_t rank, std::vector<
       if (rank < count) break;
       rank -= count;
     }
-    for (int64_t i = 0; i < length; ++i) {
-      const Key key = order_key(data[i]);
-      if (key >> kShift == digit) items.push_back(make_item<Key>(key, i));
-    }
+    in_blocks(length, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const Key key = order_key(data[i]);
+        if (key >> kShift == digit) items.push_back(make_item<Key>(key, i));
+      }
+    });
   }
-  std::nth_element(items.begin(), items.begin() + rank, items.end());
+  select_rank(items.data(), rank, static_cast<int64_t>(items.size()));
   return items[static_cast<size_t>(rank)];
 }
 
@@ -111,7 +134,8 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& self, int64
   for_rows(self, dim, k, "topk",
            [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
              using Key = KeyOf<T>;
-             std::vector<Item<Key>> best, all;
+             std::vector<Item<Key>> best;
+             std::unique_ptr<Item<Key>[]> all;
              for (int64_t row = begin; row < end; ++row) {
                const T* const data = from + row * length;
                smallest<T, Key>(data, length, k, largest ? ~Key{0} : Key{0}, best, all);
