@@ -266,6 +266,10 @@ _KEYS: dict[str, tuple[Schema, str]] = {
     "namespace": (_words(NAMESPACES), "where the function is found; default: flambeau itself"),
     "aliases": (WORDS, "further names"),
     "internal": ({"type": "boolean"}, "called by formulas only: no public name"),
+    "called_as": (
+        {"type": "string"},
+        "of an internal operator that Python code calls: what messages name, the public function",
+    ),
     "dtypes": (
         {
             "type": "object",

@@ -297,6 +297,7 @@ class Operator:
     internal: bool  # used by formulas only; no public name
     span: Span
     aliases: tuple[str, ...] = ()
+    called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it
 

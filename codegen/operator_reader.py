@@ -33,7 +33,8 @@ from flambeau.codegen.tree import Mapping, Node
 T = TypeVar("T")
 
 KEYS = (
-    *("op", "kind", "variants", "operator", "namespace", "aliases", "internal", "dtypes", "expr"),
+    *("op", "kind", "variants", "operator", "namespace", "aliases", "internal"),
+    *("called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
     *("derivative", "forward", "errors", "doc", "test"),
 )
@@ -148,6 +149,7 @@ class _Reader:
             doc=replace(doc, arguments={a.name: a.doc for a in signature.arguments if a.doc}),
             test=self._read("test", lambda n: read_test(n, diagnostics), EMPTY_TEST),
             internal=self._read("internal", lambda n: schema.boolean(n, "'internal'"), False),
+            called_as=self._read("called_as", lambda n: schema.text(n, "'called_as'").value, ""),
             span=signature.span,
             aliases=self._names("aliases"),
             entry=entry,
@@ -189,6 +191,7 @@ class _Reader:
             "skip_when": formulas.skip_when,
             "errors": self._constraints,
             "internal": lambda n: schema.boolean(n, "'internal'"),
+            "called_as": lambda n: schema.text(n, "'called_as'"),
         }
         for key in ("expr", "shape", "body", "derivative", "forward"):
             readers[key] = lambda n: formulas.check_syntax(n, diagnostics)

@@ -71,6 +71,7 @@ def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink
         namespaces=namespaces,
         methods=methods,
         comparisons=[comparisons.get(token) for token in COMPARISONS],
+        internal=sorted({o.name for o in declarations.own if o.internal}),
     )
 
 

@@ -113,6 +113,12 @@ class Binding:
     is_function: bool
     is_method: bool
     documented: tuple[tuple[Operator, Form, Form | None], ...]  # as a function, as a method
+    called_as: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return self.called_as or ".".join(filter(None, (self.namespace, self.name)))
 
     def function_doc(self, name: str) -> str:
         """The docstring of the function, bound under this name or an alias."""
@@ -187,6 +193,7 @@ def _binding(name: str, namespace: str, overloads: Group) -> Binding:
         is_function=any("function" in o.variants or i for o, i in overloads),
         is_method=any(is_method(o, i) for o, i in overloads),
         documented=tuple(_documented(operator, inplace) for operator, inplace in overloads),
+        called_as=first.called_as,
     )
 
 
@@ -478,6 +485,7 @@ def _list_binding(operator: Operator) -> Binding:
         is_function=True,
         is_method=False,
         documented=((operator, Form.LIST, None),),
+        called_as=operator.called_as,
     )
 
 
@@ -514,7 +522,7 @@ def plan_slots(declarations: Declarations) -> tuple[list[SlotBinding], dict[str,
         if "inplace" in operator.variants:
             second = _second_type(operator)
             lines = (
-                f"return inplace_slot(a, b, [](const Tensor& x, {second} y) "
+                f'return inplace_slot("{operator.name}_", a, b, [](const Tensor& x, {second} y) '
                 f"{{ ops::{operator.identifier}_(x, y); }});",
             )
             slots.append(
@@ -523,7 +531,7 @@ def plan_slots(declarations: Declarations) -> tuple[list[SlotBinding], dict[str,
     for token, slot in UNARY_SLOTS.items():
         if token in by_token:
             lines = (
-                "return unary_slot(a, [](const Tensor& x) "
+                f'return unary_slot("{by_token[token].name}", a, [](const Tensor& x) '
                 f"{{ return ops::{by_token[token].identifier}(x); }});",
             )
             slots.append(SlotBinding(slot, f"slot_{slot}", lines, "PyObject* a"))
@@ -548,12 +556,12 @@ def _binary_body(operator: Operator, reflected: Operator | None) -> tuple[str, .
     second = _second_type(operator)
     forward = f"[](const Tensor& x, {second} y) {{ return ops::{operator.identifier}(x, y); }}"
     if reflected is None:
-        return (f"return binary_slot(a, b, {forward});",)
+        return (f'return binary_slot("{operator.name}", a, b, {forward});',)
     other = (
         f"[](const Tensor& x, {_second_type(reflected)} y) "
         f"{{ return ops::{reflected.identifier}(x, y); }}"
     )
-    return (f"return binary_slot(a, b, {forward}, {other});",)
+    return (f'return binary_slot("{operator.name}", a, b, {forward}, {other});',)
 
 
 def parse_default(argument: Argument) -> object:

@@ -1,7 +1,10 @@
 #include "python/errors.h"
 
+#include <algorithm>
 #include <new>
+#include <string_view>
 
+#include "python/generated.h"
 #include "python/gil.h"
 
 namespace flambeau::python {
@@ -62,15 +65,26 @@ PyObject* exception_of(ErrorKind kind) {
   return PyExc_RuntimeError;
 }
 
+/// A message that begins with the name of an internal operator begins with that of the function
+/// that was called instead.
+std::string public_message(std::string_view message, const char* called) {
+  const std::string_view name = message.substr(0, message.find_first_of("(:"));
+  const auto* const end = internal_operators + internal_operator_count;
+  if (!called || !std::binary_search(internal_operators, end, name)) return std::string(message);
+  return called + std::string(message.substr(name.size()));
+}
+
 }  // namespace
 
-PyObject* raise_current_exception() noexcept {
+PyObject* raise_current_exception(const char* called) noexcept {
   try {
     throw;
+  } catch (abi::__forced_unwind&) {
+    detail::wait_for_the_end();
   } catch (const PythonError& error) {
     error.restore();
   } catch (const Error& error) {
-    PyErr_SetString(exception_of(error.kind()), error.what());
+    PyErr_SetString(exception_of(error.kind()), public_message(error.what(), called).c_str());
   } catch (const std::bad_alloc& error) {
     PyErr_SetString(PyExc_MemoryError, error.what());
   } catch (const std::length_error& error) {

@@ -63,7 +63,8 @@ inline int checked(int status) {
 }
 
 /// In a catch (...) block: sets the Python exception that corresponds to the C++ one. Returns null.
-FLAMBEAU_API PyObject* raise_current_exception() noexcept;
+/// What an internal operator says of itself is said of the function that was `called`.
+FLAMBEAU_API PyObject* raise_current_exception(const char* called = nullptr) noexcept;
 
 /// Runs the body of a C-API function: C++ exceptions become Python ones.
 template <class Body>
@@ -72,6 +73,15 @@ FLAMBEAU_INLINE PyObject* guarded(Body&& body) noexcept {
     return body();
   } catch (...) {
     return raise_current_exception();
+  }
+}
+/// The same for a function that users know by a name.
+template <class Body>
+FLAMBEAU_INLINE PyObject* guarded(const char* called, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return raise_current_exception(called);
   }
 }
 /// The same for slots that answer with a number, -1 meaning an error.

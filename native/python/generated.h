@@ -2,6 +2,8 @@
 
 #include <Python.h>
 
+#include <string_view>
+
 /// What the generated bindings define for the module: everything that the declarations decide.
 namespace flambeau::python {
 
@@ -11,6 +13,10 @@ extern PyMethodDef generated_methods[];
 extern PyType_Slot generated_slots[];
 /// `a OP b`, indexed by Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE; null where none is declared.
 extern binaryfunc const generated_comparisons[6];
+
+/// Operators without a public name, in order.
+extern const std::string_view internal_operators[];
+extern const int internal_operator_count;
 
 /// The functions of one namespace, in one submodule of _C: "" (the module itself), "nn.functional".
 struct FunctionNamespace {

@@ -28,9 +28,9 @@ FLAMBEAU_INLINE PyObject* call_binary(const Function& function, const Tensor& se
 /// other is a number. Callables take (const Tensor&, const Operand&) or (const Tensor&, const
 /// Tensor&).
 template <class Forward, class Reflected>
-FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward,
+FLAMBEAU_INLINE PyObject* binary_slot(const char* called, PyObject* a, PyObject* b, Forward forward,
                                       Reflected reflected) {
-  return guarded([&]() -> PyObject* {
+  return guarded(called, [&]() -> PyObject* {
     if (FLAMBEAU_LIKELY(is_tensor(a))) {
       const Tensor& self = unwrap(a);
       if constexpr (detail::takes_operand<Forward>) {
@@ -64,20 +64,22 @@ FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward,
 /// Without a reflected operator: a number on the left becomes a 0-d tensor that is weak in
 /// promotion, where the operator takes numbers at all.
 template <class Forward>
-FLAMBEAU_INLINE PyObject* binary_slot(PyObject* a, PyObject* b, Forward forward) {
+FLAMBEAU_INLINE PyObject* binary_slot(const char* called, PyObject* a, PyObject* b,
+                                      Forward forward) {
   if constexpr (detail::takes_operand<Forward>) {
-    return binary_slot(a, b, forward, [&](const Tensor& self, const Operand& other) {
+    return binary_slot(called, a, b, forward, [&](const Tensor& self, const Operand& other) {
       return forward(wrap_number(other.scalar()), Operand(self));
     });
   } else {
-    return binary_slot(a, b, forward, nullptr);
+    return binary_slot(called, a, b, forward, nullptr);
   }
 }
 
 /// self OP= other: `function(self, other)` writes into self.
 template <class Function>
-FLAMBEAU_INLINE PyObject* inplace_slot(PyObject* self, PyObject* value, Function function) {
-  return guarded([&]() -> PyObject* {
+FLAMBEAU_INLINE PyObject* inplace_slot(const char* called, PyObject* self, PyObject* value,
+                                       Function function) {
+  return guarded(called, [&]() -> PyObject* {
     const Tensor& tensor = unwrap(self);
     if constexpr (detail::takes_operand<Function>) {
       if (!is_tensor(value) && !is_number(value)) Py_RETURN_NOTIMPLEMENTED;
@@ -94,8 +96,8 @@ FLAMBEAU_INLINE PyObject* inplace_slot(PyObject* self, PyObject* value, Function
 
 /// -self, ~self, abs(self).
 template <class Function>
-FLAMBEAU_INLINE PyObject* unary_slot(PyObject* self, Function function) {
-  return guarded([&]() -> PyObject* {
+FLAMBEAU_INLINE PyObject* unary_slot(const char* called, PyObject* self, Function function) {
+  return guarded(called, [&]() -> PyObject* {
     const Tensor& tensor = unwrap(self);
     return to_python(released(work_of(tensor), [&]() -> Tensor { return function(tensor); }));
   });
