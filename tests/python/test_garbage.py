@@ -400,10 +400,12 @@ def test_finalizers_see_whole_tensors() -> None:
         def __del__(self) -> None:
             seen.append((self.tensor.sum().item(), self.tensor.grad_fn is not None))
 
-    y = leaf() * 2
-    watching = Watching(y)
-    y.register_hook(lambda grad: (watching, None)[1])  # noqa: F821
-    del y, watching
+    def make() -> None:
+        y = leaf() * 2
+        watching = Watching(y)
+        y.register_hook(lambda grad: (watching, None)[1])
+
+    make()
     gc.collect()
     assert seen == [(2.0 * SIZE, True)]
 

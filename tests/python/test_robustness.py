@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -52,6 +54,59 @@ def test_backward_from_many_threads_into_one_leaf() -> None:
     assert weight.grad.tolist() == [3.0 * 8 * 100] * 200
 
 
+def test_backward_of_a_shared_model_from_many_threads() -> None:
+    """Gradients of shared parameters add up to what one thread computes, whatever else happens."""
+    nn = flambeau.nn
+    model = nn.Sequential(
+        nn.Conv2d(2, 4, 3), nn.GELU(), nn.Flatten(), nn.LayerNorm(144), nn.Linear(144, 5)
+    ).double()
+    tied = model[4].weight
+    generator = np.random.default_rng(0)
+    inputs = [flambeau.from_numpy(generator.standard_normal((3, 2, 8, 8))) for _ in range(8)]
+
+    def loss(x: Tensor) -> Tensor:
+        views = (tied * 2)[:, 1:].T.exp()
+        return model(x).logsumexp(1).sum() + (views * tied[0, 0]).mean()
+
+    for x in inputs:
+        for _ in range(3):
+            loss(x).backward()
+    expected = [parameter.grad.numpy() for parameter in model.parameters()]
+    model.zero_grad()
+    calls: list[int] = []
+    handles = [p.register_hook(lambda grad: calls.append(1)) for p in model.parameters()]
+
+    def work(index: int) -> None:
+        for _ in range(3):
+            loss(inputs[index]).backward()
+            assert all(p.grad.shape == p.shape for p in model.parameters())
+
+    run_in_threads(8, work)
+    for parameter, grad in zip(model.parameters(), expected, strict=True):
+        np.testing.assert_allclose(parameter.grad.numpy(), grad, rtol=1e-9, atol=1e-12)
+    assert len(calls) >= 24 * len(handles)
+
+
+def test_second_derivatives_from_many_threads_through_one_graph() -> None:
+    x = flambeau.full((50,), 0.5, dtype=flambeau.float64, requires_grad=True)
+    y = x * 1
+    y[10:].exp_()
+    total = (y * y).sum()
+    seen: list[list[float]] = []
+
+    def work(index: int) -> None:
+        for _ in range(10):
+            (grad,) = flambeau.autograd.grad(total, x, create_graph=True)
+            (second,) = flambeau.autograd.grad(grad.sum(), x)
+            seen.append([second[0].item(), second[20].item()])
+
+    run_in_threads(8, work)
+    assert len(seen) == 80
+    for first, last in seen:
+        assert first == 2
+        assert last == pytest.approx(4 * np.exp(1.0))
+
+
 def test_random_numbers_from_many_threads_do_not_repeat() -> None:
     drawn: list[Tensor] = []
     run_in_threads(8, lambda i: [drawn.append(flambeau.rand(1000)) for _ in range(10)])
@@ -92,6 +147,69 @@ HOPELESS = [(2**62, 4), (2**40, 2**40), (-1, 3), (2**31, 2**31, 2**31)]
 def test_sizes_that_overflow(size: tuple[int, ...]) -> None:
     with pytest.raises(RuntimeError, match=r"64 bits|negative|allocate"):
         flambeau.empty(size)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.tolist(),
+        lambda x: x.unbind(),
+        lambda x: list(x),
+        lambda x: x.split(1),
+        lambda x: x.transpose(0, 1).tolist(),
+    ],
+    ids=["tolist", "unbind", "list", "split", "transposed"],
+)
+def test_more_objects_than_there_is_memory_for(call) -> None:
+    """Tensors of such shapes need no memory; lists of their parts would."""
+    x = flambeau.empty([2**50, 0, 3])
+    try:
+        result = call(x)
+    except MemoryError as error:
+        assert f"{2**53} bytes" in str(error)
+    else:
+        assert result == []
+
+
+@pytest.mark.parametrize("sizes", [(2**40, 0, 0, 1), (0, 2**62, 2**62), (2**31, 2**31, 2**31, 0)])
+def test_huge_shapes_without_elements(sizes: tuple[int, ...]) -> None:
+    for x in (
+        flambeau.empty(list(sizes)),
+        flambeau.ones(sizes),
+        flambeau.zeros(sizes).clone(),
+        flambeau.rand(sizes) + 1,
+        flambeau.full(sizes, 2.0).T.contiguous().T,
+        flambeau.ones((1,) * len(sizes))[:, :0].repeat(1, *sizes[1:]).expand(0, 0, *sizes[2:]),
+    ):
+        assert x.numel() == 0
+        assert x.sum().item() == 0
+    assert flambeau.ones(0).repeat(sizes).numel() == 0
+    assert tuple(flambeau.ones(1, 0).tile(sizes).shape) == (*sizes[:-1], 0)
+    assert "tensor([], size=" in repr(flambeau.ones(sizes))
+
+
+MEMORY_LIMITED = """
+import resource
+import flambeau
+blocks = [flambeau.ones(25_000_000) for _ in range(8)]  # 800 MB, kept for reuse when given back
+del blocks
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 50_000_000,) * 2)
+values = [flambeau.rand(15_000_000) for _ in range(2)]
+many = [flambeau.ones(100) for _ in range(1_000_000)]
+found = flambeau.ones(40_000_000).unbind()[:3]
+try:
+    flambeau.ones(1).expand(2**33).unbind()
+except MemoryError as error:
+    assert "68719476736 bytes" in str(error), error
+else:
+    raise AssertionError("there was memory")
+assert flambeau.ones(3).sum().item() == 3
+"""
+
+
+def test_cached_memory_is_given_back_where_it_is_needed() -> None:
+    subprocess.run([sys.executable, "-c", MEMORY_LIMITED], check=True, timeout=120)
 
 
 def test_more_memory_than_there_is() -> None:
