@@ -135,8 +135,8 @@ def test_only_the_main_thread_is_interrupted() -> None:
         thread = threading.Thread(target=work)
         thread.start()
         time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
         try:
+            os.kill(os.getpid(), signal.SIGINT)
             thread.join()
         except KeyboardInterrupt:
             thread.join()

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "core/interrupt.h"
@@ -13,14 +14,13 @@ using Unique = std::tuple<Tensor, Tensor, Tensor>;
 
 /// Collects runs of equal elements as they come; `order` lists positions in `data`.
 template <class T, class Equal>
-Unique collect(const Tensor& self, const T* data, const std::vector<int64_t>* order,
-               const Equal& equal) {
+Unique collect(const Tensor& self, const T* data, const int64_t* order, const Equal& equal) {
   const int64_t numel = self.numel();
   const Tensor inverse = flambeau::empty(self.sizes(), DType::int64, self.device());
   std::vector<int64_t> firsts, counts;
   in_blocks(numel, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t position = order ? (*order)[static_cast<size_t>(i)] : i;
+      const int64_t position = order ? order[i] : i;
       if (firsts.empty() || !equal(data[firsts.back()], data[position])) {
         firsts.push_back(position);
         counts.push_back(0);
@@ -47,15 +47,23 @@ Unique unique_elements(const Tensor& self, bool) {
   return visit_ordered_dtype(self.dtype(), "unique", [&]<class T>() -> Unique {
     using Key = KeyOf<T>;
     const T* const data = dense.data<T>();
-    std::vector<WideItem> items(static_cast<size_t>(numel)), scratch(items.size());
-    for (int64_t i = 0; i < numel; ++i) {
-      items[static_cast<size_t>(i)] = {static_cast<Key>(order_key(data[i])), i};
-    }
-    sort_items(items.data(), scratch.data(), numel);
-    std::vector<int64_t> order(items.size());
-    for (size_t i = 0; i < items.size(); ++i) order[i] = items[i].position;
+    const auto size = static_cast<size_t>(numel);
+    const auto items = std::make_unique_for_overwrite<WideItem[]>(size);
+    const auto scratch = std::make_unique_for_overwrite<WideItem[]>(size);
+    in_blocks(numel, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        items[static_cast<size_t>(i)] = {static_cast<Key>(order_key(data[i])), i};
+      }
+    });
+    sort_items(items.get(), scratch.get(), numel);
+    const auto order = std::make_unique_for_overwrite<int64_t[]>(size);
+    in_blocks(numel, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        order[static_cast<size_t>(i)] = items[static_cast<size_t>(i)].position;
+      }
+    });
     // NaN differs from NaN here, as everywhere.
-    return collect<T>(self, data, &order, [](T a, T b) { return a == b; });
+    return collect<T>(self, data, order.get(), [](T a, T b) { return a == b; });
   });
 }
 
