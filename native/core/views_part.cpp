@@ -189,6 +189,7 @@ std::vector<View> tensor_split(const Tensor& self, int64_t sections, int64_t dim
   const int64_t size = self.sizes()[dim];
   check_parts(sections, size, "tensor_split", "sections");
   std::vector<View> result;
+  result.reserve(static_cast<size_t>(sections));
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
     const int64_t length = size / sections + (i < size % sections ? 1 : 0);
@@ -202,6 +203,8 @@ std::vector<View> unbind(const Tensor& self, int64_t dim) {
   need_dims(self, "unbind");
   dim = wrap_dim(dim, self.dim(), "unbind");
   std::vector<View> result;
+  // Too many fail here, not after as many as the memory holds.
+  result.reserve(static_cast<size_t>(self.sizes()[dim]));
   for (int64_t i = 0; i < self.sizes()[dim]; ++i) result.push_back(select(self, dim, i));
   return result;
 }
