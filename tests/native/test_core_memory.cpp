@@ -238,10 +238,12 @@ TEST(parallel_loops_cover_each_index_once) {
     // Nobody takes a second item before each thread has one.
     for (++begun; begun < 4;) std::this_thread::yield();
     const auto self = std::this_thread::get_id();
+    int64_t reached = 0;
     parallel_for(0, 100, 1, [&](int64_t begin, int64_t end) {
-      if (std::this_thread::get_id() != self || begin != 0 || end != 100) nested_serial = false;
+      if (std::this_thread::get_id() != self || begin != reached) nested_serial = false;
+      reached = end;
     });
-    if (!in_parallel_region()) nested_serial = false;
+    if (reached != 100 || !in_parallel_region()) nested_serial = false;
   });
   CHECK(threads.size() == 4 && nested_serial && !in_parallel_region());
   CHECK(throws(ErrorKind::value, "from a thread", [] {

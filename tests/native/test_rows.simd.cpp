@@ -11,10 +11,10 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
-void softmax_forward(const Tensor& result, const Tensor& self, int64_t dim);
-void log_softmax_forward(const Tensor& result, const Tensor& self, int64_t dim);
-void softmax_grad(const Tensor& result, const Tensor& grad, const Tensor& output, int64_t dim);
-void log_softmax_grad(const Tensor& result, const Tensor& grad, const Tensor& output, int64_t dim);
+void softmax_forward(const Tensor& result, const Tensor& self, Dim dim);
+void log_softmax_forward(const Tensor& result, const Tensor& self, Dim dim);
+void softmax_grad(const Tensor& result, const Tensor& grad, const Tensor& output, Dim dim);
+void log_softmax_grad(const Tensor& result, const Tensor& grad, const Tensor& output, Dim dim);
 void layer_norm_forward(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                         const Tensor&, double);
 void layer_norm_input_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
@@ -27,12 +27,16 @@ void batch_norm_input_grad(const Tensor&, const Tensor&, const Tensor&, const Te
                            const Tensor&, const Tensor&);
 void batch_norm_weight_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                             const Tensor&);
-void cumsum(const Tensor&, const Tensor&, int64_t, std::optional<DType>);
-void cumprod(const Tensor&, const Tensor&, int64_t, std::optional<DType>);
-void max_dim(const Tensor&, const Tensor&, const Tensor&, int64_t, bool);
-void argmin(const Tensor&, const Tensor&, std::optional<int64_t>, bool);
+void cumsum(const Tensor&, const Tensor&, Dim, std::optional<DType>);
+void cumprod(const Tensor&, const Tensor&, Dim, std::optional<DType>);
+void max_dim(const Tensor&, const Tensor&, const Tensor&, Dim, bool);
+void argmin(const Tensor&, const Tensor&, const std::optional<Dim>&, bool);
 
 namespace {
+
+Dim dim_of(IntList sizes, int64_t dim) {
+  return Dim(dim, static_cast<int64_t>(sizes.size()), {"test", "dim"});
+}
 
 template <class T>
 Tensor random(const Shape& sizes, uint32_t seed, double low = -2, double high = 2) {
@@ -65,7 +69,8 @@ void check_all(const Tensor& tensor, const Expected& expected) {
 }
 
 template <class T>
-void check_softmax(const Shape& sizes, int64_t dim) {
+void check_softmax(const Shape& sizes, int64_t given) {
+  const Dim dim = dim_of(sizes, given);
   const Tensor x = random<T>(sizes, 1, -6, 6), g = random<T>(sizes, 2);
   const DimBlocks b(sizes, dim);
   const auto place = [&](int64_t i) {
@@ -110,10 +115,10 @@ TEST(softmax) {
 TEST(softmax_of_infinities) {
   const Tensor x = random<float>({4}, 1), out = empty(Shape{4}, DType::float32, Device{});
   x.data<float>()[1] = -INFINITY;
-  softmax_forward(out, x, 0);
+  softmax_forward(out, x, dim_of(x.sizes(), 0));
   CHECK(out.data<float>()[1] == 0);
   x.data<float>()[2] = NAN;
-  softmax_forward(out, x, 0);
+  softmax_forward(out, x, dim_of(x.sizes(), 0));
   CHECK(std::isnan(out.data<float>()[0]));
 }
 
@@ -230,7 +235,8 @@ TEST(running_statistics) {
 }
 
 template <class T>
-void check_scans(const Shape& sizes, int64_t dim) {
+void check_scans(const Shape& sizes, int64_t given) {
+  const Dim dim = dim_of(sizes, given);
   const Tensor x = random<T>(sizes, 3, 0.5, 1.5), out = empty(sizes, dtype_of<T>, Device{});
   const DimBlocks b(sizes, dim);
   std::vector<double> sums(static_cast<size_t>(x.numel())), products(sums);
@@ -255,7 +261,8 @@ TEST(scans) {
 }
 
 template <class T>
-void check_extremes(const Tensor& x, int64_t dim) {
+void check_extremes(const Tensor& x, int64_t given) {
+  const Dim dim = dim_of(x.sizes(), given);
   const DimBlocks b(x.sizes(), dim);
   const Shape flat{b.outer * b.inner};
   const Tensor values = empty(flat, dtype_of<T>, Device{}),
