@@ -24,6 +24,11 @@ REJECTED = [
 ]
 
 
+def _known_as(operator: Operator) -> str:
+    """What messages call it."""
+    return operator.called_as or operator.name
+
+
 def _refused(dtype: str, key: str, array: Any) -> Any:
     """The sample as a tensor of a dtype that the operator does not take."""
     return to_tensor(in_dtype(array, dtype, key), dtype)
@@ -39,7 +44,7 @@ def test_rejected(operator: Operator, constraint: Constraint) -> None:
     with pytest.raises(getattr(builtins, constraint.exception)) as caught:
         call(operator, given)
     message = str(caught.value)
-    assert operator.name in message
+    assert _known_as(operator) in message
     for part in constraint.parts:
         if isinstance(part, str):
             assert part.strip() in message, f"{part!r} is not in {message!r}"
@@ -68,7 +73,7 @@ def test_refused_integer(operator: Operator, argument: Argument) -> None:
         with pytest.raises(error) as caught:
             call(operator, given)
         message = str(caught.value)
-        assert operator.name in message
+        assert _known_as(operator) in message
         if value != [LARGEST, LARGEST]:  # there the number of elements is named
             assert argument.name in message, f"{argument.name} is not in {message!r}"
 
@@ -113,7 +118,7 @@ def test_refused_dtype(operator: Operator, argument: Argument) -> None:
     with pytest.raises((RuntimeError, TypeError, IndexError)) as caught:
         call(operator, given)
     message = str(caught.value)
-    assert operator.name in message
+    assert _known_as(operator) in message
     assert name in message, f"{name} is not in {message!r}"
 
 
@@ -152,7 +157,7 @@ def test_different_dtypes(operator: Operator, name: str, target: str) -> None:
     with pytest.raises((RuntimeError, TypeError)) as caught:
         call(operator, given)
     message = str(caught.value)
-    assert operator.name in message
+    assert _known_as(operator) in message
     assert other in message
 
 
@@ -182,11 +187,11 @@ def test_undefined(operator: Operator, argument: Argument) -> None:
     if is_overloaded(operator):
         pytest.skip("another overload may take the arguments")
     for wrong in (None, "text"):
-        with pytest.raises(TypeError, match=operator.name):
+        with pytest.raises(TypeError, match=_known_as(operator)):
             call(operator, {**given, argument.name: wrong})
     if argument.default is None:
         rest = {k: v for k, v in given.items() if k != argument.name}
-        with pytest.raises(TypeError, match=operator.name):
+        with pytest.raises(TypeError, match=_known_as(operator)):
             call(operator, rest, by_keyword=True)
 
 
@@ -205,7 +210,7 @@ UNIQUE = [
 @pytest.mark.parametrize("operator", UNIQUE, ids=lambda o: o.full_name)
 def test_unknown_keyword(operator: Operator) -> None:
     given = library_values(operator, Case(operator, 0).values())
-    with pytest.raises(TypeError, match=operator.name):
+    with pytest.raises(TypeError, match=_known_as(operator)):
         call(operator, given, by_keyword=True, no_such_argument=1)
 
 
@@ -222,5 +227,5 @@ def test_unknown_keyword(operator: Operator) -> None:
 def test_wrong_type(operator: Operator, argument: Argument) -> None:
     """Text in place of a number."""
     given = library_values(operator, Case(operator, 0).values())
-    with pytest.raises(TypeError, match=operator.name):
+    with pytest.raises(TypeError, match=_known_as(operator)):
         call(operator, {**given, argument.name: "text"}, by_keyword=True)

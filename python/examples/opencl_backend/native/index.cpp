@@ -1,4 +1,5 @@
 #include "backend.h"
+#include "core/arguments.h"
 #include "core/dispatch.h"
 #include "core/iterator.h"
 #include "core/tensor.h"
