@@ -106,16 +106,20 @@ def main() -> int:
     parser.add_argument("-j", "--jobs", type=int, help="compilers and test processes at a time")
     parser.add_argument("--native", action="store_true", help="C++ tests only")
     parser.add_argument("--fuzz", type=int, metavar="CALLS", help="tests/fuzz only")
-    options = parser.parse_args()
+    # What follows `--` is read by those that run: argparse would take it for its own.
+    given = sys.argv[1:]
+    end = given.index("--") if "--" in given else len(given)
+    options = parser.parse_args(given[:end])
+    further = given[end + 1 :]
     try:
         if options.fuzz is not None:
-            return run_fuzzer(options.sanitize, options.fuzz, options.tests, options.jobs)
+            return run_fuzzer(options.sanitize, options.fuzz, further, options.jobs)
         # The C++ tests need only what is written by hand.
         result = prepare(options.sanitize)
         failed = run_native(result, options.sanitize, options.jobs)
         if not options.native:
             build(options.sanitize, options.jobs)
-            tests = tuple(options.tests) or _TESTS[options.sanitize]
+            tests = (*options.tests, *further) or _TESTS[options.sanitize]
             failed += ["pytest"] * (run_python(result, options.sanitize, tests, options.jobs) != 0)
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)

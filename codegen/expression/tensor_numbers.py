@@ -201,7 +201,7 @@ class NumberRules:
         if kind is K.SCALAR:
             self.includes.add("core/scalar_math.h")
         type_ = INT if kind is K.BOOL else operand.type
-        if type_ is INT:
+        if type_ == INT:
             return Value(f"checked_sub(0, {operand.code}, {self.named})", INT, ATOM)
         return Value(f"-{at_least(operand, ATOM)}", type_, SIGN)
 
@@ -220,7 +220,7 @@ class NumberRules:
             return self._scalar_binary(node, operator, left, right)
         result = FLOAT if K.FLOAT in kinds or operator == "/" else INT
         match operator:
-            case "+" | "-" | "*" if result is INT:
+            case "+" | "-" | "*" if result == INT:
                 return self._checked(operator, left, right)
             case "+" | "-" | "*":
                 own = PRODUCT if operator == "*" else SUM
@@ -229,7 +229,7 @@ class NumberRules:
             case "/":
                 left, right = self._double(left), self._double(right)
                 return Value(f"{left.code} / {right.code}", FLOAT, PRODUCT)
-            case "//" | "%" if result is INT:
+            case "//" | "%" if result == INT:
                 name = "floor_div" if operator == "//" else "floor_mod"
                 code = f"shape_rules::{name}({left.code}, {right.code}, {self.named})"
                 return Value(code, INT, ATOM)

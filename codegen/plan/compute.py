@@ -533,7 +533,7 @@ def _device_lines(operator: Operator) -> list[str]:
             place = f"{cpp_name(moved.name)}.value_or({place})"
         lines = [f"const Device device_ = {place};"]
     for other in tensors:
-        if other is first or other.type.is_tensor_list or _may_be_elsewhere(operator, other):
+        if other is first or _may_be_elsewhere(operator, other):
             continue
         lines.append(
             f'check_same_device({cpp_name(other.name)}, device_, "{operator.name}", '

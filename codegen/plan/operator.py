@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.facts import differentiable_arguments
 from flambeau.codegen.model import Declarations, Kind, Operator
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
@@ -369,6 +370,14 @@ class _Functions:
             lines.append(f"const auto node = record_{operator.identifier}({self.arguments}, true);")
             lines.append(f'check_inplace({first}, "{name}", static_cast<bool>(node));')
         else:
+            if operator.signature.arguments[0].name in differentiable_arguments(
+                operator.signature, operator.dtypes
+            ):  # the result is constant, but what it overwrites may not be
+                lines.append(
+                    f"if (FLAMBEAU_UNLIKELY(requires_grad({first}) || has_tangent({first}))) {{"
+                )
+                lines += [f"  {line}" for line in self._overwriting(name, first, [first])]
+                lines.append("}")
             lines.append(f'check_inplace({first}, "{name}", false);')
         if self.compute.takes_out:
             lines.append(f"{self.call(first, 'true')};")

@@ -56,6 +56,10 @@ inline void check_same_device(const Tensor& tensor, Device expected, const char*
     fail_device(op, argument, tensor.device(), expected);
   }
 }
+inline void check_same_device(TensorList tensors, Device expected, const char* op,
+                              const char* argument) {
+  for (const Tensor& tensor : tensors) check_same_device(tensor, expected, op, argument);
+}
 
 /// The device of the first tensor of a list; Error(runtime) when the list is empty or they differ.
 FLAMBEAU_API Device device_of(TensorList tensors, const char* op, const char* argument);

@@ -35,8 +35,8 @@ class FLAMBEAU_API Pool {
 #endif
     return allocate_slow(index);
   }
-  static void release(void* data, size_t bytes) noexcept {
-    const size_t index = (bytes + kStep - 1) / kStep;
+  static void release(void* data, [[maybe_unused]] size_t bytes) noexcept {
+    [[maybe_unused]] const size_t index = (bytes + kStep - 1) / kStep;
 #if !FLAMBEAU_NO_POOL
     if (FLAMBEAU_LIKELY(index < kClasses && lists_[index].count < lists_[index].limit)) {
       List& list = lists_[index];

@@ -200,10 +200,12 @@ void fill_view(Py_buffer* view, PyObject* self, const Tensor& tensor, int flags)
   const auto itemsize = static_cast<int64_t>(tensor.itemsize());
   auto exported = std::make_unique<ExportedBuffer>(
       ExportedBuffer{PinnedStorage(tensor.storage()), tensor.sizes(), tensor.strides()});
-  for (int64_t& stride : exported->byte_strides) stride *= itemsize;
+  // Strides of an empty tensor are never followed, and may not fit.
+  const bool empty = tensor.numel() == 0;
+  for (int64_t& stride : exported->byte_strides) stride = empty ? itemsize : stride * itemsize;
   static char nothing[16];
   static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
-  view->buf = tensor.numel() == 0 ? nothing : tensor.raw_data();
+  view->buf = empty ? nothing : tensor.raw_data();
   view->len = tensor.numel() * itemsize;
   view->itemsize = itemsize;
   view->readonly = 0;

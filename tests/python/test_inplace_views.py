@@ -128,3 +128,15 @@ def test_functions_that_save_what_they_wrote() -> None:
         (grad,) = flambeau.autograd.grad(grad.sum(), x, create_graph=True)
         first = 1.0 if order == 1 else 0.0
         np.testing.assert_allclose(grad.detach().numpy(), [first, *np.exp(values[1:])])
+
+
+def test_a_constant_written_over_what_was_recorded() -> None:
+    """An operator without a derivative leaves nothing of what it overwrites."""
+    x = flambeau.tensor([0.5, 0.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"logical_and_\(\): self is a leaf"):
+        x.logical_and_(flambeau.ones(3))
+    y = x * 1
+    y[1:].logical_not_()
+    assert y.tolist() == [0.5, 1.0, 0.0]
+    (y * 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 0.0, 0.0]

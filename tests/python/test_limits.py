@@ -110,6 +110,22 @@ def test_fractions_of_a_range_of_integers_are_dropped_first() -> None:
     assert flambeau.arange(5, -5, -2.7, dtype=flambeau.int64).tolist() == [5, 3, 1, -1, -3]
 
 
+def test_numbers_that_cannot_be_negated() -> None:
+    with pytest.raises(RuntimeError, match=r"diag_embed\(\): .*64 bits"):
+        flambeau.ones(0).diag(-(2**63))
+
+
+def test_buffers_of_empty_tensors_of_large_sizes() -> None:
+    view = memoryview(flambeau.zeros(0, 2**62))
+    assert view.shape == (0, 2**62) and view.nbytes == 0
+
+
+def test_indices_on_another_device() -> None:
+    elsewhere = flambeau.zeros(1, dtype=flambeau.int64).to("meta")
+    with pytest.raises(RuntimeError, match="take.*on meta but the others are on cpu"):
+        flambeau.ones(3).take(elsewhere)
+
+
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
 def test_padding_by_index(mode: str) -> None:
     x = flambeau.arange(4.0).reshape(1, 4)
