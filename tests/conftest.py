@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+# The only reasons for which a test is skipped: what a machine may lack. What a test is not for is
+# not collected.
+ENVIRONMENT = (
+    "there is no C++ compiler",
+    "there is no nvcc",
+    "no CUDA device",
+    "of device memory",
+    "there is no OpenCL",
+    "there are no OpenCL headers",
+    "is not installed",
+    "this system has no fork",
+    "the library was not built from this tree",
+    "the tests run without the sources",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -13,6 +29,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the expected files of tests/codegen/golden anew",
     )
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Makes a failure of what is skipped for another reason."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    if not any(known in reason for known in ENVIRONMENT):
+        report.outcome = "failed"
+        report.longrepr = f"{reason}: tests are skipped for what the machine lacks alone"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_skip(report)
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 from flambeau.codegen.check.differences import central_difference, disagreement
 from flambeau.codegen.expression.differentiate import derivative, gradient
 from flambeau.codegen.expression.forward import pointwise_tangent
-from flambeau.codegen.expression.functions import load_functions
+from flambeau.codegen.expression.functions import Function, load_functions
 from flambeau.codegen.expression.parse import parse_source
 from flambeau.codegen.expression.reuse import reuse_results
 from flambeau.codegen.expression.saved import reads_of
@@ -55,17 +55,25 @@ def test_derivative_of_every_function(name: str, argument: str) -> None:
     assert disagreement(found, difference) is None
 
 
-HOLOMORPHIC = [f.name for f in ELEMENTWISE if "complex" in f.accepts and f.result == "same"]
+def _element(function: Function) -> str:
+    return next(p.name for p in function.parameters if p.type == "element")
+
+
+HOLOMORPHIC = [
+    f.name
+    for f in ELEMENTWISE
+    if "complex" in f.accepts
+    and f.result == "same"
+    and (_element(f) in f.derivatives or f.gradients or f.expands)
+]
 
 
 @pytest.mark.parametrize("name", HOLOMORPHIC)
 def test_complex_gradient_and_tangent(name: str) -> None:
     function = FUNCTIONS[name]
-    argument = next(p.name for p in function.parameters if p.type == "element")
+    argument = _element(function)
     source, values = call_of(name)
     random = np.random.default_rng(1)
-    if not (argument in function.derivatives or function.gradients or function.expands):
-        pytest.skip("not differentiable")
     values = {
         k: v + 1j * random.uniform(0.2, 0.9, v.shape) if v.dtype == float else v
         for k, v in values.items()

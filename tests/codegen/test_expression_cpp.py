@@ -88,7 +88,7 @@ def function_calls() -> list[str]:
     return calls
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 def test_compiled_formulas_agree_with_numpy(tmp_path: Path) -> None:
     sources = FORMULAS + function_calls()
     blocks = []

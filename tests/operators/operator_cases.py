@@ -52,13 +52,17 @@ def _index() -> OperatorIndex:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One sample of one operator."""
+    """One sample of one operator. `filled`: its arrays broadcast to their common shape."""
 
     operator: Operator
     index: int
+    filled: bool = False
 
     def __str__(self) -> str:
-        return f"{self.operator.full_name}-{self.index}"
+        return f"{self.operator.full_name}-{self.index}{'-filled' if self.filled else ''}"
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     @property
     def sample(self) -> Mapping[str, str]:
@@ -67,7 +71,13 @@ class Case:
 
     def values(self) -> Values:
         """The arguments that the sample gives; arrays are fresh at each call."""
-        return evaluate_sample(self.operator, self.sample, self.index)
+        values = evaluate_sample(self.operator, self.sample, self.index)
+        if not self.filled:
+            return values
+        shape = np.broadcast_shapes(*(array.shape for _, array in arrays(self.operator, values)))
+        return map_arrays(
+            self.operator, values, lambda _, array: np.array(np.broadcast_to(array, shape))
+        )
 
 
 def operators() -> Iterator[Operator]:

@@ -166,6 +166,8 @@ def gradient_function(function: Function, count: int) -> Function:
         leaves = [a if a.requires_grad else a.requires_grad_() for a in arguments[:count]]
         found = [o for o in function(leaves) if is_differentiable(o)]
         pairs = [(o, v) for o, v in zip(found, arguments[count:], strict=True) if o.requires_grad]
+        if not pairs:  # constant
+            return [flambeau.zeros_like(leaf) for leaf in leaves]
         gradients = grad(
             [o for o, _ in pairs],
             leaves,

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from operator_calls import call, is_reachable, library_values, primary_form, to_tensor
 from operator_cases import Case, Values, arrays, dtypes, evaluate_sample, operators
+from operator_choice import sample_with
 from operator_mistakes import LARGEST, refused_values
 from test_operator_dtypes import in_dtype, swept
 
 from flambeau.codegen.model import Argument, Base, Constraint, Kind, Operator
 from flambeau.codegen.plan.argument_errors import argument_errors
-from flambeau.codegen.plan.python_signature import Form
+from flambeau.codegen.plan.python_signature import Form, receiver_index
 
 REJECTED = [
     (o, c)
@@ -78,6 +79,11 @@ def test_refused_integer(operator: Operator, argument: Argument) -> None:
             assert argument.name in message, f"{argument.name} is not in {message!r}"
 
 
+def _sample_with(operator: Operator, *names: str) -> Case | None:
+    """A sample that has tensors for these arguments."""
+    return sample_with(operator, lambda v: set(names) <= {a.name for a, _ in arrays(operator, v)})
+
+
 def refused_dtype(operator: Operator, argument: Argument) -> str | None:
     """A dtype that an argument does not accept."""
     accepted = operator.dtypes.accepts[argument.name]
@@ -96,6 +102,7 @@ DTYPES = [
     and a.name not in o.dtypes.same_as
     and not a.type.is_list
     and refused_dtype(o, a) is not None
+    and _sample_with(o, a.name) is not None
 ]
 
 
@@ -103,9 +110,9 @@ DTYPES = [
     ("operator", "argument"), DTYPES, ids=[f"{o.full_name}-{a.name}" for o, a in DTYPES]
 )
 def test_refused_dtype(operator: Operator, argument: Argument) -> None:
-    values = Case(operator, 0).values()
-    if not any(a is argument for a, _ in arrays(operator, values)):
-        pytest.skip("the sample has no such tensor")
+    case = _sample_with(operator, argument.name)
+    assert case is not None
+    values = case.values()
     name = refused_dtype(operator, argument)
     assert name is not None
     together = set(swept(operator)) if argument.name in swept(operator) else {argument.name}
@@ -122,6 +129,15 @@ def test_refused_dtype(operator: Operator, argument: Argument) -> None:
     assert name in message, f"{name} is not in {message!r}"
 
 
+def _another_dtype(operator: Operator, name: str, target: str) -> str | None:
+    """A dtype that `name` accepts and that the sample's `target` does not have."""
+    case = _sample_with(operator, name, target)
+    if case is None:
+        return None
+    now = to_tensor(case.values()[target]).dtype.name
+    return next((d for d in dtypes() if d in operator.dtypes.accepts[name] and d != now), None)
+
+
 SAME = [
     (o, name, target)
     for o in operators()
@@ -132,6 +148,7 @@ SAME = [
     and primary_form(o) is not Form.LIST
     and not o.argument(name).type.is_list
     and not o.argument(target).type.is_list
+    and _another_dtype(o, name, target) is not None
 ]
 
 
@@ -139,26 +156,24 @@ SAME = [
     ("operator", "name", "target"), SAME, ids=[f"{o.full_name}-{n}" for o, n, _ in SAME]
 )
 def test_different_dtypes(operator: Operator, name: str, target: str) -> None:
-    values = Case(operator, 0).values()
-    given_names = {a.name for a, _ in arrays(operator, values)}
-    if not {name, target} <= given_names:
-        pytest.skip("the sample does not have both tensors")
+    case, other = _sample_with(operator, name, target), _another_dtype(operator, name, target)
+    assert case is not None and other is not None
+    values = case.values()
     given = library_values(operator, values)
-    accepted = operator.dtypes.accepts[name]
-    now = given[name].dtype.name
-    other = next((d for d in dtypes() if d in accepted and d != now), None)
-    if other is None:
-        pytest.skip("only one dtype is accepted")
-    given.update(
-        library_values(
-            operator, {name: values[name]}, lambda a: to_tensor(in_dtype(a, other, 0), other)
-        )
-    )
+    given[name] = to_tensor(in_dtype(values[name], other, 0), other)
     with pytest.raises((RuntimeError, TypeError)) as caught:
         call(operator, given)
     message = str(caught.value)
     assert _known_as(operator) in message
     assert other in message
+
+
+def _receiver(operator: Operator) -> str | None:
+    """The argument without which a method is not found."""
+    form = primary_form(operator)
+    if form is None or not form.is_method:
+        return None
+    return operator.signature.arguments[receiver_index(operator)].name
 
 
 REQUIRED = [
@@ -170,6 +185,7 @@ REQUIRED = [
     and primary_form(o) is not Form.LIST
     and not a.type.optional
     and a.default is None
+    and a.name != _receiver(o)
 ]
 
 
@@ -177,22 +193,17 @@ REQUIRED = [
     ("operator", "argument"), REQUIRED, ids=[f"{o.full_name}-{a.name}" for o, a in REQUIRED]
 )
 def test_undefined(operator: Operator, argument: Argument) -> None:
-    """None, a string, or nothing in place of a tensor."""
+    """A string, None, or nothing in place of a tensor."""
     given = library_values(operator, Case(operator, 0).values())
-    form = primary_form(operator)
-    if form is not None and form.is_method:
-        first = next(a for a in operator.tensor_arguments)
-        if argument.name == first.name:
-            pytest.skip("a method needs its tensor to be found")
+    with pytest.raises(TypeError, match=_known_as(operator)):
+        call(operator, {**given, argument.name: "text"})
     if is_overloaded(operator):
-        pytest.skip("another overload may take the arguments")
-    for wrong in (None, "text"):
-        with pytest.raises(TypeError, match=_known_as(operator)):
-            call(operator, {**given, argument.name: wrong})
-    if argument.default is None:
-        rest = {k: v for k, v in given.items() if k != argument.name}
-        with pytest.raises(TypeError, match=_known_as(operator)):
-            call(operator, rest, by_keyword=True)
+        return  # None, or nothing, may be what another overload takes
+    with pytest.raises(TypeError, match=_known_as(operator)):
+        call(operator, {**given, argument.name: None})
+    rest = {k: v for k, v in given.items() if k != argument.name}
+    with pytest.raises(TypeError, match=_known_as(operator)):
+        call(operator, rest, by_keyword=True)
 
 
 def is_overloaded(operator: Operator) -> bool:

@@ -13,13 +13,24 @@ from operator_calls import (
 )
 from operator_cases import Case, cases, declarations
 
-from flambeau.codegen.model import Base
+from flambeau.codegen.model import Base, Operator
 from flambeau.codegen.plan.reach import Reach
 
 META = "meta"
 REACH = Reach(declarations())
+
+
+def _device_argument(operator: Operator) -> str | None:
+    """The argument that says where the result is to be."""
+    return next((a.name for a in operator.signature.arguments if a.type.base is Base.DEVICE), None)
+
+
 CASES = [
-    c for c in cases() if is_reachable(c.operator) and primary_form(c.operator) is not Form.LIST
+    c
+    for c in cases()
+    if is_reachable(c.operator)
+    and primary_form(c.operator) is not Form.LIST
+    and (c.operator.tensor_arguments or _device_argument(c.operator))
 ]
 
 
@@ -29,11 +40,9 @@ def test_meta(case: Case) -> None:
     values = case.values()
     on_cpu = run_flat(operator, library_values(operator, values))
     given = library_values(operator, values, lambda array: to_tensor(array).to(META))
-    if not operator.tensor_arguments:
-        names = [a.name for a in operator.signature.arguments if a.type.base is Base.DEVICE]
-        if not names:
-            pytest.skip("makes tensors on the CPU only")
-        given[names[0]] = META
+    name = _device_argument(operator)
+    if name is not None and not operator.tensor_arguments:
+        given[name] = META
     if META not in REACH.backends(operator):
         with pytest.raises(RuntimeError, match=META):
             run_flat(operator, given)

@@ -14,25 +14,31 @@ from operator_calls import (
     outputs,
     primary_form,
     to_array,
-    to_tensor,
 )
 from operator_cases import (
     Case,
     NoReferenceError,
     Values,
-    arrays,
     cases,
     expected,
     is_random,
     property_holds,
     result_names,
 )
+from operator_choice import (
+    INPLACE,
+    fitting,
+    has_inplace,
+    refuses_number,
+    result_fits,
+    twins,
+)
 from operator_compare import difference, floating, tolerance
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.model import Operator
-from flambeau.codegen.plan.python_signature import Form, forms
+from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.plan.python_signature import Form, forms, receiver_index
 
 COMPARED = [c for c in cases() if is_reachable(c.operator) and not is_random(c.operator)]
 
@@ -42,10 +48,8 @@ def wanted(case: Case, values: Values) -> list[Any] | None:
     try:
         return expected(case.operator, values)
     except NoReferenceError:
-        if case.operator.test.reference is not None:
+        if case.operator.test.reference is not None or not case.operator.test.properties:
             raise
-        if not case.operator.test.properties:
-            pytest.skip("declares neither a reference nor properties")
         return None
 
 
@@ -81,15 +85,14 @@ def test_reference(case: Case) -> None:
             assert same or name in mutable, f"{case.operator.full_name} wrote to '{name}'"
 
 
-@pytest.mark.parametrize("case", COMPARED, ids=str)
+@pytest.mark.parametrize(
+    "case", [c for c in COMPARED if primary_form(c.operator) is not Form.LIST], ids=str
+)
 def test_keywords(case: Case) -> None:
-    """Arguments given by name mean the same."""
-    form = primary_form(case.operator)
-    if form is Form.LIST:
-        pytest.skip("lists are always given by name")
+    """Arguments given by name mean the same. (Lists of steps are never given otherwise.)"""
     values = case.values()
     given = library_values(case.operator, values)
-    returned = call(case.operator, given, form, by_keyword=True)
+    returned = call(case.operator, given, by_keyword=True)
     check(case, values, outputs(case.operator, returned, given), "a call by keyword")
 
 
@@ -112,6 +115,7 @@ def test_method(case: Case) -> None:
         for c in COMPARED
         for alias in c.operator.aliases
         for form in forms(c.operator)
+        if not form.is_inplace or result_fits(c)
     ],
     ids=str,
 )
@@ -120,44 +124,46 @@ def test_alias(case: Case, alias: str, form: Form) -> None:
     operator = case.operator
     values = case.values()
     given = library_values(operator, values)
-    if form.is_inplace and not _can_write(case, given, call(operator, given)):
-        pytest.skip("the result does not fit into the first tensor")
     returned = call(operator, given, form, alias=alias)
     check(case, values, outputs(operator, returned, given), f"{alias}, {form.value}")
 
 
-def _first(operator: Operator) -> str:
-    return next(a.name for a in operator.signature.arguments if a.type.is_tensor)
+def test_every_inplace_form_is_tested() -> None:
+    """Each has a sample whose result fits into its first tensor."""
+    compared = {c.operator.full_name for c in COMPARED}
+    named = [o for o in INPLACE if o.full_name in compared]
+    assert named
+    assert not [o.full_name for o in named if not fitting(o)]
 
 
-def _can_write(case: Case, values: Values, result: Tensor) -> bool:
-    """Whether the result fits into the first tensor."""
-    target = values.get(_first(case.operator))
-    return (
-        isinstance(target, Tensor)
-        and target.shape == result.shape
-        and flambeau.can_cast(result.dtype, target.dtype)
-    )
+WRITTEN = [c for c in COMPARED if has_inplace(c.operator)]
+WRITTEN += [c for o in INPLACE for c in fitting(o) if c.filled and is_reachable(o)]
 
 
-@pytest.mark.parametrize("case", [c for c in COMPARED if "inplace" in c.operator.variants], ids=str)
-@pytest.mark.parametrize("form", [Form.INPLACE_FUNCTION, Form.INPLACE_METHOD], ids=str)
+@pytest.mark.parametrize(
+    ("case", "form"),
+    [
+        (case, form)
+        for case in WRITTEN
+        for form in (Form.INPLACE_FUNCTION, Form.INPLACE_METHOD)
+        if form in forms(case.operator)
+    ],
+    ids=str,
+)
 def test_inplace(case: Case, form: Form) -> None:
-    if form not in forms(case.operator):
-        pytest.skip("has no such form")
+    operator = case.operator
     values = case.values()
-    given = library_values(case.operator, values)
-    plain = call(case.operator, given)
-    if not _can_write(case, given, plain):
-        with pytest.raises((RuntimeError, TypeError), match=r"\w+(\(\))?: "):
-            call(case.operator, given, form)
+    given = library_values(operator, values)
+    if not result_fits(case):
+        with pytest.raises((RuntimeError, TypeError), match=operator.name):
+            call(operator, given, form)
         return
-    target = given[_first(case.operator)]
+    target = next(given[a.name] for a in operator.signature.arguments if a.type.is_tensor)
     version = target._version
-    returned = call(case.operator, given, form)
+    returned = call(operator, given, form)
     assert returned is target
     assert target._version > version, "the version counter did not move"
-    check(case, values, {result_names(case.operator)[0]: target}, form.value)
+    check(case, values, {result_names(operator)[0]: target}, form.value)
 
 
 @pytest.mark.parametrize("case", [c for c in COMPARED if "out" in c.operator.variants], ids=str)
@@ -181,71 +187,63 @@ def test_out(case: Case) -> None:
         assert np.array_equal(rest, sevens), f"{case.operator.name}: out= wrote beside the view"
 
 
-@pytest.mark.parametrize(
-    "case",
-    [c for c in COMPARED if any(a.type.or_scalar for a in c.operator.signature.arguments)],
-    ids=str,
-)
+def _numbers(operator: Operator, values: Values) -> list[str]:
+    """The arguments for which a number may stand; a method needs its own tensor."""
+    form = primary_form(operator)
+    own = receiver_index(operator) if form is not None and form.is_method else None
+    return [
+        a.name
+        for i, a in enumerate(operator.signature.arguments)
+        if a.type.or_scalar and a.name in values and i != own
+    ]
+
+
+@pytest.mark.parametrize("case", [c for c in COMPARED if _numbers(c.operator, c.values())], ids=str)
 @pytest.mark.parametrize("number", [2, 2.5, True])
 def test_numbers(case: Case, number: float) -> None:
     """A Python number where a tensor may stand."""
     operator = case.operator
     values = case.values()
-    for argument in operator.signature.arguments:
-        if argument.type.or_scalar and argument.name in values:
-            values[argument.name] = number
-    form = primary_form(operator)
-    if form is not None and form.is_method:
-        pytest.skip("numbers have no methods")
+    names = _numbers(operator, values)
+    values.update(dict.fromkeys(names, number))
     given = library_values(operator, values)
-    try:
-        target = expected(operator, values)
-    except NoReferenceError:
-        pytest.skip("no reference for numbers")
-    try:
-        returned = call(operator, given)
-    except RuntimeError as error:
-        # Operators of integers refuse floats, with a word about dtypes.
-        assert "dtype" in str(error) or "integ" in str(error), error
+    if refuses_number(operator, values, names, number):
+        with pytest.raises(RuntimeError, match=rf"{operator.name}\b.*dtype"):
+            call(operator, given)
         return
-    found = list(outputs(operator, returned, given).values())
+    found = list(outputs(operator, call(operator, given), given).values())
+    target = expected(operator, values)
     wrong = difference(operator, found, target, tolerance(operator, *floating(found)))
     assert wrong is None, f"{operator.full_name} with {number!r}: {wrong}"
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        c
-        for c in COMPARED
-        if sum(a.type.is_tensor and not a.type.mutable for a in c.operator.tensor_arguments) > 1
-        and c.operator.signature.visible_results
-    ],
-    ids=str,
-)
+SHARED = [
+    filled
+    for case in COMPARED
+    for filled in (case, Case(case.operator, case.index, filled=True))
+    if case.operator.test.reference is not None
+    and (not filled.filled or (case.operator.kind is Kind.POINTWISE and twins(case) is None))
+    and not any(a.type.mutable for a in case.operator.tensor_arguments)
+    and twins(filled) is not None
+]
+
+
+@pytest.mark.parametrize("case", SHARED, ids=str)
 def test_shared_input(case: Case) -> None:
     """One tensor given for two arguments."""
     operator = case.operator
     values = case.values()
-    shaped = [(a.name, v) for a, v in arrays(operator, values) if a.type.is_tensor]
-    if len(shaped) < 2 or shaped[0][1].shape != shaped[1][1].shape:
-        pytest.skip("the shapes differ")
-    if shaped[0][1].dtype != shaped[1][1].dtype:
-        pytest.skip("the dtypes differ")
-    (first, array), (second, _) = shaped[:2]
-    values[second] = array
+    pair = twins(case)
+    assert pair is not None
+    first, second = pair
+    values[first] = values[second]  # which may be a divisor
     given = library_values(operator, values)
     given[second] = given[first]
     found = list(outputs(operator, call(operator, given), given).values())
-    try:
-        target = expected(operator, values)
-    except NoReferenceError:
-        pytest.skip("no reference")
+    target = expected(operator, values)
     wrong = difference(operator, found, target, tolerance(operator, *floating(found)))
     assert wrong is None, f"{operator.full_name} with one tensor twice: {wrong}"
-    if "inplace" in operator.variants and to_tensor(array).shape == found[0].shape:
-        if not _can_write(case, given, found[0]):
-            return
+    if has_inplace(operator) and result_fits(case):
         call(operator, given, Form.INPLACE_FUNCTION)
         found = [given[first]]
         wrong = difference(operator, found, target, tolerance(operator, *floating(found)))
