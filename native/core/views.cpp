@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/alignment.h"
 #include "core/shape_rules.h"
 
 namespace flambeau {
@@ -190,6 +191,11 @@ View view_dtype(const Tensor& self, DType dtype) {
   View result = alias(self);
   const auto from = static_cast<int64_t>(self.itemsize());
   const auto to = static_cast<int64_t>(size_of(dtype));
+  check(self.numel() == 0 || is_aligned(self.raw_data(), dtype), ErrorKind::runtime,
+        "view: to view ", self.dtype(), " as ", dtype,
+        ", the first element must lie at an address that is a multiple "
+        "of ",
+        to, " bytes");
   if (from == to) return result;
   check(self.dim() > 0, ErrorKind::runtime, "view: a 0-d tensor of ", self.dtype(),
         " cannot be viewed as ", dtype, ", which has another size");

@@ -145,8 +145,9 @@ Tensor from_buffer(PyObject* object, Sharing sharing, const char* op) {
     strides.push_back(stride / view.itemsize);
   }
   if (view.len == 0) strides = contiguous_strides(sizes);
+  const bool aligned = view.len == 0 || is_aligned(view.buf, dtype);
   if (sharing == Sharing::copy) {
-    if (!whole || negative || PyBuffer_IsContiguous(&view, 'C')) {
+    if (!whole || negative || !aligned || PyBuffer_IsContiguous(&view, 'C')) {
       return copy_of_buffer(view, sizes, dtype);
     }
     Tensor copy = empty(sizes, dtype);
@@ -159,6 +160,9 @@ Tensor from_buffer(PyObject* object, Sharing sharing, const char* op) {
         "pass array.copy()");
   check(whole, ErrorKind::value, op,
         "(): a stride of the array is not a multiple of its element size; pass array.copy()");
+  check(aligned, ErrorKind::value, op,
+        "(): the memory of the array begins at an address that is "
+        "no multiple of the element size; pass array.copy()");
   if (view.readonly) warn_read_only(op);
   void* data = view.buf;
   return tensor_over(std::move(borrowed), data, sizes, strides, dtype);
@@ -343,6 +347,11 @@ PyObject* frombuffer(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyO
           " elements of ", itemsize, " bytes from offset ", offset, " need more than the buffer's ",
           bytes, " bytes");
     void* data = static_cast<char*>(borrowed->view.buf) + offset;
+    check(count == 0 || is_aligned(data, dtype), ErrorKind::value,
+          "frombuffer(): the byte at "
+          "offset ",
+          offset, " has an address that is no multiple of the element size ", itemsize, " of ",
+          dtype, "; read the bytes as uint8, clone() them and view() them as ", dtype);
     return factory_result(tensor_over(std::move(borrowed), data, Shape{count}, Shape{1}, dtype),
                           in[4]);
   });
@@ -364,7 +373,8 @@ PyMethodDef buffer_functions[] = {
     {"from_numpy", from_numpy, METH_O,
      "from_numpy(array)\n--\n\n"
      "A tensor on the memory of a NumPy array, which it keeps alive. Raises ValueError for arrays\n"
-     "with negative strides or foreign byte order, TypeError for elements without a dtype here."},
+     "with negative strides, foreign byte order or memory that is not aligned for its elements,\n"
+     "TypeError for elements without a dtype here."},
     {"frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(frombuffer)),
      METH_FASTCALL | METH_KEYWORDS,
      "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\n"

@@ -8,6 +8,7 @@
 #include "python/interop.h"
 #include "python/numpy_types.h"
 #include "python/results.h"
+#include "python/sequences.h"
 
 namespace flambeau::python {
 
@@ -59,7 +60,7 @@ class DTypeInference {
       return;
     }
     if (depth == kMaxDims) fail_depth(op_);
-    const PyRef items = checked(PySequence_Fast(value, "not a sequence"));
+    const PyRef items = list_or_tuple(value, op_);
     PyTypeObject* previous = nullptr;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
       PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
@@ -90,11 +91,10 @@ Shape shape_of(PyObject* data, const char* op) {
   PyRef current = PyRef::borrow(data);
   while (is_nested(current.get())) {
     if (shape.size() == kMaxDims) fail_depth(op);
-    const Py_ssize_t size = PySequence_Size(current.get());
-    if (size < 0) throw_python_error();
-    shape.push_back(size);
-    if (size == 0) return shape;
-    current = checked(PySequence_GetItem(current.get(), 0));
+    const PyRef items = list_or_tuple(current.get(), op);
+    shape.push_back(PySequence_Fast_GET_SIZE(items.get()));
+    if (shape.back() == 0) return shape;
+    current = PyRef::borrow(PySequence_Fast_GET_ITEM(items.get(), 0));
   }
   if (const Tensor inner = inner_tensor(current.get(), op); inner.defined()) {
     for (const int64_t size : inner.sizes()) shape.push_back(size);
@@ -135,7 +135,7 @@ class Filler {
     const int64_t size = shape_[level];
     check(is_nested(data), ErrorKind::value, op_, "(): ragged data: expected a sequence of length ",
           size, where(level), ", got ", describe_type(data));
-    const PyRef items = checked(PySequence_Fast(data, "not a sequence"));
+    const PyRef items = list_or_tuple(data, op_);
     check(PySequence_Fast_GET_SIZE(items.get()) == size, ErrorKind::value, op_,
           "(): ragged data: expected a sequence of length ", size, where(level), ", got length ",
           PySequence_Fast_GET_SIZE(items.get()));

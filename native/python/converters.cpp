@@ -7,6 +7,7 @@
 #include "python/generator_object.h"
 #include "python/layout_object.h"
 #include "python/numpy_types.h"
+#include "python/sequences.h"
 
 namespace flambeau::python {
 
@@ -101,41 +102,14 @@ bool is_real(PyObject* value) {
   return is_numpy_number(value) && !is_numpy_complex(value);
 }
 
-/// Calls `test` on every element of a tuple, a list or another sequence (not a str). Tests may run
-/// Python code, which may change a list.
-template <class Test>
-bool all_elements(PyObject* value, Test test) {
-  if (PyTuple_Check(value) || PyList_Check(value)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
-      const PyRef item = PyRef::borrow(PySequence_Fast_GET_ITEM(value, i));
-      if (!test(item.get())) return false;
-    }
-    return true;
-  }
+/// Whether all elements of a sequence (not a str) pass.
+bool all_elements(PyObject* value, bool (*test)(PyObject*)) {
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyDict_Check(value) || is_tensor(value) ||
       !PySequence_Check(value)) {
     return false;
   }
-  const PyRef items(PySequence_Fast(value, ""));
-  if (!items) {
-    PyErr_Clear();
-    return false;
-  }
-  return all_elements(items.get(), test);
+  return all_of_sequence(value, test);
 }
-
-/// The elements of a sequence that accepts() has seen, as they are now: conversions may run Python
-/// code, which may change a list.
-class Elements {
- public:
-  explicit Elements(PyObject* value) : tuple_(checked(PySequence_Tuple(value))) {}
-  PyObject** begin() const { return &PyTuple_GET_ITEM(tuple_.get(), 0); }
-  PyObject** end() const { return begin() + size(); }
-  Py_ssize_t size() const { return PyTuple_GET_SIZE(tuple_.get()); }
-
- private:
-  PyRef tuple_;
-};
 
 }  // namespace
 
@@ -187,6 +161,15 @@ namespace {
 /// Lists in lists are described this deep: they may go on for ever.
 constexpr int kDescribedDepth = 4;
 
+/// What is said of a sequence that would not fit in memory as a list.
+std::string hugeness(PyObject* value) {
+  if (!PySequence_Check(value) || is_tensor(value)) return "";
+  const Py_ssize_t length = PySequence_Size(value);
+  if (length < 0) PyErr_Clear();
+  if (length < 0 || fits_memory(length)) return "";
+  return " of " + std::to_string(length) + " elements, which do not fit in memory";
+}
+
 std::string describe(PyObject* value, int depth) {
   if (value == Py_None) return "None";
   if (is_exact_tensor(value)) return "Tensor";
@@ -195,7 +178,7 @@ std::string describe(PyObject* value, int depth) {
     if (PyType_Check(value)) {
       return std::string("the type ") + reinterpret_cast<PyTypeObject*>(value)->tp_name;
     }
-    return name;
+    return name + hugeness(value);
   }
   if (PySequence_Fast_GET_SIZE(value) == 0) return "empty " + name;
   if (depth == kDescribedDepth) return name;

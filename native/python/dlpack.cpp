@@ -198,6 +198,10 @@ Tensor import_exchange(Exchange* exchange) {
   impl->dtype = dtype;
   impl->refresh_geometry();
   const size_t bytes = impl->numel == 0 ? 0 : extent_of(sizes, impl->strides, dtype);
+  void* const data = static_cast<char*>(array.data) + array.byte_offset;
+  check(bytes == 0 || is_aligned(data, dtype), ErrorKind::value,
+        "from_dlpack(): the memory of the array begins at an address that is no multiple of the "
+        "element size; copy it first");
   // The producer's deleter may need the GIL.
   const auto release = [](void* context) noexcept {
     if (!interpreter_alive()) return;
@@ -205,8 +209,7 @@ Tensor import_exchange(Exchange* exchange) {
     auto* taken = static_cast<Exchange*>(context);
     if (taken->deleter) taken->deleter(taken);
   };
-  impl->storage = Storage::borrow(static_cast<char*>(array.data) + array.byte_offset, bytes, device,
-                                  exchange, release);
+  impl->storage = Storage::borrow(data, bytes, device, exchange, release);
   return Tensor(std::move(impl));
 }
 

@@ -86,10 +86,12 @@ PyObject* raise_current_exception(const char* called) noexcept {
   } catch (const Error& error) {
     PyErr_SetString(exception_of(error.kind()), public_message(error.what(), called).c_str());
   } catch (const std::bad_alloc& error) {
-    PyErr_SetString(PyExc_MemoryError, error.what());
+    PyErr_Format(PyExc_MemoryError, "%s%s%s", called ? called : "", called ? "(): " : "",
+                 error.what());
   } catch (const std::length_error& error) {
     // A container of more elements than an address space holds.
-    PyErr_Format(PyExc_MemoryError, "out of memory: more elements than can be (%s)", error.what());
+    PyErr_Format(PyExc_MemoryError, "%s%sout of memory: more elements than can be (%s)",
+                 called ? called : "", called ? "(): " : "", error.what());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {

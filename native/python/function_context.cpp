@@ -145,7 +145,7 @@ PyType_Slot slots[] = {
     {Py_tp_members, members},
     {Py_tp_doc, const_cast<char*>("What forward of an autograd.Function leaves for backward.")},
     {0, nullptr}};
-PyType_Spec spec = {"flambeau._C._autograd.FunctionCtx", sizeof(FunctionContext), 0,
+PyType_Spec spec = {"flambeau.autograd.function.FunctionCtx", sizeof(FunctionContext), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "python/interop.h"
 #include "python/numpy_types.h"
 #include "python/results.h"
+#include "python/sequences.h"
 
 namespace flambeau::python {
 
@@ -34,7 +35,7 @@ Tensor index_tensor(PyObject* part) {
   if (is_numpy_array(part)) return from_buffer(part, Sharing::copy, "index");
   if (is_numpy_bool(part)) return tensor_from_data(part, std::nullopt, Device{}, "index");
   if (PyUnicode_Check(part) || PyBytes_Check(part) || !PySequence_Check(part)) return Tensor();
-  if (PySequence_Size(part) == 0) return empty(Shape{0}, DType::int64);
+  if (length_of(part) == 0) return empty(Shape{0}, DType::int64);
   return tensor_from_data(part, std::nullopt, Device{}, "index");
 }
 

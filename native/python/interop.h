@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "core/alignment.h"
 #include "core/tensor.h"
 
 /// Memory shared with other libraries, without their headers: the buffer protocol (NumPy, array,

@@ -17,6 +17,7 @@
 #include "python/layout_object.h"
 #include "python/module.h"
 #include "python/results.h"
+#include "python/sequences.h"
 #include "python/signals.h"
 #include "python/size_object.h"
 #include "python/storage_object.h"
@@ -167,11 +168,26 @@ void add_dtype_functions(py::module_& module) {
       "The dtype of arithmetic on the two.");
 }
 
+py::tuple elements_of(const std::string& op, const py::object& values) {
+  return py::reinterpret_steal<py::tuple>(tuple_of(values.ptr(), op.c_str()).release());
+}
+
 /// flambeau.return_types.NAME
 py::object return_type(const std::string& name) {
   NamedResult* result = NamedResult::find(name.c_str());
   if (!result) throw py::attribute_error("flambeau.return_types has no '" + name + "'");
   return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(result->type()));
+}
+
+/// As PyModule_AddFunctions does, but errors name the module that users know: flambeau.
+void add_functions(const py::module_& module, PyMethodDef* functions) {
+  std::string known = py::str(module.attr("__name__"));
+  if (known.find("._C._") == std::string::npos) known.erase(known.find("._C"), 3);
+  const py::str name(known);
+  for (PyMethodDef* function = functions; function->ml_name; ++function) {
+    const py::object object = steal(PyCFunction_NewEx(function, module.ptr(), name.ptr()));
+    checked(PyModule_AddObjectRef(module.ptr(), function->ml_name, object.ptr()));
+  }
 }
 
 /// Functions go into submodules by namespace: _C.nn.functional.
@@ -184,7 +200,7 @@ void add_generated_functions(py::module_& module) {
       target = target.def_submodule(path.substr(begin, end - begin).c_str());
       begin = end + 1;
     }
-    checked(PyModule_AddFunctions(target.ptr(), space->functions));
+    add_functions(target, space->functions);
   }
 }
 
@@ -219,11 +235,15 @@ void initialize_module(PyObject* module_object) {
     add_generator(module.ptr());
     add_c_function_type(module.ptr());
     for (PyMethodDef* functions : {construction_functions, buffer_functions, dlpack_functions}) {
-      checked(PyModule_AddFunctions(module.ptr(), functions));
+      add_functions(module, functions);
     }
     add_memory_functions(module);
     add_settings(module);
     add_dtype_functions(module);
+    module.def("_elements", &elements_of, py::arg("op"), py::arg("values"),
+               "_elements(op, values)\n--\n\n"
+               "A tuple of what a sequence or an iterator holds; ValueError that names `op` when "
+               "memory cannot hold it.");
     module.def("_return_type", &return_type, py::arg("name"),
                "_return_type(name)\n--\n\n"
                "The named tuple flambeau.return_types.NAME.");

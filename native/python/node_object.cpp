@@ -204,7 +204,7 @@ PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                        {Py_tp_members, members},
                        {Py_tp_doc, const_cast<char*>("One recorded operation: what grad_fn is.")},
                        {0, nullptr}};
-PyType_Spec spec = {"flambeau._C._autograd.Node", sizeof(NodeObject), 0,
+PyType_Spec spec = {"flambeau.autograd.graph.Node", sizeof(NodeObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                     slots};
 

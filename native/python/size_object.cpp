@@ -2,6 +2,7 @@
 
 #include "python/arguments.h"
 #include "python/results.h"
+#include "python/sequences.h"
 
 namespace flambeau::python {
 
@@ -15,7 +16,12 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     return nullptr;
   }
   return guarded([&]() -> PyObject* {
-    PyRef result = checked(PyTuple_Type.tp_new(type, args, nullptr));
+    PyRef given = PyRef::borrow(args);
+    if (PyTuple_GET_SIZE(args) == 1) {
+      const PyRef items = tuple_of(PyTuple_GET_ITEM(args, 0), "Size");
+      given = checked(PyTuple_Pack(1, items.get()));
+    }
+    PyRef result = checked(PyTuple_Type.tp_new(type, given.get(), nullptr));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.get()); ++i) {
       PyObject* item = PyTuple_GET_ITEM(result.get(), i);
       if (PyLong_CheckExact(item)) continue;

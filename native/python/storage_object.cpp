@@ -93,6 +93,10 @@ PyObject* view(PyObject* self, PyObject* args) {
     Ref<TensorImpl> whole = TensorImpl::make();
     whole->storage = storage_of(self);
     whole->dtype = to_dtype(dtype);
+    check(is_aligned(whole->storage->data(), whole->dtype), ErrorKind::value,
+          "UntypedStorage._view(): the memory begins at an address that is no multiple of the "
+          "element size of ",
+          whole->dtype);
     whole->sizes = Shape{static_cast<int64_t>(whole->storage->bytes() / size_of(whole->dtype))};
     whole->strides = Shape{1};
     whole->refresh_geometry();
@@ -120,7 +124,7 @@ PyObject* reduce(PyObject* self, PyObject* protocol) {
     return Py_BuildValue("(O(ON))", restore.get(), bytes.get(), to_python(storage->device()));
   });
 }
-/// _restore(buffer, device): takes over a writable buffer, copies another.
+/// _restore(buffer, device): takes over a buffer that is writable and aligned, copies another.
 PyObject* restore(PyObject*, PyObject* args) {
   PyObject *buffer, *device;
   if (!PyArg_ParseTuple(args, "OO:_restore", &buffer, &device)) return nullptr;
@@ -128,11 +132,12 @@ PyObject* restore(PyObject*, PyObject* args) {
     const Device target = to_device(device);
     Py_buffer probe;
     checked(PyObject_GetBuffer(buffer, &probe, PyBUF_SIMPLE));
-    const bool readonly = probe.readonly != 0;
+    // Whatever is saved in it finds its place in a block of the allocator.
+    const bool takes = !probe.readonly && is_aligned(probe.buf, DType::complex128);
     const auto size = static_cast<size_t>(probe.len);
     PyBuffer_Release(&probe);
     if (target.is_meta()) return wrap_storage(Storage::allocate(size, target));
-    Tensor bytes = from_buffer(buffer, readonly ? Sharing::copy : Sharing::share, "unpickle");
+    Tensor bytes = from_buffer(buffer, takes ? Sharing::share : Sharing::copy, "unpickle");
     if (!target.is_cpu()) {
       const Tensor moved = empty(bytes.sizes(), DType::uint8, target);
       copy_data(moved, bytes);

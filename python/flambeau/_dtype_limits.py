@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import flambeau
+from flambeau._values import brief
 
 # name: (significant bits, largest exponent); IEEE 754-2019, and bfloat16 of float32's exponents.
 _FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
@@ -37,7 +38,7 @@ class finfo:
     def __init__(self, type: Any = None) -> None:
         dtype = flambeau.get_default_dtype() if type is None else type
         if not isinstance(dtype, flambeau.dtype):
-            raise TypeError(f"finfo: expected a dtype, got {dtype!r}")
+            raise TypeError(f"finfo: expected a dtype, got {brief(dtype)}")
         real = dtype.to_real() if dtype.is_complex else dtype
         if real.name not in _FLOATS:
             raise TypeError(f"finfo: expected a floating dtype, got {dtype}; use iinfo")
@@ -78,7 +79,7 @@ class iinfo:
 
     def __init__(self, type: Any) -> None:
         if not isinstance(type, flambeau.dtype) or type.name not in _INTEGERS:
-            raise TypeError(f"iinfo: expected an integer dtype, got {type!r}")
+            raise TypeError(f"iinfo: expected an integer dtype, got {brief(type)}")
         self.bits, signed = _INTEGERS[type.name]
         self.max = 2 ** (self.bits - signed) - 1
         self.min = -self.max - 1 if signed else 0

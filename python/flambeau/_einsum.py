@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import elements
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -29,7 +30,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if isinstance(equation, Tensor):
         equation, operands = _from_lists((equation, *operands))
     elif len(operands) == 1 and isinstance(operands[0], list | tuple):
-        operands = tuple(operands[0])
+        operands = elements("einsum", operands[0])
     if not operands:
         raise RuntimeError("einsum: expected at least one operand")
     terms, output = _parse(equation, [t.dim() for t in operands])

@@ -13,6 +13,7 @@ from flambeau import _C
 from flambeau._C import Tensor
 from flambeau._queries import allclose, equal, is_nonzero
 from flambeau._tensor_str import tensor_text
+from flambeau._values import brief
 from flambeau.functional import nonzero, unique, unique_consecutive
 
 
@@ -154,7 +155,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         for name, type_name in _TYPE_NAMES.items():
             if type_name == wanted:
                 return self.to(getattr(_C, name), non_blocking=non_blocking)
-        raise ValueError(f"Tensor.type(): unknown type {dtype!r}")
+        raise ValueError(f"Tensor.type(): unknown type {brief(dtype)}")
     return self.to(dtype, non_blocking=non_blocking)
 
 

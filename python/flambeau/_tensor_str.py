@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from flambeau._values import brief
+
 if TYPE_CHECKING:
     from flambeau._C import Tensor
 
@@ -68,7 +70,7 @@ def set_printoptions(
         if profile not in _PROFILES:
             raise ValueError(
                 f"set_printoptions(): profile must be one of {', '.join(_PROFILES)}, "
-                f"got {profile!r}"
+                f"got {brief(profile)}"
             )
         _options = _PROFILES[profile]
     given: dict[str, Any] = {

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau
 from flambeau import Size, Tensor
+from flambeau._values import brief, elements
 
 _MOST_NUMBERS = 2**28  # that a list of choices is made of
+_NUMBERS_AT_ONCE = 2**20
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
     """The tensors of `f(a, b)` and of `f([a, b])` alike."""
     if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
-        return list(tensors[0])
+        return list(elements("tensors", tensors[0]))
     return list(tensors)
 
 
@@ -54,7 +57,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     Raises:
         RuntimeError: if two sizes of a dimension differ and neither is 1.
     """
-    lists = [[s] if isinstance(s, int) else list(s) for s in shapes]
+    lists = [[s] if isinstance(s, int) else list(elements("broadcast_shapes", s)) for s in shapes]
     rank = max(map(len, lists), default=0)
     result = [1] * rank
     for sizes in lists:
@@ -91,7 +94,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
     if not axes:
         raise RuntimeError("meshgrid: expected at least one tensor")
     if indexing not in (None, "ij", "xy"):
-        raise ValueError(f"meshgrid: indexing must be 'ij' or 'xy', got {indexing!r}")
+        raise ValueError(f"meshgrid: indexing must be 'ij' or 'xy', got {brief(indexing)}")
     for axis in axes:
         if axis.dim() > 1:
             raise RuntimeError(f"meshgrid: expected vectors, got shape {tuple(axis.shape)}")
@@ -245,7 +248,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations(): there are too many choices of {r} of {n} elements")
     if not count:
         return input.new_empty([0, r])
-    return input[flambeau.tensor(list(choose(range(n), r)), dtype=flambeau.int64)]
+    numbers = itertools.chain.from_iterable(choose(range(n), r))
+    indices = flambeau.empty(count * r, dtype=flambeau.int64)
+    # Some at a time: Python looks for an interruption between two parts.
+    for part in indices.split(_NUMBERS_AT_ONCE):
+        some = array("q", itertools.islice(numbers, part.numel()))
+        part.copy_(flambeau.frombuffer(some, dtype=flambeau.int64))
+    return input[indices.view(count, r)]
 
 
 def _choices(n: int, r: int) -> int:
@@ -282,7 +291,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             )
         left, right = list(range(a.dim() - dims, a.dim())), list(range(dims))
     else:
-        left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+        left, right = ([d] if isinstance(d, int) else list(elements("tensordot", d)) for d in dims)
         left = [_wrapped("tensordot", d, a.dim()) for d in left]
         right = [_wrapped("tensordot", d, b.dim()) for d in right]
     if [a.shape[d] for d in left] != [b.shape[d] for d in right]:

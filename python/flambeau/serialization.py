@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import flambeau
 from flambeau import Tensor, UntypedStorage
+from flambeau._values import brief
 
 if TYPE_CHECKING:
     import zipfile
@@ -209,7 +210,7 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> UntypedStorage:
         if not (isinstance(pid, tuple) and len(pid) == 3 and pid[0] == "storage"):
-            raise pickle.UnpicklingError(f"load: unknown reference {pid!r}")
+            raise pickle.UnpicklingError(f"load: unknown reference {brief(pid)}")
         _, number, device = pid
         storage = self._storages.get(number)
         if storage is None:

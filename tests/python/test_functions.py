@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import time
@@ -123,6 +124,8 @@ def test_products_and_blocks() -> None:
     assert pairs.tolist() == [[1, 3], [1, 4], [2, 3], [2, 4]]
     chosen = flambeau.combinations(flambeau.tensor([1, 2, 3]), 2)
     assert chosen.tolist() == [[1, 2], [1, 3], [2, 3]]
+    many = flambeau.combinations(flambeau.arange(22), 8)
+    assert many.tolist() == [list(c) for c in itertools.combinations(range(22), 8)]
 
 
 def test_broadcasting() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import _C
+from flambeau._values import elements
 from flambeau.autograd import forward_ad, functional, graph
 from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from flambeau.autograd.function import Function
@@ -58,8 +59,8 @@ Tensors = _C.Tensor | Sequence[_C.Tensor]
 OptionalTensors = _C.Tensor | Sequence[_C.Tensor | None] | None
 
 
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return (value,) if value is None or isinstance(value, _C.Tensor) else tuple(value)
+def _as_tuple(op: str, value: Any) -> tuple[Any, ...]:
+    return (value,) if value is None or isinstance(value, _C.Tensor) else elements(op, value)
 
 
 def backward(
@@ -89,7 +90,7 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError("backward: grad_variables is the former name of grad_tensors")
         grad_tensors = grad_variables
-    gradients = None if grad_tensors is None else _as_tuple(grad_tensors)
+    gradients = None if grad_tensors is None else _as_tuple("backward", grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
     _C._autograd.run_backward(tensors, gradients, keep, create_graph, inputs, True, True)
 
@@ -129,8 +130,8 @@ def grad(
         raise ValueError("grad: materialize_grads=True means that unused inputs are allowed")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     keep = create_graph if retain_graph is None else retain_graph
-    wanted = _as_tuple(inputs)
-    gradients = None if grad_outputs is None else _as_tuple(grad_outputs)
+    wanted = _as_tuple("grad", inputs)
+    gradients = None if grad_outputs is None else _as_tuple("grad", grad_outputs)
     if is_grads_batched:
         return _batched_grad(outputs, wanted, gradients, keep, create_graph, allow_unused)
     results = _C._autograd.run_backward(

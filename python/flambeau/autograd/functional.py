@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau import _C
+from flambeau._values import brief
 from flambeau.autograd.grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -209,7 +210,7 @@ def jacobian(
 
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError(
-            f'jacobian: strategy must be "reverse-mode" or "forward-mode", got {strategy!r}'
+            f'jacobian: strategy must be "reverse-mode" or "forward-mode", got {brief(strategy)}'
         )
     if strategy == "forward-mode":
         if create_graph or strict:

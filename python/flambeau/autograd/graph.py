@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from flambeau import _C
+from flambeau._values import brief
 
 Node = _C._autograd.Node
 
@@ -145,7 +146,9 @@ def register_multi_grad_hook(
         mode: "all" or "any".
     """
     if mode not in ("all", "any"):
-        raise ValueError(f'register_multi_grad_hook: mode must be "all" or "any", got {mode!r}')
+        raise ValueError(
+            f'register_multi_grad_hook: mode must be "all" or "any", got {brief(mode)}'
+        )
     local = threading.local()
 
     def finish() -> None:

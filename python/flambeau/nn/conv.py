@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief, elements
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
@@ -47,7 +48,9 @@ class _Conv(Module):
             if channels % groups:
                 raise ValueError(f"{name}: {what}={channels} does not divide by groups={groups}")
         if padding_mode not in _MODES:
-            raise ValueError(f"{name}: padding_mode must be one of {_MODES}, got {padding_mode!r}")
+            raise ValueError(
+                f"{name}: padding_mode must be one of {_MODES}, got {brief(padding_mode)}"
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = spread(f"{name}: kernel_size", kernel_size, rank)
@@ -60,7 +63,7 @@ class _Conv(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(
-                    f"{name}: padding must be 'same', 'valid' or sizes, got {padding!r}"
+                    f"{name}: padding must be 'same', 'valid' or sizes, got {brief(padding)}"
                 )
             if padding == "same" and any(step != 1 for step in self.stride):
                 raise ValueError(f"{name}: padding='same' needs stride 1, got {self.stride}")
@@ -229,7 +232,7 @@ class _ConvTranspose(_Conv):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(
-                f"{type(self).__name__}: padding_mode must be 'zeros', got {padding_mode!r}"
+                f"{type(self).__name__}: padding_mode must be 'zeros', got {brief(padding_mode)}"
             )
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
@@ -240,7 +243,7 @@ class _ConvTranspose(_Conv):
         """What to add at one side so that the output has a wanted size: stride - 1 at most."""
         if output_size is None:
             return self.output_padding
-        wanted = list(output_size)[-self.rank :]
+        wanted = elements(type(self).__name__, output_size)[-self.rank :]
         result = []
         for i, (size, target) in enumerate(zip(input.shape[-self.rank :], wanted, strict=True)):
             smallest = (

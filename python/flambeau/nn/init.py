@@ -13,6 +13,7 @@ import warnings
 
 import flambeau
 from flambeau import Generator, Tensor
+from flambeau._values import brief
 
 _LINEAR = frozenset(
     (
@@ -38,11 +39,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, int | float):
-            raise ValueError(f"calculate_gain: the slope must be a number, got {slope!r}")
+            raise ValueError(f"calculate_gain: the slope must be a number, got {brief(slope)}")
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity == "selu":
         return 3.0 / 4
-    raise ValueError(f"calculate_gain: unknown nonlinearity {nonlinearity!r}")
+    raise ValueError(f"calculate_gain: unknown nonlinearity {brief(nonlinearity)}")
 
 
 def uniform_(
@@ -157,7 +158,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"kaiming: mode must be 'fan_in' or 'fan_out', got {mode!r}")
+        raise ValueError(f"kaiming: mode must be 'fan_in' or 'fan_out', got {brief(mode)}")
     fan = _fans(tensor)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 

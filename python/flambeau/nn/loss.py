@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn.module import Module
 
@@ -21,7 +22,9 @@ def _reduction(
             return "none"
         return "sum" if size_average is False else "mean"
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{name}: reduction must be 'none', 'mean' or 'sum', got {reduction!r}")
+        raise ValueError(
+            f"{name}: reduction must be 'none', 'mean' or 'sum', got {brief(reduction)}"
+        )
     return reduction
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
@@ -44,7 +45,9 @@ class RNNBase(Module):
             or isinstance(dropout, bool)
             or not 0 <= dropout <= 1
         ):
-            raise ValueError(f"{name}: dropout must be a number within [0, 1], got {dropout!r}")
+            raise ValueError(
+                f"{name}: dropout must be a number within [0, 1], got {brief(dropout)}"
+            )
         if hidden_size <= 0 or num_layers <= 0:
             raise ValueError(
                 f"{name}: hidden_size and num_layers must be positive, got {hidden_size}, "
@@ -228,7 +231,9 @@ class RNN(RNNBase):
         dtype: Any = None,
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"RNN: nonlinearity must be 'tanh' or 'relu', got {nonlinearity!r}")
+            raise ValueError(
+                f"RNN: nonlinearity must be 'tanh' or 'relu', got {brief(nonlinearity)}"
+            )
         super().__init__(
             f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first,
             dropout, bidirectional, 0, device, dtype,

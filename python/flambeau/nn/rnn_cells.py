@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
@@ -90,7 +91,7 @@ class RNNCell(_Cell):
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
-                f"RNNCell: nonlinearity must be 'tanh' or 'relu', got {nonlinearity!r}"
+                f"RNNCell: nonlinearity must be 'tanh' or 'relu', got {brief(nonlinearity)}"
             )
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau import Tensor
+from flambeau._values import brief, elements
 from flambeau.nn import functional as F
 from flambeau.nn.module import Module
 
@@ -30,7 +31,7 @@ class Unflatten(Module):
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
         self.dim = dim
-        self.unflattened_size = tuple(unflattened_size)
+        self.unflattened_size = elements("Unflatten", unflattened_size)
 
     def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
@@ -88,9 +89,13 @@ class _Padding(Module):
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         count = 2 * self.rank
-        self.padding = (padding,) * count if isinstance(padding, int) else tuple(padding)
+        self.padding = (
+            (padding,) * count
+            if isinstance(padding, int)
+            else elements(type(self).__name__, padding)
+        )
         if len(self.padding) != count:
-            raise ValueError(f"{type(self).__name__}: expected {count} sizes, got {padding!r}")
+            raise ValueError(f"{type(self).__name__}: expected {count} sizes, got {brief(padding)}")
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self.mode)

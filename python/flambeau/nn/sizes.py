@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau._values import brief, elements
+
 
 def spread(name: str, value: int | Sequence[int], count: int) -> tuple[int, ...]:
     """`count` numbers: one number repeated, or a sequence of that many.
@@ -14,9 +16,9 @@ def spread(name: str, value: int | Sequence[int], count: int) -> tuple[int, ...]
     """
     if isinstance(value, int):
         return (value,) * count
-    values = tuple(int(v) for v in value)
+    values = tuple(int(v) for v in elements(name, value))
     if len(values) != count:
-        raise ValueError(f"{name}: expected a number or {count} of them, got {value!r}")
+        raise ValueError(f"{name}: expected a number or {count} of them, got {brief(value)}")
     return values
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.attention import MultiheadAttention
@@ -25,7 +26,7 @@ def _activation(name: Activation) -> Callable[[Tensor], Tensor]:
     if callable(name):
         return name
     if name not in ("relu", "gelu"):
-        raise ValueError(f"activation must be 'relu', 'gelu' or a function, got {name!r}")
+        raise ValueError(f"activation must be 'relu', 'gelu' or a function, got {brief(name)}")
     return F.relu if name == "relu" else F.gelu
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import elements
 from flambeau.nn.hooks import HookTable, RemovableHandle
 
 Parameters = Iterable[Any]
@@ -51,7 +52,7 @@ class Optimizer:
             raise TypeError(
                 f"{type(self).__name__}: expected an iterable of parameters, got a Tensor"
             )
-        groups = list(params)
+        groups = list(elements(type(self).__name__, params))
         if not groups:
             raise ValueError(f"{type(self).__name__}: got no parameters")
         if not isinstance(groups[0], dict):

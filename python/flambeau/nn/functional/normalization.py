@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import flambeau
 from flambeau import _C, Tensor
+from flambeau._values import elements
 
 __all__ = ["instance_norm", "rms_norm"]
 
@@ -66,7 +67,7 @@ def rms_norm(
         weight: normalized_shape.
         eps: None: the eps of the input's dtype.
     """
-    shape = tuple(normalized_shape)
+    shape = elements("rms_norm", normalized_shape)
     if tuple(input.shape[input.dim() - len(shape) :]) != shape:
         raise RuntimeError(
             f"rms_norm: expected an input of shape (..., {', '.join(map(str, shape))}), got "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief, elements
 
 __all__ = ["pad"]
 
@@ -28,7 +29,7 @@ def pad(
         RuntimeError: for a `pad` that does not fit the input.
         NotImplementedError: for another mode.
     """
-    amounts = [int(p) for p in pad]
+    amounts = [int(p) for p in elements("pad", pad)]
     if len(amounts) % 2 or len(amounts) > 2 * input.dim():
         raise RuntimeError(
             f"pad: expected an even number of at most {2 * input.dim()} amounts for shape "
@@ -38,7 +39,7 @@ def pad(
         return _constant(input, amounts, 0.0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
-            f"pad: mode must be 'constant', 'reflect', 'replicate' or 'circular', got {mode!r}"
+            f"pad: mode must be 'constant', 'reflect', 'replicate' or 'circular', got {brief(mode)}"
         )
     if value is not None and value != 0:
         raise ValueError(f"pad: mode '{mode}' takes no value, got {value}")

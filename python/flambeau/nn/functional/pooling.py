@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import _C, Tensor
+from flambeau._values import elements
 
 __all__ = ["adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d"]
 __all__ += ["max_pool1d", "max_pool2d"]
@@ -79,7 +80,7 @@ def _output_size(input: Tensor, output_size: Any, count: int) -> list[int]:
     wanted = (
         [output_size] * count
         if (output_size is None or isinstance(output_size, int))
-        else list(output_size)
+        else elements("output_size", output_size)
     )
     return [input.shape[i - count] if s is None else s for i, s in enumerate(wanted)]
 

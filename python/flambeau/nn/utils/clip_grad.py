@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import elements
 
 Tensors = Tensor | Iterable[Tensor]
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    return [tensors] if isinstance(tensors, Tensor) else list(elements("clip_grad", tensors))
 
 
 def _grads(parameters: Tensors) -> list[Tensor]:

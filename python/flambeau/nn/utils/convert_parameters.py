@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import elements
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
@@ -22,7 +23,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"vector_to_parameters: expected a Tensor, got {type(vec).__name__}")
-    listed = list(parameters)
+    listed = elements("vector_to_parameters", parameters)
     needed = sum(p.numel() for p in listed)
     if vec.numel() != needed:
         raise ValueError(f"vector_to_parameters: expected {needed} elements, got {vec.numel()}")

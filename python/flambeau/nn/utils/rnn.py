@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief, elements
 
 
 class _Packed(NamedTuple):
@@ -71,7 +72,7 @@ def pad_sequence(
     """
     if padding_side not in ("right", "left"):
         raise ValueError(
-            f"pad_sequence: padding_side must be 'right' or 'left', got {padding_side!r}"
+            f"pad_sequence: padding_side must be 'right' or 'left', got {brief(padding_side)}"
         )
     longest = max(s.shape[0] for s in sequences)
     rows = []
@@ -176,7 +177,7 @@ def pad_packed_sequence(
 
 def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Packs sequences (L_i, ...)."""
-    listed = list(sequences)
+    listed = list(elements("rnn", sequences))
     lengths = [s.shape[0] for s in listed]
     padded = pad_sequence(listed, batch_first=True)
     return pack_padded_sequence(padded, lengths, True, enforce_sorted)

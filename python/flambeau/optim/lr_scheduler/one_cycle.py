@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from flambeau._values import brief
 from flambeau.optim.lr_scheduler.base import LRScheduler
 from flambeau.optim.optimizer import Optimizer
 
@@ -50,7 +51,8 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"OneCycleLR: pct_start must be within [0, 1], got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(
-                f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}"
+                "OneCycleLR: anneal_strategy must be 'cos' or 'linear', got "
+                f"{brief(anneal_strategy)}"
             )
         self.total_steps = total_steps
         self.anneal_strategy = anneal_strategy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from flambeau._values import brief
 from flambeau.optim.lr_scheduler.base import LRScheduler
 from flambeau.optim.optimizer import Optimizer
 
@@ -38,10 +39,11 @@ class ReduceLROnPlateau(LRScheduler):
         if factor >= 1.0:
             raise ValueError(f"ReduceLROnPlateau: factor must be below 1, got {factor}")
         if mode not in ("min", "max"):
-            raise ValueError(f"ReduceLROnPlateau: mode must be 'min' or 'max', got {mode!r}")
+            raise ValueError(f"ReduceLROnPlateau: mode must be 'min' or 'max', got {brief(mode)}")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(
-                f"ReduceLROnPlateau: threshold_mode must be 'rel' or 'abs', got {threshold_mode!r}"
+                "ReduceLROnPlateau: threshold_mode must be 'rel' or 'abs', got "
+                f"{brief(threshold_mode)}"
             )
         self.optimizer = optimizer
         count = len(optimizer.param_groups)

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import flambeau
 from flambeau import Generator, Tensor
+from flambeau._values import brief
 
 T = TypeVar("T", covariant=True)
 
@@ -121,7 +122,8 @@ class WeightedRandomSampler(Sampler[int]):
     ) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(
-                f"WeightedRandomSampler: num_samples must be a positive int, got {num_samples!r}"
+                "WeightedRandomSampler: num_samples must be a positive int, got "
+                f"{brief(num_samples)}"
             )
         self.weights = flambeau.as_tensor(weights, dtype=flambeau.float64)
         if self.weights.dim() != 1:
@@ -153,9 +155,11 @@ class BatchSampler(Sampler[list[int]]):
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"BatchSampler: batch_size must be a positive int, got {batch_size!r}")
+            raise ValueError(
+                f"BatchSampler: batch_size must be a positive int, got {brief(batch_size)}"
+            )
         if not isinstance(drop_last, bool):
-            raise ValueError(f"BatchSampler: drop_last must be a bool, got {drop_last!r}")
+            raise ValueError(f"BatchSampler: drop_last must be a bool, got {brief(drop_last)}")
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last
