@@ -104,7 +104,9 @@ def call(draw: Draw, entry: Entry) -> Program:
         if is_receiver:
             receiver = text
         elif slot.repeated:
-            arguments.positional.append(f"*{text}" if draw.random() < 0.5 else text)
+            # Python itself would unpack a sequence that never ends.
+            spread = draw.random() < 0.5 and "__getitem__" not in text
+            arguments.positional.append(f"*{text}" if spread else text)
         elif by_keyword or slot.keyword_only or draw.random() < 0.15:
             by_keyword = True
             arguments.keywords.append(f"{_keyword(entry, slot)}={text}")

@@ -189,7 +189,8 @@ def steps(draw: Draw) -> list[str]:
             tensors.append(fresh)
         if makes_export:
             exports.append(export)
-    return statements
+    # What was exported is read when all has changed.
+    return statements + [f"bytes({export})" for export in exports]
 
 
 def _own(draw: Draw) -> str:
