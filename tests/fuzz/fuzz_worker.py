@@ -25,6 +25,7 @@ from fuzz_judge import Judgement, judge
 import flambeau
 
 HANG = 10.0  # seconds that a program may take
+_DEEPEST = 8  # lists in results that are looked into
 GROWTH = 24.0  # bytes that each repetition may leave behind
 _PRELUDE = {name: getattr(fuzz_prelude, name) for name in fuzz_prelude.__all__}
 _CODE: dict[str, Any] = {}
@@ -294,21 +295,21 @@ def _wants_gradient(value: Any) -> bool:
     return isinstance(value, flambeau.Tensor) and value.requires_grad
 
 
-def _outputs(name: str, value: Any) -> list[str]:
+def _outputs(name: str, value: Any, depth: int = 0) -> list[str]:
     """The expressions of the tensors in a value that gradients can start from."""
-    if isinstance(value, tuple | list):
-        return [text for i, v in enumerate(value[:8]) for text in _outputs(f"{name}[{i}]", v)]
+    if isinstance(value, tuple | list) and depth < _DEEPEST:
+        inner = ((f"{name}[{i}]", v) for i, v in enumerate(value[:8]))
+        return [text for part, v in inner for text in _outputs(part, v, depth + 1)]
     if isinstance(value, flambeau.Tensor) and value.requires_grad and value.numel() < 1 << 24:
         return [name]
     return []
 
 
-def digest(value: Any) -> int:
+def digest(value: Any, depth: int = 0) -> int:
     """A number that stands for the elements of tensors."""
-    if isinstance(value, dict):
-        return zlib.crc32(repr([digest(v) for v in value.values()]).encode())
-    if isinstance(value, tuple | list):
-        return zlib.crc32(repr([digest(v) for v in value[:50]]).encode())
+    if isinstance(value, dict | tuple | list) and depth < _DEEPEST:
+        inner = list(value.values()) if isinstance(value, dict) else value[:50]
+        return zlib.crc32(repr([digest(v, depth + 1) for v in inner]).encode())
     if isinstance(value, flambeau.Tensor):
         tensor = value.detach()
         if tensor.device.type != "cpu" or tensor.numel() > 1 << 20:
