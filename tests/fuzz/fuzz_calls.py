@@ -104,8 +104,8 @@ def call(draw: Draw, entry: Entry) -> Program:
         if is_receiver:
             receiver = text
         elif slot.repeated:
-            # Python itself would unpack a sequence that never ends.
-            spread = draw.random() < 0.5 and "__getitem__" not in text
+            # Python itself would unpack a sequence that never ends, and leaks where there is none.
+            spread = draw.random() < 0.5 and text.startswith(("[", "(", *tensors))
             arguments.positional.append(f"*{text}" if spread else text)
         elif by_keyword or slot.keyword_only or draw.random() < 0.15:
             by_keyword = True
