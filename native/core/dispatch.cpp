@@ -1,9 +1,15 @@
 #include "core/dispatch.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace flambeau {
@@ -14,12 +20,14 @@ namespace {
 struct KernelRegistry {
   struct Pending {
     Backend backend;
-    void* kernel;
+    Kernel kernel;
   };
   std::mutex mutex;
   std::unordered_map<std::string, KernelSlot*> slots;
   std::unordered_map<std::string, std::vector<Pending>> pending;
+  std::vector<std::string> mismatches;  ///< what is wrong with kernels that were not taken
 
+  void put(KernelSlot& slot, const Pending& given);
   static KernelRegistry& instance() {
     static KernelRegistry registry;
     return registry;
@@ -27,9 +35,26 @@ struct KernelRegistry {
 };
 /// The tables of operators from outside the library are called "my_package.softclip".
 bool is_of_package(std::string_view op) { return op.find('.') != std::string_view::npos; }
+
+std::string readable(const char* type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(type, nullptr, nullptr, &status), &std::free);
+  return status == 0 ? text.get() : type;
+}
+
+void KernelRegistry::put(KernelSlot& slot, const Pending& given) {
+  if (std::strcmp(slot.type, given.kernel.type) == 0) {
+    slot.set(given.backend, given.kernel.function);
+  } else {
+    mismatches.push_back(std::string(slot.op) + ": a kernel is " + readable(given.kernel.type) +
+                         ", expected " + readable(slot.type));
+  }
+}
 }  // namespace
 
-KernelSlot::KernelSlot(const char* op_name, Without otherwise) : op(op_name), without(otherwise) {
+KernelSlot::KernelSlot(const char* op_name, const char* type_name, Without otherwise)
+    : op(op_name), type(type_name), without(otherwise) {
   KernelRegistry& registry = KernelRegistry::instance();
   const std::lock_guard lock(registry.mutex);
   // The same package may be loaded from two places: kernels that come now are those of the second.
@@ -38,7 +63,7 @@ KernelSlot::KernelSlot(const char* op_name, Without otherwise) : op(op_name), wi
         " has a kernel table already");
   const auto waiting = registry.pending.find(op);
   if (waiting == registry.pending.end()) return;
-  for (const auto& [backend, kernel] : waiting->second) set(backend, kernel);
+  for (const auto& given : waiting->second) registry.put(*this, given);
   registry.pending.erase(waiting);
 }
 
@@ -67,13 +92,13 @@ void KernelSlot::missing(Backend backend) const {
        "\", backend, kernel), and needs none where the declaration has a 'body'");
 }
 
-void register_kernel(std::string_view op, Backend backend, void* kernel) {
+void register_kernel(std::string_view op, Backend backend, Kernel kernel) {
   KernelRegistry& registry = KernelRegistry::instance();
   const std::lock_guard lock(registry.mutex);
   const std::string key(op);
   const auto slot = registry.slots.find(key);
   if (slot != registry.slots.end()) {
-    slot->second->set(backend, kernel);
+    registry.put(*slot->second, {backend, kernel});
     return;
   }
   registry.pending[key].push_back({backend, kernel});
@@ -110,6 +135,13 @@ bool prefer_composition(std::string_view op, Backend backend, bool prefer) {
 void check_registration(std::string_view package) {
   KernelRegistry& registry = KernelRegistry::instance();
   const std::lock_guard lock(registry.mutex);
+  const std::string_view owner = package.empty() ? "flambeau" : package;
+  if (!registry.mismatches.empty()) {
+    std::string text;
+    for (const std::string& each : std::exchange(registry.mismatches, {})) text += "\n  " + each;
+    fail(ErrorKind::runtime, owner,
+         " registers kernels of other types than their operators':", text);
+  }
   const std::string prefix = std::string(package) + ".";
   std::vector<std::string> unknown;
   for (const auto& [op, waiting] : registry.pending)
@@ -121,7 +153,7 @@ void check_registration(std::string_view package) {
     registry.pending.erase(op);
     names += (names.empty() ? "" : ", ") + op;
   }
-  fail(ErrorKind::runtime, package.empty() ? "flambeau" : package,
+  fail(ErrorKind::runtime, owner,
        " registers kernels for operators that are not declared: ", names);
 }
 

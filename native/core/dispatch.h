@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "core/device.h"
@@ -22,12 +23,13 @@ enum class Without : uint8_t { error, formula };
 /// What an operator's table looks like to registration, which knows it by name.
 struct FLAMBEAU_API KernelSlot {
   const char* op;
+  const char* type;                  ///< of its kernels, as typeid spells it
   void* kernels[kMaxBackends] = {};  ///< what calls find: own ones, else `shared`
   void* own[kMaxBackends] = {};
   void* shared = nullptr;
   bool shared_on_host = false;
   Without without;
-  explicit KernelSlot(const char* op_name, Without without = Without::error);
+  KernelSlot(const char* op_name, const char* type_name, Without without);
   void set(Backend backend, void* kernel);
   [[noreturn]] void missing(Backend backend) const;
 };
@@ -36,7 +38,8 @@ struct FLAMBEAU_API KernelSlot {
 template <class Function>
 class KernelTable : public KernelSlot {
  public:
-  using KernelSlot::KernelSlot;
+  explicit KernelTable(const char* op_name, Without without = Without::error)
+      : KernelSlot(op_name, typeid(Function).name(), without) {}
   Function* find(Backend backend) const {
     return reinterpret_cast<Function*>(kernels[static_cast<int>(backend)]);
   }
@@ -53,12 +56,23 @@ bool has_kernels(Backend backend, const KernelTable<Functions>&... tables) {
   return ((tables.find(backend) != nullptr) && ...) || backend == Backend::meta;
 }
 
+/// A function whose type is known by its name alone.
+struct Kernel {
+  void* function;
+  const char* type;
+};
+template <class Function>
+Kernel kernel_of(Function* function) {
+  return {reinterpret_cast<void*>(function), typeid(Function).name()};
+}
+
 /// Puts a kernel into the operator's table. While libraries load, a kernel may come before its
 /// table and waits for it. `backend`: one of those that are known, kAnyBackend or kOnHost.
-FLAMBEAU_API void register_kernel(std::string_view op, Backend backend, void* kernel);
+FLAMBEAU_API void register_kernel(std::string_view op, Backend backend, Kernel kernel);
 /// Called after a library has loaded, the one of `package` ("": of the library's own operators).
-/// Error(runtime) when kernels wait for operators that neither it nor the library has; they are
-/// dropped. Operators of other packages may be loaded later.
+/// Error(runtime) when kernels have other parameters than their operators' tables, or wait for
+/// operators that neither it nor the library has; they are dropped. Operators of other packages may
+/// be loaded later.
 FLAMBEAU_API void check_registration(std::string_view package);
 /// Hands out a backend index for a name of the caller's ("opencl").
 FLAMBEAU_API Backend register_backend(std::string_view name);
@@ -79,7 +93,7 @@ FLAMBEAU_API bool prefer_composition(std::string_view op, Backend backend, bool 
 struct Register {
   template <class Function>
   Register(std::string_view op, Backend backend, Function* kernel) {
-    register_kernel(op, backend, reinterpret_cast<void*>(kernel));
+    register_kernel(op, backend, kernel_of(kernel));
   }
 };
 

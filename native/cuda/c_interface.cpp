@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string>
 
+#include "core/dispatch.h"
 #include "cuda/allocator.h"
 #include "cuda/device.h"
-#include "cuda/registration.h"
 
 namespace {
 
@@ -34,9 +34,9 @@ extern "C" {
 
 FLAMBEAU_API const char* flambeau_cuda_error() { return last_error.c_str(); }
 
-/// What went wrong while the library loaded; empty when all is well.
+/// What was wrong with the kernels that were registered last; empty when all is well.
 FLAMBEAU_API const char* flambeau_cuda_load_failures() {
-  return flambeau::cuda::RegisterKernel::failures().c_str();
+  return guarded([] { flambeau::check_registration(""); }) == 0 ? "" : last_error.c_str();
 }
 
 FLAMBEAU_API int flambeau_cuda_device_count() { return flambeau::cuda::device_count(); }

@@ -213,10 +213,11 @@ TEST(devices) {
 
 namespace {
 int answer() { return 42; }
+int half(int number) { return number / 2; }
 }  // namespace
 
 TEST(dispatch) {
-  register_kernel("test_early", Backend::cpu, reinterpret_cast<void*>(&answer));
+  register_kernel("test_early", Backend::cpu, kernel_of(&answer));
   static KernelTable<int()> early("test_early"), table("test_late");
   CHECK(early[Backend::cpu]() == 42);
   CHECK(throws(ErrorKind::not_implemented, "test_late: no kernel for device cpu",
@@ -224,13 +225,22 @@ TEST(dispatch) {
   const Register here{"test_late", Backend::meta, &answer};
   CHECK(table.find(Backend::cpu) == nullptr && table[Backend::meta]() == 42);
   CHECK(throws(ErrorKind::not_implemented, "kernels for meta", [&] { table[Backend::cuda](); }));
-  register_kernel("test_unknown", Backend::cpu, reinterpret_cast<void*>(&answer));
-  register_kernel("mine.unknown", Backend::cpu, reinterpret_cast<void*>(&answer));
-  register_kernel("later.op", Backend::cpu, reinterpret_cast<void*>(&answer));
+  register_kernel("test_unknown", Backend::cpu, kernel_of(&answer));
+  register_kernel("mine.unknown", Backend::cpu, kernel_of(&answer));
+  register_kernel("later.op", Backend::cpu, kernel_of(&answer));
   CHECK(throws(ErrorKind::runtime,
                "mine registers kernels for operators that are not declared: mine.unknown, test",
                [] { check_registration("mine"); }));
   check_registration("mine");
+  // A kernel of another type is not called, whether it comes before its table or after.
+  register_kernel("test_half", Backend::cpu, kernel_of(&answer));
+  static KernelTable<int(int)> halves("test_half");
+  const Register wrong{"test_late", Backend::cpu, &half}, right{"test_half", Backend::meta, &half};
+  CHECK(halves.find(Backend::cpu) == nullptr && halves[Backend::meta](4) == 2);
+  CHECK(table.find(Backend::cpu) == nullptr);
+  CHECK(throws(ErrorKind::runtime, "test_late: a kernel is int (int), expected int ()",
+               [] { check_registration(""); }));
+  check_registration("");
   static KernelTable<int()> later("later.op");
   CHECK(later[Backend::cpu]() == 42);
 }
