@@ -1,4 +1,4 @@
-"""The formulas that `derivative: auto` stands for."""
+"""The gradient formulas of pointwise operators that follow from their expressions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,18 @@ def with_automatic_formulas(operator: Operator) -> Operator:
         hint = "give a formula per argument"
         message = "only a pointwise operator has an automatic derivative"
         raise DeclarationError.at(operator.span, message, hint)
-    automatic = {name: _automatic(operator, name) for name in sorted(derivative.auto)}
+    automatic = {name: automatic_formula(operator, name) for name in sorted(derivative.auto)}
     formulas = {**derivative.formulas, **automatic}
     ordered = {a.name: formulas[a.name] for a in operator.tensor_arguments if a.name in formulas}
     return replace(operator, derivative=replace(derivative, formulas=ordered))
 
 
-def _automatic(operator: Operator, argument: str) -> Expression:
-    """The sum of what each result contributes."""
+def automatic_formula(operator: Operator, argument: str) -> Expression:
+    """What follows from the expressions: the sum of what each result contributes.
+
+    Raises:
+        DeclarationError: a function in them has no derivative.
+    """
     is_complex = any("complex" in d for d in operator.dtypes.kernels)
     total: Expression | None = None
     for result, name in gradient_names(operator.signature, operator.dtypes).items():

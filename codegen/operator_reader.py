@@ -12,6 +12,7 @@ from flambeau.codegen import schema
 from flambeau.codegen.doc_reader import EMPTY_DOC, EMPTY_TEST, read_doc, read_test
 from flambeau.codegen.dtype_rules import DtypeTable, read_dtype_rule
 from flambeau.codegen.expression.parse import parse_expression
+from flambeau.codegen.facts import differentiable_arguments, differentiable_results
 from flambeau.codegen.gradients import with_automatic_formulas
 from flambeau.codegen.model import (
     ANY_BACKEND,
@@ -19,7 +20,9 @@ from flambeau.codegen.model import (
     Argument,
     Base,
     Constraint,
+    Derivative,
     Doc,
+    DtypeRule,
     KernelFile,
     Kind,
     Operator,
@@ -139,11 +142,7 @@ class _Reader:
             skip_when=self._read("skip_when", formulas.skip_when, ()),
             linear_in=self._names("linear_in"),
             additive=self._names("additive"),
-            derivative=self._read(
-                "derivative",
-                lambda n: formulas.derivative(n, signature, dtypes, diagnostics),
-                None,
-            ),
+            derivative=self._derivative(signature, kind, dtypes),
             forward=self._read("forward", lambda n: formulas.forward(n, diagnostics), {}),
             constraints=self._read("errors", self._constraints, ()),
             doc=replace(doc, arguments={a.name: a.doc for a in signature.arguments if a.doc}),
@@ -166,6 +165,22 @@ class _Reader:
         if len(self._diagnostics) > before:
             self.flawed.add(key)
         return found
+
+    def _derivative(self, signature: Signature, kind: Kind, dtypes: DtypeRule) -> Derivative | None:
+        """What is given; what a pointwise entry leaves out follows from its expression."""
+        given = self._read(
+            "derivative",
+            lambda n: formulas.derivative(n, signature, dtypes, self._diagnostics),
+            None,
+        )
+        if kind is not Kind.POINTWISE or "derivative" in self.flawed or (given and given.none):
+            return given
+        if not signature.results or not differentiable_results(signature, dtypes):
+            return given
+        given = given or Derivative({})
+        left_out = set(differentiable_arguments(signature, dtypes))
+        left_out -= given.formulas.keys() | given.excluded
+        return replace(given, auto=given.auto | left_out)
 
     def _signature(self) -> Signature | None:
         before = len(self._diagnostics)

@@ -13,10 +13,18 @@ from flambeau.codegen.check.kinds import check_arguments_read, check_kind
 from flambeau.codegen.check.names import NameCheck
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.check.unchecked import check_integers
+from flambeau.codegen.expression.simplify import simplify
 from flambeau.codegen.facts import differentiable_arguments, differentiable_results, gradient_names
+from flambeau.codegen.gradients import automatic_formula
 from flambeau.codegen.loader import Partial
 from flambeau.codegen.model import Base, Kind
-from flambeau.codegen.source import Diagnostic, Diagnostics, did_you_mean, one_of
+from flambeau.codegen.source import (
+    DeclarationError,
+    Diagnostic,
+    Diagnostics,
+    did_you_mean,
+    one_of,
+)
 from flambeau.codegen.tree import Mapping
 
 
@@ -78,12 +86,28 @@ def _check_derivative(report: Report) -> None:
     if not differentiable_results(operator.signature, operator.dtypes):
         return
     _check_gradient_names(report)
+    _check_is_needed(report)
     for name in differentiable_arguments(operator.signature, operator.dtypes):
         argument = operator.argument(name)
         given = derivative is not None and name in derivative.formulas.keys() | derivative.excluded
         if not given:
             advice = f"add `{name}: \"formula\"`, or `{name}: none`, to 'derivative'"
             report.at(argument.span, f"the tensor '{name}' has no derivative", advice)
+
+
+def _check_is_needed(report: Report) -> None:
+    """A formula that follows from the expression is not written a second time."""
+    operator, derivative = report.operator, report.operator.derivative
+    if operator.kind is not Kind.POINTWISE or not operator.signature.results or derivative is None:
+        return
+    for name in derivative.formulas.keys() - derivative.auto:
+        try:
+            automatic = automatic_formula(operator, name)
+        except DeclarationError:  # a function in it has no derivative
+            continue
+        if simplify(automatic) == simplify(derivative.formulas[name]):
+            message = f"the gradient of '{name}' follows from 'expr'"
+            report.error(message, "derivative", name, key=True, hint="leave it out")
 
 
 def _check_gradient_names(report: Report) -> None:
