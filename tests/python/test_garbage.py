@@ -518,3 +518,48 @@ def test_collections_while_threads_compute() -> None:
     for thread in threads:
         thread.join()
     assert not errors
+
+
+@pytest.mark.parametrize("saved", [lambda view: view, lambda view: view * 2], ids=["view", "new"])
+def test_what_a_finalizer_saves_is_whole(saved: Callable[[Tensor], Tensor]) -> None:
+    kept: list[Tensor] = []
+    seen: list[float] = []
+
+    class Saving:
+        def __init__(self, tensor: Tensor) -> None:
+            self.tensor = tensor
+
+        def __del__(self) -> None:
+            kept.append(saved(self.tensor))
+
+    def make() -> None:
+        x = leaf()
+        view = x[1:]
+        saving = Saving(view)
+        x.register_hook(lambda grad: seen.append((x.sum() + view.sum()).item() + bool(saving)))
+
+    make()
+    for _ in range(3):
+        gc.collect()
+    assert not seen
+    assert len(kept) == 1
+    kept[0].sum().backward()
+    assert seen == [2.0 * SIZE]
+
+
+def test_images_that_are_found_stay_harmless() -> None:
+    """gc.garbage keeps what a collection finds, on demand."""
+    found = gc.garbage
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        hook_that_keeps_a_view()
+        gc.collect()
+        assert found
+    finally:
+        gc.set_debug(0)
+    gc.collect()
+    kinds = {type(item).__name__ for item in found}
+    assert "Tensor" in kinds
+    assert all(gc.get_referents(item) is not None for item in found)
+    found.clear()
+    gc.collect()
