@@ -254,8 +254,8 @@ class Runner:
             return None
         self._checked[program.name] = self._checked.get(program.name, 0) + 1
         self._repeat(number, program, 16)
-        # What caches keep, they keep once: a first look is short, others come after many calls. Of a
-        # program that takes long, few calls are many.
+        # What caches keep, they keep once: a first look is short, others come after many calls.
+        # Programs that take long make few.
         for warm, counted in ((0, 48), (500, 200), (0, 200), (500, 200), (0, 200)):
             self._repeat(number, program, warm)
             gc.collect()
