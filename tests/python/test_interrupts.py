@@ -94,8 +94,7 @@ def run(code: str) -> str:
 def test_handlers_run_during_long_work() -> None:
     """And what they do not raise leaves the result as it is."""
     said = run("""
-        import os
-import signal
+        import signal
         import flambeau
         calls = []
         def handle(number, frame):
@@ -115,8 +114,7 @@ import signal
 
 def test_what_a_handler_raises_ends_the_work() -> None:
     run("""
-        import os
-import signal
+        import signal
         import flambeau
         def late(number, frame):
             raise TimeoutError("too long")
