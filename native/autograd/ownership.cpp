@@ -49,7 +49,12 @@ struct Ownership::Explorer final : HeldVisitor {
     while (!places.empty()) {
       const Place place = places.back();
       places.pop_back();
-      place.tensor ? go_into(*place.tensor) : go_into(*place.node);
+      if (place.node) {
+        visit_references(*place.node, *this);
+      } else {
+        if (place.tensor->owns_python_object) found.wrapped_.push_back(place.tensor);
+        visit_references(*place.tensor, *this);
+      }
     }
     return std::all_of(awaited.begin(), awaited.end(), [&](const RefCounted* object) {
       return seen.at(object) == object->use_count();
@@ -57,29 +62,27 @@ struct Ownership::Explorer final : HeldVisitor {
   }
 
  private:
-  void go_into(const TensorImpl& tensor) {
-    if (tensor.owns_python_object) {
-      found.objects_.push_back(tensor.python_object);
-      found.wrapped_.push_back(&tensor);
-    }
-    const auto* own = static_cast<const State*>(tensor.autograd);
-    if (!own) return;
-    node(own->grad_fn.get());
-    node(own->accumulator.get());
-    this->tensor(own->base);
-    this->tensor(own->tangent);
-  }
-  void go_into(const Node& node) {
-    for (const Edge& edge : node.edges) this->node(edge.node.get());
-    node.visit_held(*this);
-    if (node.has_extras()) node.extras_if_any()->visit_held(*this);
-  }
-
   Ownership& found;
   std::unordered_map<const void*, uint32_t> seen;
   std::vector<const RefCounted*> awaited;
   std::vector<Place> places;
 };
+
+void visit_references(const TensorImpl& tensor, HeldVisitor& visit) {
+  if (tensor.owns_python_object) visit.object(tensor.python_object);
+  const auto* own = static_cast<const State*>(tensor.autograd);
+  if (!own) return;
+  visit.node(own->grad_fn.get());
+  visit.node(own->accumulator.get());
+  visit.tensor(own->base);
+  visit.tensor(own->tangent);
+}
+
+void visit_references(const Node& node, HeldVisitor& visit) {
+  for (const Edge& edge : node.edges) visit.node(edge.node.get());
+  node.visit_held(visit);
+  if (node.has_extras()) node.extras_if_any()->visit_held(visit);
+}
 
 Ownership::Ownership(const TensorImpl& root, uint32_t references) {
   const auto* own = static_cast<const State*>(root.autograd);

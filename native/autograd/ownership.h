@@ -37,6 +37,11 @@ class FLAMBEAU_API Ownership {
   std::vector<const TensorImpl*> wrapped_;
 };
 
+/// Shows a visitor every reference that a tensor or a node holds, the former's Python object (if it
+/// owns that) among them.
+FLAMBEAU_API void visit_references(const TensorImpl& tensor, HeldVisitor& visit);
+FLAMBEAU_API void visit_references(const Node& node, HeldVisitor& visit);
+
 /// Whether a tensor whose handle goes may still be kept alive by what it refers to itself.
 FLAMBEAU_API bool may_own_itself(const TensorImpl& tensor);
 /// Whether the tensor leads to a graph.

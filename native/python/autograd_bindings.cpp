@@ -2,6 +2,7 @@
 
 #include "autograd/view.h"
 #include "python/autograd_internal.h"
+#include "python/mirror.h"
 #include "python/results.h"
 
 namespace flambeau::python {
@@ -259,6 +260,7 @@ void bind_autograd(PyObject* module) {
   // Classes that have no place among the public names of flambeau.
   auto classes = extension.def_submodule("_autograd");
   for (const auto add : {add_node_type, add_handle_type, add_context_type}) add(classes.ptr());
+  add_mirror();
   bind_functions(classes);
   add_tensor_methods();
   add_modes(extension);

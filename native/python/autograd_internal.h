@@ -36,6 +36,11 @@ void check_callable(PyObject* hook, const char* method);
 /// A RemovableHandle of a hook among these.
 PyObject* make_handle(const std::shared_ptr<autograd::Node::Extras>& extras, uint64_t id);
 
+/// The node of a Python object; null for objects that are no nodes.
+const autograd::Node* node_behind(PyObject* object);
+/// Takes the node, which the collector has found to be garbage, from its Python object.
+void drop_node_object(const autograd::Node& node);
+
 /// The Python object behind the node of an autograd.Function, null for other nodes.
 PyObject* function_context(const autograd::Node& node);
 

@@ -4,6 +4,7 @@
 #include "autograd/accumulate.h"
 #include "autograd/ownership.h"
 #include "python/autograd_internal.h"
+#include "python/mirror.h"
 #include "python/type_object.h"
 
 namespace flambeau::python {
@@ -44,6 +45,10 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(cast(self)->dict);
   if (detail::released_threads > 0) return 0;
+  if (is_mirrored()) {
+    Py_VISIT(mirror_image(node_of(self)));
+    return 0;
+  }
   const autograd::Ownership own(node_of(self), 1);
   for (void* object : own.objects()) Py_VISIT(static_cast<PyObject*>(object));
   return 0;
@@ -55,12 +60,16 @@ struct CollectedNode final : Node {
   Gradients apply(Gradients&&) override { return {}; }
 };
 
-int clear(PyObject* self) {
+void drop_node(PyObject* self) {
   static const Ref<Node> collected(new CollectedNode);
-  Py_CLEAR(cast(self)->dict);
-  if (detail::released_threads > 0 || !autograd::Ownership(node_of(self), 1).holds()) return 0;
   node_of(self).python_object = nullptr;
   const Ref<Node> dropped = std::exchange(cast(self)->node, collected);
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(cast(self)->dict);
+  if (detail::released_threads > 0 || is_mirrored()) return 0;
+  if (autograd::Ownership(node_of(self), 1).holds()) drop_node(self);
   return 0;
 }
 
@@ -217,6 +226,14 @@ PyObject* wrap_node(const Ref<Node>& node) {
   new (&cast(object)->node) Ref<Node>(node);
   node->python_object = object;
   return object;
+}
+
+const Node* node_behind(PyObject* object) {
+  return Py_TYPE(object) == node_type ? cast(object)->node.get() : nullptr;
+}
+
+void drop_node_object(const Node& node) {
+  if (node.python_object) drop_node(static_cast<PyObject*>(node.python_object));
 }
 
 void add_node_type(PyObject* module) { node_type = add_type(module, spec); }

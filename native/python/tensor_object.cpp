@@ -14,6 +14,7 @@
 #include "python/gil.h"
 #include "python/indexing.h"
 #include "python/interop.h"
+#include "python/mirror.h"
 #include "python/tensor_members.h"
 
 namespace flambeau::python {
@@ -154,6 +155,10 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   TensorObject* self = cast(object);
   const TensorImpl* impl = self->tensor.impl();
+  if (impl && is_mirrored()) {
+    if (!impl->owns_python_object) Py_VISIT(mirror_image(*impl));
+    return 0;
+  }
   const auto own = ownership(self);
   if (!impl || impl->owns_python_object || own) Py_VISIT(self->dict);
   if (!own || !tells(*impl, *own)) return 0;
@@ -163,6 +168,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
 
 int clear(PyObject* object) {
   TensorObject* self = cast(object);
+  if (self->tensor.defined() && is_mirrored()) return 0;
   const bool owns = ownership(self).has_value();
   const Ref<TensorImpl> impl(self->tensor.impl());  // which its own graph may hold
   if (owns) delete std::exchange(impl->autograd, nullptr);

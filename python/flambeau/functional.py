@@ -179,7 +179,7 @@ def _split_along(name: str, input: Tensor, sections: int | Sequence[int], dim: i
             )
         return tuple(input.split(input.shape[dim] // sections, dim))
     size = input.shape[dim]
-    bounds = [0, *(min(s + size if s < 0 else s, size) for s in sections), size]
+    bounds = [0, *(min(s + size if s < 0 else s, size) for s in elements(name, sections)), size]
     return tuple(
         input.narrow(dim, begin, max(end - begin, 0)) for begin, end in itertools.pairwise(bounds)
     )

@@ -255,8 +255,9 @@ class Runner:
             return None
         self._checked[program.name] = self._checked.get(program.name, 0) + 1
         self._repeat(number, program, 16)
-        # What caches keep, they keep once: a first look is short, a second one after many calls.
-        for warm, counted in ((0, 48), (500, 200), (0, 200)):
+        # What caches keep, they keep once: a first look is short, others come after many calls.
+        # Programs that take long make few.
+        for warm, counted in ((0, 48), (500, 200), (0, 200), (500, 200), (0, 200)):
             self._repeat(number, program, warm)
             gc.collect()
             before = self._memory.used()

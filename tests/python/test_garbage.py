@@ -113,6 +113,81 @@ def hook_that_keeps_the_node() -> Any:
     return node
 
 
+def hook_that_keeps_a_view() -> Any:
+    x = leaf()
+    view = x[1:]
+    x.register_hook(lambda grad: (x, view)[0] * 0)
+    return x
+
+
+def hook_that_keeps_many_views() -> Any:
+    x = flambeau.ones(SIZE, requires_grad=True)
+    views = x.split(100)
+    x.register_hook(lambda grad: (x, views)[0] * 0)
+    return views
+
+
+def hook_of_a_node_that_keeps_a_view() -> Any:
+    y = leaf() * 2
+    view = y.view(-1, 10)
+    y.grad_fn.register_hook(lambda inputs, outputs: (y, view, None)[2])
+    return view
+
+
+def hook_that_keeps_what_was_computed() -> Any:
+    y = leaf() * 2
+    results = [y.exp(), y.sin(), y[2:]]
+    y.register_hook(lambda grad: (y, results)[0] * 0)
+    return results[1].sum()
+
+
+def context_that_keeps_several_results() -> Any:
+    x, holder = leaf(), Holder()
+    y = Keeping.apply(x, holder)
+    holder.value = [y, y * 2, y[3:], x]
+    return y
+
+
+def hooks_across_two_graphs() -> Any:
+    a, b = leaf() * 2, leaf() * 3
+    views = a[1:], b[1:]
+    a.register_hook(lambda grad: (b, views)[0] * 0)
+    b.register_hook(lambda grad: (a, views)[0] * 0)
+    return a, b
+
+
+def attributes_of_tensors_with_a_common_base() -> Any:
+    base = flambeau.ones(SIZE)
+    a, b = base[1:], base[2:]
+    a.other, b.other, base.parts = b, a, [a, b]
+    return base
+
+
+def grad_with_a_graph_beside_a_view() -> Any:
+    x = leaf()
+    (x * x * x).sum().backward(create_graph=True)
+    x.grad.views = [x[1:], x.grad[1:], x]
+    return x
+
+
+def hook_shared_by_two_accumulators() -> Any:
+    x = leaf()
+    y, view = x * 2, x[1:]
+    x.register_hook(lambda grad: (x, y, view)[0] * 0)
+    x.data = flambeau.ones(SIZE // 2)
+    return x, y
+
+
+def packing_function_that_keeps_results() -> Any:
+    results: list[Any] = []
+    x = leaf()
+    with flambeau.autograd.graph.saved_tensors_hooks(
+        lambda t: (t.detach(), results)[0], lambda t: t
+    ):
+        results.extend([x * x, (x * x)[1:], x.exp()])
+    return results[0]
+
+
 def metadata() -> Any:
     y = leaf() * 2
     y.grad_fn.metadata["result"] = y
@@ -251,6 +326,16 @@ CYCLES: dict[str, Callable[[], Any]] = {
         hook_of_a_node,
         hook_before_a_node,
         hook_that_keeps_the_node,
+        hook_that_keeps_a_view,
+        hook_that_keeps_many_views,
+        hook_of_a_node_that_keeps_a_view,
+        hook_that_keeps_what_was_computed,
+        context_that_keeps_several_results,
+        hooks_across_two_graphs,
+        attributes_of_tensors_with_a_common_base,
+        grad_with_a_graph_beside_a_view,
+        hook_shared_by_two_accumulators,
+        packing_function_that_keeps_results,
         metadata,
         attribute_of_a_node,
         context_keeps_the_result,
@@ -433,3 +518,48 @@ def test_collections_while_threads_compute() -> None:
     for thread in threads:
         thread.join()
     assert not errors
+
+
+@pytest.mark.parametrize("saved", [lambda view: view, lambda view: view * 2], ids=["view", "new"])
+def test_what_a_finalizer_saves_is_whole(saved: Callable[[Tensor], Tensor]) -> None:
+    kept: list[Tensor] = []
+    seen: list[float] = []
+
+    class Saving:
+        def __init__(self, tensor: Tensor) -> None:
+            self.tensor = tensor
+
+        def __del__(self) -> None:
+            kept.append(saved(self.tensor))
+
+    def make() -> None:
+        x = leaf()
+        view = x[1:]
+        saving = Saving(view)
+        x.register_hook(lambda grad: seen.append((x.sum() + view.sum()).item() + bool(saving)))
+
+    make()
+    for _ in range(3):
+        gc.collect()
+    assert not seen
+    assert len(kept) == 1
+    kept[0].sum().backward()
+    assert seen == [2.0 * SIZE]
+
+
+def test_images_that_are_found_stay_harmless() -> None:
+    """gc.garbage keeps what a collection finds, on demand."""
+    found = gc.garbage
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        hook_that_keeps_a_view()
+        gc.collect()
+        assert found
+    finally:
+        gc.set_debug(0)
+    gc.collect()
+    kinds = {type(item).__name__ for item in found}
+    assert "Tensor" in kinds
+    assert all(gc.get_referents(item) is not None for item in found)
+    found.clear()
+    gc.collect()

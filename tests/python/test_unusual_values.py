@@ -69,6 +69,7 @@ WALKS: dict[str, Callable[[Any], Any]] = {
     "pool": lambda s: nn.functional.adaptive_avg_pool2d(flambeau.ones(1, 3, 3), s),
     "conv": lambda s: nn.Conv2d(1, 1, s),
     "sgd": lambda s: flambeau.optim.SGD(s, 0.1),
+    "vsplit": lambda s: flambeau.vsplit(flambeau.ones(2, 2), s),
     "clip_grad": lambda s: nn.utils.clip_grad_norm_(s, 1.0),
 }
 
