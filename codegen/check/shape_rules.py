@@ -55,6 +55,11 @@ def broadcastable(a: Sequence[int], b: Sequence[int]) -> bool:
     return all(x == y or 1 in (x, y) for x, y in zip(reversed(a), reversed(b), strict=False))
 
 
+def expandable(shape: Sequence[int], size: Sequence[int]) -> bool:
+    """Whether broadcasting makes one shape the other."""
+    return broadcastable(shape, size) and broadcast(shape, size) == list(size)
+
+
 def permuted(items: Sequence[int], dims: Sequence[int]) -> Shape:
     """Items in the order of `dims`."""
     wrapped = [wrap(d, len(items)) for d in dims]
@@ -170,6 +175,20 @@ def interleaved(a: Sequence[int], b: Sequence[int]) -> Shape:
     return [item for pair in zip(a, b, strict=True) for item in pair]
 
 
+def fits(operand: Any, dtype: str) -> bool:
+    """Whether an element of a dtype can be a number; of tensors True."""
+    if isinstance(operand, np.ndarray) or np.dtype(dtype).kind not in "iu":
+        return True
+    bounds = np.iinfo(dtype)
+    lowest = -bounds.max if bounds.kind == "u" else bounds.min  # counts from above, as in C
+    return bool(lowest <= math.trunc(operand) <= bounds.max) if np.isfinite(operand) else False
+
+
+def is_negative_number(operand: Any) -> bool:
+    """Whether an operand is a number below 0; of tensors False."""
+    return not isinstance(operand, np.ndarray | complex) and bool(operand < 0)
+
+
 def range_dtype(start: float, end: float, step: float) -> str:
     """int64 where all three are integers, else the default float."""
     return "int64" if all(isinstance(n, int) for n in (start, end, step)) else "float32"
@@ -228,6 +247,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "swapped": swapped,
     "broadcast": broadcast,
     "broadcastable": broadcastable,
+    "expandable": expandable,
     "permuted": permuted,
     "inserted": inserted,
     "without": without,
@@ -244,6 +264,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "inverted": inverted,
     "expanded_dims": expanded_dims,
     "interleaved": interleaved,
+    "fits": fits,
+    "is_negative_number": is_negative_number,
     "range_dtype": range_dtype,
     "range_length": range_length,
     "strided_extent": strided_extent,

@@ -169,7 +169,7 @@ class CallRules(NumberRules):
             v.type.kind in TENSOR_LIKE | {K.TENSORS} for v in (*values, *keywords.values())
         )
         takes_tensor = shape is not None and any(
-            p.type in ("value", "tensor", "list") for p in shape.parameters
+            p.type in ("value", "operand", "tensor", "list") for p in shape.parameters
         )
         if shape is not None and (not has_tensor or takes_tensor):
             return self.shape_call(node, shape, values, keywords)
@@ -249,6 +249,9 @@ class CallRules(NumberRules):
         ):
             if parameter.type == "value":
                 return self.kind_of_number(function, value, source)
+            if parameter.type == "operand":
+                arguments.append(value.code)  # C++ makes one of a tensor or a number
+                continue
             if parameter.type == "list":
                 if value.type.kind is K.LIST:
                     value = self.settle(value, source)

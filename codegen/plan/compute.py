@@ -222,6 +222,7 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
         lines.append("if (inplace) iter.set_shape(out.sizes());")
     if kernel.in_out:
         lines.append(f"iter.set_shape({cpp_name(kernel.outputs[0].name)}.sizes());")
+    lines += _decided_dtype(operator, kernel)
     lines.append(f"iter.build({promotion(operator, kernel)});")
     result_names = dict(names)
     for index, output in enumerate(kernel.outputs):
@@ -255,6 +256,19 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
         comma = ", " if parameters else ""
         parameters = f"const Tensor& out, [[maybe_unused]] bool inplace{comma}{parameters}"
     return Compute(returns, parameters, tuple(lines), (table_for(kernel),), takes_out)
+
+
+def _decided_dtype(operator: Operator, kernel: PointwiseKernel) -> list[str]:
+    """Where some operands have no say in the common dtype, they are converted to it."""
+    converted = [i.name for i in kernel.inputs if i.dtype == COMMON]
+    if kernel.in_out or set(converted) <= set(operator.dtypes.promote):
+        return []
+    decided = _common_dtype(operator, operator.dtypes.promote)
+    return [
+        f"if (FLAMBEAU_UNLIKELY({_common_dtype(operator, converted)} != {decided})) {{",
+        f"  iter.set_common_dtype({decided});",
+        "}",
+    ]
 
 
 def _generator(operator: Operator) -> str:

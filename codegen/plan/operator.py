@@ -122,8 +122,8 @@ def operator_text(
         result_parameters=writer.result_parameters,
         result_comma=", " if writer.result_parameters else "",
         function=tuple(writer.function(translator, names)) if compute else (),
-        inplace=tuple(writer.inplace()) if writer.has_inplace else (),
-        out=tuple(writer.out()) if writer.has_out else (),
+        inplace=tuple(writer.inplace(translator, names)) if writer.has_inplace else (),
+        out=tuple(writer.out(translator, names)) if writer.has_out else (),
         listed=tuple(writer.listed()) if "list" in operator.variants else (),
         list_identifier=f"{operator.identifier.rstrip('_')}_list_",
         list_parameters=_list_parameters(operator),
@@ -354,13 +354,17 @@ class _Functions:
         lines.append(f"return {target};")
         return lines
 
-    def inplace(self) -> list[str]:
+    def inplace(self, translator: Translator, names: Names) -> list[str]:
         operator = self.operator
         name = f"{operator.name}_"
         first = cpp_name(operator.signature.arguments[0].name)
         if self.compute is None:
             return self._overwriting(name, first, self._tensors)
         lines = []
+        for condition, _ in operator.skip_when:
+            lines.append(f"if ({translator.condition(condition, names)}) {{")
+            lines += [f"  {line}" for line in self._overwriting(name, first, self._tensors)]
+            lines.append("}")
         lines += self.refusal(name)
         if self.tracked and self.knows_tangents:
             lines.append(f"if (FLAMBEAU_UNLIKELY({self._any('has_tangent', self.tracked)})) {{")
@@ -420,12 +424,19 @@ class _Functions:
     def _tensors(self) -> list[str]:
         return [cpp_name(a.name) for a in self.operator.tensor_arguments]
 
-    def out(self) -> list[str]:
+    def out(self, translator: Translator, names: Names) -> list[str]:
         operator = self.operator
         given = self._tensors if self.compute is None else self.tracked
         wants, tangents = self._any("requires_grad", given), self._any("has_tangent", given)
         lines = [f'check_out(out, {wants}, {tangents}, "{operator.name}");']
         if self.compute is not None and self.compute.takes_out:
+            for condition, value in operator.skip_when:
+                statements, result = translator.evaluated(
+                    (), value, names, operator.signature.visible_results
+                )
+                lines.append(f"if ({translator.condition(condition, names)}) {{")
+                lines += [f"  {line}" for line in ("const GradMode no_grad(false);", *statements)]
+                lines += [f'  write_out(out, {result}, "{operator.name}");', "  return out;", "}"]
             lines += [f"{self.call('out')};", "out.bump_version();", "return out;"]
             return lines
         lines.append("const GradMode no_grad(false);")

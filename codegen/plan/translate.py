@@ -3,7 +3,7 @@ declarations."""
 
 from __future__ import annotations
 
-from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.nodes import Expression, Name
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.expression.parse import parse_source
 from flambeau.codegen.expression.tensor_values import Symbol
@@ -13,6 +13,7 @@ from flambeau.codegen.expression.types import (
     DTYPE,
     TENSOR,
     TENSORS,
+    K,
     ValueType,
     results_type,
     value_type,
@@ -99,6 +100,9 @@ class Translator:
 
     def printed(self, expression: Expression, names: Names) -> str:
         """A value inside a message."""
+        symbol = names.get(expression.identifier) if isinstance(expression, Name) else None
+        if symbol is not None and symbol.type.kind is K.OPERAND:
+            return f"printable({symbol.code})"  # the number itself, not the tensor made of it
         return f"printable({self.code(expression, names).code})"
 
     def dtype(self, rule: str, names: Names) -> str:

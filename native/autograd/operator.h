@@ -84,6 +84,10 @@ ShapeText printable(const Ints<count>& value) {
   return {value};
 }
 inline int64_t printable(Dim value) { return value; }
+inline std::string printable(const Operand& value) {
+  if (!value.is_tensor()) return concatenate(value.scalar());
+  return concatenate("a tensor of shape ", ShapeText{value.sizes()});
+}
 inline const char* printable(bool value) { return value ? "True" : "False"; }
 template <class T>
 std::string printable(const std::optional<T>& value) {

@@ -54,6 +54,12 @@ namespace shape_rules {
 
 inline bool broadcastable(IntList a, IntList b) { return flambeau::broadcastable(a, b); }
 
+/// Whether broadcasting makes one shape the other.
+inline bool expandable(IntList shape, IntList size) {
+  return flambeau::broadcastable(shape, size) &&
+         equal(broadcast_shapes(shape, size, "expandable"), size);
+}
+
 /// What sums and products of bool and integers are collected in.
 inline DType sum_dtype(DType dtype) {
   return is_integral(dtype) || dtype == DTypeOf<bool>::value ? DTypeOf<int64_t>::value : dtype;
@@ -309,6 +315,17 @@ inline Shape repeated_shape(IntList shape, IntList repeats, const char* op = "re
 
 /// The dtype that a number's kind stands for.
 inline DType number_dtype(const Scalar& value) { return value.dtype(); }
+
+/// Whether an element of a dtype can be the number; a tensor is converted, whatever it holds.
+inline bool fits(const Operand& operand, DType dtype) {
+  return operand.is_tensor() || operand.scalar().fits(dtype);
+}
+
+/// Whether the operand is a number below 0.
+inline bool is_negative_number(const Operand& operand) {
+  return !operand.is_tensor() && !operand.scalar().is_complex() &&
+         operand.scalar().to<double>() < 0;
+}
 
 /// int64 where all three are integers, else the default float.
 inline DType range_dtype(const Scalar& start, const Scalar& end, const Scalar& step) {

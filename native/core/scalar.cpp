@@ -36,21 +36,22 @@ IntegerRange range_of(DType dtype) {
 }
 }  // namespace
 
-void Scalar::check_fits(DType dtype, const char* op, const char* argument) const {
-  // Any number is a truth value, as it is to Python.
-  if (is_differentiable(dtype) || dtype == DType::bool_) return;
+bool Scalar::fits_integers(DType dtype) const {
   const auto [lowest, highest] = range_of(dtype);
-  bool fits;
-  if (is_integral()) {
-    fits = value_.integer >= lowest && value_.integer <= highest;
-  } else {
-    const double truncated = std::trunc(value_.floating);
-    // 2^63 as a double is one above the highest int64: hence the strict comparison.
-    fits = imaginary_ == 0 && truncated >= static_cast<double>(lowest) &&
-           truncated < static_cast<double>(highest) + 1;
-  }
-  check(fits, ErrorKind::runtime, op, ": argument ", argument, " = ", *this, " does not fit ",
-        dtype, ", which holds ", lowest, " to ", highest);
+  if (is_integral()) return value_.integer >= lowest && value_.integer <= highest;
+  const double truncated = std::trunc(value_.floating);
+  // Only an integer counts from above.
+  const bool is_unsigned = category(dtype) == DTypeCategory::unsigned_integer;
+  // 2^63 as a double is one above the highest int64: hence the strict comparison.
+  return imaginary_ == 0 && truncated >= static_cast<double>(is_unsigned ? 0 : lowest) &&
+         truncated < static_cast<double>(highest) + 1;
+}
+
+void Scalar::check_fits(DType dtype, const char* op, const char* argument) const {
+  if (fits(dtype)) return;
+  const auto [lowest, highest] = range_of(dtype);
+  fail(ErrorKind::runtime, op, ": argument ", argument, " = ", *this, " does not fit ", dtype,
+       ", which holds ", lowest, " to ", highest);
 }
 
 std::ostream& operator<<(std::ostream& stream, const Scalar& value) {

@@ -36,10 +36,17 @@ class Scalar {
   }
   /// bool, int64, the default float, or the default complex.
   FLAMBEAU_API DType dtype() const;
+  /// Whether an element of `dtype` can be the value: integers are cut off, any number is a truth
+  /// value, and floating elements take every real number.
+  bool fits(DType dtype) const {
+    return is_differentiable(dtype) || dtype == DType::bool_ || fits_integers(dtype);
+  }
   /// Error(runtime) naming `op` and `argument` if the value does not fit an integral `dtype`.
   FLAMBEAU_API void check_fits(DType dtype, const char* op, const char* argument) const;
 
  private:
+  FLAMBEAU_API bool fits_integers(DType dtype) const;
+
   Kind kind_;
   union {
     int64_t integer;

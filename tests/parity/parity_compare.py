@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +54,8 @@ class Side:
             self.error = error
 
 
-def compare(case: Case) -> Difference | None:
-    """The first difference of a case; None where the libraries agree.
+def compare(case: Case) -> Iterator[Difference]:
+    """The differences of a case, the first of each tensor.
 
     Raises:
         Missing: where a library does not have what the case asks for.
@@ -70,16 +70,24 @@ def compare(case: Case) -> Difference | None:
             theirs.run(code)
             found = _errors(ours.error, theirs.error, "")
             if found is not None:
-                return found
+                yield found
+                return
             if ours.error is not None and case.name != "views":
-                return None
+                return
+        coarsest = _coarsest(ours)
         for name in case.compared:
-            found = _difference(ours.names.get(name), theirs.names.get(name), name, "", case.random)
+            mine, other = ours.names.get(name), theirs.names.get(name)
+            found = _difference(mine, other, name, "", case.random, coarsest)
             if found is not None:
-                return found
+                yield found
         if case.leaves and not case.random:
-            return _gradients(case, ours, theirs)
-    return None
+            yield from _gradients(case, ours, theirs, coarsest)
+
+
+def _coarsest(side: Side) -> float:
+    """What float16 took part in has the precision of float16, whatever its own dtype."""
+    tensors = [v for v in side.names.values() if isinstance(v, flambeau.Tensor)]
+    return max((TOLERANCES.get(tensor.dtype.name, 0.0) for tensor in tensors), default=0.0)
 
 
 _MISSING = re.compile(
@@ -126,17 +134,17 @@ def _plain(error: BaseException) -> str:
 
 
 def _difference(
-    ours: Any, theirs: Any, name: str, stage: str, only_form: bool = False
+    ours: Any, theirs: Any, name: str, stage: str, only_form: bool, coarsest: float
 ) -> Difference | None:
     if isinstance(theirs, torch.Tensor):
         if not isinstance(ours, flambeau.Tensor):
             return Difference("value", f"{name}: {type(ours).__name__} where PyTorch has a tensor")
-        return _tensor_difference(ours, theirs, name, stage, only_form)
+        return _tensor_difference(ours, theirs, name, stage, only_form, coarsest)
     if isinstance(theirs, list | tuple):
         if not isinstance(ours, list | tuple) or len(ours) != len(theirs):
             return Difference("value", f"{name}: {ours!r:.80}, expected {theirs!r:.80}")
         for index, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-            found = _difference(mine, other, f"{name}[{index}]", stage, only_form)
+            found = _difference(mine, other, f"{name}[{index}]", stage, only_form, coarsest)
             if found is not None:
                 return found
         return None
@@ -153,7 +161,7 @@ def _both_close(ours: Any, theirs: Any) -> bool:
 
 
 def _tensor_difference(
-    ours: Any, theirs: Any, name: str, stage: str, only_form: bool
+    ours: Any, theirs: Any, name: str, stage: str, only_form: bool, coarsest: float
 ) -> Difference | None:
     prefix = f"{stage} of {name}" if stage else name
     dtypes = ours.dtype.name, str(theirs.dtype).removeprefix("torch.")
@@ -167,16 +175,25 @@ def _tensor_difference(
     if only_form:
         return None
     mine, other = _array(ours), _array(theirs)
-    wrong = wrong_places(mine, other, TOLERANCES.get(dtypes[0], 0.0) * LOOSER[stage])
+    coarse = max(coarsest, TOLERANCES.get(dtypes[0], 0.0))
+    wrong = wrong_places(mine, other, coarse * LOOSER[stage])
     if wrong is None:
         return None
     where = tuple(int(i) for i in np.argwhere(wrong)[0])
     place = f"{prefix}{list(where) if where else ''}"
+    kinds = {f"{_kind(a)} for {_kind(b)}" for a, b in zip(mine[wrong], other[wrong], strict=True)}
     return Difference(
         stage or "value",
         f"{place}: {mine[where].item()!r:.40}, expected {other[where].item()!r:.40}"
-        f" ({int(wrong.sum())} of {wrong.size})",
+        f" ({int(wrong.sum())} of {wrong.size}: {', '.join(sorted(kinds))})",
     )
+
+
+def _kind(number: Any) -> str:
+    """What explanations say of a number that differs."""
+    if np.isnan(number):
+        return "nan"
+    return "inf" if np.isinf(number) else "number" if number else "zero"
 
 
 def _array(tensor: Any) -> Any:
@@ -213,11 +230,11 @@ def wrong_places(ours: Any, theirs: Any, tolerance: float) -> Any:
 # Gradients ---------------------------------------------------------------------------------------
 
 
-def _gradients(case: Case, ours: Side, theirs: Side) -> Difference | None:
-    """First and second derivatives by the leaves, along fixed directions."""
+def _gradients(case: Case, ours: Side, theirs: Side, coarsest: float) -> Iterator[Difference]:
+    """Differences of first and second derivatives by the leaves, along fixed directions."""
     outputs = [list(_differentiable(side.names.get("r"))) for side in (ours, theirs)]
     if len(outputs[0]) != len(outputs[1]) or not outputs[0]:
-        return None
+        return
     for stage, create in (("gradient", True), ("second gradient", False)):
         results: list[Any] = []
         errors: list[BaseException | None] = []
@@ -230,24 +247,27 @@ def _gradients(case: Case, ours: Side, theirs: Side) -> Difference | None:
                 results.append(None)
                 errors.append(error)
         found_error = _errors(errors[0], errors[1], stage)
-        if found_error is not None or errors[0] is not None:
-            return found_error
+        if found_error is not None:
+            yield found_error
+        if errors[0] is not None or errors[1] is not None:
+            return
         for name, mine, other in zip(case.leaves, *results, strict=True):
-            found_one = _one_gradient(mine, other, name, stage)
+            found_one = _one_gradient(mine, other, name, stage, coarsest)
             if found_one is not None:
-                return found_one
+                yield found_one
         both = [
             (mine, other)
             for mine, other in zip(*results, strict=True)
             if mine is not None and other is not None and mine.requires_grad and other.requires_grad
         ]
         if not both:
-            return None
+            return
         outputs = [[pair[0] for pair in both], [pair[1] for pair in both]]
-    return None
 
 
-def _one_gradient(mine: Any, other: Any, name: str, stage: str) -> Difference | None:
+def _one_gradient(
+    mine: Any, other: Any, name: str, stage: str, coarsest: float
+) -> Difference | None:
     """No gradient and one of zeros are the same."""
     if mine is None and other is None:
         return None
@@ -256,7 +276,7 @@ def _one_gradient(mine: Any, other: Any, name: str, stage: str) -> Difference | 
         if not np.any(_array(there)):
             return None
         return Difference(stage, f"{stage} of {name}: {'none' if mine is None else 'some'}")
-    return _tensor_difference(mine, other, name, stage, False)
+    return _tensor_difference(mine, other, name, stage, False, coarsest)
 
 
 def _differentiable(value: Any) -> Iterator[Any]:
@@ -277,8 +297,3 @@ def _derive(library: Any, outputs: Sequence[Any], leaves: Sequence[Any], create:
 def _direction(library: Any, output: Any) -> Any:
     array = np.array(values(tuple(output.shape), "f", 7))
     return library.from_numpy(array).to(output.dtype)
-
-
-def words(difference: Difference) -> Iterable[str]:
-    """What an explanation is matched with."""
-    return difference.kind, difference.detail

@@ -10,7 +10,7 @@ from fuzz_reduce import inlined, smaller
 from fuzz_supervisor import Task, run
 from fuzz_worker import Channel, Finding
 from parity_calls import Case
-from parity_compare import compare
+from parity_wanted import load
 
 ATTEMPTS = 300
 SECONDS = 8.0
@@ -54,6 +54,7 @@ def _reduce(
     programs: Iterable[tuple[int, Differing]],
 ) -> None:
     """Writes every case that is smaller than the last and differs in the same way."""
+    wanted = load()
     for number, one in programs:
         channel.write(number, one.case.statements)
         if one.finding.kind == "signal":
@@ -68,7 +69,7 @@ def _reduce(
                 return False
             channel.write(number, statements)
             try:
-                difference = compare(replace(one.case, statements=tuple(statements)))
+                difference = wanted.unexplained(replace(one.case, statements=tuple(statements)))
             except Exception:
                 return False
             if difference is None:

@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
+from parity_calls import Case
+from parity_compare import Difference, Missing, compare
+
+CRASH = "crash"  # the kind of what PyTorch must not run: it writes outside its memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class Rule:
     kind: re.Pattern[str]
     detail: re.Pattern[str]
     text: re.Pattern[str]
+    ends: bool
 
     def matches(self, name: str, kind: str, detail: str, text: str) -> bool:
         return (
@@ -36,12 +41,29 @@ class Wanted:
     rules: tuple[Rule, ...]
     used: Counter[str] = field(default_factory=Counter)
 
-    def explains(self, name: str, kind: str, detail: str, text: str) -> bool:
+    def explaining(self, name: str, kind: str, detail: str, text: str) -> Rule | None:
+        """The rule that applies first; it is counted."""
         for rule in self.rules:
             if rule.matches(name, kind, detail, text):
                 self.used[rule.reason] += 1
-                return True
-        return False
+                return rule
+        return None
+
+    def unexplained(self, case: Case) -> Difference | None:
+        """The first difference of a case that no rule explains.
+
+        Raises:
+            Missing: where a library does not have what the case asks for, or must not run it.
+        """
+        if self.explaining(case.name, CRASH, "", case.text):
+            raise Missing("PyTorch itself writes outside its memory")
+        for found in compare(case):
+            rule = self.explaining(case.name, found.kind, found.detail, case.text)
+            if rule is None:
+                return found
+            if rule.ends:
+                return None
+        return None
 
 
 def load(path: Path = Path(__file__).parent / "wanted.yaml") -> Wanted:
@@ -49,10 +71,10 @@ def load(path: Path = Path(__file__).parent / "wanted.yaml") -> Wanted:
     rules = []
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
         patterns = {key: re.compile(str(entry.pop(key, ".*")), re.S) for key in _KEYS}
-        reason = entry.pop("reason")
+        reason, ends = entry.pop("reason"), entry.pop("ends", False)
         if entry:
             raise ValueError(f"{path}: unknown keys {sorted(entry)}")
-        rules.append(Rule(reason, **patterns))
+        rules.append(Rule(reason, **patterns, ends=ends))
     return Wanted(tuple(rules))
 
 

@@ -122,7 +122,9 @@ T narrowed(double value) {
 }
 
 /// Divides by n - correction; less than that many elements give NaN or infinity, as 0 / 0 does.
+/// Nothing has no variance, whatever the correction.
 double variance(double squares, int64_t n, double correction) {
+  if (n == 0) return std::numeric_limits<double>::quiet_NaN();
   return squares / std::max(0.0, static_cast<double>(n) - correction);
 }
 

@@ -15,7 +15,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
     check(data[i] >= 0, ErrorKind::runtime, "bincount(): expected integers from 0, got ", data[i]);
     length = std::max(length, checked_add(data[i], 1, "bincount"));
   }
-  if (!weights.defined()) {
+  if (!weights.defined() || numel == 0) {
     const Tensor result = flambeau::empty(Shape{length}, DType::int64, self.device());
     fill_data(result, 0);
     for (int64_t i = 0; i < numel; ++i) ++result.data<int64_t>()[data[i]];

@@ -188,6 +188,7 @@ void median_position(const Tensor& result, const Tensor& self, Dim dim, bool) {
 }
 
 void median(const Tensor& result, const Tensor& self) {
+  if (self.numel() == 0) return fill_data(result, std::numeric_limits<double>::quiet_NaN());
   const Tensor dense = contiguous_data(self);
   const Tensor row = make_view(dense, Shape{dense.numel()}, Shape{1}, dense.offset());
   const Tensor place = flambeau::empty(Shape(), DType::int64, self.device());
