@@ -133,6 +133,9 @@ Tensor from_buffer(PyObject* object, Sharing sharing, const char* op) {
          error.what());
   }
   const Py_buffer& view = borrowed->view;
+  // NumPy's dates give their bytes, without the strides that were asked for.
+  check(view.ndim == 0 || view.strides, ErrorKind::type, op, "(): cannot make a tensor of ",
+        describe_type(object));
   const DType dtype = dtype_of_format(view, op);
   Shape sizes, strides;
   bool whole = true, negative = false;

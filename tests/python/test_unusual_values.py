@@ -157,6 +157,15 @@ def test_messages_show_a_value_shortly(call: Callable[[Any], Any], value: Any) -
     assert 0 < len(str(caught.value)) < 1000
 
 
+@pytest.mark.parametrize("value", [np.datetime64("2020"), np.timedelta64(3), np.datetime64()])
+def test_dates_are_no_numbers(value: Any) -> None:
+    for make in (flambeau.tensor, flambeau.as_tensor, flambeau.ones(0).__array_wrap__):
+        with pytest.raises(TypeError, match=r"cannot make a tensor of numpy\.(date|time)"):
+            make(value)
+        with pytest.raises(TypeError, match=r"cannot make a tensor of numpy\.(date|time)"):
+            make([value])
+
+
 def test_errors_have_the_names_that_users_know() -> None:
     for function in ("from_numpy", "from_dlpack", "to_dlpack"):
         with pytest.raises(TypeError, match=rf"^flambeau\.{function}\(\)"):

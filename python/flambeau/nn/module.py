@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -248,7 +249,8 @@ class Module(ModuleTree):
             raise TypeError(f"a name must be a string, got {type(name).__name__}")
         if not name or "." in name:
             raise KeyError(f"a name must not be empty nor hold a '.', got '{name}'")
-        if hasattr(self, name) and name not in self._tables()[table]:
+        # Python's cache of attributes keeps each string that it has seen: one for a name is enough.
+        if hasattr(self, sys.intern(str(name))) and name not in self._tables()[table]:
             raise KeyError(f"{type(self).__name__} has an attribute '{name}' already")
 
     # --- changing everything below ---
