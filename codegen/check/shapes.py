@@ -19,9 +19,9 @@ from flambeau.codegen.model import Constraint, Operator, ShapeRule
 
 
 def _kind(value: Any) -> str:
-    """What a dtype, or a number, is: as in NumPy's kinds."""
-    if isinstance(value, str):
-        return np.dtype(value).kind
+    """What a dtype, a number or a tensor is: as in NumPy's kinds."""
+    if isinstance(value, str | np.ndarray):
+        return np.dtype(value if isinstance(value, str) else value.dtype).kind
     return {bool: "b", int: "i", float: "f", complex: "c"}[type(value)]
 
 

@@ -549,9 +549,8 @@ def _device_lines(operator: Operator) -> list[str]:
     for other in tensors:
         if other is first or _may_be_elsewhere(operator, other):
             continue
-        checked = "each" if other.type.is_tensor_list else cpp_name(other.name)
-        loop = f"for (const Tensor& each : {cpp_name(other.name)}) " if checked == "each" else ""
         lines.append(
-            f'{loop}check_same_device({checked}, device_, "{operator.name}", "{other.name}");'
+            f'check_same_device({cpp_name(other.name)}, device_, "{operator.name}", '
+            f'"{other.name}");'
         )
     return lines

@@ -74,6 +74,13 @@ def test_second_derivatives_of_sums_of_exponentials_at_ties() -> None:
     np.testing.assert_allclose(second(flambeau.logaddexp2(x, x.detach()), x), [expected, expected])
 
 
+def test_the_sign_of_an_infinite_magnitude() -> None:
+    x, y = leaf(INF, -INF, INF, -2.0), flambeau.tensor([0.0, -0.0, -3.0, INF])
+    result = flambeau.copysign(x, y)
+    np.testing.assert_array_equal(result.detach().numpy(), [INF, -INF, -INF, 2])
+    np.testing.assert_array_equal(gradients(result, x)[0], [1, 1, -1, -1])
+
+
 def test_losses_without_a_square_part_have_no_second_derivative() -> None:
     x, y = leaf(1.0, 2.0), flambeau.tensor([1.0, 5.0], dtype=flambeau.float64)
     np.testing.assert_array_equal(second(F.smooth_l1_loss(x, y, beta=0.0), x), [0, 0])
