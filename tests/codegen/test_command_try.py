@@ -73,7 +73,7 @@ def _is_smooth(value: object) -> bool:
 
 
 def test_a_wrong_derivative_is_seen() -> None:
-    wrong = SAMPLE.replace('self: "grad * (s + self * slope)"', 'self: "grad * (s + slope)"')
+    wrong = SAMPLE.replace('self: "(s + self * slope) * grad"', 'self: "(s + slope) * grad"')
     assert wrong != SAMPLE
     x = np.array([0.5, -1.0, 2.0])
     found = trial(wrong, "silu", self=x)

@@ -37,7 +37,7 @@ def test_pointwise() -> None:
     assert silu.derivative is not None
     assert same(
         silu.derivative.formulas["self"],
-        "grad * (sigmoid(self) + self * (sigmoid(self) * (1 - sigmoid(self))))",
+        "(sigmoid(self) + self * (sigmoid(self) * (1 - sigmoid(self)))) * grad",
     )
     assert silu.test.extremes == {"self": (-200.0, 0.0, 10000.0)}
     assert silu.doc.arguments == {"self": "the input tensor"}
@@ -135,7 +135,7 @@ def test_mutable_arguments_and_dynamic_shapes() -> None:
 
 def test_automatic_derivative() -> None:
     text = SAMPLE.replace(
-        'let: {s: "sigmoid(self)", slope: "s * (1 - s)"}\n    self: "grad * (s + self * slope)"',
+        'let: {s: "sigmoid(self)", slope: "s * (1 - s)"}\n    self: "(s + self * slope) * grad"',
         "self: auto",
     ).replace('expr: "self * sigmoid(self)"', 'expr: "exp(self)"')
     silu = sample_operator("silu", text)
