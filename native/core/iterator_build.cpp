@@ -192,10 +192,13 @@ struct Iterator::Geometry {
 
   static void broadcast(const Tensor& tensor, IntList shape, int64_t* strides) {
     const size_t missing = shape.size() - tensor.sizes().size();
-    const int64_t bytes = static_cast<int64_t>(tensor.itemsize());
+    // Strides of an empty tensor may not fit, and are not followed: they wrap.
+    const uint64_t bytes = tensor.itemsize();
     std::fill_n(strides, missing, 0);
-    for (size_t d = missing; d < shape.size(); ++d)
-      strides[d] = tensor.sizes()[d - missing] == 1 ? 0 : tensor.strides()[d - missing] * bytes;
+    for (size_t d = missing; d < shape.size(); ++d) {
+      const auto stride = static_cast<uint64_t>(tensor.strides()[d - missing]);
+      strides[d] = tensor.sizes()[d - missing] == 1 ? 0 : static_cast<int64_t>(stride * bytes);
+    }
   }
 };
 

@@ -195,6 +195,10 @@ const char* buffer_refusal(const Tensor& tensor, int flags) {
     return "the tensor requires grad; use detach() first";
   }
   if (!format_of(tensor.dtype())) return "bfloat16 has no buffer format; use float() first";
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(tensor.numel(), static_cast<int64_t>(tensor.itemsize()), &bytes)) {
+    return "the tensor repeats its memory over more bytes than 64 bits count";
+  }
   const bool wants_dense =
       !(flags & PyBUF_STRIDES & ~PyBUF_ND) || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS;
   if (wants_dense && !tensor.is_contiguous()) {

@@ -120,6 +120,19 @@ def test_buffers_of_empty_tensors_of_large_sizes() -> None:
     assert view.shape == (0, 2**62) and view.nbytes == 0
 
 
+def test_more_bytes_than_a_buffer_has() -> None:
+    repeated = flambeau.ones(1).as_strided((2,) * 62, (0,) * 62)
+    with pytest.raises(BufferError, match="64 bits"):
+        memoryview(repeated)
+
+
+def test_gradient_of_copies_to_no_index() -> None:
+    x = flambeau.ones(4, 5, requires_grad=True)
+    none = flambeau.zeros(0, dtype=flambeau.int64)
+    x.index_copy(0, none, flambeau.zeros(0, 5)).sum().backward()
+    assert x.grad.tolist() == [[1.0] * 5] * 4
+
+
 def test_indices_on_another_device() -> None:
     elsewhere = flambeau.zeros(1, dtype=flambeau.int64).to("meta")
     with pytest.raises(RuntimeError, match="take.*on meta but the others are on cpu"):

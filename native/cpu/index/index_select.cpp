@@ -26,6 +26,7 @@ struct Selection {
   /// from blocks of `size` rows.
   template <class Body>
   void for_rows(int64_t begin, int64_t end, int64_t size, const Body& body) const {
+    if (count == 0) return;
     int64_t j = begin % count, first = begin / count * size;
     for (int64_t row = begin; row < end; ++row) {
       body(row, first + index[j]);
