@@ -80,6 +80,14 @@ def primary_form(operator: Operator) -> Form | None:
     return next((form for form in order if form in found), None)
 
 
+def receiver(operator: Operator) -> str | None:
+    """The argument without which the plainest form, where it is a method, is not found."""
+    form = primary_form(operator)
+    if form is None or not form.is_method:
+        return None
+    return operator.signature.arguments[receiver_index(operator)].name
+
+
 def is_reachable(operator: Operator) -> bool:
     """Whether Python can call it."""
     return primary_form(operator) is not None
@@ -101,8 +109,8 @@ def call(
         return _call_list(operator, values)
     arguments = list(operator.signature.arguments)
     if form.is_method:
-        receiver = arguments.pop(receiver_index(operator))
-        function = getattr(values[receiver.name], _name(operator, form, alias))
+        own = arguments.pop(receiver_index(operator))
+        function = getattr(values[own.name], _name(operator, form, alias))
     else:
         function = function_of(operator, form, alias)
     positional: list[Any] = []

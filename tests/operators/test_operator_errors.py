@@ -7,7 +7,14 @@ from functools import partial
 from typing import Any
 
 import pytest
-from operator_calls import call, is_reachable, library_values, primary_form, to_tensor
+from operator_calls import (
+    call,
+    is_reachable,
+    library_values,
+    primary_form,
+    receiver,
+    to_tensor,
+)
 from operator_cases import Case, Values, arrays, dtypes, evaluate_sample, operators
 from operator_choice import sample_with
 from operator_mistakes import LARGEST, refused_values
@@ -15,7 +22,7 @@ from test_operator_dtypes import in_dtype, swept
 
 from flambeau.codegen.model import Argument, Base, Constraint, Kind, Operator
 from flambeau.codegen.plan.argument_errors import argument_errors
-from flambeau.codegen.plan.python_signature import Form, receiver_index
+from flambeau.codegen.plan.python_signature import Form
 
 REJECTED = [
     (o, c)
@@ -168,14 +175,6 @@ def test_different_dtypes(operator: Operator, name: str, target: str) -> None:
     assert other in message
 
 
-def _receiver(operator: Operator) -> str | None:
-    """The argument without which a method is not found."""
-    form = primary_form(operator)
-    if form is None or not form.is_method:
-        return None
-    return operator.signature.arguments[receiver_index(operator)].name
-
-
 REQUIRED = [
     (o, a)
     for o in operators()
@@ -185,7 +184,7 @@ REQUIRED = [
     and primary_form(o) is not Form.LIST
     and not a.type.optional
     and a.default is None
-    and a.name != _receiver(o)
+    and a.name != receiver(o)
 ]
 
 

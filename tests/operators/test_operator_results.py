@@ -13,6 +13,7 @@ from operator_calls import (
     library_values,
     outputs,
     primary_form,
+    receiver,
     to_array,
 )
 from operator_cases import (
@@ -38,7 +39,7 @@ from operator_compare import difference, floating, tolerance
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen.model import Kind, Operator
-from flambeau.codegen.plan.python_signature import Form, forms, receiver_index
+from flambeau.codegen.plan.python_signature import Form, forms
 
 COMPARED = [c for c in cases() if is_reachable(c.operator) and not is_random(c.operator)]
 
@@ -188,12 +189,11 @@ def test_out(case: Case) -> None:
 
 def _numbers(operator: Operator, values: Values) -> list[str]:
     """The arguments for which a number may stand; a method needs its own tensor."""
-    form = primary_form(operator)
-    own = receiver_index(operator) if form is not None and form.is_method else None
+    own = receiver(operator)
     return [
         a.name
-        for i, a in enumerate(operator.signature.arguments)
-        if a.type.or_scalar and a.name in values and i != own
+        for a in operator.signature.arguments
+        if a.type.or_scalar and a.name in values and a.name != own
     ]
 
 
