@@ -42,7 +42,7 @@ int64_t byte_step(const Tensor& tensor, size_t dim) {
   return tensor.strides()[dim] * static_cast<int64_t>(tensor.itemsize());
 }
 
-void gather(const Tensor& given_result, const Tensor& given, int64_t given_dim,
+void gather(const Tensor& given_result, const Tensor& given, Dim given_dim,
             const Tensor& given_index) {
   if (given_result.numel() == 0) return;
   const Tensor result = at_least_1d(given_result), self = at_least_1d(given),
