@@ -51,7 +51,7 @@ def check_structure(context: Context) -> list[Diagnostic]:
         _check_test(report)
     for partial in context.partial:
         _check_partial(partial, names, documented, context, diagnostics)
-    check_graph(context, overloads, diagnostics)
+    check_graph(context, diagnostics)
     return diagnostics.sorted()
 
 

@@ -5,6 +5,7 @@ The plans that the emitters print are made, and thrown away.
 
 from __future__ import annotations
 
+from flambeau.codegen.check.cycles import check_cycles
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.emit.native import pointwise_kernels
 from flambeau.codegen.expression.nodes import Binary, Call, Unary, walk
@@ -27,17 +28,21 @@ def check_translation(context: Context) -> list[Diagnostic]:
     unknown = context.incomplete
     if unknown:  # tokens may belong to operators that could not be read
         unknown |= TOKENS - {o.operator for o in declarations.operators if o.operator is not None}
+    calls: dict[str, list[str]] = {}
     for operator in context.checked:
         if _called(operator) & unknown:
             continue
+        translator.calls.clear()
         try:
             _translate(operator, declarations, translator)
+            calls[operator.full_name] = sorted(translator.calls)
         except DeclarationError as error:
             report = Report(operator, found)
             for diagnostic in error.diagnostics:
                 own = diagnostic.span.file == operator.span.file
                 place = diagnostic.span if own else operator.span
                 report.at(place, diagnostic.message, diagnostic.hint, *diagnostic.notes)
+    check_cycles(context.checked, calls, found)
     return found.sorted()
 
 

@@ -63,6 +63,7 @@ class CallRules(NumberRules):
         self.spell = spell
         self.functions = functions
         self.families: set[str] = set()
+        self.calls: set[str] = set()
 
     def emit(self, node: Expression) -> Value:
         """The value of a node."""
@@ -206,6 +207,7 @@ class CallRules(NumberRules):
             declared = "; ".join(_signature_text(o) for o in self.operators.overloads(name))
             raise fail(node, f"'{name}' does not take ({', '.join(seen)})", f"declared: {declared}")
         self.families.add(match.operator.family)
+        self.calls.add(match.operator.full_name)
         arguments: list[str] = []
         last = max(
             (i for i, (_, place) in enumerate(match.places) if place is not None), default=-1

@@ -51,7 +51,7 @@ K = ValueKind
 class TensorCode:
     """`statements` come before `code`, an expression of type `type`.
 
-    `families`: whose headers it needs.
+    `families`: whose headers it needs; `calls`: the operators that it calls.
     """
 
     statements: tuple[str, ...]
@@ -59,6 +59,7 @@ class TensorCode:
     type: ValueType
     families: frozenset[str]
     includes: frozenset[str]
+    calls: frozenset[str]
 
 
 def emit_tensor(
@@ -102,6 +103,7 @@ def emit_tensor(
         value.type,
         frozenset(emitter.families),
         frozenset(emitter.includes),
+        frozenset(emitter.calls),
     )
 
 
@@ -129,9 +131,8 @@ def emit_condition(
     )
     emitter.compares_operands = True
     value = emitter.truth(emitter.emit(expression), expression)
-    return TensorCode(
-        (), value.code, BOOL, frozenset(emitter.families), frozenset(emitter.includes)
-    )
+    families, includes = frozenset(emitter.families), frozenset(emitter.includes)
+    return TensorCode((), value.code, BOOL, families, includes, frozenset(emitter.calls))
 
 
 # Arithmetic that gives the same when its operands change places.

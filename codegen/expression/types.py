@@ -138,6 +138,8 @@ _CONVERSIONS: dict[tuple[ValueKind, ValueKind], int] = {
     (K.BOOL, K.TENSOR): 9,
 }
 
+_MADE_OPTIONAL = 2  # a parameter that takes None as well fits worse
+
 
 def conversion_cost(
     given: ValueType, wanted: ValueType, items: tuple[ValueType, ...] = ()
@@ -154,9 +156,10 @@ def conversion_cost(
     # tensor.
     if given.optional and not wanted.optional and given.kind not in (K.TENSOR, K.GENERATOR):
         return None
-    if given.kind is wanted.kind:
-        return 0
-    return _CONVERSIONS.get((given.kind, wanted.kind))
+    cost = 0 if given.kind is wanted.kind else _CONVERSIONS.get((given.kind, wanted.kind))
+    if cost is not None and wanted.optional and not given.optional:
+        cost += _MADE_OPTIONAL
+    return cost
 
 
 _ITEMS = {

@@ -52,6 +52,7 @@ class Translator:
         self.derivations = derivations or Derivations(declarations, index)
         self.dtype_names = frozenset(d.name for d in declarations.dtypes)
         self.families: set[str] = set()
+        self.calls: set[str] = set()  # operators that bodies call
         self.operator = "formula"  # whose formulas are translated: errors at run time name it
         self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}
         self._index = index
@@ -149,6 +150,7 @@ class Translator:
             differentiated=differentiated,
         )
         self.families |= code.families
+        self.calls |= code.calls
         return code.statements, code.code
 
 

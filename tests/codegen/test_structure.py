@@ -284,48 +284,6 @@ def test_operators_are_declared_once() -> None:
     assert str(found.notes[0].span) == "sample.yaml:103:8"
 
 
-def test_composites_end() -> None:
-    text, place = marked(
-        '- op: "f(Tensor self) -> Tensor result"\n'
-        "  kind: composite\n"
-        '  body: "«g(self)»"\n'
-        '  doc: {summary: "F."}\n'
-        '- op: "g(Tensor self) -> Tensor result"\n'
-        "  kind: composite\n"
-        '  body: "f(self)"\n'
-        '  doc: {summary: "G."}\n'
-    )
-    found = check_text(text)
-    assert len(found) == 1
-    assert_found(found, place, "f: the body never ends: f -> g -> f")
-
-
-def test_compositions_end() -> None:
-    """So do the bodies of operators that have kernels too."""
-    text = "".join(
-        f'- op: "{name}(Tensor self) -> Tensor result"\n'
-        f"  kind: structured\n"
-        f'  shape: "self.shape"\n'
-        f"  kernel: {{cpu: {name}.cpp}}\n"
-        f'  body: "{other}(self)"\n'
-        f"  derivative: none\n"
-        f'  doc: {{summary: "Some."}}\n'
-        for name, other in (("f", "g"), ("g", "f"))
-    )
-    assert [d.message for d in check_text(text)] == ["f: the body never ends: f -> g -> f"]
-
-
-def test_an_overload_that_calls_another_ends() -> None:
-    text = (
-        '- op: "f(Tensor self) -> Tensor result"\n'
-        '  kind: pointwise\n  expr: "-self"\n  derivative: auto\n  doc: {summary: "F."}\n'
-        '- op: "f.twice(Tensor self, int n) -> Tensor result"\n'
-        '  kind: composite\n  body: "f(f(self)) if n == 2 else self"\n'
-        '  doc: {summary: "F twice.", args: {n: "2"}}\n'
-    )
-    assert check_text(text) == []
-
-
 def test_kernel_files_exist(tmp_path: Path) -> None:
     for file in ("reduce/argreduce.cpp", "indexing/nonzero.cpp"):
         (tmp_path / "cpu" / file).parent.mkdir(exist_ok=True, parents=True)
