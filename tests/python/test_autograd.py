@@ -13,7 +13,7 @@ from autograd_tools import close, f64, leaf
 
 import flambeau
 from flambeau import autograd
-from flambeau.autograd import forward_ad, functional, gradcheck, graph
+from flambeau.autograd import forward_ad, functional, gradcheck, gradgradcheck, graph
 
 # backward
 
@@ -499,3 +499,19 @@ def test_anomaly_mode():
             with pytest.raises(RuntimeError, match="(?s)NaN.*test_anomaly_mode"):
                 y.sum().backward()
     assert not flambeau.is_anomaly_enabled()
+
+
+def test_elements_at_one_place_share_the_gradient_of_as_strided() -> None:
+    """Whatever reads the place reads one of them: the derivative by the one behind is 1, once."""
+    leaf = flambeau.tensor([2.0], dtype=flambeau.float64, requires_grad=True)
+    read = leaf.expand(3).as_strided((2,), (0,))
+    (read * flambeau.tensor([1.0, 10.0], dtype=flambeau.float64)).sum().backward()
+    assert leaf.grad.tolist() == [11.0]
+
+    def windows(x: flambeau.Tensor) -> flambeau.Tensor:
+        overlapping = (x * x).as_strided((3, 2), (1, 1))
+        return overlapping.as_strided((2, 2), (2, 1), 0) ** 2
+
+    start = flambeau.randn(4, dtype=flambeau.float64, requires_grad=True)
+    assert gradcheck(windows, start)
+    assert gradgradcheck(windows, start)
