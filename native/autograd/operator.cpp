@@ -98,9 +98,7 @@ void write_out(const Tensor& out, const Tensor& result, const char* op) {
 void check_fits(const Tensor& self, const Tensor& result, const char* op) {
   check(equal(self.sizes(), result.sizes()), ErrorKind::runtime, op, "(): the result has shape ",
         result.sizes(), " and cannot be written into self of shape ", self.sizes());
-  check(!has_internal_overlap(self), ErrorKind::runtime, op,
-        "(): cannot write to a tensor of shape ", self.sizes(), " and strides ", self.strides(),
-        ": several of its elements share memory (was it expanded?); clone it first");
+  check_writable(self, op);
   check(can_cast(result.dtype(), self.dtype()), ErrorKind::runtime, op, "(): a result of dtype ",
         name(result.dtype()), " cannot be written into self of dtype ", name(self.dtype()));
 }

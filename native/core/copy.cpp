@@ -51,9 +51,7 @@ void copy_data(const Tensor& destination, const Tensor& given) {
     return;
   }
   if (destination.numel() == 0) return;
-  check(!has_internal_overlap(destination), ErrorKind::runtime, "copy: the destination of shape ",
-        destination.sizes(), " and strides ", destination.strides(),
-        " has several elements at one address");
+  check_writable(destination, "copy");
   if (from == to && destination.dtype() == source.dtype() &&
       destination.raw_data() == source.raw_data() &&
       equal(destination.strides(), source.strides()) && destination.device() == source.device())

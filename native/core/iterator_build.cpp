@@ -150,9 +150,7 @@ void Iterator::prepare_output(int i) {
           ", expected ", own_shape_, " or an empty tensor");
     resize_data(given, own_shape_, op_);
   }
-  check(!has_internal_overlap(given), ErrorKind::runtime, op_,
-        ": cannot write to a tensor of shape ", given.sizes(), " and strides ", given.strides(),
-        ": several of its elements share memory (was it expanded?); clone it first");
+  check_writable(given, op_);
   for (int j = 0; j < i; ++j) {
     const OperandState& state_j = operand(j);
     const Tensor& other = state_j.destination.defined() ? state_j.destination : *state_j.given;

@@ -89,6 +89,12 @@ bool has_internal_overlap(const Tensor& tensor) {
   }
 }
 
+void check_writable(const Tensor& tensor, const char* op) {
+  check(!has_internal_overlap(tensor), ErrorKind::runtime, op,
+        ": cannot write to a tensor of shape ", tensor.sizes(), " and strides ", tensor.strides(),
+        ": several of its elements share memory (was it expanded?); clone it first");
+}
+
 bool is_non_overlapping_dense(IntList sizes, IntList strides) {
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return true;
   for (size_t i = 0; i < sizes.size(); ++i)

@@ -59,9 +59,7 @@ void Reduction::prepare_outputs(IntList shape) {
     }
     check(can_cast(output.dtype, given.dtype()), ErrorKind::runtime, op_, ": a result of dtype ",
           output.dtype, " cannot be written to a tensor of dtype ", given.dtype());
-    check(!has_internal_overlap(given), ErrorKind::runtime, op_,
-          ": cannot write to a tensor of shape ", given.sizes(), " and strides ", given.strides(),
-          ": several of its elements share memory");
+    check_writable(given, op_);
     if (given.dtype() == output.dtype && !may_overlap(given, input_)) {
       output.computed = given;
     } else {
