@@ -1,8 +1,11 @@
 // Views of a part of the elements.
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 
 #include "core/checked.h"
+#include "core/system_memory.h"
 #include "core/views.h"
 
 namespace flambeau::views {
@@ -19,6 +22,18 @@ void check_parts(int64_t parts, int64_t size, const char* op, const char* argume
   check(parts <= std::max(size, kEmptyParts), ErrorKind::runtime, op, ": argument ", argument, " (",
         parts, ") is too large for a dimension of size ", size, "; expected at most ",
         std::max(size, kEmptyParts));
+}
+
+/// A vector with room for so many parts. Too many fail here, not after as many as the memory holds.
+std::vector<View> room_for(int64_t parts) {
+  if (parts > kEmptyParts) {  // a sanitizer's operator new ends the process instead
+    const auto most = std::numeric_limits<int64_t>::max() / static_cast<int64_t>(sizeof(View));
+    std::free(
+        system_memory(static_cast<size_t>(std::min(parts, most)) * sizeof(View), alignof(View)));
+  }
+  std::vector<View> result;
+  result.reserve(static_cast<size_t>(parts));
+  return result;
 }
 }  // namespace
 
@@ -137,8 +152,7 @@ std::vector<View> split(const Tensor& self, int64_t split_size, int64_t dim) {
         "split: argument split_size must be positive, got ", split_size, " for dimension ", dim,
         " of shape ", self.sizes());
   if (size == 0) return {narrow(self, dim, 0, 0)};
-  std::vector<View> result;
-  result.reserve(static_cast<size_t>((size - 1) / split_size + 1));
+  std::vector<View> result = room_for((size - 1) / split_size + 1);
   for (int64_t start = 0; start < size;) {
     const int64_t length = std::min(split_size, size - start);
     result.push_back(narrow(self, dim, start, length));
@@ -188,8 +202,7 @@ std::vector<View> tensor_split(const Tensor& self, int64_t sections, int64_t dim
   dim = wrap_dim(dim, self.dim(), "tensor_split");
   const int64_t size = self.sizes()[dim];
   check_parts(sections, size, "tensor_split", "sections");
-  std::vector<View> result;
-  result.reserve(static_cast<size_t>(sections));
+  std::vector<View> result = room_for(sections);
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
     const int64_t length = size / sections + (i < size % sections ? 1 : 0);
@@ -202,9 +215,7 @@ std::vector<View> tensor_split(const Tensor& self, int64_t sections, int64_t dim
 std::vector<View> unbind(const Tensor& self, int64_t dim) {
   need_dims(self, "unbind");
   dim = wrap_dim(dim, self.dim(), "unbind");
-  std::vector<View> result;
-  // Too many fail here, not after as many as the memory holds.
-  result.reserve(static_cast<size_t>(self.sizes()[dim]));
+  std::vector<View> result = room_for(self.sizes()[dim]);
   for (int64_t i = 0; i < self.sizes()[dim]; ++i) result.push_back(select(self, dim, i));
   return result;
 }
