@@ -184,6 +184,13 @@ def fits(operand: Any, dtype: str) -> bool:
     return bool(lowest <= math.trunc(operand) <= bounds.max) if np.isfinite(operand) else False
 
 
+def can_hold(operand: Any, dtype: str) -> bool:
+    """Whether an element of a dtype can be a number, or what a 0-d array holds."""
+    if isinstance(operand, np.ndarray):
+        return operand.ndim > 0 or operand.dtype == dtype or fits(operand.item(), dtype)
+    return fits(operand, dtype)
+
+
 def is_negative_number(operand: Any) -> bool:
     """Whether an operand is a number below 0; of tensors False."""
     return not isinstance(operand, np.ndarray | complex) and bool(operand < 0)
@@ -265,6 +272,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "expanded_dims": expanded_dims,
     "interleaved": interleaved,
     "fits": fits,
+    "can_hold": can_hold,
     "is_negative_number": is_negative_number,
     "range_dtype": range_dtype,
     "range_length": range_length,

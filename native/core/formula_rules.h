@@ -321,6 +321,15 @@ inline bool fits(const Operand& operand, DType dtype) {
   return operand.is_tensor() || operand.scalar().fits(dtype);
 }
 
+/// Whether an element of a dtype can be the number, or what a 0-d tensor holds.
+inline bool can_hold(const Operand& operand, DType dtype) {
+  if (!operand.is_tensor()) return operand.scalar().fits(dtype);
+  const Tensor& tensor = operand.tensor();
+  const bool is_number = tensor.dim() == 0 && !tensor.device().is_meta();
+  if (!is_number || !is_integral(dtype) || tensor.dtype() == dtype) return true;
+  return flambeau::item(tensor).fits(dtype);
+}
+
 /// Whether the operand is a number below 0.
 inline bool is_negative_number(const Operand& operand) {
   return !operand.is_tensor() && !operand.scalar().is_complex() &&

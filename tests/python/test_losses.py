@@ -237,6 +237,24 @@ def test_weights_of_elements(loss: Any, each: np.ndarray, divides_by_weights: bo
         loss(tensor(A), tensor(B), weight=tensor(P[:1]))
 
 
+@pytest.mark.parametrize("argument", ["input", "target"])
+@pytest.mark.parametrize("value", [-0.1, 1.5, float("nan")])
+def test_probabilities_lie_between_0_and_1(argument: str, value: float) -> None:
+    given = {"input": flambeau.tensor([0.5, 0.5]), "target": flambeau.tensor([0.0, 1.0])}
+    given[argument][1] = value
+    with pytest.raises(RuntimeError, match=rf"argument {argument} must lie in \[0, 1\], got"):
+        F.binary_cross_entropy(**given)
+    whole = flambeau.tensor([0, 2])
+    with pytest.raises(RuntimeError, match=r"argument target must lie in \[0, 1\], got 2"):
+        F.binary_cross_entropy(flambeau.tensor([0.5, 0.5]), whole)
+
+
+def test_variances_are_not_negative() -> None:
+    x = flambeau.ones(2)
+    with pytest.raises(ValueError, match=r"argument var must lie in \[0, inf\], got -1"):
+        F.gaussian_nll_loss(x, x, flambeau.tensor([1.0, -1.0]))
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="nosuch"):
         nn.MSELoss(reduction="nosuch")
