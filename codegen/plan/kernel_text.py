@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.expression import nodes
 from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.to_cpp import ScalarType, Symbol, emit_constant, emit_scalar
+from flambeau.codegen.expression.to_cpp import (
+    ScalarCode,
+    ScalarType,
+    Symbol,
+    emit_constant,
+    emit_scalar,
+)
 from flambeau.codegen.model import Argument, Base, Declarations, Dtype, Operator
 from flambeau.codegen.plan.compute import reduction_parameters, reduction_struct
 from flambeau.codegen.plan.cpp_types import cpp_name, origin
@@ -79,13 +86,13 @@ def kernel_text(
     operator: Operator, kernel: PointwiseKernel, declarations: Declarations
 ) -> KernelText:
     """Translates a kernel's formulas and spells its dtype switch."""
+    draws = _draws(kernel)
     formulas = tuple(
-        _formula(kernel, index, branch.condition, branch.formulas)
+        _formula(kernel, index, branch.condition, branch.formulas, draws)
         for index, branch in enumerate(kernel.branches)
     )
     dtypes = {d.name: d for d in declarations.dtypes}
     fields = struct_fields(kernel.parameters)
-    draws = _draws(kernel)
     return KernelText(
         name=kernel.name,
         struct=kernel.parameter_struct,
@@ -149,17 +156,14 @@ def _formula(
     index: int,
     condition: Expression | None,
     formulas: tuple[Expression, ...],
+    all_draws: Sequence[str],
 ) -> FormulaText:
+    code = _code(kernel, formulas)
     symbols = kernel_symbols(kernel)
-    by_reference = bool(kernel.in_out) or len(kernel.outputs) > 1
-    if by_reference:  # later formulas read earlier results
-        order = kernel.formula_order
-        names = [kernel.outputs[i].name for i in order]
-        code = emit_scalar([formulas[i] for i in order], symbols, bind_results=names)
-    else:
-        code = emit_scalar(formulas, symbols)
+    by_reference = _writes_by_reference(kernel)
+    names = [kernel.outputs[i].name for i in kernel.formula_order] if by_reference else []
     inputs = [f"{element_type(o).value} {cpp_name(o.name)}" for o in kernel.inputs]
-    draws = [f"R {name}_{i}" for i, name in enumerate(code.draws)]
+    draws = [f"R {name}".rstrip() for name in _drawn(code.draws, all_draws)]
     outputs = []
     statements = list(code.statements)
     if by_reference:
@@ -180,11 +184,43 @@ def _formula(
     )
 
 
+def _writes_by_reference(kernel: PointwiseKernel) -> bool:
+    return bool(kernel.in_out) or len(kernel.outputs) > 1
+
+
+def _code(kernel: PointwiseKernel, formulas: tuple[Expression, ...]) -> ScalarCode:
+    """The formulas of a branch; later ones read earlier results where these have references."""
+    symbols = kernel_symbols(kernel)
+    if not _writes_by_reference(kernel):
+        return emit_scalar(formulas, symbols)
+    order = kernel.formula_order
+    names = [kernel.outputs[i].name for i in order]
+    return emit_scalar([formulas[i] for i in order], symbols, bind_results=names)
+
+
 def _draws(kernel: PointwiseKernel) -> tuple[str, ...]:
-    if not kernel.random:
-        return ()
-    formulas = kernel.branches[0].formulas
-    return emit_scalar([formulas[i] for i in kernel.formula_order], kernel_symbols(kernel)).draws
+    """The kinds of random numbers that every element has: those of all branches, each of which
+    reads some of them, in order.
+    """
+    merged: list[str] = []
+    for branch in kernel.branches if kernel.random else ():
+        position = 0
+        for kind in _code(kernel, branch.formulas).draws:
+            if kind in merged[position:]:
+                position = merged.index(kind, position)
+            else:
+                merged.insert(position, kind)
+            position += 1
+    return tuple(merged)
+
+
+def _drawn(own: Sequence[str], merged: Sequence[str]) -> Iterator[str]:
+    """What a branch calls the numbers; nothing where it does not read one."""
+    count = 0
+    for kind in merged:
+        reads = count < len(own) and own[count] == kind
+        yield f"{kind}_{count}" if reads else ""
+        count += reads
 
 
 def _case(

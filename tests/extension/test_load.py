@@ -43,6 +43,16 @@ TEXT = """
   test:
     reference: "self * np.logaddexp(0, self)"
     samples: [{self: "randn(3, 4)"}]
+- op: "jitter(Tensor self, bool noisy, bool normal, *, Generator? generator=None) -> Tensor result"
+  kind: pointwise
+  variants: [function]
+  random: philox
+  dtypes: {self: float}
+  expr: "self if not noisy else self + normal() if normal else self + uniform() - uniform()"
+- op: "confined(Tensor self, int top) -> Tensor result"
+  kind: composite
+  variants: [function]
+  body: "clamp(self, 0, top)"
 """
 KERNEL = """
 #include "cpu/dtype_switch.h"
@@ -120,6 +130,21 @@ def test_an_integer_beside_elements(loaded: Any) -> None:
     assert gradgradcheck(loaded.slope, (x,))
     assert gradcheck(lambda a: loaded.slope_(a.clone()), (x,), check_forward_ad=True)
     assert gradgradcheck(lambda a: loaded.slope_(a.clone()), (x,))
+
+
+def test_branches_draw_what_they_read(loaded: Any) -> None:
+    x = flambeau.zeros(2000)
+    assert loaded.jitter(x, False, True).equal(x)
+    uniform, normal = loaded.jitter(x, True, False), loaded.jitter(x, True, True)
+    assert 0.9 < uniform.abs().max().item() < 1
+    assert abs(uniform.var().item() - 1 / 6) < 0.03  # of a difference of two uniform numbers
+    assert normal.abs().max().item() > 2
+    assert abs(normal.var().item() - 1) < 0.15
+
+
+def test_numbers_choose_the_overload_for_numbers(loaded: Any) -> None:
+    assert loaded.confined(flambeau.tensor([5, -3, 1]), 2).tolist() == [2, 0, 1]
+    assert loaded.confined(flambeau.tensor([5.0, -3.0]), 2).tolist() == [2.0, 0.0]
 
 
 def test_refused_dtype(loaded: Any) -> None:
