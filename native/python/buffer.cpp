@@ -211,9 +211,11 @@ void fill_view(Py_buffer* view, PyObject* self, const Tensor& tensor, int flags)
   const auto itemsize = static_cast<int64_t>(tensor.itemsize());
   auto exported = std::make_unique<ExportedBuffer>(
       ExportedBuffer{PinnedStorage(tensor.storage()), tensor.sizes(), tensor.strides()});
-  // Strides of an empty tensor are never followed, and may not fit.
   const bool empty = tensor.numel() == 0;
-  for (int64_t& stride : exported->byte_strides) stride = empty ? itemsize : stride * itemsize;
+  for (int64_t& stride : exported->byte_strides) {
+    // What does not fit is never followed.
+    if (empty || __builtin_mul_overflow(stride, itemsize, &stride)) stride = itemsize;
+  }
   static char nothing[16];
   static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
   view->buf = empty ? nothing : tensor.raw_data();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "core/shape_rules.h"
@@ -16,7 +17,7 @@ struct ReducedRows {
   ReducedRows(const Tensor& self, std::optional<IntList> dims, const char* op) {
     const Shape reduced = shape_rules::wrap_dims(dims, self.dim(), op);
     const size_t rank = self.sizes().size();
-    Shape is_reduced(rank, 0);
+    Shape is_reduced(std::max<size_t>(rank, 1), 0);  // a 0-d tensor has a dim 0 to reduce
     for (const int64_t dim : reduced) is_reduced[static_cast<size_t>(dim)] = 1;
     if (self.is_contiguous() && place(self.sizes(), is_reduced)) {
       data = self;

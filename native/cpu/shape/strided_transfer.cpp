@@ -35,8 +35,11 @@ void strided_transfer(const Tensor& result, const Tensor& self, IntList stride, 
   // A storage that both geometries fit into, counted from the lower of the two offsets.
   const int64_t base = std::min(offset, to_offset);
   const int64_t shift = offset - base, to_shift = to_offset - base;
-  const int64_t extent = std::max(shift + shape_rules::strided_extent(self.sizes(), stride),
-                                  to_shift + shape_rules::strided_extent(to_size, to_stride));
+  const auto end = [](int64_t start, IntList sizes, IntList strides) {
+    return checked_add(start, shape_rules::strided_extent(sizes, strides), "as_strided");
+  };
+  const int64_t extent =
+      std::max(end(shift, self.sizes(), stride), end(to_shift, to_size, to_stride));
   const Tensor storage = flambeau::empty(Shape{extent}, self.dtype(), self.device());
   fill_data(storage, 0);
   const Tensor from = make_view(storage, self.sizes(), stride, storage.offset() + shift);
