@@ -6,7 +6,8 @@ says which failed. The interpreter is not instrumented: the sanitizer's runtime 
 `--native` leaves out what is generated and Python: some minutes instead of half an hour.
 
 `--fuzz 2000` builds a library of one instruction set with assertions, and runs that many calls of
-tests/fuzz with it instead of all tests; what follows `--` are further arguments of these.
+tests/fuzz with it instead of all tests; what follows `--` are further arguments of these. With
+`--native`, the C++ tests run with this library first.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ _TESTS = {
 }
 
 
-def run_native(result: Build, sanitize: str, jobs: int | None) -> list[str]:
+def run_native(result: Build, sanitize: str, jobs: int | None, fuzzing: bool = False) -> list[str]:
     """The programs that fail."""
-    wanted = programs()
+    wanted = [p for p in programs() if not fuzzing or p.instruction_set in ("", "baseline")]
     build_programs(result.folder, wanted, sanitize, jobs)
     failed = []
     for program in wanted:
-        process = run_program(result.folder, program, _OPTIONS)
+        options = {**_OPTIONS, **_FUZZ_OPTIONS} if fuzzing else _OPTIONS
+        process = run_program(result.folder, program, options)
         print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}", flush=True)
         if process.returncode != 0:
             print(process.stdout, flush=True)
@@ -69,9 +71,8 @@ def run_python(result: Build, sanitize: str, tests: tuple[str, ...], jobs: int |
     return subprocess.run([*command, *tests], cwd=ROOT, env=environment, check=False).returncode
 
 
-def run_fuzzer(sanitize: str, calls: int, further: Sequence[str], jobs: int | None) -> int:
+def run_fuzzer(result: Build, sanitize: str, calls: int, further: Sequence[str]) -> int:
     """tests/fuzz with an instrumented library that asserts."""
-    result = build(sanitize, jobs, fuzzing=True)
     environment = {**_environment(result, sanitize), **_FUZZ_OPTIONS}
     command = [sys.executable, "tests/fuzz", "--calls", str(calls), *further]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
@@ -99,6 +100,28 @@ def _runtime(compiler: str, name: str) -> str:
     return str(Path(path).resolve())
 
 
+def _fuzz(options: argparse.Namespace, further: Sequence[str]) -> list[str]:
+    """What fails of the C++ tests, where they are wanted, and of the calls."""
+    result = build(options.sanitize, options.jobs, fuzzing=True)
+    failed = []
+    if options.native:
+        failed += run_native(result, options.sanitize, options.jobs, fuzzing=True)
+    status = run_fuzzer(result, options.sanitize, options.fuzz, further)
+    return failed + ["tests/fuzz"] * (status != 0)
+
+
+def _test(options: argparse.Namespace, further: Sequence[str]) -> list[str]:
+    """What fails of the C++ tests and of those from Python."""
+    # The C++ tests need only what is written by hand.
+    result = prepare(options.sanitize)
+    failed = run_native(result, options.sanitize, options.jobs)
+    if not options.native:
+        build(options.sanitize, options.jobs)
+        tests = (*options.tests, *further) or _TESTS[options.sanitize]
+        failed += ["pytest"] * (run_python(result, options.sanitize, tests, options.jobs) != 0)
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_tools.sanitize", description=__doc__)
     parser.add_argument("sanitize", choices=list(_RUNTIMES))
@@ -112,15 +135,8 @@ def main() -> int:
     options = parser.parse_args(given[:end])
     further = given[end + 1 :]
     try:
-        if options.fuzz is not None:
-            return run_fuzzer(options.sanitize, options.fuzz, further, options.jobs)
-        # The C++ tests need only what is written by hand.
-        result = prepare(options.sanitize)
-        failed = run_native(result, options.sanitize, options.jobs)
-        if not options.native:
-            build(options.sanitize, options.jobs)
-            tests = (*options.tests, *further) or _TESTS[options.sanitize]
-            failed += ["pytest"] * (run_python(result, options.sanitize, tests, options.jobs) != 0)
+        run = _test if options.fuzz is None else _fuzz
+        failed = run(options, further)
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1

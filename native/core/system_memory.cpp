@@ -27,6 +27,7 @@ void* system_memory(size_t bytes, size_t alignment) {
 
 }  // namespace flambeau
 
+#ifndef __SANITIZE_ADDRESS__  // which pairs its own with the operator delete
 // What containers of the library take, through these: the standard ones neither give cached memory
 // back nor say how much was wanted. The standard operator delete frees both.
 FLAMBEAU_API void* operator new(size_t bytes) {
@@ -35,3 +36,4 @@ FLAMBEAU_API void* operator new(size_t bytes) {
 FLAMBEAU_API void* operator new(size_t bytes, std::align_val_t alignment) {
   return flambeau::system_memory(bytes > 0 ? bytes : 1, static_cast<size_t>(alignment));
 }
+#endif

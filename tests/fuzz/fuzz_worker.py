@@ -7,7 +7,6 @@ import gc
 import json
 import mmap
 import re
-import struct
 import sys
 import time
 import zlib
@@ -31,31 +30,45 @@ _PRELUDE = {name: getattr(fuzz_prelude, name) for name in fuzz_prelude.__all__}
 _CODE: dict[str, Any] = {}
 
 
+class _Header(ctypes.Structure):
+    """What a worker does now. `worked`: how many programs' calls returned."""
+
+    _fields_ = (
+        ("since", ctypes.c_double),
+        ("number", ctypes.c_int64),
+        ("length", ctypes.c_int64),  # of the text that follows
+        ("worked", ctypes.c_int64),
+    )
+
+
 class Channel:
     """Memory that a worker shares with its parent: which program runs, since when, its text."""
 
     SIZE = 1 << 18
-    _HEADER = struct.Struct("<qdqq")  # number, time, length of the text, programs whose call worked
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, self.SIZE)
+        self._header = _Header.from_buffer(self._memory)
         self.worked = 0
         self.write(-1, ())
 
     def write(self, number: int, statements: Iterable[str]) -> None:
         """The program's number and its statements, before they run."""
         data = "\n".join(statements).encode("utf-8", "surrogatepass")
-        data = data[: self.SIZE - self._HEADER.size]
-        self._memory.seek(self._HEADER.size)
-        self._memory.write(data)
-        self._HEADER.pack_into(self._memory, 0, number, time.monotonic(), len(data), self.worked)
+        start = ctypes.sizeof(_Header)
+        data = data[: self.SIZE - start]
+        self._memory[start : start + len(data)] = data
+        # Field by field: the parent may look at any moment.
+        self._header.since = time.monotonic()
+        self._header.number = number
+        self._header.length = len(data)
+        self._header.worked = self.worked
 
     def read(self) -> tuple[int, float, list[str], int]:
         """Number, when it began, statements, how many calls worked before."""
-        number, since, length, worked = self._HEADER.unpack_from(self._memory, 0)
-        self._memory.seek(self._HEADER.size)
-        text = self._memory.read(length).decode("utf-8", "surrogatepass")
-        return number, since, text.split("\n") if text else [], worked
+        start, header = ctypes.sizeof(_Header), self._header
+        text = self._memory[start : start + header.length].decode("utf-8", "replace")
+        return header.number, header.since, text.split("\n") if text else [], header.worked
 
 
 @dataclass(frozen=True, slots=True)
