@@ -79,6 +79,7 @@ void avg_pool2d_grad(const Tensor& result, const Tensor& grad_output, IntList in
                      const Ints<2>& padding, bool, bool count_include_pad,
                      std::optional<int64_t> divisor_override) {
   if (result.numel() == 0) return;
+  if (grad_output.numel() == 0) return fill_data(result, 0);
   run_spread(
       "avg_pool2d_grad",
       pool_geometry(input_size, grad_output.sizes(), kernel_size, stride, padding, kNoDilation),
@@ -93,6 +94,8 @@ void adaptive_avg_pool2d(const Tensor& result, const Tensor& input, const Ints<2
 
 void adaptive_avg_pool2d_grad(const Tensor& result, const Tensor& grad_output, IntList input_size) {
   if (result.numel() == 0) return;
+  // A side without windows: the other one may have more than can be listed.
+  if (grad_output.numel() == 0) return fill_data(result, 0);
   run_spread("adaptive_avg_pool2d_grad", adaptive_geometry(input_size, grad_output.sizes()), {},
              result, grad_output);
 }
