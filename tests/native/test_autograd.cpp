@@ -386,15 +386,16 @@ TEST(wide_frontier) {
 }
 
 TEST(threads_share_leaves) {
-  const Tensor w = full(Shape{8}, 1, true);
+  const Tensor w = full(Shape{8}, 1, true), v = full(Shape{8}, 2, true);
   std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
+  for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 200; ++i) backward(sum(mul(w, w)));
+      for (int i = 0; i < 200; ++i) backward(sum(mul(mul(w, w), v)));
     });
   }
   for (std::thread& thread : threads) thread.join();
-  CHECK_CLOSE(at(grad(w)), 4 * 200 * 2, 0);
+  CHECK_CLOSE(at(grad(w)), 8 * 200 * 4, 0);
+  CHECK_CLOSE(at(grad(v)), 8 * 200 * 1, 0);
 }
 
 TEST(graph_made_on_several_threads) {
