@@ -19,6 +19,8 @@ class FLAMBEAU_API Error : public std::exception {
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
   ErrorKind kind() const noexcept { return kind_; }
   const char* what() const noexcept override { return message_.c_str(); }
+  /// The same; text that was passed to an operator may have zeros in it.
+  const std::string& message() const noexcept { return message_; }
 
  private:
   ErrorKind kind_;

@@ -1,6 +1,7 @@
 #include "core/reduction.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/iterator.h"
 #include "core/shape_rules.h"
@@ -28,7 +29,9 @@ void Reduction::build(const Tensor& input, std::optional<IntList> dims, bool kee
   Shape result;
   for (int64_t d = 0; d < rank; ++d) {
     if (mask >> d & 1) {
-      count_ *= input.sizes()[d];
+      // A tensor without elements may have sizes whose product does not fit.
+      if (__builtin_mul_overflow(count_, input.sizes()[d], &count_))
+        count_ = std::numeric_limits<int64_t>::max();
       if (keepdim) result.push_back(1);
     } else {
       result.push_back(input.sizes()[d]);

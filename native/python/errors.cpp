@@ -74,6 +74,13 @@ std::string public_message(std::string_view message, const char* called) {
   return called + std::string(message.substr(name.size()));
 }
 
+/// Text that was passed may stand in a message, whatever it holds.
+void set_error(PyObject* type, const std::string& message) {
+  const auto size = static_cast<Py_ssize_t>(message.size());
+  const PyRef text(PyUnicode_DecodeUTF8(message.data(), size, "replace"));
+  if (text) PyErr_SetObject(type, text.get());
+}
+
 }  // namespace
 
 PyObject* raise_current_exception(const char* called) noexcept {
@@ -84,7 +91,7 @@ PyObject* raise_current_exception(const char* called) noexcept {
   } catch (const PythonError& error) {
     error.restore();
   } catch (const Error& error) {
-    PyErr_SetString(exception_of(error.kind()), public_message(error.what(), called).c_str());
+    set_error(exception_of(error.kind()), public_message(error.message(), called));
   } catch (const std::bad_alloc& error) {
     PyErr_Format(PyExc_MemoryError, "%s%s%s", called ? called : "", called ? "(): " : "",
                  error.what());

@@ -305,6 +305,8 @@ def _spoil(draw: Draw, entry: Entry, given: dict[str, str]) -> None:
         given[slot.name] = values.laid_out(draw, text)
     elif text is not None and way < 0.5:
         del given[slot.name]
+    elif text is not None and way < 0.7 and _has_integers(slot, text):
+        given[slot.name] = _one_integer_changed(draw, text)
     elif slot.type is not None:
         given[slot.name] = values.of_type(draw, slot.type, True)
     else:
@@ -312,3 +314,17 @@ def _spoil(draw: Draw, entry: Entry, given: dict[str, str]) -> None:
         # Layers of so many parts are made by loops of Python's, as many as are asked for.
         if not (entry.is_class and ("**" in text or len(text) > 60)):
             given[slot.name] = text
+
+
+_INTEGER = re.compile(r"(?<![\w*.])-?\d+(?![\w*.])")
+
+
+def _has_integers(slot: Slot, text: str) -> bool:
+    return slot.type is not None and slot.type.base is Base.INT and bool(_INTEGER.search(text))
+
+
+def _one_integer_changed(draw: Draw, text: str) -> str:
+    """All else stays as it was, so that nothing else is refused before."""
+    chosen = draw.choice(list(_INTEGER.finditer(text)))
+    new = draw.choice(("0", "0", "-1", "1", "2", values.integer(draw, True)))
+    return text[: chosen.start()] + new + text[chosen.end() :]

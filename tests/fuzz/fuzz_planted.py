@@ -49,7 +49,7 @@ HOLES = (
     Hole("native/cpu/index/gather.cpp", "check(d == dim || index.size(d) <= tensor.size(d)"),
     Hole("native/cpu/index/scatter.cpp", "size_of_dim(index, d) <= size_of_dim(self, d)"),
     Hole("native/cpu/index/scatter.cpp", "size_of_dim(index, d) <= size_of_dim(*src, d)"),
-    Hole("native/cpu/index/advanced.cpp", "check(index.sizes()[d] == self.sizes()[first + d]"),
+    Hole("native/cpu/sort/bincount.cpp", "check(weights.sizes() == self.sizes()"),
     Hole("native/cpu/index/masked.cpp", "check(count <= source.numel()"),
     Hole("native/cpu/index/one_hot.cpp", "check(classes[i] >= 0 && classes[i] < num_classes"),
     Hole("native/cpu/sort/bincount.cpp", "check(data[i] >= 0"),
