@@ -301,7 +301,9 @@ def _spoil(draw: Draw, entry: Entry, given: dict[str, str]) -> None:
     slot = draw.choice(entry.slots)
     text = given.get(slot.name)
     way = draw.random()
-    if text is not None and _is_tensor(text) and way < 0.45:
+    if text is not None and way < 0.2 and text.startswith(_LITERAL) and _INTEGER.search(text):
+        given[slot.name] = _one_integer_changed(draw, text)
+    elif text is not None and _is_tensor(text) and way < 0.45:
         given[slot.name] = values.laid_out(draw, text)
     elif text is not None and way < 0.5:
         del given[slot.name]
@@ -316,6 +318,7 @@ def _spoil(draw: Draw, entry: Entry, given: dict[str, str]) -> None:
             given[slot.name] = text
 
 
+_LITERAL = ("flambeau.tensor(", "flambeau.randint(")
 _INTEGER = re.compile(r"(?<![\w*.])-?\d+(?![\w*.])")
 
 

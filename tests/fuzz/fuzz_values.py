@@ -275,6 +275,8 @@ _LAYOUTS = lines(
     {}.mean()
     {}.sum(0)
     {}.repeat(2, 1)
+    {}.neg()
+    {}.sub(0.5).relu()
     """
 )
 
