@@ -14,7 +14,7 @@ from flambeau.codegen.model import Backend, Declarations, Kind, Operator
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.cpp_types import declared_in
 from flambeau.codegen.plan.forward import has_forward
-from flambeau.codegen.plan.python_signature import forms, qualified_name
+from flambeau.codegen.plan.python_signature import forms, qualified_name, qualified_names
 from flambeau.codegen.plan.reach import Reach, has_kernel
 
 # How a backend comes to an operator.
@@ -154,7 +154,7 @@ def gaps(coverage: Coverage) -> list[Gap]:
 def coverage_of_one(operator: Operator, declarations: Declarations, reach: Reach) -> Row:
     """The row of one operator."""
     doc, test, rule = operator.doc, operator.test, operator.dtypes
-    names = [qualified_name(operator, form) for form in forms(operator)]
+    names = [n for form in forms(operator) for n in qualified_names(operator, form)]
     accepted: frozenset[str] = frozenset().union(*(rule.accepts[name] for name in rule.promote))
     if not operator.tensor_arguments:
         accepted = rule.kernels

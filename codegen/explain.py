@@ -68,6 +68,8 @@ class Explanation:
             yield "internal: called by formulas and by the library only"
         if self.operator.aliases:
             yield f"also called {', '.join(self.operator.aliases)}"
+        if self.operator.also_in:
+            yield f"also found as {', '.join(map(str, self.operator.also_in))}"
         if self.operator.operator:
             yield f"Python's operator {self.operator.operator}"
 

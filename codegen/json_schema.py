@@ -8,6 +8,7 @@ schema is wider than the generator: `ops check` has the last word.
 from __future__ import annotations
 
 import json
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from flambeau.codegen.expression.functions import function_keys
 from flambeau.codegen.model import (
     NEEDED_KEYS,
     REFUSED_KEYS,
+    ROLES,
     Backend,
     Constraint,
     Doc,
@@ -27,7 +29,14 @@ from flambeau.codegen.model import (
     Reduce,
     Test,
 )
-from flambeau.codegen.operator_reader import EXCEPTIONS, KEYS, NAMESPACES, OPERATORS, VARIANTS
+from flambeau.codegen.operator_reader import (
+    EXCEPTIONS,
+    KEYS,
+    MAIN,
+    NAMESPACES,
+    OPERATORS,
+    VARIANTS,
+)
 
 Schema = dict[str, Any]
 
@@ -252,6 +261,8 @@ _BACKEND = {
     "doc": "one sentence",
 }
 
+_PLACES = "|".join(re.escape(name) for name in (MAIN, *NAMESPACES))
+
 _KEYS: dict[str, tuple[Schema, str]] = {
     "op": (
         {"type": "string", "pattern": r"^\s*[A-Za-z_]\w*(\.\w+)?\s*\("},
@@ -264,7 +275,16 @@ _KEYS: dict[str, tuple[Schema, str]] = {
     ),
     "operator": (_words(OPERATORS), "the operator of Python that calls it"),
     "namespace": (_words(NAMESPACES), "where the function is found; default: flambeau itself"),
+    "also_in": (
+        {**WORDS, "items": {"type": "string", "pattern": rf"^({_PLACES})(\.\w+)?$"}},
+        "where the function is found beside its namespace: `main`, `special`, `special.expit`",
+    ),
     "aliases": (WORDS, "further names"),
+    "inplace": (
+        {"const": "keyword"},
+        "keyword: the function in `namespace` takes `inplace=False` after its other arguments",
+    ),
+    "role": (_words(ROLES), "what generated code uses it for"),
     "internal": ({"type": "boolean"}, "called by formulas only: no public name"),
     "called_as": (
         {"type": "string"},

@@ -97,6 +97,8 @@ class Type:
     optional: bool = False
     mutable: bool = False
     meaning: Meaning | None = None  # of an int
+    none_items: bool = False  # int?[2]: integers of the list may be None
+    only: bool | None = None  # bool(True): the overload is meant where the argument is True
 
     def __post_init__(self) -> None:
         assert not (self.or_scalar and self.base is not Base.TENSOR)
@@ -118,8 +120,10 @@ class Type:
             (str(self.meaning) if self.meaning else self.base.value)
             + ("|Scalar" if self.or_scalar else "")
             + ("(mut)" if self.mutable else "")
+            + (f"({self.only})" if self.only is not None else "")
         )
         if self.is_list:
+            text += "?" if self.none_items else ""
             text += f"[{'' if self.list_length is None else self.list_length}]"
         return text + ("?" if self.optional else "")
 
@@ -134,6 +138,7 @@ class Argument:
     keyword_only: bool
     doc: str
     span: Span
+    spread: bool = False  # the items of the list may be arguments each: f(a, b) for f([a, b])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +161,15 @@ class Signature:
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
     span: Span
+    choices: tuple[tuple[int, Argument], ...] = ()  # bool(True): before which argument, what
+
+    @property
+    def given(self) -> tuple[Argument, ...]:
+        """What callers in Python give: the arguments, and what chooses between overloads."""
+        found = list(self.arguments)
+        for place, choice in reversed(self.choices):
+            found.insert(place, choice)
+        return tuple(found)
 
     @property
     def full_name(self) -> str:
@@ -229,6 +243,15 @@ class ShapeRule:
     geometry: str | None = None
 
 
+# What generated code needs of the operators, whatever they are called: see `role` of an entry.
+CLONE, COPY, ZEROS = ROLES = ("clone", "copy", "zeros")
+
+
+def role_name(role: str) -> str:
+    """What formulas call the operator of a role: no name that anything could have."""
+    return f"<{role}>"
+
+
 # In place of a backend: a kernel out of copies, fills and views, which serves them all.
 ANY_BACKEND = "any"
 # In place of its file: the kernel of the CPU, on copies in the host's memory.
@@ -269,6 +292,17 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a function is found."""
+
+    namespace: str  # "" (flambeau), "nn.functional", "linalg", "special"
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """One entry of declarations/*.yaml."""
 
@@ -297,6 +331,9 @@ class Operator:
     internal: bool  # used by formulas only; no public name
     span: Span
     aliases: tuple[str, ...] = ()
+    also_in: tuple[Place, ...] = ()  # where the function is found beside its namespace
+    inplace: Argument | None = None  # `inplace=` of a function that has it
+    role: str | None = None  # what generated code uses it for: see ROLES
     called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it
@@ -308,6 +345,12 @@ class Operator:
     @property
     def full_name(self) -> str:
         return self.signature.full_name
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What formulas may call it; those that are derived, by its role."""
+        role = (role_name(self.role),) if self.role else ()
+        return tuple(dict.fromkeys((self.name, *self.aliases, *role)))
 
     @property
     def on_host(self) -> bool:

@@ -17,6 +17,7 @@ from flambeau.codegen.gradients import with_automatic_formulas
 from flambeau.codegen.model import (
     ANY_BACKEND,
     ON_HOST,
+    ROLES,
     Argument,
     Base,
     Constraint,
@@ -26,23 +27,28 @@ from flambeau.codegen.model import (
     KernelFile,
     Kind,
     Operator,
+    Place,
     ShapeRule,
     Signature,
+    Type,
 )
+from flambeau.codegen.reserved import name_problem
 from flambeau.codegen.signature import parse_signature
-from flambeau.codegen.source import DeclarationError, Diagnostics, Text
+from flambeau.codegen.source import DeclarationError, Diagnostics, Text, did_you_mean, one_of
 from flambeau.codegen.tree import Mapping, Node
 
 T = TypeVar("T")
 
 KEYS = (
-    *("op", "kind", "variants", "operator", "namespace", "aliases", "internal"),
-    *("called_as", "dtypes", "expr"),
+    *("op", "kind", "variants", "operator", "namespace", "also_in", "aliases", "inplace"),
+    *("internal", "role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
     *("derivative", "forward", "errors", "doc", "test"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft")
+MAIN = "main"  # how `also_in` writes the namespace that needs no name
+_INPLACE = "inplace"
 _BINARY = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>")
 OPERATORS = (
     *_BINARY,
@@ -145,12 +151,15 @@ class _Reader:
             derivative=self._derivative(signature, kind, dtypes),
             forward=self._read("forward", lambda n: formulas.forward(n, diagnostics), {}),
             constraints=self._read("errors", self._constraints, ()),
-            doc=replace(doc, arguments={a.name: a.doc for a in signature.arguments if a.doc}),
+            doc=replace(doc, arguments={a.name: a.doc for a in signature.given if a.doc}),
             test=self._read("test", lambda n: read_test(n, diagnostics), EMPTY_TEST),
             internal=self._read("internal", lambda n: schema.boolean(n, "'internal'"), False),
             called_as=self._read("called_as", lambda n: schema.text(n, "'called_as'").value, ""),
             span=signature.span,
             aliases=self._names("aliases"),
+            also_in=self._read("also_in", lambda n: _places(n, signature.name), ()),
+            inplace=self._read("inplace", self._inplace_argument, None),
+            role=self._read("role", _role, None),
             entry=entry,
         )
 
@@ -200,6 +209,9 @@ class _Reader:
             "variants": _variants,
             "operator": _operator_token,
             "namespace": _namespace,
+            "also_in": lambda n: _places(n, ""),
+            "inplace": self._inplace_argument,
+            "role": _role,
             "reduce": lambda n: formulas.reduce(n, diagnostics),
             "kernel": self._kernels,
             "random": _random,
@@ -212,6 +224,12 @@ class _Reader:
             readers[key] = lambda n: formulas.check_syntax(n, diagnostics)
         for key, convert in readers.items():
             self._read(key, convert, None)
+
+    def _inplace_argument(self, node: Node) -> Argument:
+        """The argument of a function that writes in place where it is asked to."""
+        schema.choice(node, "'inplace'", ("keyword",))
+        doc = self._around.argument_docs.get(_INPLACE, "")
+        return Argument(_INPLACE, Type(Base.BOOL), "False", False, doc, node.span)
 
     def _names(self, key: str) -> tuple[str, ...]:
         nothing: tuple[Text, ...] = ()
@@ -308,6 +326,30 @@ def _namespace(node: Node) -> str:
     return schema.choice(node, "namespace", NAMESPACES).value
 
 
+def _places(node: Node, name: str) -> tuple[Place, ...]:
+    """`[main, special.expit]`: namespaces where the function has its name, or another one."""
+    return tuple(_place(item, name) for item in schema.sequence(node, "'also_in'"))
+
+
+def _place(node: Node, name: str) -> Place:
+    text = schema.text(node, "a place of 'also_in'")
+    known = (MAIN, *NAMESPACES)
+    if text.value in known:
+        return Place("" if text.value == MAIN else text.value, name)
+    namespace, _, other = text.value.rpartition(".")
+    if namespace not in known:
+        message = f"'{text.value}' is no namespace, and no name in one; expected {one_of(known)}"
+        raise DeclarationError.at(text.span, message, did_you_mean(text.value, known))
+    problem = name_problem(other)
+    if problem is not None:
+        raise DeclarationError.at(text.span, f"a name cannot be so: {problem}")
+    return Place("" if namespace == MAIN else namespace, other)
+
+
+def _role(node: Node) -> str:
+    return schema.choice(node, "role", ROLES).value
+
+
 def _random(node: Node) -> str:
     return schema.choice(node, "random", ("philox",)).value
 
@@ -318,4 +360,8 @@ def _document(signature: Signature, doc: Doc, shared: dict[str, str]) -> Signatu
         replace(a, doc=doc.arguments.get(a.name) or shared.get(a.name, ""))
         for a in signature.arguments
     )
-    return replace(signature, arguments=arguments)
+    choices = tuple(
+        (place, replace(a, doc=doc.arguments.get(a.name) or shared.get(a.name, "")))
+        for place, a in signature.choices
+    )
+    return replace(signature, arguments=arguments, choices=choices)

@@ -2,6 +2,9 @@
 
 types     Tensor, Tensor|Scalar, Tensor(mut), Scalar, int, float, bool, str, dtype, device,
           Generator, each with [] or [N] for a list and a final ? where None is allowed
+names     `Tensor[] *tensors`, last of those by position: f(a, b) means f([a, b])
+bools     bool(True), bool(False): the overload that is meant where the argument is so
+          int?[2]: integers of the list may be None, which given_or() replaces
 ints      dim, of the first tensor, dim(argument) or dim(argument + 1); index(dim); size; int(any)
 results   Tensor r, int64 r, hidden bool r, Tensor[] r, view(argument) r, (several), None
 
@@ -139,7 +142,13 @@ class _Parser:
         results = self._results(arguments)
         if self._token.kind != "end":
             raise self._fail("the end of the signature")
-        return Signature(name.text, overload, arguments, results, self._text.span)
+        kept = tuple(a for a in arguments if a.type.only is None)
+        choices = tuple(
+            (sum(b.type.only is None for b in arguments[:i]), a)
+            for i, a in enumerate(arguments)
+            if a.type.only is not None
+        )
+        return Signature(name.text, overload, kept, results, self._text.span, choices)
 
     def _arguments(self, opened: _Token) -> tuple[Argument, ...]:
         arguments: list[Argument] = []
@@ -157,7 +166,13 @@ class _Parser:
                     raise self._fail("',' and keyword-only arguments after '*'")
                 keyword_only = True
                 continue
-            arguments.append(self._argument(keyword_only, arguments))
+            argument = self._argument(keyword_only, arguments)
+            spread = next((a for a in arguments if a.spread), None)
+            if spread is not None and not keyword_only:
+                message = f"'{argument.name}' follows '*{spread.name}', which takes what is left"
+                hint = "put '*' before it: then it is given by name"
+                self._diagnostics.error(argument.span, message, hint)
+            arguments.append(argument)
         return tuple(arguments)
 
     def _argument(self, keyword_only: bool, before: list[Argument]) -> Argument:
@@ -165,6 +180,10 @@ class _Parser:
             raise self._fail("an argument, as in `dim dim=0`")
         first = self._token
         type_ = self._type()
+        star = self._token
+        spread = self._accept("*")
+        if spread and (keyword_only or (type_ is not None and not type_.is_tensor_list)):
+            self._error(star, "only a list of tensors that is given by position takes a '*'")
         name = self._name(f"the name of the {first.text} argument")
         default = self._default(type_) if self._accept("=") else None
         first_one = next((a for a in before if a.name == name.text), None)
@@ -176,7 +195,7 @@ class _Parser:
             self._error(name, message + "default", "give it a default or move it forward")
         # An unknown type has been reported; a tensor stands in for it, and nothing is built.
         type_ = type_ or Type(Base.TENSOR)
-        return Argument(name.text, type_, default, keyword_only, "", self._span(name))
+        return Argument(name.text, type_, default, keyword_only, "", self._span(name), spread)
 
     def _check_meanings(self, arguments: tuple[Argument, ...]) -> None:
         """A dim is one of a tensor or of a list of ints; an index lies along a dim."""
@@ -234,6 +253,7 @@ class _Parser:
             self._error(token, f"unknown type '{token.text}'", _type_hint(token.text, names))
         meaning = self._meaning(token) if base is Base.INT else None
         or_scalar = mutable = False
+        only = self._only() if base is Base.BOOL else None
         while (qualifier := self._token).text in ("|", "("):
             self._next()
             if qualifier.text == "|":
@@ -247,6 +267,7 @@ class _Parser:
                 written = "|Scalar" if qualifier.text == "|" else "(mut)"
                 self._error(qualifier, f"only a Tensor can be '{written}'")
                 base = None
+        none_items = base is Base.INT and meaning is None and self._none_items()
         is_list, length = self._list_suffix()
         optional = self._accept("?")
         if optional and self._token.text == "[":
@@ -254,7 +275,24 @@ class _Parser:
             raise self._fail("an argument's name after '?'", hint)
         if base is None:
             return None
-        return Type(base, or_scalar, is_list, length, optional, mutable, meaning)
+        return Type(base, or_scalar, is_list, length, optional, mutable, meaning, none_items, only)
+
+    def _none_items(self) -> bool:
+        """Whether `?` stands before the length of a list, as in `int?[2]`."""
+        following = self._tokens[self._index + 1 : self._index + 3]
+        found = self._token.text == "?" and following[0].text == "["
+        return found and following[1].kind == "number" and self._accept("?")
+
+    def _only(self) -> bool | None:
+        """What follows `bool`: the one value that is taken."""
+        opened = self._token
+        if not self._accept("("):
+            return None
+        value = self._next()
+        if value.text not in ("True", "False"):
+            self._error(value, "a bool is True or False")
+        self._close(")", opened, "after the value")
+        return value.text == "True"
 
     def _word(self, word: str, where: str) -> None:
         if self._token.text != word:

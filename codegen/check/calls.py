@@ -14,7 +14,7 @@ class Overloads:
     def __init__(self, declarations: Declarations) -> None:
         self._of: dict[str, list[Operator]] = {}
         for operator in declarations.operators:
-            for name in dict.fromkeys((operator.name, operator.identifier, *operator.aliases)):
+            for name in dict.fromkeys((*operator.called, operator.identifier)):
                 self._of.setdefault(name, []).append(operator)
 
     @property

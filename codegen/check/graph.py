@@ -37,6 +37,20 @@ def _check_aliases(declarations: Declarations, diagnostics: Diagnostics) -> None
             elif alias == operator.name:
                 message = f"the alias '{alias}' is the operator's own name"
                 Report(operator, diagnostics).error(message, "aliases", str(index))
+    for operator in declarations.operators:
+        for index, place in enumerate(operator.also_in):
+            key = (place.namespace, place.name)
+            if owner.setdefault(key, operator.name) != operator.name:
+                message = f"'{place}' is a name of '{owner[key]}'"
+                Report(operator, diagnostics).error(message, "also_in", str(index))
+            elif place.namespace == operator.namespace:
+                message = f"'{place}' lies in the operator's own namespace"
+                hint = "write it in 'aliases'"
+                Report(operator, diagnostics).error(message, "also_in", str(index), hint=hint)
+        if operator.inplace is not None and "inplace" not in operator.variants:
+            message = "`inplace: keyword` chooses the in-place form, which it lacks"
+            hint = "add inplace to 'variants'"
+            Report(operator, diagnostics).error(message, "inplace", hint=hint)
 
 
 def _check_tokens(declarations: Declarations, diagnostics: Diagnostics) -> None:

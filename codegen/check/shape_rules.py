@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,14 @@ def broadcastable(a: Sequence[int], b: Sequence[int]) -> bool:
 def expandable(shape: Sequence[int], size: Sequence[int]) -> bool:
     """Whether broadcasting makes one shape the other."""
     return broadcastable(shape, size) and broadcast(shape, size) == list(size)
+def broadcast_all(shapes: Sequence[Sequence[int]]) -> Shape:
+    """The common shape of several shapes."""
+    return reduce(broadcast, map(list, shapes), [])
+
+
+def given_or(items: Sequence[int | None], otherwise: Sequence[int]) -> Shape:
+    """`items`, and where they are None, the integers of `otherwise`."""
+    return [o if i is None else i for i, o in zip(items, otherwise, strict=True)]
 
 
 def permuted(items: Sequence[int], dims: Sequence[int]) -> Shape:
@@ -255,6 +264,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "broadcast": broadcast,
     "broadcastable": broadcastable,
     "expandable": expandable,
+    "broadcast_all": broadcast_all,
+    "sum_of": sum,
+    "given_or": given_or,
+    "ranks": lambda shapes: [len(shape) for shape in shapes],
+    "highest": lambda items: max(items, default=0),
+    "is_one_dtype": lambda dtypes: len(set(dtypes)) <= 1,
+    "choices": lambda n, r: math.comb(n, r) if 0 <= r <= n else 0,
     "permuted": permuted,
     "inserted": inserted,
     "without": without,

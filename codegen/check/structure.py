@@ -144,13 +144,13 @@ def _check_doc(report: Report, documented: Iterable[str], required: bool) -> Non
     if required and not operator.internal:
         if not doc.summary:
             report.error("has no 'doc'", aside=True)
-        for argument in operator.signature.arguments:
+        for argument in operator.signature.given:
             is_silent = argument.type.base is Base.GENERATOR or argument.name in documented_as
             if not argument.doc and not is_silent:
                 advice = "describe it in 'doc: args', or in declarations/common.yaml"
                 message = f"the argument '{argument.name}' is undocumented"
                 report.at(argument.span, message, advice, aside=True)
-    _check_known(report, [a.name for a in operator.signature.arguments], "an argument", "args")
+    _check_known(report, [a.name for a in operator.signature.given], "an argument", "args")
     visible = [r.name for r in operator.signature.visible_results]
     _check_known(report, visible, "a result", "returns")
     for index, name in enumerate(doc.see_also):
@@ -163,7 +163,7 @@ def _check_doc(report: Report, documented: Iterable[str], required: bool) -> Non
 def _misspelt(report: Report) -> set[str]:
     """Arguments whose names are misspelt in doc.args, which is told there."""
     operator = report.operator
-    names = [a.name for a in operator.signature.arguments]
+    names = [a.name for a in operator.signature.given]
     given = operator.doc.arguments
     node = operator.entry.get("doc") if operator.entry is not None else None
     node = node.get("args") if isinstance(node, Mapping) else None

@@ -64,6 +64,10 @@ def read_sources(options: argparse.Namespace) -> Declarations:
     return load_declarations(folder_of(options), options.also)
 
 
+def _names(operator: Operator) -> tuple[str, ...]:
+    return (*operator.called, *(place.name for place in operator.also_in))
+
+
 def find_operators(declarations: Declarations, name: str) -> tuple[Operator, ...]:
     """`max`: all overloads of a name or an alias; `max.dim`: one; `add_`: those of `add`.
 
@@ -74,7 +78,7 @@ def find_operators(declarations: Declarations, name: str) -> tuple[Operator, ...
     candidates = (name, short, short.rpartition(".")[2], short.rstrip("_"))
     for candidate in dict.fromkeys(candidates):
         found = tuple(o for o in declarations.operators if candidate == o.full_name)
-        named = tuple(o for o in declarations.operators if candidate in (o.name, *o.aliases))
+        named = tuple(o for o in declarations.operators if candidate in _names(o))
         if named or found:
             return named if len(named) > len(found) else found
     hint = did_you_mean(short, [n for o in declarations.operators for n in (o.name, o.full_name)])

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.emit.files import Sink
-from flambeau.codegen.model import Declarations
-from flambeau.codegen.plan.binding import COMPARISONS, Binding, plan_bindings, plan_slots
+from flambeau.codegen.model import Declarations, Place
+from flambeau.codegen.plan.binding import Binding, plan_bindings
+from flambeau.codegen.plan.number_slots import COMPARISONS, plan_slots
 
 
 def emit_bindings(declarations: Declarations, sink: Sink) -> None:
@@ -30,7 +31,7 @@ def emit_package_bindings(declarations: Declarations, module: str, sink: Sink) -
         module=module,
         bindings=bindings,
         namespaces=_namespaces(bindings),
-        methods=_entries([b for b in bindings if b.is_method], True),
+        methods=_methods(bindings),
     )
 
 
@@ -58,7 +59,7 @@ def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink:
 def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink) -> None:
     slots, comparisons = plan_slots(declarations)
     namespaces = _namespaces(bindings)
-    methods = _entries([b for b in bindings if b.is_method], True)
+    methods = _methods(bindings)
     texts = [entry.doc for _, members in namespaces for entry in members]
     texts += [entry.doc for entry in methods]
     sink.write("package/lib/docstrings.txt", "".join(f"{text}\x1f\n" for text in texts))
@@ -90,21 +91,23 @@ class Entry:
         return "\n        ".join(json.dumps(line, ensure_ascii=False) for line in lines) or '""'
 
 
-def _entries(bindings: list[Binding], methods: bool) -> list[Entry]:
-    """Every name, aliases too."""
+def _methods(bindings: list[Binding]) -> list[Entry]:
+    """Every method, under every name."""
     entries: dict[str, Binding] = {}
     for binding in bindings:
-        for name in (binding.name, *binding.aliases):
+        for name in binding.method_names if binding.is_method else ():
             entries.setdefault(name, binding)
-    return [
-        Entry(name, b, b.method_doc(name) if methods else b.function_doc(name))
-        for name, b in entries.items()
-    ]
+    return [Entry(name, b, b.method_doc(name)) for name, b in entries.items()]
 
 
 def _namespaces(bindings: list[Binding]) -> list[tuple[str, list[Entry]]]:
-    names = dict.fromkeys([""] + [b.namespace for b in bindings])
-    return [
-        (name, _entries([b for b in bindings if b.namespace == name and b.is_function], False))
-        for name in names
-    ]
+    """Every namespace with its functions; the main one comes first."""
+    functions: dict[Place, Binding] = {}
+    for binding in bindings:
+        for place in binding.places if binding.is_function else ():
+            functions.setdefault(place, binding)
+    spaces: dict[str, list[Entry]] = {"": []}
+    for place, binding in functions.items():
+        doc = binding.function_doc(place)
+        spaces.setdefault(place.namespace, []).append(Entry(place.name, binding, doc))
+    return list(spaces.items())

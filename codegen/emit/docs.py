@@ -17,7 +17,12 @@ from flambeau.codegen.plan.documentation import (
     is_curve,
 )
 from flambeau.codegen.plan.markdown import code, escaped
-from flambeau.codegen.plan.python_signature import forms, python_signature, qualified_name
+from flambeau.codegen.plan.python_signature import (
+    forms,
+    python_signature,
+    qualified_name,
+    qualified_names,
+)
 from flambeau.codegen.plan.reach import Reach
 
 FOLDER = "docs"
@@ -130,7 +135,7 @@ def pages(declarations: Declarations) -> list[Page]:
     for name, operators in names.items():
         homes[name] = name
         for operator in operators:
-            for alias in operator.aliases:
+            for alias in (*operator.aliases, *(p.name for p in operator.also_in)):
                 homes.setdefault(alias, name)
             if "inplace" in operator.variants:
                 homes.setdefault(f"{name}_", name)
@@ -201,11 +206,12 @@ def _calls_of_forms(operator: Operator, repeated: bool) -> tuple[Call, ...]:
     """The call in every form."""
     found = []
     for form in forms(operator):
-        name = qualified_name(operator, form)
-        signature = python_signature(operator, form, f"flambeau.{name}" if form.is_method else name)
         directive = "py:method" if form.is_method else "py:function"
-        text = f"{signature.text(receiver='')} -> {signature.returns}"
-        found.append(Call(directive, text, repeated))
+        for name in qualified_names(operator, form):
+            full = f"flambeau.{name}" if form.is_method else name
+            signature = python_signature(operator, form, full)
+            text = f"{signature.text(receiver='')} -> {signature.returns}"
+            found.append(Call(directive, text, repeated))
     return tuple(found)
 
 

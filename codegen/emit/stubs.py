@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from flambeau.codegen.emit.files import TEMPLATES, Sink
 from flambeau.codegen.model import Base, Declarations, Operator
-from flambeau.codegen.plan.binding import BINARY_SLOTS, COMPARISONS, UNARY_SLOTS
 from flambeau.codegen.plan.documentation import help_text
+from flambeau.codegen.plan.number_slots import BINARY_SLOTS, COMPARISONS, UNARY_SLOTS
 from flambeau.codegen.plan.python_signature import (
     INTERNAL_NAMESPACE,
+    WORDS,
+    Annotation,
     Form,
     PythonSignature,
     forms,
+    places,
     python_names,
     python_signature,
 )
@@ -24,7 +27,7 @@ Overload = tuple[Operator, Form]
 LIBRARY = "flambeau._C"
 PREFIX = "_"  # of every name in annotations: members have names such as `float` and `dtype`
 _BUILTINS = ("bool", "complex", "float", "int", "list", "slice", "str", "tuple")
-_RESULT = re.compile(r"-> (_(?!Tensor\b|tuple\b)\w+)")
+_RESULT = re.compile(r"-> (_(?!Tensor\b|tuple\b|Any\b)\w+)")
 _BINARY_METHODS = {
     "+": "add",
     "-": "sub",
@@ -72,7 +75,7 @@ class ResultClass:
 
 def emit_stubs(declarations: Declarations, sink: Sink) -> None:
     """stubs/ of the generated folder, laid out as the package is."""
-    namespaces = dict.fromkeys(_namespace(o) for o in declarations.own)
+    namespaces = dict.fromkeys(_namespaces(declarations))
     functions = {n: _functions(declarations, n) for n in namespaces}
     generated = _without(functions.get("", []), "extension.pyi.jinja")
     names = dict.fromkeys(n for d in declarations.dtypes for n in (d.name, *d.aliases))
@@ -98,7 +101,7 @@ def emit_package_stubs(declarations: Declarations, sink: Sink) -> None:
     """stubs/ of a package. Stubs cannot add to a class of another module: what is bound as a method
     of Tensor is typed as a function only.
     """
-    namespaces = dict.fromkeys(["", *(_namespace(o) for o in declarations.own)])
+    namespaces = dict.fromkeys(["", *_namespaces(declarations)])
     functions = {n: _functions(declarations, n) for n in namespaces}
     results = _result_classes(declarations)
     sink.render(
@@ -164,20 +167,22 @@ def _module(
     )
 
 
-def _namespace(operator: Operator) -> str:
-    return INTERNAL_NAMESPACE if operator.internal else operator.namespace
+def _namespaces(declarations: Declarations) -> Iterator[str]:
+    """The namespaces of functions, and of methods alone the one they are declared in."""
+    for operator in declarations.own:
+        yield INTERNAL_NAMESPACE if operator.internal else operator.namespace
+        for form in forms(operator):
+            yield from (p.namespace for p in places(operator, form) if not form.is_method)
 
 
 def _functions(declarations: Declarations, namespace: str) -> list[Definition]:
     """The functions of a namespace, under their names and aliases."""
     found: dict[str, list[Overload]] = {}
     for operator in declarations.own:
-        if _namespace(operator) != namespace and "list" not in operator.variants:
-            continue
         for form in forms(operator):
-            home = INTERNAL_NAMESPACE if form is Form.LIST else _namespace(operator)
-            if not form.is_method and home == namespace:
-                _collect(operator, form, found)
+            for place in () if form.is_method else places(operator, form):
+                if place.namespace == namespace:
+                    found.setdefault(place.name, []).append((operator, form))
     return [_definition(name, overloads) for name, overloads in found.items()]
 
 
@@ -186,14 +191,9 @@ def _methods(declarations: Declarations) -> list[Definition]:
     found: dict[str, list[Overload]] = {}
     for operator in declarations.own:
         for form in forms(operator):
-            if form.is_method:
-                _collect(operator, form, found)
+            for name in python_names(operator, form) if form.is_method else ():
+                found.setdefault(name, []).append((operator, form))
     return [_definition(name, overloads) for name, overloads in found.items()]
-
-
-def _collect(operator: Operator, form: Form, found: dict[str, list[Overload]]) -> None:
-    for name in python_names(operator, form):
-        found.setdefault(name, []).append((operator, form))
 
 
 def _definition(name: str, overloads: Sequence[Overload]) -> Definition:
@@ -203,12 +203,36 @@ def _definition(name: str, overloads: Sequence[Overload]) -> Definition:
         lines[_line(signature)] = None
         if signature.packs:
             lines[_packed(signature)] = None
+        if signature.spreads:
+            lines[_line(_as_list(signature))] = None
+    signatures = [python_signature(o, form, name) for o, form in overloads]
+    chosen = next((s for s in signatures if any(p.chooses for p in s.parameters)), None)
+    if chosen is not None:
+        lines[_undecided(chosen)] = None
     return Definition(name, tuple(lines), help_text(overloads, name))
+
+
+def _undecided(signature: PythonSignature) -> str:
+    """The call where what chooses between overloads is known at run time alone."""
+    parameters = tuple(
+        replace(p, annotation=Annotation((WORDS[Base.BOOL],))) if p.chooses else p
+        for p in signature.parameters
+    )
+    text = replace(signature, parameters=parameters).text(PREFIX)[len(signature.name) :]
+    return f"{text} -> {PREFIX}Any"
 
 
 def _line(signature: PythonSignature) -> str:
     text = signature.text(PREFIX)[len(signature.name) :]
     return f"{text} -> {_returns(signature)}"
+
+
+def _as_list(signature: PythonSignature) -> PythonSignature:
+    """`meshgrid(tensors: Sequence[Tensor])`, where its signature has `*tensors: Tensor`."""
+    parameters = tuple(
+        replace(p, argument=None) if p.is_spread else p for p in signature.parameters
+    )
+    return replace(signature, parameters=parameters)
 
 
 def _packed(signature: PythonSignature) -> str:

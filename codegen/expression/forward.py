@@ -25,7 +25,7 @@ from flambeau.codegen.expression.simplify import (
     subtract,
 )
 from flambeau.codegen.facts import gradient_names
-from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.model import ZEROS, Kind, Operator, role_name
 
 
 def tangent_name(argument: str) -> str:
@@ -146,11 +146,6 @@ def conjugated(node: Expression) -> Expression:
     return Call("conj", (node,))
 
 
-# Stands for an argument that must be given but must not count; any library that declares `additive`
-# has it.
-_ZEROS = "zeros_like"
-
-
 def linear_tangent(operator: Operator) -> dict[str, Expression]:
     """For `linear_in` arguments: the operator applied to the tangent, without the `additive`
     arguments.
@@ -169,11 +164,16 @@ def additive_tangent(operator: Operator) -> dict[str, Expression]:
     return {
         name: _applied(
             operator,
-            {name: Name(tangent_name(name)), factor: Call(_ZEROS, (Name(factor),))},
+            {name: Name(tangent_name(name)), factor: _zeros(Name(factor))},
             frozenset(operator.additive) - {name},
         )
         for name in operator.additive
     }
+
+
+def _zeros(value: Expression) -> Expression:
+    """Stands for an argument that must be given but must not count."""
+    return Call(role_name(ZEROS), (value,))
 
 
 def _applied(
@@ -191,7 +191,7 @@ def _applied(
             if argument.default is not None:
                 skipped = True
                 continue
-            value = Call(_ZEROS, (value,))
+            value = _zeros(value)
         if skipped or argument.keyword_only:
             keywords.append((argument.name, value))
         else:

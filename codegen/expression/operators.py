@@ -51,7 +51,7 @@ class OperatorIndex:
         aliases: dict[str, list[Operator]] = {}
         for operator in operators:
             self._by_name.setdefault(operator.name, []).append(operator)
-            for alias in operator.aliases:
+            for alias in operator.called[1:]:
                 aliases.setdefault(alias, []).append(operator)
             if operator.operator is not None:
                 self._by_token.setdefault(operator.operator, operator.name)

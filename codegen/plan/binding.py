@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, replace
 
 from flambeau.codegen.facts import is_factory
-from flambeau.codegen.model import Argument, Base, Declarations, Operator
+from flambeau.codegen.model import Argument, Base, Declarations, Operator, Place
 from flambeau.codegen.plan.cpp_types import cpp_default, cpp_literal, cpp_name
 from flambeau.codegen.plan.documentation import docstring
 from flambeau.codegen.plan.python_signature import (
@@ -16,6 +15,8 @@ from flambeau.codegen.plan.python_signature import (
     forms,
     is_method,
     named_result,
+    places,
+    python_arguments,
     python_names,
     receiver_index,
     returns_self,
@@ -46,31 +47,6 @@ _CONVERTERS = {
     Base.DTYPE: ("to_dtype", "DType"),
     Base.DEVICE: ("to_device", "Device"),
 }
-# Python's operators: the slot of the forward form, of the in-place form.
-BINARY_SLOTS = {
-    "+": ("nb_add", "nb_inplace_add"),
-    "-": ("nb_subtract", "nb_inplace_subtract"),
-    "*": ("nb_multiply", "nb_inplace_multiply"),
-    "/": ("nb_true_divide", "nb_inplace_true_divide"),
-    "//": ("nb_floor_divide", "nb_inplace_floor_divide"),
-    "%": ("nb_remainder", "nb_inplace_remainder"),
-    "**": ("nb_power", "nb_inplace_power"),
-    "@": ("nb_matrix_multiply", "nb_inplace_matrix_multiply"),
-    "&": ("nb_and", "nb_inplace_and"),
-    "|": ("nb_or", "nb_inplace_or"),
-    "^": ("nb_xor", "nb_inplace_xor"),
-    "<<": ("nb_lshift", "nb_inplace_lshift"),
-    ">>": ("nb_rshift", "nb_inplace_rshift"),
-}
-# Tokens whose operands may change places, so that `1 + x` needs no operator of its own.
-COMMUTATIVE = frozenset("+*&|^")
-UNARY_SLOTS = {
-    "neg": "nb_negative",
-    "pos": "nb_positive",
-    "abs": "nb_absolute",
-    "invert": "nb_invert",
-}
-COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +83,8 @@ class Binding:
     symbol: str  # unique C++ prefix
     namespace: str
     family: str
-    aliases: tuple[str, ...]  # further names of all overloads
+    places: tuple[Place, ...]  # of the function, under every name that has all overloads
+    method_names: tuple[str, ...]
     overloads: tuple[OverloadBinding, ...]
     slots: int
     is_function: bool
@@ -120,10 +97,10 @@ class Binding:
         """What messages call it."""
         return self.called_as or ".".join(filter(None, (self.namespace, self.name)))
 
-    def function_doc(self, name: str) -> str:
-        """The docstring of the function, bound under this name or an alias."""
+    def function_doc(self, place: Place) -> str:
+        """The docstring of the function, found in this place."""
         found = [(o, function) for o, function, _ in self.documented if function in forms(o)]
-        return docstring([pair for pair in found if name in python_names(*pair)], name)
+        return docstring([pair for pair in found if place in places(*pair)], place.name)
 
     def method_doc(self, name: str) -> str:
         """The docstring of the method."""
@@ -131,85 +108,116 @@ class Binding:
         return docstring([pair for pair in found if name in python_names(*pair)], name)
 
 
-Group = list[tuple[Operator, bool]]  # overloads of one name, and whether it is the in-place form
+Group = list[tuple[Operator, Form]]  # overloads of one name
 
 
 def plan_bindings(declarations: Declarations) -> list[Binding]:
     """Every Python name, in declaration order."""
-    groups: dict[tuple[str, str], Group] = {}
+    groups: dict[Place, Group] = {}
     for operator in declarations.own:
-        namespace = INTERNAL_NAMESPACE if operator.internal else operator.namespace
-        groups.setdefault((namespace, operator.name), []).append((operator, False))
-        if "inplace" in operator.variants:
-            groups.setdefault((namespace, f"{operator.name}_"), []).append((operator, True))
+        for form in (Form.FUNCTION, Form.KEYWORD, Form.INPLACE_FUNCTION):
+            if _is_bound(operator, form):
+                groups.setdefault(_home(operator, form), []).append((operator, form))
     bindings = [
         binding
-        for (namespace, name), overloads in groups.items()
-        for binding in _bindings_of_name(name, namespace, overloads)
+        for home, overloads in groups.items()
+        for binding in _bindings_of_name(home, overloads)
     ]
     listed = [o for o in declarations.own if "list" in o.variants]
     return bindings + [_list_binding(o) for o in listed]
 
 
-def _bindings_of_name(name: str, namespace: str, overloads: Group) -> list[Binding]:
-    """The binding of a name, which its aliases share; an alias of some of its overloads alone has
-    a binding of its own, which knows no others.
+def _is_bound(operator: Operator, form: Form) -> bool:
+    """Whether there is something to bind: a function, or the method that shares its overloads."""
+    if form is Form.FUNCTION:
+        return (
+            operator.inplace is None
+            or form in forms(operator)
+            or is_method(operator, inplace=False)
+        )
+    return form in forms(operator)
+
+
+def _home(operator: Operator, form: Form) -> Place:
+    """Where overloads of a name meet; of a method alone, its name."""
+    return next(iter(places(operator, form)), Place("", operator.name))
+
+
+def _bindings_of_name(home: Place, overloads: Group) -> list[Binding]:
+    """The binding of a name, which its further names share; a further name of some of its overloads
+    alone has a binding of its own, which knows no others.
     """
-    shared: list[str] = []
+    shared: list[Place] = []
     parts: list[Binding] = []
-    for alias, members in _by_alias(overloads).items():
+    for place, members in _by_place(overloads).items():
         if len(members) == len(overloads):
-            shared.append(alias)
+            shared.append(place)
         else:
+            part = _binding(place, members, (place,), place.namespace == home.namespace)
             # What the results are called is stated where the name is bound, in the same unit.
-            part = _binding(alias, namespace, members)
             bound = tuple(replace(overload, named_result=()) for overload in part.overloads)
             parts.append(replace(part, family=overloads[0][0].family, overloads=bound))
-    return [replace(_binding(name, namespace, overloads), aliases=tuple(shared)), *parts]
+    return [_binding(home, overloads, tuple(shared)), *parts]
 
 
-def _by_alias(overloads: Group) -> dict[str, Group]:
-    """The overloads that each alias stands for, under the name that it has in this form."""
-    found: dict[str, Group] = {}
-    for operator, inplace in overloads:
-        for alias in operator.aliases:
-            name = f"{alias}_" if inplace else alias
-            found.setdefault(name, []).append((operator, inplace))
+def _by_place(overloads: Group) -> dict[Place, Group]:
+    """The overloads that each place has."""
+    found: dict[Place, Group] = {}
+    for operator, form in overloads:
+        for place in places(operator, form):
+            found.setdefault(place, []).append((operator, form))
     return found
 
 
-def _binding(name: str, namespace: str, overloads: Group) -> Binding:
+def _binding(
+    home: Place, overloads: Group, found_in: tuple[Place, ...], has_methods: bool = True
+) -> Binding:
     first = overloads[0][0]
-    bound = tuple(_overload(operator, inplace) for operator, inplace in overloads)
-    prefix = f"{namespace.replace('.', '_')}_" if namespace else ""
+    bound = tuple(
+        replace(_overload(o, form), quick_function=(), quick_method=())
+        if _is_behind_a_number(o, [earlier for earlier, _ in overloads[:i]])
+        else _overload(o, form)
+        for i, (o, form) in enumerate(overloads)
+    )
+    prefix = f"{home.namespace.replace('.', '_')}_" if home.namespace else ""
+    documented = tuple(_documented(operator, form) for operator, form in overloads)
+    methods = [(o, method) for o, _, method in documented if method and has_methods]
     return Binding(
-        name=name,
-        symbol=f"{prefix}{name}_binding",
-        namespace=namespace,
+        name=home.name,
+        symbol=f"{prefix}{home.name}_binding",
+        namespace=home.namespace,
         family=first.family,
-        aliases=(),
+        places=found_in,
+        method_names=_shared_names(home.name, methods) if methods else (),
         overloads=bound,
         slots=max(len(o.parameters) for o in bound),
-        is_function=any("function" in o.variants or i for o, i in overloads),
-        is_method=any(is_method(o, i) for o, i in overloads),
-        documented=tuple(_documented(operator, inplace) for operator, inplace in overloads),
+        is_function=any(form in forms(o) for o, form in overloads),
+        is_method=bool(methods),
+        documented=documented,
         called_as=first.called_as,
     )
 
 
-def _documented(operator: Operator, inplace: bool) -> tuple[Operator, Form, Form | None]:
-    method = Form.INPLACE_METHOD if inplace else Form.METHOD
-    has_method = is_method(operator, inplace)
-    return (
-        operator,
-        Form.INPLACE_FUNCTION if inplace else Form.FUNCTION,
-        method if has_method else None,
-    )
+def _is_behind_a_number(operator: Operator, earlier: list[Operator]) -> bool:
+    """Whether a list of ints of this overload is one int of an earlier one: an int too large for a
+    quick path there must not pass for a list here.
+    """
+    ints = [a.type for a in operator.signature.arguments if a.type.base is Base.INT]
+    numbers = [a.type for o in earlier for a in o.signature.arguments if a.type.base is Base.INT]
+    return any(t.is_list for t in ints) and any(not t.is_list for t in numbers)
 
 
-def _overload(operator: Operator, inplace: bool) -> OverloadBinding:
-    arguments = operator.signature.arguments
-    has_out = "out" in operator.variants and not inplace
+def _documented(operator: Operator, form: Form) -> tuple[Operator, Form, Form | None]:
+    method = Form.INPLACE_METHOD if form.is_inplace else Form.METHOD
+    has_method = form is not Form.KEYWORD and is_method(operator, form.is_inplace)
+    return (operator, form, method if has_method else None)
+
+
+def _overload(operator: Operator, form: Form) -> OverloadBinding:
+    arguments = python_arguments(operator, form)
+    inplace, has_keyword = form.is_inplace, form is Form.KEYWORD
+    has_out = "out" in operator.variants and form is Form.FUNCTION
+    has_method = not has_keyword and is_method(operator, inplace)
     factory = is_factory(operator) and not inplace
     parameters = [_parameter(a) for a in arguments]
     if has_out:
@@ -219,35 +227,45 @@ def _overload(operator: Operator, inplace: bool) -> OverloadBinding:
     flags = [
         flag
         for flag, on in (
-            ("kFunction", "function" in operator.variants or inplace),
-            ("kMethod", is_method(operator, inplace)),
+            ("kFunction", form in forms(operator)),
+            ("kMethod", has_method),
             ("kOut", has_out),
         )
         if on
     ]
     function = f"{operator.identifier}_" if inplace else operator.identifier
     named = named_result(operator)
+    names = [cpp_name(a.name) for a in operator.signature.arguments]
+    receiver = receiver_index(operator)
     returned = []
     if has_out:
         returned += _out_lines(operator, len(arguments))
-    call = _call(operator, function, [cpp_name(a.name) for a in arguments])
+    if has_keyword:
+        write = _call(operator, f"{operator.identifier}_", names)
+        returned += ["if (inplace) {"]
+        returned += [
+            f"  {line}" for line in _return_lines(operator, True, write, f"in[{receiver}]", ())
+        ]
+        returned += ["}"]
+    call = _call(operator, function, names)
     if factory:
         slot = len(arguments) + has_out
         returned.append(f"return factory_result({call}, in[{slot}]);")
     else:
-        returned += _return_lines(operator, inplace, call, f"in[{receiver_index(operator)}]", named)
+        returned += _return_lines(operator, inplace, call, f"in[{receiver}]", named)
     return OverloadBinding(
         identifier=function,
         parameters=tuple(parameters) + (("", "") if factory else ()),
         flags=" | ".join(flags) or "0",
-        receiver=receiver_index(operator),
-        conversions=tuple(_conversion(a, i, operator) for i, a in enumerate(arguments)),
+        receiver=receiver,
+        conversions=tuple(
+            _conversion(a, i, operator) for i, a in enumerate(arguments) if a.type.only is None
+        ),
         returned=tuple(returned),
-        quick_function=_quick_paths(operator, function, inplace, -1, named),
-        quick_method=_quick_paths(operator, function, inplace, receiver_index(operator), named)
-        if is_method(operator, inplace)
-        else (),
-        named_result=named,
+        quick_function=_quick_paths(operator, form, function, -1, named),
+        quick_method=_quick_paths(operator, form, function, receiver, named) if has_method else (),
+        # Of two bindings of one operator, the other one states what its results are called.
+        named_result=() if has_keyword else named,
     )
 
 
@@ -260,6 +278,10 @@ def _parameter(argument: Argument) -> str:
         kind = (_LIST_KINDS if declared.is_list else _KINDS)[declared.base]
     if declared.optional:
         flags.append("kNoneElements" if declared.is_tensor_list else "kNone")
+    flags += ["kNone", "kNoneElements"] if declared.none_items else []
+    flags += ["kSpread"] if argument.spread else []
+    if declared.only is not None:
+        flags.append("kTrue" if declared.only else "kFalse")
     default = "nullptr" if argument.default is None else cpp_literal(argument.default)
     text = f'"{argument.name}", Kind::{kind}, {default}, {" | ".join(flags) or "kPlain"}'
     if declared.list_length:
@@ -279,6 +301,8 @@ def _conversion(argument: Argument, index: int, operator: Operator) -> str:
             if declared.optional and default is None:
                 return f"const OptionalIntListArgument {name}({slot}, {length});"
             fallback = "" if default is None else f", {default}"
+            if declared.none_items:
+                fallback = ", IntList(&kNoInt, 1)"
             return f"const IntListArgument {name}({slot}, {length}{fallback});"
         kind = {Base.FLOAT: "FloatListArgument", Base.BOOL: "BoolListArgument"}.get(
             declared.base, "TensorListArgument"
@@ -321,6 +345,13 @@ def _call(operator: Operator, function: str, names: list[str]) -> str:
     return f"released({work}, [&]() -> decltype(auto) {{ return {call}; }})"
 
 
+def _shared_names(name: str, methods: Group) -> tuple[str, ...]:
+    """The name of a method, and those aliases that all of its overloads have."""
+    first = python_names(*methods[0])[1:]
+    shared = [n for n in first if all(n in python_names(*m) for m in methods)]
+    return tuple(dict.fromkeys([name, *shared]))
+
+
 def _return_lines(
     operator: Operator, inplace: bool, call: str, receiver: str, named: tuple[str, ...]
 ) -> list[str]:
@@ -344,31 +375,36 @@ def _out_lines(operator: Operator, slot: int) -> list[str]:
 
 
 def _quick_paths(
-    operator: Operator, function: str, inplace: bool, receiver: int, named: tuple[str, ...]
+    operator: Operator, form: Form, function: str, receiver: int, named: tuple[str, ...]
 ) -> tuple[QuickPath, ...]:
     """For the required arguments, and for all positional ones."""
     if is_factory(operator):
         return ()
-    positional = _positional(operator)
+    positional = [a for a in operator.signature.given if not a.keyword_only]
     required = sum(1 for a in positional if a.default is None)
     if any(a.keyword_only and a.default is None for a in operator.signature.arguments):
         return ()
     paths = []
     for count in sorted({required, len(positional)}):
-        path = _quick_path(operator, function, inplace, receiver, positional[:count], named)
+        if any(
+            a.type.only is not None and a.default != str(a.type.only) for a in positional[count:]
+        ):
+            continue  # another overload is meant
+        path = _quick_path(operator, form, function, receiver, positional[:count], named)
         if path is not None:
             paths.append(path)
+    if form is Form.KEYWORD and paths and paths[-1].count == len(positional):
+        # Layers say `inplace` by position, mostly False.
+        said = paths[-1].count
+        conditions = (*paths[-1].conditions, f"args[{said}] == Py_False")
+        paths.append(replace(paths[-1], count=said + 1, conditions=conditions))
     return tuple(paths)
-
-
-def _positional(operator: Operator) -> list[Argument]:
-    return [a for a in operator.signature.arguments if not a.keyword_only]
 
 
 def _quick_path(
     operator: Operator,
+    form: Form,
     function: str,
-    inplace: bool,
     receiver: int,
     given: list[Argument],
     named: tuple[str, ...],
@@ -380,13 +416,18 @@ def _quick_path(
         if index == receiver:
             values.append("unwrap(self)")
             continue
+        if argument.type.only is not None:
+            conditions.append(f"args[{position}] == Py_{argument.type.only}")
+            position += 1
+            continue
         last = index == len(given) - 1
         quick = _quick_argument(argument, position, last)
         if quick is None:
             return None
         declaration, condition, value, spreads = quick
         # Further integers belong to the list only where no other argument may follow it.
-        spreads = spreads and argument is _positional(operator)[-1]
+        positional = [a for a in operator.signature.given if not a.keyword_only]
+        spreads = spreads and argument is positional[-1] and form is not Form.KEYWORD
         declarations += declaration
         conditions.append(condition)
         values.append(value)
@@ -394,9 +435,10 @@ def _quick_path(
         position += 1
     if receiver >= len(given):
         return None
+    passed = [a for a in given if a.type.only is None]
     tensors = [
         value
-        for argument, value in zip(given, values, strict=True)
+        for argument, value in zip(passed, values, strict=True)
         if argument.type.base is Base.TENSOR
     ]
     call = f"ops::{function}({', '.join(values)})"
@@ -405,7 +447,7 @@ def _quick_path(
             f"released(work_of({', '.join(tensors)}), [&]() -> decltype(auto) {{ return {call}; }})"
         )
     owner = "self" if receiver >= 0 else "args[0]"
-    lines = _return_lines(operator, inplace, call, owner, named)
+    lines = _return_lines(operator, form.is_inplace, call, owner, named)
     return QuickPath(position, variadic, tuple(declarations), tuple(conditions), "\n".join(lines))
 
 
@@ -479,7 +521,8 @@ def _list_binding(operator: Operator) -> Binding:
         symbol=f"{INTERNAL_NAMESPACE}_{function}binding",
         namespace=INTERNAL_NAMESPACE,
         family=operator.family,
-        aliases=(),
+        places=places(operator, Form.LIST),
+        method_names=(),
         overloads=(overload,),
         slots=len(parameters),
         is_function=True,
@@ -487,83 +530,3 @@ def _list_binding(operator: Operator) -> Binding:
         documented=((operator, Form.LIST, None),),
         called_as=operator.called_as,
     )
-
-
-# Number protocol ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SlotBinding:
-    """One slot of the number protocol."""
-
-    slot: str
-    symbol: str
-    lines: tuple[str, ...]  # the body
-    parameters: str
-
-
-def plan_slots(declarations: Declarations) -> tuple[list[SlotBinding], dict[str, str]]:
-    """Number slots, and comparison functions by operator."""
-    by_token: dict[str, Operator] = {}
-    for operator in declarations.operators:
-        if operator.operator is not None:
-            by_token.setdefault(operator.operator, operator)
-    slots = []
-    for token, (forward, inplace) in BINARY_SLOTS.items():
-        if token not in by_token:
-            continue
-        operator = by_token[token]
-        reflected = operator if token in COMMUTATIVE else by_token.get(f"reflected {token}")
-        body = _binary_body(operator, reflected)
-        ternary = ", PyObject*" if token == "**" else ""
-        slots.append(
-            SlotBinding(forward, f"slot_{forward}", body, f"PyObject* a, PyObject* b{ternary}")
-        )
-        if "inplace" in operator.variants:
-            second = _second_type(operator)
-            lines = (
-                f'return inplace_slot("{operator.name}_", a, b, [](const Tensor& x, {second} y) '
-                f"{{ ops::{operator.identifier}_(x, y); }});",
-            )
-            slots.append(
-                SlotBinding(inplace, f"slot_{inplace}", lines, f"PyObject* a, PyObject* b{ternary}")
-            )
-    for token, slot in UNARY_SLOTS.items():
-        if token in by_token:
-            lines = (
-                f'return unary_slot("{by_token[token].name}", a, [](const Tensor& x) '
-                f"{{ return ops::{by_token[token].identifier}(x); }});",
-            )
-            slots.append(SlotBinding(slot, f"slot_{slot}", lines, "PyObject* a"))
-    comparisons = {}
-    for token in COMPARISONS:
-        if token in by_token:
-            operator = by_token[token]
-            name = f"compare_{operator.identifier}"
-            reflected = by_token.get({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(token, token))
-            slots.append(
-                SlotBinding("", name, _binary_body(operator, reflected), "PyObject* a, PyObject* b")
-            )
-            comparisons[token] = name
-    return slots, comparisons
-
-
-def _second_type(operator: Operator) -> str:
-    return "const Operand&" if operator.signature.arguments[1].type.or_scalar else "const Tensor&"
-
-
-def _binary_body(operator: Operator, reflected: Operator | None) -> tuple[str, ...]:
-    second = _second_type(operator)
-    forward = f"[](const Tensor& x, {second} y) {{ return ops::{operator.identifier}(x, y); }}"
-    if reflected is None:
-        return (f'return binary_slot("{operator.name}", a, b, {forward});',)
-    other = (
-        f"[](const Tensor& x, {_second_type(reflected)} y) "
-        f"{{ return ops::{reflected.identifier}(x, y); }}"
-    )
-    return (f'return binary_slot("{operator.name}", a, b, {forward}, {other});',)
-
-
-def parse_default(argument: Argument) -> object:
-    """The default as a Python value."""
-    return None if argument.default is None else ast.literal_eval(argument.default)

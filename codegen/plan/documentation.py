@@ -21,7 +21,7 @@ from flambeau.codegen.plan.python_signature import (
     PythonSignature,
     forms,
     python_signature,
-    qualified_name,
+    qualified_names,
 )
 
 WIDTH = 88
@@ -67,8 +67,9 @@ def describe(operator: Operator) -> OverloadDoc:
     return OverloadDoc(
         operator=operator,
         signatures=tuple(
-            _shown(python_signature(operator, form, qualified_name(operator, form)))
+            _shown(python_signature(operator, form, name))
             for form in forms(operator)
+            for name in qualified_names(operator, form)
         ),
         summary=_line(operator.doc.summary),
         notes=None if operator.doc.notes is None else _line(operator.doc.notes),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.expression.nodes import Expression, Name
 from flambeau.codegen.facts import differentiable_arguments
-from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.model import CLONE, COPY, Declarations, Kind, Operator
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
 from flambeau.codegen.plan.composition import Composition, plan_composition
@@ -31,11 +31,6 @@ from flambeau.codegen.plan.cpp_types import (
 from flambeau.codegen.plan.forward import forward_lines, has_forward
 from flambeau.codegen.plan.node import NodeText, node_text
 from flambeau.codegen.plan.translate import Names, Translator, argument_names
-
-# The in-place copy that stands in where forward mode needs the old and the new value at once.
-COPY = "copy_"
-# The copy that a composite's in-place form computes from.
-CLONE = "clone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +83,7 @@ def operator_text(
         tables += [table_for(k.kernel, optional=True) for k in backward.kernels]
     inputs = [cpp_name(a.name) for a in backward.inputs] if backward else []
     derivable = backward is None or has_forward(operator, backward)
-    writer = _Functions(operator, compute, backward, bool(forward), derivable)
-    if writer.has_inplace:
-        translator.require(COPY)
-        translator.require(CLONE)
+    writer = _Functions(operator, compute, backward, bool(forward), derivable, translator)
     parameters = plain_parameters(operator)
     return OperatorText(
         full_name=operator.full_name,
@@ -122,8 +114,8 @@ def operator_text(
         result_parameters=writer.result_parameters,
         result_comma=", " if writer.result_parameters else "",
         function=tuple(writer.function(translator, names)) if compute else (),
-        inplace=tuple(writer.inplace(translator, names)) if writer.has_inplace else (),
-        out=tuple(writer.out(translator, names)) if writer.has_out else (),
+        inplace=tuple(writer.inplace(names)) if writer.has_inplace else (),
+        out=tuple(writer.out(names)) if writer.has_out else (),
         listed=tuple(writer.listed()) if "list" in operator.variants else (),
         list_identifier=f"{operator.identifier.rstrip('_')}_list_",
         list_parameters=_list_parameters(operator),
@@ -180,6 +172,7 @@ class _Functions:
     backward: BackwardPlan | None
     has_forward: bool
     knows_tangents: bool  # false: forward mode is an error
+    translator: Translator
 
     @property
     def mutable(self) -> str | None:
@@ -354,16 +347,19 @@ class _Functions:
         lines.append(f"return {target};")
         return lines
 
-    def inplace(self, translator: Translator, names: Names) -> list[str]:
+    def inplace(self, names: Names) -> list[str]:
         operator = self.operator
         name = f"{operator.name}_"
         first = cpp_name(operator.signature.arguments[0].name)
         if self.compute is None:
             return self._overwriting(name, first, self._tensors)
         lines = []
-        for condition, _ in operator.skip_when:
-            lines.append(f"if ({translator.condition(condition, names)}) {{")
-            lines += [f"  {line}" for line in self._overwriting(name, first, self._tensors)]
+        for condition, value in operator.skip_when:
+            lines.append(f"if ({self.translator.condition(condition, names)}) {{")
+            if value == Name(operator.signature.arguments[0].name):
+                lines.append(f"  return {first};")
+            else:
+                lines += [f"  {line}" for line in self._overwriting(name, first, self._tensors)]
             lines.append("}")
         lines += self.refusal(name)
         if self.tracked and self.knows_tangents:
@@ -395,7 +391,9 @@ class _Functions:
             lines.append("if (node) {")
             lines.append(f"  rebase_history({first}, node);")
             if self.saves_results:
-                lines.append(f"  save_results_{operator.identifier}(node, {first});")
+                results = [cpp_name(r.name) for r in operator.signature.results]
+                values = ", ".join([first, *results[1:]])
+                lines.append(f"  save_results_{operator.identifier}(node, {values});")
             lines.append("}")
         lines.append(f"return {first};")
         return lines
@@ -405,14 +403,16 @@ class _Functions:
         must not be overwritten, so it gets a copy where it records.
         """
         arguments = self.operator.signature.arguments
+        # The copy that it computes from, and the one that writes: tangents see both.
+        clone, copy = self.translator.of_role(CLONE), self.translator.of_role(COPY)
         given = ", ".join(["before", *(cpp_name(a.name) for a in arguments[1:])])
         return [
             f"const bool records = grad_enabled() && ({self._any('requires_grad', tensors)});",
             f'check_inplace({first}, "{name}", records);',
-            f"const Tensor before = records ? ops::{CLONE}({first}) : {first};",
+            f"const Tensor before = records ? ops::{clone}({first}) : {first};",
             f"const Tensor after = ops::{self.operator.identifier}({given});",
             f'check_fits({first}, after, "{name}");',
-            f"return ops::{COPY}({first}, after);",
+            f"return ops::{copy}({first}, after);",
         ]
 
     @staticmethod
@@ -424,17 +424,17 @@ class _Functions:
     def _tensors(self) -> list[str]:
         return [cpp_name(a.name) for a in self.operator.tensor_arguments]
 
-    def out(self, translator: Translator, names: Names) -> list[str]:
+    def out(self, names: Names) -> list[str]:
         operator = self.operator
         given = self._tensors if self.compute is None else self.tracked
         wants, tangents = self._any("requires_grad", given), self._any("has_tangent", given)
         lines = [f'check_out(out, {wants}, {tangents}, "{operator.name}");']
         if self.compute is not None and self.compute.takes_out:
             for condition, value in operator.skip_when:
-                statements, result = translator.evaluated(
+                statements, result = self.translator.evaluated(
                     (), value, names, operator.signature.visible_results
                 )
-                lines.append(f"if ({translator.condition(condition, names)}) {{")
+                lines.append(f"if ({self.translator.condition(condition, names)}) {{")
                 lines += [f"  {line}" for line in ("const GradMode no_grad(false);", *statements)]
                 lines += [f'  write_out(out, {result}, "{operator.name}");', "  return out;", "}"]
             lines += [f"{self.call('out')};", "out.bump_version();", "return out;"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from flambeau.codegen.facts import is_factory
-from flambeau.codegen.model import Argument, Base, Operator, Type
+from flambeau.codegen.model import Argument, Base, Operator, Place, Type
 
 INTERNAL_NAMESPACE = "_internal"
 
@@ -15,6 +15,7 @@ class Form(Enum):
     """The ways to call an operator."""
 
     FUNCTION = "function"
+    KEYWORD = "function with inplace="
     METHOD = "method"
     INPLACE_FUNCTION = "in-place function"
     INPLACE_METHOD = "in-place method"
@@ -74,9 +75,21 @@ class Parameter:
     keyword_only: bool
     argument: Argument | None = None  # None: out=, requires_grad= and the like
 
+    @property
+    def chooses(self) -> bool:
+        """Whether it chooses between overloads."""
+        return self.argument is not None and self.argument.type.only is not None
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether it takes all arguments that are left."""
+        return self.argument is not None and self.argument.spread
+
     def text(self, prefix: str = "") -> str:
         """`alpha: Number = 1`."""
         default = "" if self.default is None else f" = {self.default}"
+        if self.is_spread:
+            return f"*{self.name}: {replace(self.annotation, sequence=False).text(prefix)}"
         return f"{self.name}: {self.annotation.text(prefix)}{default}"
 
 
@@ -98,6 +111,7 @@ class PythonSignature:
             if parameter.keyword_only and not starred:
                 parts.append("*")
                 starred = True
+            starred = starred or parameter.is_spread
             parts.append(parameter.text(prefix))
         return f"{self.name}({', '.join(parts)})"
 
@@ -109,9 +123,15 @@ class PythonSignature:
             if parameter.keyword_only and not starred:
                 parts.append("*")
                 starred = True
+            starred = starred or parameter.is_spread
             default = "" if parameter.default is None else f"={parameter.default}"
-            parts.append(f"{parameter.name}{default}")
+            parts.append(f"{'*' if parameter.is_spread else ''}{parameter.name}{default}")
         return f"{self.name}({', '.join(parts)})"
+
+    @property
+    def spreads(self) -> bool:
+        """Whether f(a, b) may stand for f([a, b])."""
+        return any(p.is_spread for p in self.parameters)
 
     @property
     def packs(self) -> bool:
@@ -131,7 +151,7 @@ def python_signature(operator: Operator, form: Form, name: str | None = None) ->
     renames = not form.is_method and "input" not in names
     parameters = [
         _parameter(argument, form, renames)
-        for index, argument in enumerate(operator.signature.arguments)
+        for index, argument in enumerate(python_arguments(operator, form))
         if index != receiver
     ]
     if form is Form.FUNCTION and "out" in operator.variants:
@@ -165,11 +185,37 @@ def python_names(operator: Operator, form: Form) -> tuple[str, ...]:
     return (form_name(operator, form), *(f"{alias}{suffix}" for alias in operator.aliases))
 
 
+def python_arguments(operator: Operator, form: Form) -> tuple[Argument, ...]:
+    """What callers give; `inplace` comes after those that are given by position."""
+    declared = operator.signature.given
+    if form is not Form.KEYWORD or operator.inplace is None:
+        return declared
+    positional = sum(not a.keyword_only for a in declared)
+    return (*declared[:positional], operator.inplace, *declared[positional:])
+
+
+def places(operator: Operator, form: Form) -> tuple[Place, ...]:
+    """Where a function is found, under every name; messages call it by the first. What takes
+    `inplace=` does so at home alone, and in-place functions stand at home and in the main
+    namespace.
+    """
+    internal = operator.internal or form is Form.LIST
+    home = INTERNAL_NAMESPACE if internal else operator.namespace
+    own = tuple(Place(home, name) for name in python_names(operator, form))
+    if form is Form.KEYWORD:
+        return own
+    if form is Form.FUNCTION:
+        return operator.also_in if operator.inplace else (*own, *operator.also_in)
+    main = (p for p in operator.also_in if form.is_inplace and not p.namespace)
+    return (*own, *(Place("", f"{p.name}_") for p in main))
+
+
 def forms(operator: Operator) -> tuple[Form, ...]:
     """Every form that the operator can be called in."""
     found = []
     if "function" in operator.variants:
-        found.append(Form.FUNCTION)
+        found += [Form.KEYWORD] if operator.inplace else []
+        found += [Form.FUNCTION] if places(operator, Form.FUNCTION) else []
     if is_method(operator, inplace=False):
         found.append(Form.METHOD)
     if "inplace" in operator.variants:
@@ -209,13 +255,20 @@ def returns_self(operator: Operator, inplace: bool) -> bool:
     return inplace or (not operator.signature.results and mutates)
 
 
-def qualified_name(operator: Operator, form: Form = Form.FUNCTION) -> str:
-    """`flambeau.nn.functional.relu`, `Tensor.add_`."""
-    name = form_name(operator, form)
+def qualified_name(operator: Operator, form: Form | None = None) -> str:
+    """`flambeau.nn.functional.relu`, `Tensor.add_`; without a form, of the function at home."""
+    if form is None:
+        form = Form.KEYWORD if operator.inplace else Form.FUNCTION
+    return qualified_names(operator, form)[0]
+
+
+def qualified_names(operator: Operator, form: Form) -> tuple[str, ...]:
+    """The same in every namespace that has it, without aliases."""
     if form.is_method:
-        return f"Tensor.{name}"
-    namespace = INTERNAL_NAMESPACE if operator.internal else operator.namespace
-    return ".".join(part for part in (operator.package or "flambeau", namespace, name) if part)
+        return (f"Tensor.{form_name(operator, form)}",)
+    package, aliases = operator.package or "flambeau", python_names(operator, form)[1:]
+    found = places(operator, form)
+    return tuple(f"{package}.{p}" for p in found if p.name not in aliases)
 
 
 _FACTORY_PARAMETERS = (
@@ -227,11 +280,13 @@ _FACTORY_PARAMETERS = (
 
 def _parameter(argument: Argument, form: Form, renames: bool) -> Parameter:
     listed = form is Form.LIST and argument.type.is_tensor
+    # Where another value than the default chooses the overload, it must be given.
+    chooses = argument.type.only is not None and argument.default != str(argument.type.only)
     return Parameter(
         name="input" if renames and argument.name == "self" else argument.name,
         annotation=_listed(argument.type) if listed else annotation(argument.type),
-        default=argument.default,
-        keyword_only=argument.keyword_only,
+        default=None if chooses else argument.default,
+        keyword_only=argument.keyword_only or chooses,
         argument=argument,
     )
 
@@ -244,12 +299,15 @@ def _listed(declared: Type) -> Annotation:
 def annotation(declared: Type) -> Annotation:
     """What an argument of a declared type accepts."""
     words: tuple[str, ...] = (WORDS[declared.base],)
+    if declared.only is not None:
+        words = (f"Literal[{declared.only}]",)
     if declared.or_scalar:
         words += (WORDS[Base.SCALAR],)
     if declared.is_list and declared.base is Base.TENSOR:
         return Annotation((*words, "None") if declared.optional else words, sequence=True)
     if declared.is_list:
         or_one = declared.base is Base.INT
+        words += ("None",) if declared.none_items else ()
         return Annotation(words, sequence=True, or_one=or_one, optional=declared.optional)
     return Annotation(words, optional=declared.optional)
 

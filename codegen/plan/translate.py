@@ -19,7 +19,7 @@ from flambeau.codegen.expression.types import (
     value_type,
 )
 from flambeau.codegen.facts import LIST_METADATA, METADATA
-from flambeau.codegen.model import Declarations, Operator, Result
+from flambeau.codegen.model import Declarations, Operator, Result, role_name
 from flambeau.codegen.plan.cpp_types import cpp_name, result_type
 from flambeau.codegen.plan.derivation import Derivations
 
@@ -57,9 +57,11 @@ class Translator:
         self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}
         self._index = index
 
-    def require(self, name: str) -> None:
-        """Makes the operator `name` callable by generated code that spells it itself."""
-        self.families |= {o.family for o in self._index.overloads(name)}
+    def of_role(self, role: str) -> str:
+        """The C++ name of the operator that generated code uses for something."""
+        found = self._index.overloads(role_name(role))[0]
+        self.families.add(found.family)
+        return found.identifier
 
     def code(
         self,

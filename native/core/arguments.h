@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
 #include "core/shape.h"
@@ -9,6 +10,9 @@
 /// Integer arguments that were checked. Kernels and shape rules take these types, which only a
 /// check can make: a dim that nobody looked at cannot reach them.
 namespace flambeau {
+
+/// What stands in a list of integers for None.
+inline constexpr int64_t kNoInt = std::numeric_limits<int64_t>::min();
 
 /// What an error calls an argument.
 struct ArgumentName {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/arguments.h"
 #include "core/checked.h"
 #include "core/iterator.h"
 #include "core/largest_below.h"
@@ -94,6 +95,15 @@ inline Scalar bound(DType dtype) {
 /// The largest and the lowest finite number of a dtype.
 inline Scalar largest(DType dtype) { return detail::bound<true>(dtype); }
 inline Scalar lowest(DType dtype) { return detail::bound<false>(dtype); }
+
+/// The distance from 1 to the next larger number of a floating dtype.
+inline Scalar epsilon(DType dtype) {
+  const DType real = ::flambeau::real_dtype(dtype);
+  if (real == DTypeOf<double>::value) return Scalar(std::numeric_limits<double>::epsilon());
+  if (real == DTypeOf<float16>::value) return Scalar(std::ldexp(1.0, -10));
+  if (real == DTypeOf<bfloat16>::value) return Scalar(std::ldexp(1.0, -7));
+  return Scalar(static_cast<double>(std::numeric_limits<float>::epsilon()));
+}
 
 /// The largest number of a floating dtype that is less than `bound`.
 inline Scalar below(const Scalar& bound, DType dtype) {
@@ -296,6 +306,56 @@ inline Shape joined_sizes(const std::vector<Shape>& shapes, int64_t dim, const c
     sizes.push_back(skipped ? 0 : at(shape, dim, op));
   }
   return sizes;
+}
+
+/// The common shape of several shapes.
+inline Shape broadcast_all(const std::vector<Shape>& shapes, const char* op = "broadcast_all") {
+  Shape result;
+  for (const Shape& shape : shapes) result = broadcast(result, shape, op);
+  return result;
+}
+
+/// How many dims each shape has.
+inline Shape ranks(const std::vector<Shape>& shapes) {
+  Shape result;
+  for (const Shape& shape : shapes) result.push_back(static_cast<int64_t>(shape.size()));
+  return result;
+}
+
+/// The largest of some integers; of none, 0.
+inline int64_t highest(IntList items) {
+  return items.size() == 0 ? 0 : *std::max_element(items.begin(), items.end());
+}
+
+/// Whether dtypes are all the same.
+inline bool is_one_dtype(const std::vector<DType>& dtypes) {
+  return std::all_of(dtypes.begin(), dtypes.end(), [&](DType d) { return d == dtypes[0]; });
+}
+
+/// `items`, where they are given, and the sizes of `otherwise` for those that are None.
+inline Shape given_or(IntList items, IntList otherwise, const char* op = "given_or") {
+  Shape result(items);
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (items[i] == kNoInt) result[i] = at(otherwise, static_cast<int64_t>(i), op);
+  }
+  return result;
+}
+
+/// The sum of integers.
+inline int64_t sum_of(IntList items, const char* op = "sum_of") {
+  int64_t sum = 0;
+  for (const int64_t item : items) sum = checked_add(sum, item, op);
+  return sum;
+}
+
+/// How many choices of `r` out of `n` there are, in how many orders none counts.
+inline int64_t choices(int64_t n, int64_t r, const char* op = "choices") {
+  if (r < 0 || r > n) return 0;
+  const int64_t fewer = std::min(r, n - r);
+  int64_t count = 1;
+  // count is C(n - fewer + i, i), so that every division is exact.
+  for (int64_t i = 1; i <= fewer; ++i) count = checked_mul(count, n - fewer + i, op) / i;
+  return count;
 }
 
 /// Sizes multiplied by repeats; more repeats than sizes add dims in front.

@@ -72,6 +72,11 @@ std::string type_text(const Parameter& parameter) {
   if (parameter.kind == Kind::tensors && (parameter.flags & kNoneElements)) {
     text = "Sequence[Tensor | None]";
   }
+  if (parameter.kind == Kind::integers && (parameter.flags & kNoneElements)) {
+    text = "int | Sequence[int | None]";
+  }
+  if (parameter.flags & kSpread) text = "Tensor";
+  if (parameter.flags & (kTrue | kFalse)) text = parameter.flags & kTrue ? "True" : "False";
   if (parameter.flags & kNone) text += " | None";
   return text;
 }
@@ -102,8 +107,13 @@ SignatureText signature_text(const char* name, const Signature& signature, bool 
       text.line += "*, ";
     }
     const size_t begin = text.line.size();
+    if (parameter.flags & kSpread) keywords = true;
+    text.line += parameter.flags & kSpread ? "*" : "";
     text.line += std::string(shown_name(parameter, method)) + ": " + type_text(parameter);
-    if (parameter.default_text) text.line += std::string(" = ") + parameter.default_text;
+    // Where the default chooses another overload, this one needs the argument.
+    const bool chooses = (parameter.flags & kTrue) && std::strcmp(parameter.default_text, "True");
+    if (parameter.default_text && !chooses)
+      text.line += std::string(" = ") + parameter.default_text;
     text.spans.back() = {begin, text.line.size()};
   }
   text.line += ")";
@@ -166,6 +176,14 @@ int packing_parameter(const Signature& signature, bool method) {
   return found >= 0 && signature[found].kind == Kind::integers ? found : -1;
 }
 
+/// The parameter that takes all positional arguments which are left; -1 if none does.
+int spread_parameter(const Signature& signature) {
+  for (int i = 0; i < signature.count; ++i) {
+    if (signature[i].flags & kSpread) return i;
+  }
+  return -1;
+}
+
 std::string plural(Py_ssize_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -209,10 +227,21 @@ class Binding {
       return true;
     }
     Py_ssize_t next = 0;
-    for (int i = 0; i < signature_.count && next < count_; ++i) {
+    const int spread = spread_parameter(signature_);
+    for (int i = 0; i < signature_.count && (next < count_ || (i == spread && !names_)); ++i) {
       if (method() && i == signature_.receiver) continue;
       if (signature_[i].flags & kKeywordOnly) break;
-      slots_[i] = args_[next++];
+      const bool is_list =
+          next + 1 == count_ && PySequence_Check(args_[next]) && !is_tensor(args_[next]);
+      if (i != spread || is_list) {
+        slots_[i] = args_[next++];
+        continue;
+      }
+      packed_ = checked(PyTuple_New(count_ - next));
+      for (Py_ssize_t at = 0; next < count_; ++next, ++at) {
+        PyTuple_SET_ITEM(packed_.get(), at, Py_NewRef(args_[next]));
+      }
+      slots_[i] = packed_.get();
     }
     if (next == count_) return true;
     Py_ssize_t most = 0;
@@ -248,6 +277,10 @@ class Binding {
     for (int i = 0; i < signature_.count; ++i) {
       const Parameter& parameter = signature_[i];
       PyObject* value = slots_[i];
+      if (!has_value_wanted(parameter, value)) {
+        return refuse(i, std::string("argument '") + shown_name(parameter, method()) + "' is not " +
+                             type_text(parameter));
+      }
       if (!value) {
         if (parameter.default_text) continue;
         return refuse(i,
@@ -258,10 +291,26 @@ class Binding {
       if (!accepts(parameter, value)) {
         return refuse(i, std::string("argument '") + shown_name(parameter, method()) + "'" +
                              position_text(i) + " must be " + type_text(parameter) + ", not " +
-                             describe_type(value));
+                             describe_type(refused_item(value)));
       }
     }
     return true;
+  }
+
+  /// Of a bool that must be True, or False: whether the argument, or its default, is.
+  static bool has_value_wanted(const Parameter& parameter, PyObject* value) {
+    if (!(parameter.flags & (kTrue | kFalse)) || (value && !accepts(parameter, value))) return true;
+    const bool is_true = value ? to_bool(value) : std::strcmp(parameter.default_text, "True") == 0;
+    return is_true == static_cast<bool>(parameter.flags & kTrue);
+  }
+
+  /// Of arguments that stand for one list, the first that cannot be in it.
+  PyObject* refused_item(PyObject* value) const {
+    if (value != packed_.get()) return value;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
+      if (!is_tensor(PyTuple_GET_ITEM(value, i))) return PyTuple_GET_ITEM(value, i);
+    }
+    return value;
   }
 
   std::string position_text(int parameter) const {

@@ -102,6 +102,7 @@
 ///   device?       device     to_optional_device   optional<Device>
 ///   Generator?    generator  to_generator         Generator*
 ///   int[], int[N] integers   IntListArgument(slot, N or 0, IntList default), one int fills all N
+///   int?[N]       integers   the same, flags kNone and kNoneElements: kNoInt stands for None
 ///   int[]?        integers   OptionalIntListArgument(slot, N or 0)
 ///   float[]       floats     FloatListArgument(slot, N);     bool[]   booleans  BoolListArgument
 ///   Tensor[]      tensors    TensorListArgument(slot);       Tensor?[] the same with kNoneElements
@@ -120,6 +121,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/arguments.h"
 #include "core/tensor.h"
 #include "python/errors.h"
 #include "python/gil.h"
@@ -156,6 +158,9 @@ enum ParameterFlags : uint8_t {
   kKeywordOnly = 1,
   kNone = 2,          ///< None is accepted
   kNoneElements = 4,  ///< the elements of the list may be None
+  kSpread = 8,        ///< a list whose elements may be arguments each, f(a, b) for f([a, b])
+  kTrue = 16,         ///< a bool that is True
+  kFalse = 32,        ///< a bool that is False
 };
 
 struct Parameter {

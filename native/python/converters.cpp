@@ -139,6 +139,10 @@ bool accepts(const Parameter& parameter, PyObject* value) {
     case Kind::layout:
       return is_layout(value);
     case Kind::integers:
+      if (parameter.flags & kNoneElements) {
+        return is_int(value) ||
+               all_elements(value, [](PyObject* item) { return item == Py_None || is_int(item); });
+      }
       return is_int(value) || all_elements(value, is_int);
     case Kind::floats:
       return (parameter.length > 0 && is_real(value)) || all_elements(value, is_real);
@@ -237,7 +241,8 @@ IntListArgument::IntListArgument(PyObject* slot, int length, IntList otherwise) 
   const Elements elements(slot);
   values_.resize(static_cast<size_t>(elements.size()));
   for (Py_ssize_t i = 0; i < elements.size(); ++i) {
-    values_[static_cast<size_t>(i)] = to_int(elements.begin()[i]);
+    PyObject* const item = elements.begin()[i];
+    values_[static_cast<size_t>(i)] = item == Py_None ? kNoInt : to_int(item);
   }
 }
 

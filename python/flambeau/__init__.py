@@ -45,29 +45,7 @@ from flambeau.autograd import (
     no_grad,
     set_grad_enabled,
 )
-from flambeau.functional import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    block_diag,
-    broadcast_shapes,
-    broadcast_tensors,
-    cartesian_prod,
-    column_stack,
-    combinations,
-    dsplit,
-    dstack,
-    hsplit,
-    hstack,
-    meshgrid,
-    nonzero,
-    row_stack,
-    tensordot,
-    unique,
-    unique_consecutive,
-    vsplit,
-    vstack,
-)
+from flambeau.functional import broadcast_shapes, tensordot
 from flambeau.serialization import load, save
 
 if _typing.TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""Einstein summation over matrix products."""
+"""Einstein summation over matrix products. It follows its equation step by step, which a formula
+does not.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,6 @@ from flambeau._C import Tensor
 from flambeau._queries import allclose, equal, is_nonzero
 from flambeau._tensor_str import tensor_text
 from flambeau._values import brief
-from flambeau.functional import nonzero, unique, unique_consecutive
 
 
 def _repr(self: Tensor) -> str:
@@ -209,9 +208,6 @@ _MEMBERS: dict[str, Any] = {
     "allclose": allclose,
     "equal": equal,
     "is_nonzero": is_nonzero,
-    "nonzero": nonzero,
-    "unique": unique,
-    "unique_consecutive": unique_consecutive,
 }
 
 for _name, _member in _MEMBERS.items():

@@ -92,6 +92,21 @@ def test_whole_signature() -> None:
     assert [(r.name, r.dtype) for r in signature.results] == [("v", None), ("i", "int64")]
 
 
+def test_choices_are_given_and_are_no_arguments() -> None:
+    signature = parsed("f(Tensor a, bool(True) b=False, int? c=None, *, bool(False) d) -> Tensor r")
+    assert [a.name for a in signature.arguments] == ["a", "c"]
+    assert [a.name for a in signature.given] == ["a", "b", "c", "d"]
+    assert [a.type.only for a in signature.given] == [None, True, None, False]
+    assert str(signature.given[1].type) == "bool(True)"
+
+
+def test_spread_lists_and_lists_with_none() -> None:
+    spread = parsed("f(int a, Tensor[] *b, *, int c=1) -> Tensor r").arguments
+    assert [a.spread for a in spread] == [False, True, False]
+    sizes = parsed("f(Tensor a, int?[2] b) -> Tensor r").arguments[1].type
+    assert (sizes.none_items, sizes.optional, str(sizes)) == (True, False, "int?[2]")
+
+
 def test_results() -> None:
     view = parsed("f(Tensor self) -> view(self) r").results[0]
     assert (view.view_of, view.is_list) == ("self", False)
@@ -130,6 +145,11 @@ MISTAKES = [
     ("f(int«|»Scalar a) -> Tensor r", "only a Tensor can be '|Scalar'", None),
     ("f(Tensor|«int» a) -> Tensor r", "expected 'Scalar' after 'Tensor|'", None),
     ("f(Tensor(«in») a) -> Tensor r", "expected 'mut'", None),
+    ("f(int[] «*»a) -> Tensor r", "only a list of tensors", None),
+    ("f(Tensor a, *, Tensor[] «*»b) -> Tensor r", "that is given by position", None),
+    ("f(Tensor[] *a, int «b») -> Tensor r", "'b' follows '*a'", "put '*' before it"),
+    ("f(bool(«1») a) -> Tensor r", "a bool is True or False", None),
+    ("f(bool(True «a») -> Tensor r", "expected ')' after the value", None),
     ("f(int[«0»] a) -> Tensor r", "a list's length is from 1 to 99", None),
     ("f(int[2«)» a) -> Tensor r", "expected ']' after a list's length", None),
     ("f(int[] a=[1, 2«)» -> Tensor r", "expected ']' or ',' in a list", None),

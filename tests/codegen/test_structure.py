@@ -142,6 +142,18 @@ MISTAKES = [
     ("extremes: {self", "extremes: {«slf»", "extremes: 'slf' is not a tensor", "'self'"),
     ("aliases: [plus]", "aliases: [«bmm»]", "the alias 'bmm' is a name of 'bmm'", None),
     ("aliases: [plus]", "aliases: [«add»]", "the alias 'add' is the operator's own name", None),
+    (
+        "aliases: [plus]",
+        "also_in: [«specal»]",
+        "'specal' is no namespace, and no name in one",
+        "'special'",
+    ),
+    ("aliases: [plus]", "also_in: [«special.lambda»]", "'lambda' is a keyword of Python", None),
+    ("aliases: [plus]", "also_in: [«main»]", "'add' lies in the operator's own", "'aliases'"),
+    ("aliases: [plus]", "also_in: [«nn.functional.silu»]", "is a name of 'silu'", None),
+    ("aliases: [plus]", "inplace: «argument»", "'inplace' 'argument' is unknown", None),
+    ('operator: "@"', 'inplace: «keyword»\n  operator: "@"', "the in-place form", "add inplace"),
+    ("aliases: [plus]", "role: «copied»", "role 'copied' is unknown", "'copy'"),
     ('operator: "@"', 'operator: "«+»"', "the operator + belongs to 'add'", None),
 ]
 

@@ -11,12 +11,12 @@ from operator_cases import ARRAY, Values, dtypes, operators, result_names
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.model import Base, Dtype, Operator
+from flambeau.codegen.model import Base, Dtype, Operator, Place
 from flambeau.codegen.plan.python_signature import (
-    INTERNAL_NAMESPACE,
     Form,
     form_name,
     forms,
+    places,
     receiver_index,
 )
 
@@ -76,7 +76,7 @@ def _library_value(operator: Operator, name: str, value: Any, convert: Convert) 
 def primary_form(operator: Operator) -> Form | None:
     """The plainest form that the operator has; None where Python cannot reach it."""
     found = forms(operator)
-    order = (Form.FUNCTION, Form.METHOD, Form.LIST)
+    order = (Form.KEYWORD, Form.FUNCTION, Form.METHOD, Form.LIST)
     return next((form for form in order if form in found), None)
 
 
@@ -100,6 +100,7 @@ def call(
     *,
     by_keyword: bool = False,
     alias: str | None = None,
+    place: Place | None = None,
     **further: Any,
 ) -> Any:
     """Calls the operator, or an alias of it; what it returns."""
@@ -108,18 +109,26 @@ def call(
     if form is Form.LIST:
         return _call_list(operator, values)
     arguments = list(operator.signature.arguments)
+    chosen = {a.name: a.type.only for _, a in operator.signature.choices}
     if form.is_method:
         own = arguments.pop(receiver_index(operator))
         function = getattr(values[own.name], _name(operator, form, alias))
     else:
-        function = function_of(operator, form, alias)
+        function = function_of(operator, form, alias, place)
     positional: list[Any] = []
-    keywords: dict[str, Any] = dict(further)
+    keywords: dict[str, Any] = {**chosen, **further}
     # By position, the first overload that fits would be meant.
     skipped = by_keyword or not is_first_overload(operator, alias)
-    for argument in arguments:
+    places_of_choices = [place for place, _ in operator.signature.choices]
+    first_choice = min(places_of_choices, default=len(arguments) + 1)
+    for index, argument in enumerate(operator.signature.arguments):
+        if argument not in arguments:
+            continue
+        skipped = skipped or index >= first_choice
         if argument.name not in values:
             skipped = True
+        elif argument.spread and not by_keyword:
+            positional.extend(values[argument.name])
         elif skipped or argument.keyword_only:
             keywords[argument.name] = values[argument.name]
         else:
@@ -154,13 +163,15 @@ def _call_list(operator: Operator, values: Mapping[str, Any]) -> None:
     function_of(operator, Form.LIST)(**listed)
 
 
-def function_of(operator: Operator, form: Form, alias: str | None = None) -> Any:
+def function_of(
+    operator: Operator, form: Form, alias: str | None = None, place: Place | None = None
+) -> Any:
     """The compiled function behind a form."""
     space: Any = importlib.import_module(f"{operator.package or 'flambeau'}._C")
-    internal = operator.internal or form is Form.LIST
-    for part in (INTERNAL_NAMESPACE if internal else operator.namespace).split("."):
+    place = place or places(operator, form)[0]
+    for part in place.namespace.split("."):
         space = getattr(space, part) if part else space
-    return getattr(space, _name(operator, form, alias))
+    return getattr(space, place.name if alias is None else _name(operator, form, alias))
 
 
 def outputs(operator: Operator, returned: Any, values: Mapping[str, Any]) -> dict[str, Any]:

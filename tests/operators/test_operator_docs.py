@@ -12,11 +12,13 @@ from operator_calls import function_of
 from operator_cases import operators
 
 import flambeau
-from flambeau.codegen.model import Operator
+from flambeau.codegen.model import Operator, Place
 from flambeau.codegen.plan.python_signature import (
     Form,
     form_name,
     forms,
+    places,
+    python_names,
     python_signature,
     qualified_name,
 )
@@ -51,22 +53,22 @@ def test_public_name(operator: Operator) -> None:
     for form in forms(operator):
         if form is Form.LIST:
             continue
-        names = [form_name(operator, form)]
-        names += [f"{a}_" if form.is_inplace else a for a in operator.aliases]
-        for name in names:
-            if form.is_method:
+        if form.is_method:
+            for name in python_names(operator, form):
                 assert callable(getattr(flambeau.Tensor, name)) or hasattr(flambeau.Tensor, name)
-            else:
-                assert callable(getattr(_namespace(operator), name)), name
+            continue
+        for place in places(operator, form):
+            found = getattr(_namespace(operator, place), place.name)
+            assert inspect.isbuiltin(found), place
 
 
-def _namespace(operator: Operator) -> Any:
-    """The module that users find an operator in."""
+def _namespace(operator: Operator, place: Place) -> Any:
+    """The module that users find a function in."""
     if not operator.package:
-        name = ".".join(p for p in ("flambeau", operator.namespace) if p)
+        name = ".".join(p for p in ("flambeau", place.namespace) if p)
         return importlib.import_module(name)
     space: Any = importlib.import_module(operator.package)
-    for part in filter(None, operator.namespace.split(".")):
+    for part in filter(None, place.namespace.split(".")):
         space = getattr(space, part)
     return space
 

@@ -9,6 +9,7 @@ import pytest
 from operator_calls import (
     call,
     flat_tensors,
+    function_of,
     is_reachable,
     library_values,
     outputs,
@@ -38,8 +39,8 @@ from operator_compare import difference, floating, tolerance
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.model import Kind, Operator
-from flambeau.codegen.plan.python_signature import Form, forms
+from flambeau.codegen.model import Kind, Operator, Place
+from flambeau.codegen.plan.python_signature import Form, forms, places
 
 COMPARED = [c for c in cases() if is_reachable(c.operator) and not is_random(c.operator)]
 
@@ -134,6 +135,59 @@ def test_every_inplace_form_is_tested() -> None:
     compared = {c.operator.full_name for c in COMPARED}
     named = [o for o in INPLACE if o.full_name in compared]
     assert not [o.full_name for o in named if not fitting(o)]
+
+
+@pytest.mark.parametrize(
+    ("case", "form", "place"),
+    [
+        (c, form, place)
+        for c in COMPARED
+        for form in forms(c.operator)
+        if not form.is_method and form is not Form.LIST
+        if not form.is_inplace or result_fits(c)
+        for place in places(c.operator, form)[1:]
+    ],
+    ids=str,
+)
+def test_further_place(case: Case, form: Form, place: Place) -> None:
+    """A function does the same in every namespace that has it, under every name."""
+    values = case.values()
+    given = library_values(case.operator, values)
+    returned = call(case.operator, given, form, place=place)
+    check(case, values, outputs(case.operator, returned, given), str(place))
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in COMPARED if any(a.spread for a in c.operator.signature.arguments)], ids=str
+)
+def test_tensors_or_a_list_of_them(case: Case) -> None:
+    """f(a, b) is f([a, b])."""
+    values = case.values()
+    given = library_values(case.operator, values)
+    (name,) = (a.name for a in case.operator.signature.arguments if a.spread)
+    rest = {n: v for n, v in given.items() if n != name}
+    function = function_of(case.operator, Form.FUNCTION)
+    for returned in (
+        function(*given[name], **rest),
+        function(given[name], **rest),
+        function(tuple(given[name]), **rest),
+        function(**given),
+    ):
+        check(case, values, outputs(case.operator, returned, given), "a list")
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in COMPARED if c.operator.inplace and result_fits(c)], ids=str
+)
+def test_inplace_keyword(case: Case) -> None:
+    """`inplace=True` writes into the first tensor, and gives it back."""
+    operator = case.operator
+    values = case.values()
+    given = library_values(operator, values)
+    first = next(given[a.name] for a in operator.signature.arguments if a.type.is_tensor)
+    returned = call(operator, given, Form.KEYWORD, inplace=True)
+    assert returned is first
+    check(case, values, outputs(operator, returned, given), "inplace=True")
 
 
 WRITTEN = [c for c in COMPARED if has_inplace(c.operator)]

@@ -70,11 +70,6 @@ void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indice
       input);
 }
 
-void adaptive_max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,
-                         const Ints<2>& output_size) {
-  adaptive_max_pool2d_with_indices(result, indices, input, output_size);
-}
-
 void max_pool2d_grad(const Tensor& result, const Tensor& grad_output, const Tensor& indices,
                      IntList) {
   if (result.numel() == 0) return;

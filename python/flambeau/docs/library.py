@@ -12,7 +12,7 @@ from typing import Any
 import flambeau
 from flambeau.codegen.emit.docs import Page
 from flambeau.codegen.plan.markdown import code, escaped
-from flambeau.codegen.plan.python_signature import forms, python_names
+from flambeau.codegen.plan.python_signature import forms, places, python_names
 from flambeau.docs.docstrings import summary_of, to_markdown
 from flambeau.docs.signatures import signatures_of
 
@@ -67,15 +67,15 @@ def public_names(module: ModuleType) -> list[str]:
 def _find_operators(library: Library, pages: list[Page]) -> None:
     for page in pages:
         for operator in (overload.doc.operator for overload in page.overloads):
-            space: Any = importlib.import_module(
-                ".".join(p for p in ("flambeau", operator.namespace) if p)
-            )
             for form in forms(operator):
-                for name in python_names(operator, form):
-                    if form.is_method:
-                        library.methods[name] = page.name
-                    elif hasattr(space, name):
-                        library.operators[id(getattr(space, name))] = page.name
+                if form.is_method:
+                    library.methods |= dict.fromkeys(python_names(operator, form), page.name)
+                    continue
+                for place in places(operator, form):
+                    path = ".".join(filter(None, ("flambeau", place.namespace)))
+                    function = getattr(importlib.import_module(path), place.name, None)
+                    if function is not None:
+                        library.operators[id(function)] = page.name
 
 
 def _find_classes(library: Library) -> None:

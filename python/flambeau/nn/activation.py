@@ -26,7 +26,7 @@ class ReLU(_InPlace):
     """max(x, 0)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, True) if self.inplace else _C.relu(input)
+        return F.relu(input, self.inplace)
 
 
 class ReLU6(_InPlace):
@@ -303,7 +303,7 @@ class GLU(Module):
 class _OverDim(Module):
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
-        self.dim = dim
+        self.dim: Any = dim  # None is refused when it is used
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"

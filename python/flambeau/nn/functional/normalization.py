@@ -1,15 +1,13 @@
-"""Normalizations composed of other operators."""
+"""Instance normalization. It writes back the means of running statistics, which a body cannot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import flambeau
 from flambeau import _C, Tensor
-from flambeau._values import elements
 
-__all__ = ["instance_norm", "rms_norm"]
+__all__ = ["instance_norm"]
 
 
 def instance_norm(
@@ -52,32 +50,3 @@ def instance_norm(
             if running is not None and seen is not None:
                 running.copy_(seen.reshape([samples, channels]).mean(0))
     return result.reshape(input.shape)
-
-
-def rms_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    eps: float | None = None,
-) -> Tensor:
-    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions (B. Zhang, R. Sennrich, 2019).
-
-    Args:
-        input: (..., *normalized_shape).
-        weight: normalized_shape.
-        eps: None: the eps of the input's dtype.
-    """
-    shape = elements("rms_norm", normalized_shape)
-    if tuple(input.shape[input.dim() - len(shape) :]) != shape:
-        raise RuntimeError(
-            f"rms_norm: expected an input of shape (..., {', '.join(map(str, shape))}), got "
-            f"{tuple(input.shape)}"
-        )
-    if weight is not None and tuple(weight.shape) != shape:
-        raise RuntimeError(
-            f"rms_norm: expected a weight of shape {shape}, got {tuple(weight.shape)}"
-        )
-    added = flambeau.finfo(input.dtype).eps if eps is None else eps
-    dims = list(range(-len(shape), 0))
-    result = input * (input.square().mean(dims, True) + added).rsqrt()
-    return result if weight is None else result * weight

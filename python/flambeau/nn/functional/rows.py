@@ -1,11 +1,13 @@
-"""Looking up rows of a table, and scaling rows to length 1."""
+"""Looking up rows of a table. The operator looks up; what is here scales rows of the table first,
+in place and out of sight of autograd, which a body cannot.
+"""
 
 from __future__ import annotations
 
 import flambeau
 from flambeau import _C, Tensor
 
-__all__ = ["embedding", "normalize"]
+__all__ = ["embedding"]
 
 
 def embedding(
@@ -47,9 +49,3 @@ def _limit_rows(weight: Tensor, input: Tensor, max_norm: float, norm_type: float
     length = _C.linalg.vector_norm(found, norm_type, [1], True)
     shrunk = found * (max_norm / (length + 1e-7))
     weight.index_copy_(0, rows, flambeau.where(length > max_norm, shrunk, found))
-
-
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """x / max(norm(x, p), eps) along a dimension."""
-    length = _C.linalg.vector_norm(input, p, [dim], True)
-    return input / length.clamp(min=eps)

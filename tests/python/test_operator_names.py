@@ -1,0 +1,39 @@
+"""What is called like a declared operator is that operator, as generated: nothing wraps it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import pytest
+
+import flambeau
+from flambeau.codegen.loader import default_folder, load_declarations
+from flambeau.codegen.operator_reader import NAMESPACES
+from flambeau.codegen.plan.python_signature import forms, places, python_names
+
+OPERATORS = [o for o in load_declarations(default_folder()).own if not o.internal]
+FUNCTIONS = {p.name for o in OPERATORS for f in forms(o) if not f.is_method for p in places(o, f)}
+METHODS = {n for o in OPERATORS for f in forms(o) if f.is_method for n in python_names(o, f)}
+SPACES = ("", *(n for n in NAMESPACES if any(o.namespace == n for o in OPERATORS)))
+
+# Functions of Python in a namespace of operators, and why they are none.
+WRITTEN = {
+    "nn.functional.embedding": "scales rows of the table in place, out of sight of autograd",
+}
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_functions_are_generated(space: str) -> None:
+    module = importlib.import_module(".".join(filter(None, ("flambeau", space))))
+    written = {
+        ".".join(filter(None, (space, name)))
+        for name, value in vars(module).items()
+        if name in FUNCTIONS and inspect.isfunction(value)
+    }
+    assert written == {name for name in WRITTEN if name.rpartition(".")[0] == space}
+
+
+def test_methods_are_generated() -> None:
+    written = {n for n, v in vars(flambeau.Tensor).items() if inspect.isfunction(v)}
+    assert not written & METHODS
