@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain, combinations
+
 from flambeau.codegen.check.report import Context, Report
-from flambeau.codegen.model import Declarations, Operator
+from flambeau.codegen.model import Base, Declarations, Operator
 from flambeau.codegen.source import Diagnostics, Note
 
 
@@ -12,6 +14,7 @@ def check_graph(context: Context, diagnostics: Diagnostics) -> None:
     _check_unique(context.declarations, diagnostics)
     _check_aliases(context.declarations, diagnostics)
     _check_tokens(context.declarations, diagnostics)
+    _check_order(context.declarations, diagnostics)
 
 
 def _check_unique(declarations: Declarations, diagnostics: Diagnostics) -> None:
@@ -60,3 +63,20 @@ def _check_tokens(declarations: Declarations, diagnostics: Diagnostics) -> None:
         if token is not None and owner.setdefault(token, operator.name) != operator.name:
             message = f"the operator {token} belongs to '{owner[token]}'"
             Report(operator, diagnostics).error(message, "operator")
+
+
+def _check_order(declarations: Declarations, diagnostics: Diagnostics) -> None:
+    """One int may stand for a list of it, so overloads that take one come before those of lists."""
+    overloads: dict[str, list[Operator]] = {}
+    for operator in declarations.operators:
+        overloads.setdefault(operator.name, []).append(operator)
+    for earlier, later in chain.from_iterable(combinations(o, 2) for o in overloads.values()):
+        pairs = zip(earlier.signature.given, later.signature.given, strict=False)
+        differing = next(((a, b) for a, b in pairs if a.type != b.type), None)
+        if differing is None:
+            continue
+        listed, single = (argument.type for argument in differing)
+        if listed.is_list and not single.is_list and listed.base is single.base is Base.INT:
+            message = f"an int of '{later.full_name}' would be a list of '{earlier.full_name}'"
+            note = Note(earlier.span, f"'{earlier.full_name}' is declared here")
+            diagnostics.error(differing[1].span, message, "declare it before that one", note)

@@ -296,6 +296,21 @@ def test_operators_are_declared_once() -> None:
     assert str(found.notes[0].span) == "sample.yaml:103:8"
 
 
+def test_one_int_is_tried_before_a_list() -> None:
+    text, place = marked(
+        '- op: "f.sizes(Tensor self, int[] sizes) -> Tensor result"\n'
+        "  kind: composite\n"
+        '  body: "self"\n'
+        '  doc: {summary: "F."}\n'
+        '- op: "f(Tensor self, int «size») -> Tensor result"\n'
+        "  kind: composite\n"
+        '  body: "self"\n'
+        '  doc: {summary: "F."}\n'
+    )
+    found = assert_found(check_text(text), place, "an int of 'f' would be a list of 'f.sizes'")
+    assert str(found.notes[0].span) == "sample.yaml:1:8"
+
+
 def test_kernel_files_exist(tmp_path: Path) -> None:
     for file in ("reduce/argreduce.cpp", "indexing/nonzero.cpp"):
         (tmp_path / "cpu" / file).parent.mkdir(exist_ok=True, parents=True)
