@@ -59,6 +59,8 @@ def broadcastable(a: Sequence[int], b: Sequence[int]) -> bool:
 def expandable(shape: Sequence[int], size: Sequence[int]) -> bool:
     """Whether broadcasting makes one shape the other."""
     return broadcastable(shape, size) and broadcast(shape, size) == list(size)
+
+
 def broadcast_all(shapes: Sequence[Sequence[int]]) -> Shape:
     """The common shape of several shapes."""
     return reduce(broadcast, map(list, shapes), [])

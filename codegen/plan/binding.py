@@ -173,12 +173,7 @@ def _binding(
     home: Place, overloads: Group, found_in: tuple[Place, ...], has_methods: bool = True
 ) -> Binding:
     first = overloads[0][0]
-    bound = tuple(
-        replace(_overload(o, form), quick_function=(), quick_method=())
-        if _is_behind_a_number(o, [earlier for earlier, _ in overloads[:i]])
-        else _overload(o, form)
-        for i, (o, form) in enumerate(overloads)
-    )
+    bound = tuple(_overload(operator, form) for operator, form in overloads)
     prefix = f"{home.namespace.replace('.', '_')}_" if home.namespace else ""
     documented = tuple(_documented(operator, form) for operator, form in overloads)
     methods = [(o, method) for o, _, method in documented if method and has_methods]
@@ -196,15 +191,6 @@ def _binding(
         documented=documented,
         called_as=first.called_as,
     )
-
-
-def _is_behind_a_number(operator: Operator, earlier: list[Operator]) -> bool:
-    """Whether a list of ints of this overload is one int of an earlier one: an int too large for a
-    quick path there must not pass for a list here.
-    """
-    ints = [a.type for a in operator.signature.arguments if a.type.base is Base.INT]
-    numbers = [a.type for o in earlier for a in o.signature.arguments if a.type.base is Base.INT]
-    return any(t.is_list for t in ints) and any(not t.is_list for t in numbers)
 
 
 def _documented(operator: Operator, form: Form) -> tuple[Operator, Form, Form | None]:
@@ -394,11 +380,29 @@ def _quick_paths(
         if path is not None:
             paths.append(path)
     if form is Form.KEYWORD and paths and paths[-1].count == len(positional):
-        # Layers say `inplace` by position, mostly False.
-        said = paths[-1].count
-        conditions = (*paths[-1].conditions, f"args[{said}] == Py_False")
-        paths.append(replace(paths[-1], count=said + 1, conditions=conditions))
+        paths += _paths_with_inplace(operator, function, receiver, positional, named)
     return tuple(paths)
+
+
+def _paths_with_inplace(
+    operator: Operator,
+    function: str,
+    receiver: int,
+    positional: list[Argument],
+    named: tuple[str, ...],
+) -> list[QuickPath]:
+    """For all positional arguments and `inplace`, which follows them."""
+    ways = (
+        ("Py_True", Form.INPLACE_FUNCTION, f"{operator.identifier}_"),
+        ("Py_False", Form.FUNCTION, function),
+    )
+    paths = []
+    for value, form, called in ways:
+        path = _quick_path(operator, form, called, receiver, positional, named)
+        if path is not None:
+            conditions = (*path.conditions, f"args[{path.count}] == {value}")
+            paths.append(replace(path, count=path.count + 1, variadic=False, conditions=conditions))
+    return paths
 
 
 def _quick_path(
@@ -458,7 +462,7 @@ def _quick_argument(
     if declared.is_list:
         if declared.base is not Base.INT or not last or declared.list_length:
             return None
-        condition = f"quick_ints(args + {position}, count - {position}, {name})"
+        condition = f"quick_ints(args + {position}, by_position - {position}, {name})"
         return [f"Shape {name};"], condition, f"IntList({name})", True
     if declared.base is Base.TENSOR:
         if declared.or_scalar:

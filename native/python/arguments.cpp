@@ -369,6 +369,22 @@ std::string marked_signature(const SignatureText& text, const Mismatch& mismatch
 
 }  // namespace
 
+Py_ssize_t in_order(const Signature& signature, PyObject* receiver, Py_ssize_t count,
+                    PyObject* names) {
+  const Py_ssize_t keywords = PyTuple_GET_SIZE(names);
+  Py_ssize_t position = 0;
+  for (int i = 0; i < signature.count && position < count + keywords; ++i) {
+    if (signature[i].flags & (kKeywordOnly | kSpread)) return -1;
+    if (receiver && i == signature.receiver) continue;
+    if (position >= count) {
+      PyObject* const keyword = PyTuple_GET_ITEM(names, position - count);
+      if (PyUnicode_CompareWithASCIIString(keyword, signature[i].name) != 0) return -1;
+    }
+    ++position;
+  }
+  return position == count + keywords ? position : -1;
+}
+
 Parsed Parser::parse_into(PyObject* receiver, PyObject* const* args, Py_ssize_t arg_count,
                           PyObject* names, PyObject** slots) const {
   const bool method = receiver != nullptr;

@@ -229,6 +229,11 @@ class FLAMBEAU_API Parser {
   int count_;
 };
 
+/// How many arguments a call has by position, its keywords among them: they are, if they name the
+/// parameters that follow, in order. Otherwise -1.
+FLAMBEAU_API Py_ssize_t in_order(const Signature& signature, PyObject* receiver, Py_ssize_t count,
+                                 PyObject* names);
+
 /// Whether an optional argument was given, and is not None.
 inline bool given(PyObject* slot) { return slot != nullptr && slot != Py_None; }
 
