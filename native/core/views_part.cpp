@@ -220,4 +220,16 @@ std::vector<View> unbind(const Tensor& self, int64_t dim) {
   return result;
 }
 
+std::vector<View> diagonal_blocks(const Tensor& self, IntList heights, IntList widths) {
+  std::vector<View> result = split_with_sizes(self, heights, 0);
+  check(widths.size() == heights.size(), ErrorKind::runtime, "diagonal_blocks: expected ",
+        heights.size(), " widths, one for each height, got ", ShapeText{widths});
+  const std::vector<View> columns = split_with_sizes(self, widths, 1);
+  for (size_t i = 0; i < result.size(); ++i) {
+    result[i].sizes[1] = columns[i].sizes[1];
+    result[i].offset += columns[i].offset - self.offset();
+  }
+  return result;
+}
+
 }  // namespace flambeau::views
