@@ -81,6 +81,14 @@ void check_out(const Tensor& out, bool any_requires_grad, bool any_tangent, cons
         "the form without out=");
 }
 
+std::string printable(std::string_view value) {
+  constexpr size_t kShown = 80;
+  if (value.size() <= kShown) return std::string(value);
+  size_t end = kShown;
+  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0) == 0x80) --end;  // of UTF-8
+  return std::string(value.substr(0, end)) + "...";
+}
+
 void write_out(const Tensor& out, const Tensor& result, const char* op) {
   check(out.device() == result.device(), ErrorKind::runtime, op, "(): out is on ", out.device(),
         " but the result is on ", result.device());

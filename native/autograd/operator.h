@@ -88,6 +88,8 @@ inline std::string printable(const Operand& value) {
   if (!value.is_tensor()) return concatenate(value.scalar());
   return concatenate("a tensor of shape ", ShapeText{value.sizes()});
 }
+/// Text that is long is cut.
+FLAMBEAU_API std::string printable(std::string_view value);
 inline const char* printable(bool value) { return value ? "True" : "False"; }
 template <class T>
 std::string printable(const std::optional<T>& value) {
