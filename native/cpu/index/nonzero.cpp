@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "cpu/dtype_switch.h"
@@ -32,7 +33,7 @@ Tensor positions(const Tensor& tensor) {
   parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
     int64_t* out = result.data<int64_t>() + starts[static_cast<size_t>(begin)] * rank;
     // Others may have changed the elements since they were counted.
-    const int64_t* const full = result.data<int64_t>() + starts[static_cast<size_t>(end)] * rank;
+    int64_t* const full = result.data<int64_t>() + starts[static_cast<size_t>(end)] * rank;
     const int64_t stop = std::min(numel, end * kChunk);
     for (int64_t i = begin * kChunk; i < stop && out < full; ++i) {
       if (!is_nonzero(data[i])) continue;
@@ -45,6 +46,7 @@ Tensor positions(const Tensor& tensor) {
       out[0] = rest;
       out += rank;
     }
+    std::fill(out, full, 0);  // for those that are gone
   });
   return result;
 }
