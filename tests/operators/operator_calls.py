@@ -127,7 +127,7 @@ def call(
         skipped = skipped or index >= first_choice
         if argument.name not in values:
             skipped = True
-        elif argument.spread and not by_keyword:
+        elif argument.spread and not by_keyword and isinstance(values[argument.name], list):
             positional.extend(values[argument.name])
         elif skipped or argument.keyword_only:
             keywords[argument.name] = values[argument.name]

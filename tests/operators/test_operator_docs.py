@@ -59,7 +59,7 @@ def test_public_name(operator: Operator) -> None:
             continue
         for place in places(operator, form):
             found = getattr(_namespace(operator, place), place.name)
-            assert inspect.isbuiltin(found), place
+            assert callable(found), place
 
 
 def _namespace(operator: Operator, place: Place) -> Any:

@@ -26,7 +26,9 @@ LONG = {
     "elementwise": (
         "x = flambeau.rand(150_000_000, dtype=flambeau.float64); f = lambda: x.lgamma().lgamma()"
     ),
-    "combinations": "x = flambeau.ones(27); f = lambda: flambeau.combinations(x, 11)",
+    "combinations": (
+        "x = flambeau.ones(27); f = lambda: [flambeau.combinations(x, 11) for _ in range(4)]"
+    ),
     "sum": "x = flambeau.ones(1).expand(2**37); f = lambda: x.sum()",
     "conv2d": (
         "x = flambeau.rand(1, 64, 1500, 1500); w = flambeau.rand(64, 64, 7, 7);"
