@@ -363,7 +363,7 @@ def _out_lines(operator: Operator, slot: int) -> list[str]:
 def _quick_paths(
     operator: Operator, form: Form, function: str, receiver: int, named: tuple[str, ...]
 ) -> tuple[QuickPath, ...]:
-    """For the required arguments, and for all positional ones."""
+    """For the required arguments, and for as many more as are given by position."""
     if is_factory(operator):
         return ()
     positional = [a for a in operator.signature.given if not a.keyword_only]
@@ -371,7 +371,7 @@ def _quick_paths(
     if any(a.keyword_only and a.default is None for a in operator.signature.arguments):
         return ()
     paths = []
-    for count in sorted({required, len(positional)}):
+    for count in range(required, len(positional) + 1):
         if any(
             a.type.only is not None and a.default != str(a.type.only) for a in positional[count:]
         ):

@@ -176,14 +176,6 @@ int packing_parameter(const Signature& signature, bool method) {
   return found >= 0 && signature[found].kind == Kind::integers ? found : -1;
 }
 
-/// The parameter that takes all positional arguments which are left; -1 if none does.
-int spread_parameter(const Signature& signature) {
-  for (int i = 0; i < signature.count; ++i) {
-    if (signature[i].flags & kSpread) return i;
-  }
-  return -1;
-}
-
 std::string plural(Py_ssize_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -215,33 +207,36 @@ class Binding {
     return false;
   }
 
+  /// The positional arguments from one on, as the tuple that they stand for.
+  PyObject* pack(Py_ssize_t from) {
+    packed_ = checked(PyTuple_New(count_ - from));
+    for (Py_ssize_t i = from; i < count_; ++i) {
+      PyTuple_SET_ITEM(packed_.get(), i - from, Py_NewRef(args_[i]));
+    }
+    return packed_.get();
+  }
+  /// Whether the last positional argument is this one, and a sequence.
+  bool is_one_list(Py_ssize_t i) const {
+    return i + 1 == count_ && PySequence_Check(args_[i]) && !is_tensor(args_[i]);
+  }
+
   bool bind_positional() {
     if (const int packing = packing_parameter(signature_, method());
         packing >= 0 && count_ > 0 && (count_ > 1 || PyIndex_Check(args_[0])) &&
         accepts(Parameter{"", Kind::integer}, args_[0])) {
-      packed_ = checked(PyTuple_New(count_));
-      for (Py_ssize_t i = 0; i < count_; ++i) {
-        PyTuple_SET_ITEM(packed_.get(), i, Py_NewRef(args_[i]));
-      }
-      slots_[packing] = packed_.get();
+      slots_[packing] = pack(0);
       return true;
     }
     Py_ssize_t next = 0;
-    const int spread = spread_parameter(signature_);
-    for (int i = 0; i < signature_.count && (next < count_ || (i == spread && !names_)); ++i) {
+    for (int i = 0; i < signature_.count && next < count_; ++i) {
       if (method() && i == signature_.receiver) continue;
       if (signature_[i].flags & kKeywordOnly) break;
-      const bool is_list =
-          next + 1 == count_ && PySequence_Check(args_[next]) && !is_tensor(args_[next]);
-      if (i != spread || is_list) {
+      if (FLAMBEAU_UNLIKELY(signature_[i].flags & kSpread) && !is_one_list(next)) {
+        slots_[i] = pack(next);
+        next = count_;
+      } else {
         slots_[i] = args_[next++];
-        continue;
       }
-      packed_ = checked(PyTuple_New(count_ - next));
-      for (Py_ssize_t at = 0; next < count_; ++next, ++at) {
-        PyTuple_SET_ITEM(packed_.get(), at, Py_NewRef(args_[next]));
-      }
-      slots_[i] = packed_.get();
     }
     if (next == count_) return true;
     Py_ssize_t most = 0;
@@ -277,12 +272,17 @@ class Binding {
     for (int i = 0; i < signature_.count; ++i) {
       const Parameter& parameter = signature_[i];
       PyObject* value = slots_[i];
-      if (!has_value_wanted(parameter, value)) {
+      if (FLAMBEAU_UNLIKELY(parameter.flags & (kTrue | kFalse)) &&
+          !has_value_wanted(parameter, value)) {
         return refuse(i, std::string("argument '") + shown_name(parameter, method()) + "' is not " +
                              type_text(parameter));
       }
       if (!value) {
         if (parameter.default_text) continue;
+        if ((parameter.flags & kSpread) && !names_) {
+          slots_[i] = pack(count_);  // f() for f([])
+          continue;
+        }
         return refuse(i,
                       std::string("argument '") + shown_name(parameter, method()) + "' is missing");
       }
@@ -299,7 +299,7 @@ class Binding {
 
   /// Of a bool that must be True, or False: whether the argument, or its default, is.
   static bool has_value_wanted(const Parameter& parameter, PyObject* value) {
-    if (!(parameter.flags & (kTrue | kFalse)) || (value && !accepts(parameter, value))) return true;
+    if (value && !accepts(parameter, value)) return true;  // refused for its type
     const bool is_true = value ? to_bool(value) : std::strcmp(parameter.default_text, "True") == 0;
     return is_true == static_cast<bool>(parameter.flags & kTrue);
   }
