@@ -460,10 +460,14 @@ def _quick_argument(
 ) -> tuple[list[str], str, str, bool] | None:
     declared, slot, name = argument.type, f"args[{position}]", f"q_{argument.name}"
     if declared.is_list:
-        if declared.base is not Base.INT or not last or declared.list_length:
+        if declared.base is not Base.INT or declared.none_items:
             return None
-        condition = f"quick_ints(args + {position}, by_position - {position}, {name})"
-        return [f"Shape {name};"], condition, f"IntList({name})", True
+        # One int stands for as many as are wanted; the last list may be all that is left.
+        spreads = last and not declared.list_length
+        count = f"by_position - {position}" if spreads else "1"
+        length = f", {declared.list_length}" if declared.list_length else ""
+        condition = f"quick_ints(args + {position}, {count}, {name}{length})"
+        return [f"Shape {name};"], condition, f"IntList({name})", spreads
     if declared.base is Base.TENSOR:
         if declared.or_scalar:
             return [f"const QuickOperand {name}({slot});"], name, f"*{name}", False

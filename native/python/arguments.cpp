@@ -180,17 +180,18 @@ std::string plural(Py_ssize_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// One attempt at one overload.
+/// One attempt at one overload. Why it failed is said on request: there may be others to try.
 class Binding {
  public:
   Binding(const Signature& signature, PyObject* receiver, PyObject* const* args, Py_ssize_t count,
-          PyObject* names, PyObject** slots)
+          PyObject* names, PyObject** slots, bool explains)
       : signature_(signature),
         receiver_(receiver),
         args_(args),
         count_(count),
         names_(names),
-        slots_(slots) {}
+        slots_(slots),
+        explains_(explains) {}
 
   bool bind() {
     std::fill_n(slots_, signature_.count, nullptr);
@@ -202,9 +203,14 @@ class Binding {
 
  private:
   bool method() const { return receiver_ != nullptr; }
-  bool refuse(int parameter, std::string reason) {
-    mismatch_ = {parameter, std::move(reason)};
+  template <class Reason>
+  bool refuse(int parameter, Reason&& reason) {
+    if (explains_) mismatch_ = {parameter, reason()};
     return false;
+  }
+
+  std::string quoted(int parameter) const {
+    return std::string("argument '") + shown_name(signature_[parameter], method()) + "'";
   }
 
   /// The positional arguments from one on, as the tuple that they stand for.
@@ -239,12 +245,14 @@ class Binding {
       }
     }
     if (next == count_) return true;
-    Py_ssize_t most = 0;
-    for (int i = 0; i < signature_.count; ++i) {
-      most += !(signature_[i].flags & kKeywordOnly) && !(method() && i == signature_.receiver);
-    }
-    return refuse(-1, "takes at most " + plural(most, "positional argument") + ", " +
-                          std::to_string(count_) + (count_ == 1 ? " was given" : " were given"));
+    return refuse(-1, [&] {
+      Py_ssize_t most = 0;
+      for (int i = 0; i < signature_.count; ++i) {
+        most += !(signature_[i].flags & kKeywordOnly) && !(method() && i == signature_.receiver);
+      }
+      return "takes at most " + plural(most, "positional argument") + ", " +
+             std::to_string(count_) + (count_ == 1 ? " was given" : " were given");
+    });
   }
 
   bool bind_keywords() {
@@ -258,10 +266,11 @@ class Binding {
           std::strcmp(keyword, "out") == 0) {
         continue;
       }
-      if (i < 0) return refuse(-1, unknown_keyword(signature_, keyword, method()));
+      if (i < 0) {
+        return refuse(-1, [&] { return unknown_keyword(signature_, keyword, method()); });
+      }
       if (slots_[i]) {
-        return refuse(i, std::string("argument '") + shown_name(signature_[i], method()) +
-                             "' was given twice, by position and by name");
+        return refuse(i, [&] { return quoted(i) + " was given twice, by position and by name"; });
       }
       slots_[i] = args_[count_ + k];
     }
@@ -274,8 +283,7 @@ class Binding {
       PyObject* value = slots_[i];
       if (FLAMBEAU_UNLIKELY(parameter.flags & (kTrue | kFalse)) &&
           !has_value_wanted(parameter, value)) {
-        return refuse(i, std::string("argument '") + shown_name(parameter, method()) + "' is not " +
-                             type_text(parameter));
+        return refuse(i, [&] { return quoted(i) + " is not " + type_text(parameter); });
       }
       if (!value) {
         if (parameter.default_text) continue;
@@ -283,15 +291,15 @@ class Binding {
           slots_[i] = pack(count_);  // f() for f([])
           continue;
         }
-        return refuse(i,
-                      std::string("argument '") + shown_name(parameter, method()) + "' is missing");
+        return refuse(i, [&] { return quoted(i) + " is missing"; });
       }
       if (method() && i == signature_.receiver) continue;
       if (value == Py_None && (parameter.flags & kNone)) continue;
       if (!accepts(parameter, value)) {
-        return refuse(i, std::string("argument '") + shown_name(parameter, method()) + "'" +
-                             position_text(i) + " must be " + type_text(parameter) + ", not " +
-                             describe_type(refused_item(value)));
+        return refuse(i, [&] {
+          return quoted(i) + position_text(i) + " must be " + type_text(parameter) + ", not " +
+                 describe_type(refused_item(value));
+        });
       }
     }
     return true;
@@ -337,6 +345,7 @@ class Binding {
   Py_ssize_t count_;
   PyObject* names_;
   PyObject** slots_;
+  const bool explains_;
   PyRef packed_;
   Mismatch mismatch_;
 };
@@ -387,13 +396,23 @@ Py_ssize_t in_order(const Signature& signature, PyObject* receiver, Py_ssize_t c
 
 Parsed Parser::parse_into(PyObject* receiver, PyObject* const* args, Py_ssize_t arg_count,
                           PyObject* names, PyObject** slots) const {
-  const bool method = receiver != nullptr;
-  const uint8_t form = method ? kMethod : kFunction;
-  std::vector<std::pair<int, Mismatch>> mismatches;
+  const uint8_t form = receiver ? kMethod : kFunction;
   for (int i = 0; i < count_; ++i) {
     if (!(signatures_[i].flags & form)) continue;
-    Binding binding(signatures_[i], receiver, args, arg_count, names, slots);
+    Binding binding(signatures_[i], receiver, args, arg_count, names, slots, false);
     if (binding.bind()) return Parsed(i, slots, binding.take_packed());
+  }
+  refuse(receiver, args, arg_count, names, slots);
+}
+
+void Parser::refuse(PyObject* receiver, PyObject* const* args, Py_ssize_t arg_count,
+                    PyObject* names, PyObject** slots) const {
+  const bool method = receiver != nullptr;
+  std::vector<std::pair<int, Mismatch>> mismatches;
+  for (int i = 0; i < count_; ++i) {
+    if (!(signatures_[i].flags & (method ? kMethod : kFunction))) continue;
+    Binding binding(signatures_[i], receiver, args, arg_count, names, slots, true);
+    binding.bind();
     mismatches.emplace_back(i, binding.mismatch());
   }
   std::string message = std::string(method ? "Tensor." : "") + name_ + "(): ";

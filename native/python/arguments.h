@@ -4,7 +4,8 @@
 /// How a generated binding reads its arguments.
 ///
 /// An operator name has one C function per form, METH_FASTCALL | METH_KEYWORDS. It first tries
-/// straight-line code for the common call: positional, exact types. Everything else goes through
+/// straight-line code for the common call: exact types, by position, or by keywords that follow
+/// their positions, which Python lays out the same way. Everything else goes through
 /// the Parser, which walks the table of overloads, fills one slot per parameter (null: not given)
 /// and says which overload matched; then a switch converts the slots. Two operators, complete:
 ///
@@ -32,8 +33,11 @@
 ///   static PyObject* add_function(PyObject*, PyObject* const* args, Py_ssize_t n,
 ///                                 PyObject* names) {
 ///     return guarded([&]() -> PyObject* {
-///       if (FLAMBEAU_LIKELY(n == 2 && !names && is_exact_tensor(args[0]))) {
-///         if (const QuickOperand other(args[1]); other) {
+///       const Py_ssize_t by_position =
+///           FLAMBEAU_LIKELY(!names) ? n : in_order(add_signatures[0], nullptr, n, names);
+///       if (FLAMBEAU_LIKELY(by_position == 2)) {
+///         const QuickOperand other(args[1]);
+///         if (is_tensor(args[0]) && other) {
 ///           const Tensor& self = unwrap(args[0]);
 ///           return to_python(
 ///               released(work_of(self, *other), [&] { return ops::add(self, *other); }));
@@ -46,9 +50,7 @@
 ///   static PyObject* add_method(PyObject* self, PyObject* const* args, Py_ssize_t n,
 ///                               PyObject* names) {
 ///     return guarded([&]() -> PyObject* {
-///       if (FLAMBEAU_LIKELY(n == 1 && !names)) {
-///         if (const QuickOperand other(args[0]); other) { ... as above with unwrap(self) ... }
-///       }
+///       ... as above with unwrap(self) ...
 ///       Slots<4> slots;
 ///       return add_call(add_parser.parse(self, args, n, names, slots));   // self fills its slot
 ///     });
@@ -224,6 +226,8 @@ class FLAMBEAU_API Parser {
  private:
   Parsed parse_into(PyObject* receiver, PyObject* const* args, Py_ssize_t arg_count,
                     PyObject* names, PyObject** slots) const;
+  [[noreturn]] void refuse(PyObject* receiver, PyObject* const* args, Py_ssize_t arg_count,
+                           PyObject* names, PyObject** slots) const;
   const char* name_;
   const Signature* signatures_;
   int count_;
@@ -364,9 +368,10 @@ inline int64_t work_of(const TensorListArgument& list) {
 
 // Lists of numbers -----------------------------------------------------------------------------
 
-/// Reads a tuple or list of exact small ints, or all of `args` as such ints (x.view(2, 3)); false
-/// when something else is among them.
-FLAMBEAU_API bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result);
+/// Reads a tuple or list of exact small ints, or all of `args` as such ints (x.view(2, 3)), one of
+/// which stands for `length`; false when something else is among them.
+FLAMBEAU_API bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result,
+                             int length = 1);
 
 class FLAMBEAU_API IntListArgument {
  public:

@@ -212,7 +212,11 @@ TensorListArgument::TensorListArgument(PyObject* slot) {
   }
 }
 
-bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result) {
+bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result, int length) {
+  if (int64_t value; length > 1 && count == 1 && small_int(args[0], value)) {
+    result.resize(static_cast<size_t>(length), value);
+    return true;
+  }
   if (count == 1 && (PyTuple_Check(args[0]) || PyList_CheckExact(args[0]))) {
     count = PySequence_Fast_GET_SIZE(args[0]);
     args = PySequence_Fast_ITEMS(args[0]);
