@@ -12,12 +12,12 @@ from typing import Any
 
 import flambeau
 from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.model import Base, Declarations, Kind, Operator, Type
+from flambeau.codegen.model import Base, Declarations, Kind, Operator, Place, Type
 from flambeau.codegen.plan.python_signature import (
-    INTERNAL_NAMESPACE,
     Form,
     forms,
     is_factory,
+    places,
     python_names,
     python_signature,
     receiver_index,
@@ -96,14 +96,24 @@ def _declared(internal: bool) -> Iterator[Entry]:
         if operator.internal and not internal:
             continue
         for form in forms(operator):
-            for name in python_names(operator, form):
-                yield _entry(operator, form, name)
+            if form.is_method:
+                for name in python_names(operator, form):
+                    yield _entry(operator, form, name, None)
+            else:
+                for place in places(operator, form):
+                    yield _entry(operator, form, place.name, _callee(place))
 
 
-def _entry(operator: Operator, form: Form, name: str) -> Entry:
+def _entry(operator: Operator, form: Form, name: str, callee: str | None) -> Entry:
     signature = python_signature(operator, form, name)
     slots = [
-        Slot(p.name, _type(p.argument.type, form), p.default is None, p.keyword_only)
+        Slot(
+            p.name,
+            _type(p.argument.type, form),
+            p.default is None,
+            p.keyword_only,
+            repeated=p.argument.spread,
+        )
         for p in signature.parameters
         if p.argument is not None
     ]
@@ -112,11 +122,11 @@ def _entry(operator: Operator, form: Form, name: str) -> Entry:
         slots.insert(0, Slot(receiver.name, receiver.type, True))
     if is_factory(operator) and not form.is_inplace:
         slots.append(Slot("requires_grad", Type(Base.BOOL), False, keyword_only=True))
-    title = f"Tensor.{name}" if form.is_method else _callee(operator, form, name)
+    title = callee or f"Tensor.{name}"
     overload = operator.signature.overload
     return Entry(
         name=f"{title}[{overload}]" if overload else title,
-        callee=None if form.is_method else _callee(operator, form, name),
+        callee=callee,
         slots=tuple(slots),
         words=tuple({name, name.rstrip("_"), operator.name, operator.name.rstrip("_")}),
         operator=operator,
@@ -132,13 +142,9 @@ def _type(declared: Type, form: Form) -> Type:
     return declared
 
 
-def _callee(operator: Operator, form: Form, name: str) -> str:
-    internal = operator.internal or form is Form.LIST
-    if internal:
-        return f"flambeau._C.{INTERNAL_NAMESPACE}.{name}"
-    space = f".{operator.namespace}" if operator.namespace else ""
-    public = f"flambeau{space}.{name}"
-    return public if resolve(public) is not None else f"flambeau._C{space}.{name}"
+def _callee(place: Place) -> str:
+    public = f"flambeau.{place}"
+    return public if resolve(public) is not None else f"flambeau._C.{place}"
 
 
 # Written by hand ---------------------------------------------------------------------------------
