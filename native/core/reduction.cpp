@@ -110,6 +110,7 @@ void Reduction::merge(IntList sizes, IntList strides, uint64_t reduced_mask, boo
   kept_rank_ = reduced_rank_ = 0;
   if (output_numel_ == 0) return;
   const int64_t input_bytes = static_cast<int64_t>(input_.itemsize());
+  const bool is_empty = input_.numel() == 0;
   WalkedDim kept[kMaxDims], reduced[kMaxDims];
   int kept_count = 0, reduced_count = 0;
   size_t out_dim = 0;
@@ -120,13 +121,17 @@ void Reduction::merge(IntList sizes, IntList strides, uint64_t reduced_mask, boo
     if (!is_reduced || keepdim) ++out_dim;
     if (sizes[d] == 1) continue;
     WalkedDim& dim = is_reduced ? reduced[reduced_count++] : kept[kept_count++];
-    dim = {sizes[d], strides[d] * input_bytes, {}};
+    dim = {sizes[d], is_empty ? 0 : strides[d] * input_bytes, {}};
     if (is_reduced) continue;
     for (int i = 0; i < output_count_; ++i) {
       const Tensor& output = outputs_[i].computed;
       dim.outputs[i] = output.strides()[output.sizes().size() - 1 - position] *
                        static_cast<int64_t>(output.itemsize());
     }
+  }
+  if (is_empty) {  // what is reduced holds nothing: its other sizes may be of any length
+    reduced[0] = {0, 0, {}};
+    reduced_count = 1;
   }
   kept_count = merge_dims(kept, kept_count, output_count_);
   reduced_count = merge_dims(reduced, reduced_count, 0);

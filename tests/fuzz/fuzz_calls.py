@@ -319,7 +319,7 @@ def _spoil(draw: Draw, entry: Entry, given: dict[str, str]) -> None:
 
 
 _LITERAL = ("flambeau.tensor(", "flambeau.randint(")
-_INTEGER = re.compile(r"(?<![\w*.])-?\d+(?![\w*.])")
+_INTEGER = re.compile(r"(?<![\w*.])(?<!\* )-?\d+(?![\w*.])")
 
 
 def _has_integers(slot: Slot, text: str) -> bool:
