@@ -64,11 +64,17 @@ def page(browser: Any) -> Iterator[Any]:
     said: list[str] = []
     found.on("console", lambda message: said.append(message.text))
     found.on("pageerror", lambda error: said.append(str(error)))
-    found.on("requestfailed", lambda request: said.append(f"failed: {request.url}"))
+    found.on("requestfailed", lambda request: said.extend(_failures(request)))
     yield found
     heard = list(said)  # what closing interrupts is no failure
     context.close()
     assert not heard
+
+
+def _failures(request: Any) -> list[str]:
+    """What a page leaves behind when it goes elsewhere has not failed."""
+    reason = str(request.failure)
+    return [] if "ERR_ABORTED" in reason else [f"{request.url}: {reason}"]
 
 
 def search(page: Any, words: str) -> Any:
