@@ -208,3 +208,13 @@ def test_an_infinite_pixel_of_a_large_convolution() -> None:
     inside[4:7, 4:7] = True
     assert (np.isposinf(result.numpy()[0]) == inside).all()
     assert (result.numpy()[0][:, ~inside] == 0).all()
+
+
+def test_tensors_without_dims_have_no_sizes() -> None:
+    x = flambeau.tensor(1.0)
+    for dim in (0, -1):
+        for ask in (x.size, x.stride):
+            with pytest.raises(IndexError, match=rf"{ask.__name__}\(\): a 0-d tensor has no dim"):
+                ask(dim)
+            with pytest.raises(IndexError, match="a 0-d tensor has no dim"):
+                ask(dim=dim)

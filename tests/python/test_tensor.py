@@ -590,13 +590,3 @@ def test_default_dtype():
             flambeau.set_default_dtype(flambeau.int32)
     finally:
         flambeau.set_default_dtype(flambeau.float32)
-
-
-def test_tensors_without_dims_have_no_sizes() -> None:
-    x = flambeau.tensor(1.0)
-    for dim in (0, -1):
-        for ask in (x.size, x.stride):
-            with pytest.raises(IndexError, match=rf"{ask.__name__}\(\): a 0-d tensor has no dim"):
-                ask(dim)
-            with pytest.raises(IndexError, match="a 0-d tensor has no dim"):
-                ask(dim=dim)
