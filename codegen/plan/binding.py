@@ -366,7 +366,7 @@ def _quick_paths(
     """For the required arguments, and for as many more as are given by position."""
     if is_factory(operator):
         return ()
-    positional = [a for a in operator.signature.given if not a.keyword_only]
+    positional = _positional(operator)
     required = sum(1 for a in positional if a.default is None)
     if any(a.keyword_only and a.default is None for a in operator.signature.arguments):
         return ()
@@ -382,6 +382,10 @@ def _quick_paths(
     if form is Form.KEYWORD and paths and paths[-1].count == len(positional):
         paths += _paths_with_inplace(operator, function, receiver, positional, named)
     return tuple(paths)
+
+
+def _positional(operator: Operator) -> list[Argument]:
+    return [a for a in operator.signature.given if not a.keyword_only]
 
 
 def _paths_with_inplace(
@@ -430,8 +434,7 @@ def _quick_path(
             return None
         declaration, condition, value, spreads = quick
         # Further integers belong to the list only where no other argument may follow it.
-        positional = [a for a in operator.signature.given if not a.keyword_only]
-        spreads = spreads and argument is positional[-1] and form is not Form.KEYWORD
+        spreads = spreads and argument is _positional(operator)[-1] and form is not Form.KEYWORD
         declarations += declaration
         conditions.append(condition)
         values.append(value)
