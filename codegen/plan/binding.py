@@ -342,7 +342,7 @@ def _return_lines(
     operator: Operator, inplace: bool, call: str, receiver: str, named: tuple[str, ...]
 ) -> list[str]:
     if returns_self(operator, inplace):
-        return [f"{call};", f"return Py_NewRef({receiver});"]
+        return [f"{call};", f"return written({receiver});"]
     if not operator.signature.results:
         return [f"{call};", "Py_RETURN_NONE;"]
     if named:

@@ -116,9 +116,9 @@ bool may_own_itself(const TensorImpl& tensor) {
   return own->accumulator->has_extras() || has_autograd(own->accumulator->grad());
 }
 
-bool has_history(const TensorImpl& tensor) {
+bool leads_on(const TensorImpl& tensor) {
   const auto* own = static_cast<const State*>(tensor.autograd);
-  return own && own->grad_fn;
+  return own && (own->grad_fn || own->base.defined());
 }
 
 void Node::Extras::visit_held(HeldVisitor& visit) const {

@@ -44,7 +44,7 @@ FLAMBEAU_API void visit_references(const Node& node, HeldVisitor& visit);
 
 /// Whether a tensor whose handle goes may still be kept alive by what it refers to itself.
 FLAMBEAU_API bool may_own_itself(const TensorImpl& tensor);
-/// Whether the tensor leads to a graph.
-FLAMBEAU_API bool has_history(const TensorImpl& tensor);
+/// Whether the tensor leads to a graph, or to the tensor that it is a view of.
+FLAMBEAU_API bool leads_on(const TensorImpl& tensor);
 
 }  // namespace flambeau::autograd

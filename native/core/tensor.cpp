@@ -164,6 +164,11 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
   return Tensor(std::move(impl));
 }
 
+size_t Tensor::axis(int64_t dim, const char* op) const {
+  check(this->dim() > 0, ErrorKind::index, op, "(): a 0-d tensor has no dim ", dim);
+  return static_cast<size_t>(wrap_dim(dim, this->dim(), op));
+}
+
 void resize_data(const Tensor& tensor, IntList sizes, const char* op) {
   const int64_t numel = checked_numel(sizes, op);
   TensorImpl& impl = *tensor.impl();

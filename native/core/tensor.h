@@ -70,8 +70,8 @@ class FLAMBEAU_API Tensor {
   const Shape& sizes() const { return impl_->sizes; }
   const Shape& strides() const { return impl_->strides; }
   /// dim may be negative.
-  int64_t size(int64_t dim) const { return impl_->sizes[wrap_dim(dim, this->dim(), "size")]; }
-  int64_t stride(int64_t dim) const { return impl_->strides[wrap_dim(dim, this->dim(), "stride")]; }
+  int64_t size(int64_t dim) const { return impl_->sizes[axis(dim, "size")]; }
+  int64_t stride(int64_t dim) const { return impl_->strides[axis(dim, "stride")]; }
   int64_t numel() const { return impl_->numel; }
   int64_t offset() const { return impl_->offset; }
   DType dtype() const { return impl_->dtype; }
@@ -94,6 +94,8 @@ class FLAMBEAU_API Tensor {
   }
 
  private:
+  /// IndexError where there is none: a 0-d tensor has no dim at all.
+  size_t axis(int64_t dim, const char* op) const;
   Ref<TensorImpl> impl_;
 };
 

@@ -59,7 +59,7 @@
 ///     return binary_slot(a, b, [](const Tensor& x, const Operand& y) { return ops::add(x, y); },
 ///                        [](const Tensor& y, const Operand& x) { return ops::add(y, x); });
 ///   }
-///   // add_(Tensor(mut) self, ...): { ops::add_(unwrap(self), ...); return Py_NewRef(self); }
+///   // add_(Tensor(mut) self, ...): { ops::add_(unwrap(self), ...); return written(self); }
 ///
 ///   // sum(Tensor self, *, dtype? dtype=None)
 ///   // sum.dim(Tensor self, int[]? dim, bool keepdim=False, *, dtype? dtype=None)

@@ -257,6 +257,7 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
     } else {
       assign(selection.view(), value);
     }
+    note_written(self);
     return 0;
   });
 }

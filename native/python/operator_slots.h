@@ -90,7 +90,7 @@ FLAMBEAU_INLINE PyObject* inplace_slot(const char* called, PyObject* self, PyObj
       const Tensor& other = unwrap(value);
       released(work_of(tensor, other), [&] { function(tensor, other); });
     }
-    return Py_NewRef(self);
+    return written(self);
   });
 }
 

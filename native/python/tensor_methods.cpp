@@ -26,24 +26,18 @@ constexpr Signature dim_signatures[] = {{dim_parameters, 2, kMethod}};
 constexpr Parser size_parser("size", dim_signatures);
 constexpr Parser stride_parser("stride", dim_signatures);
 
-/// A 0-d tensor has none to ask for.
-int64_t dim_of(const Tensor& tensor, int64_t dim, const char* op) {
-  check(tensor.dim() > 0, ErrorKind::index, op, "(): a 0-d tensor has no dim ", dim);
-  return dim;
-}
-
 PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     const Tensor& tensor = unwrap(self);
     if (count == 0 && !names) return to_size(tensor.sizes());
     int64_t dim;
     if (count == 1 && !names && small_int(args[0], dim)) {
-      return PyLong_FromLongLong(tensor.size(dim_of(tensor, dim, "size")));
+      return PyLong_FromLongLong(tensor.size(dim));
     }
     Slots<2> slots;
     const Parsed in = size_parser.parse(self, args, count, names, slots);
     if (!given(in[1])) return to_size(tensor.sizes());
-    return PyLong_FromLongLong(tensor.size(dim_of(tensor, to_int(in[1]), "size")));
+    return PyLong_FromLongLong(tensor.size(to_int(in[1])));
   });
 }
 PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
@@ -52,7 +46,7 @@ PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObje
     Slots<2> slots;
     const Parsed in = stride_parser.parse(self, args, count, names, slots);
     if (!given(in[1])) return to_tuple(tensor.strides());
-    return PyLong_FromLongLong(tensor.stride(dim_of(tensor, to_int(in[1]), "stride")));
+    return PyLong_FromLongLong(tensor.stride(to_int(in[1])));
   });
 }
 

@@ -40,12 +40,20 @@ PyObject* wrap_slow(Tensor&& tensor) {
     impl->python_object = nullptr;
   }
   PyObject* object = wrap_as(tensor_type, std::move(tensor));
-  if (impl->autograd) track_recorded(object);
+  if (impl->autograd) track_if_leading(object);
   return object;
 }
 
-void track_recorded(PyObject* object) {
-  if (autograd::has_history(*unwrap(object).impl())) PyObject_GC_Track(object);
+void track_if_leading(PyObject* object) {
+  if (autograd::leads_on(*unwrap(object).impl())) track(object);
+}
+
+void track_written(PyObject* object) {
+  track_if_leading(object);
+  const Tensor base = autograd::view_base(unwrap(object));
+  if (base.defined() && base.impl()->python_object) {
+    track_if_leading(static_cast<PyObject*>(base.impl()->python_object));
+  }
 }
 
 }  // namespace detail

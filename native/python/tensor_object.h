@@ -46,12 +46,24 @@ struct FreeList {
 };
 FLAMBEAU_API extern FreeList free_tensors;
 FLAMBEAU_API PyObject* wrap_slow(Tensor&& tensor);
-FLAMBEAU_API void track_recorded(PyObject* object);
+FLAMBEAU_API void track_if_leading(PyObject* object);
+FLAMBEAU_API void track_written(PyObject* object);
 }  // namespace detail
 
 /// From now on the garbage collector looks at the tensor.
 inline void track(PyObject* tensor) {
   if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
+}
+
+/// The tensor that an operator wrote into: it may have a history now, as may its base.
+inline void note_written(PyObject* tensor) {
+  if (FLAMBEAU_UNLIKELY(unwrap(tensor).impl()->autograd != nullptr)) {
+    detail::track_written(tensor);
+  }
+}
+inline PyObject* written(PyObject* tensor) {
+  note_written(tensor);
+  return Py_NewRef(tensor);
 }
 
 /// The Python object of a tensor: the one that is alive, or a new one. None when undefined. Throws
@@ -64,7 +76,7 @@ inline PyObject* wrap(Tensor tensor) {
     PyObject_Init(object, tensor_type);
     impl->python_object = object;
     new (&reinterpret_cast<TensorObject*>(object)->tensor) Tensor(std::move(tensor));
-    if (FLAMBEAU_UNLIKELY(impl->autograd != nullptr)) detail::track_recorded(object);
+    if (FLAMBEAU_UNLIKELY(impl->autograd != nullptr)) detail::track_if_leading(object);
     return object;
   }
   return detail::wrap_slow(std::move(tensor));

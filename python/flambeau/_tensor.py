@@ -13,7 +13,7 @@ from flambeau import _C
 from flambeau._C import Tensor
 from flambeau._queries import allclose, equal, is_nonzero
 from flambeau._tensor_str import tensor_text
-from flambeau._values import brief
+from flambeau._values import brief, check_memo
 
 
 def _repr(self: Tensor) -> str:
@@ -87,6 +87,7 @@ def _reduce_ex(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A copy of the whole storage, shared by all copies of its views, with grad and attributes."""
+    check_memo(memo)
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:

@@ -33,6 +33,16 @@ def brief(value: Any) -> str:
         return f"an object of type {type(value).__name__}"
 
 
+def check_memo(memo: Any) -> None:
+    """What `__deepcopy__` is given.
+
+    Raises:
+        TypeError: it is not a dict.
+    """
+    if not isinstance(memo, dict):
+        raise TypeError(f"__deepcopy__: memo must be a dict, got {type(memo).__name__}")
+
+
 def elements(op: str, values: Iterable[Any]) -> tuple[Any, ...]:
     """All of a sequence or an iterator: of a sequence, as many as its length says.
 

@@ -120,6 +120,29 @@ def hook_that_keeps_a_view() -> Any:
     return x
 
 
+def hook_that_keeps_what_was_written_later() -> Any:
+    x, total = leaf(), flambeau.zeros(SIZE)
+    total += x
+    x.register_hook(lambda grad: total * 0)
+    return total
+
+
+def hook_that_keeps_a_base_written_through_a_view() -> Any:
+    x, base = leaf(), flambeau.zeros(2, SIZE)
+    base[0].mul_(x)
+    base[1] = x
+    x.register_hook(lambda grad: base[0] * 0)
+    return base
+
+
+def hook_that_keeps_an_older_view() -> Any:
+    x = flambeau.ones(SIZE)
+    view = x[1:]
+    x.requires_grad_()
+    x.register_hook(lambda grad: (x, view)[0] * 0)
+    return x
+
+
 def hook_that_keeps_many_views() -> Any:
     x = flambeau.ones(SIZE, requires_grad=True)
     views = x.split(100)
@@ -327,6 +350,9 @@ CYCLES: dict[str, Callable[[], Any]] = {
         hook_before_a_node,
         hook_that_keeps_the_node,
         hook_that_keeps_a_view,
+        hook_that_keeps_what_was_written_later,
+        hook_that_keeps_a_base_written_through_a_view,
+        hook_that_keeps_an_older_view,
         hook_that_keeps_many_views,
         hook_of_a_node_that_keeps_a_view,
         hook_that_keeps_what_was_computed,

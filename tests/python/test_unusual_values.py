@@ -106,6 +106,20 @@ def test_a_list_has_the_elements_that_it_holds() -> None:
     assert flambeau.ones(2, 3).sum(dim=Long([1])).tolist() == [3.0, 3.0]
     assert flambeau.cat(Long([flambeau.ones(1)])).tolist() == [1.0]
     assert flambeau.zeros(3)[Long([0, 2])].shape == (2,)
+    assert len(nn.ModuleList(Long([nn.ReLU()]))) == 1
+    assert len(nn.Sequential().extend(Long([nn.ReLU()]))) == 1
+    assert len(nn.ParameterList(Long([flambeau.ones(1)]))) == 1
+
+
+@pytest.mark.parametrize("what", [flambeau.ones(1), nn.Parameter(), nn.ReLU()], ids=type)
+def test_what_copies_are_remembered_in_is_a_dict(what: Any) -> None:
+    with pytest.raises(TypeError, match="memo must be a dict, got Itself"):
+        what.__deepcopy__(Itself())
+
+
+def test_layers_to_copy_are_modules() -> None:
+    with pytest.raises(TypeError, match=r"expected a layer \(a Module\) to copy, got list"):
+        nn.TransformerDecoder([], num_layers=1)
 
 
 def test_iterables_are_read_as_before() -> None:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from flambeau._values import elements
 from flambeau.nn.module import Module
 
 
@@ -84,7 +85,7 @@ class Sequential(Module):
 
     def extend(self, sequential: Iterable[Module]) -> Self:
         """Adds modules at the end."""
-        for module in list(sequential):
+        for module in elements("Sequential.extend", sequential):
             self.append(module)
         return self
 
@@ -149,7 +150,7 @@ class ModuleList(Module):
         """Adds modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList: expected modules, got {type(modules).__name__}")
-        for module in list(modules):
+        for module in elements("ModuleList", modules):
             self.append(module)
         return self
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import check_memo
 from flambeau.nn import module_state
 from flambeau.nn.hooks import HookTable, RemovableHandle
 from flambeau.nn.module_tree import ModuleTree
@@ -385,6 +386,7 @@ class Module(ModuleTree):
         return dict(self.__dict__)
 
     def __deepcopy__(self: T, memo: dict[int, Any]) -> T:
+        check_memo(memo)
         clone = type(self).__new__(type(self))
         memo[id(self)] = clone
         for name, value in self.__dict__.items():

@@ -6,6 +6,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import check_memo
 
 
 class Parameter(Tensor):
@@ -24,6 +25,7 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        check_memo(memo)
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
         return memo[id(self)]

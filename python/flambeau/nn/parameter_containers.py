@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from flambeau import Tensor
+from flambeau._values import elements
 from flambeau.nn.containers import position
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
@@ -61,7 +62,7 @@ class ParameterList(Module):
         """Adds values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList: expected an iterable, got {type(values).__name__}")
-        for value in list(values):
+        for value in elements("ParameterList", values):
             self.append(value)
         return self
 

@@ -31,6 +31,8 @@ def _activation(name: Activation) -> Callable[[Tensor], Tensor]:
 
 
 def _copies(module: Module, count: int) -> ModuleList:
+    if not isinstance(module, Module):
+        raise TypeError(f"expected a layer (a Module) to copy, got {type(module).__name__}")
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
