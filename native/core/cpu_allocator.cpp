@@ -2,13 +2,13 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 
 #include "core/error.h"
+#include "core/memory_limits.h"
 
 namespace flambeau {
 
@@ -55,10 +55,7 @@ class CpuAllocator::Lock {
   std::lock_guard<std::mutex> guard_;
 };
 
-CpuAllocator::CpuAllocator() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  limit_ = pages > 0 && page > 0 ? static_cast<size_t>(pages) / 4 * static_cast<size_t>(page)
-                                 : size_t{1} << 30;
+CpuAllocator::CpuAllocator() : limit_(machine_memory() / 4) {
   // A thread that forks while another allocates must not leave the child a locked mutex.
   pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                  [] { instance().mutex_.unlock(); });
@@ -68,6 +65,11 @@ CpuAllocator& CpuAllocator::instance() {
   // Never destroyed: tensors may die after static destructors ran.
   static CpuAllocator& allocator = *new CpuAllocator;
   return allocator;
+}
+
+size_t CpuAllocator::limit() const {
+  // The limit of the address space is the process's own to change.
+  return limit_was_set_ ? limit_ : std::min(limit_, address_space() / 4);
 }
 
 void* CpuAllocator::allocate(size_t bytes, Device) {
@@ -175,7 +177,10 @@ void CpuAllocator::deallocate(void* data, size_t bytes, Device) noexcept {
     size = entry->second;
     large_in_use_.erase(entry);
     counts_.allocated_bytes -= static_cast<int64_t>(size);
-    if (size > limit_ || !keep_large(data, size)) munmap(data, size);
+    const size_t most = limit();
+    if (size > most || !keep_large(data, size)) munmap(data, size);
+    if (FLAMBEAU_UNLIKELY(cached_ > most)) trim(most);
+    return;
   }
   if (FLAMBEAU_UNLIKELY(cached_ > limit_)) trim(limit_);
 }
@@ -230,6 +235,7 @@ void CpuAllocator::release_for_others() noexcept {
 void CpuAllocator::set_limit(size_t bytes) {
   const Lock lock(mutex_);
   limit_ = bytes;
+  limit_was_set_ = true;
   trim(limit_);
 }
 

@@ -26,6 +26,8 @@ class CpuAllocator final : public Allocator {
   void set_limit(size_t bytes);
 
  private:
+  /// How much may be kept: what was set, or a quarter of the memory that the process may take.
+  size_t limit() const;
   static constexpr size_t kLargeLimit = size_t{1} << 20;
   static constexpr int kMediumClasses = 81;  // 8 per power of two from 1 KiB to 1 MiB
   struct Link {
@@ -55,6 +57,7 @@ class CpuAllocator final : public Allocator {
   std::unordered_map<void*, size_t> large_in_use_;
   uint64_t stamp_ = 0;
   size_t cached_ = 0, limit_;
+  bool limit_was_set_ = false;
   AllocatorStatistics counts_;  // without the small blocks
 };
 

@@ -83,5 +83,9 @@ def empty_cache() -> None:
 
 
 def set_cache_limit(size: int) -> None:
-    """How many freed bytes the allocator may keep for reuse."""
+    """How many freed bytes the allocator may keep for reuse.
+
+    Without it, a quarter of the machine's memory, of that of the process's control group (a
+    container), or of the limit on its address space, whichever is least.
+    """
     _C.set_cpu_cache_limit(size)

@@ -217,6 +217,27 @@ def test_cached_memory_is_given_back_where_it_is_needed() -> None:
     subprocess.run([sys.executable, "-c", MEMORY_LIMITED], check=True, timeout=120)
 
 
+SMALL_ADDRESS_SPACE = """
+import resource
+import flambeau
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+limit = used + 2**30
+resource.setrlimit(resource.RLIMIT_AS, (limit,) * 2)
+block = flambeau.ones(230_000_000)  # 920 MB
+del block
+blocks = [flambeau.ones(10_000_000) for _ in range(20)]
+del blocks
+stats = flambeau.cpu.memory_stats()
+kept = stats["reserved_bytes"] - stats["allocated_bytes"]
+assert 40_000_000 <= kept <= limit // 4, kept
+assert len(bytearray(600_000_000)) == 600_000_000  # which nobody asks the library for
+"""
+
+
+def test_little_is_kept_of_a_small_address_space() -> None:
+    subprocess.run([sys.executable, "-c", SMALL_ADDRESS_SPACE], check=True, timeout=120)
+
+
 def test_more_memory_than_there_is() -> None:
     with pytest.raises(flambeau.OutOfMemoryError, match="cannot allocate"):
         flambeau.empty(2**50)

@@ -9,6 +9,14 @@ from flambeau import Tensor
 from flambeau._values import check_memo
 
 
+def _values(kind: str, data: Tensor | None) -> Tensor:
+    if data is None:
+        return flambeau.empty([0])
+    if not isinstance(data, Tensor):
+        raise TypeError(f"{kind}: data must be a Tensor, got {type(data).__name__}")
+    return data
+
+
 class Parameter(Tensor):
     """A tensor that is a weight: assigning it to a module registers it.
 
@@ -18,8 +26,7 @@ class Parameter(Tensor):
     """
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        values = flambeau.empty([0]) if data is None else data
-        return Tensor._make_subclass(cls, values.detach(), requires_grad)
+        return Tensor._make_subclass(cls, _values("Parameter", data).detach(), requires_grad)
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -45,7 +52,7 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
-        values = flambeau.empty([0]) if data is None else data
+        values = _values("Buffer", data)
         buffer = Tensor._make_subclass(cls, values.detach(), values.requires_grad)
         buffer.persistent = persistent
         return buffer

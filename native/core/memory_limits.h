@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+
+namespace flambeau {
+
+/// Bytes that processes like this one may take: the machine's memory, or less where its control
+/// group (a container) has less. Read from files: ask once.
+size_t machine_memory();
+
+/// The process's limit on its address space (ulimit -v), in bytes; the largest number without one.
+size_t address_space() noexcept;
+
+}  // namespace flambeau
