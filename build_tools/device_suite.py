@@ -119,7 +119,7 @@ def measure(report: Report, seconds: float) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_tools.device_suite", description=__doc__)
-    default = Path(os.environ.get("OUT", ROOT / "build")) / "device_report.md"
+    default = ROOT / "build" / "device_report.md"
     parser.add_argument("--report", type=Path, default=default, help="where the report goes")
     parser.add_argument("--minutes", type=float, default=9, help="what the whole run may take")
     parser.add_argument("--arch", default="sm_90", help="the architecture to compile for")

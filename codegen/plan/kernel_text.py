@@ -67,7 +67,6 @@ class KernelText:
     cases: tuple[DtypeCase, ...]
     random: bool
     cost: int
-    output_count: int
     input_count: int
 
 
@@ -103,7 +102,6 @@ def kernel_text(
         cases=tuple(_case(kernel, dtypes[name], dtypes, draws) for name in kernel.dtypes),
         random=kernel.random,
         cost=kernel.cost,
-        output_count=len(kernel.outputs),
         input_count=len(kernel.inputs),
     )
 

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "autograd/forward_mode.h"
 #include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"

@@ -1,7 +1,7 @@
+#include "autograd/anomaly.h"
+
 #include <atomic>
 #include <cstdio>
-
-#include "autograd/node.h"
 
 namespace flambeau::autograd {
 

@@ -1,6 +1,6 @@
 #include "autograd/composition.h"
 
-#include "autograd/node.h"
+#include "autograd/history.h"
 
 namespace flambeau::autograd {
 

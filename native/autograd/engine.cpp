@@ -8,6 +8,9 @@
 #include <exception>
 #include <thread>
 
+#include "autograd/anomaly.h"
+#include "autograd/backward.h"
+#include "autograd/forward_mode.h"
 #include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/selection.h"

@@ -1,6 +1,7 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "autograd/history.h"
 #include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"

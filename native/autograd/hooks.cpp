@@ -1,5 +1,8 @@
 #include "autograd/hooks.h"
 
+#include "autograd/anomaly.h"
+#include "autograd/history.h"
+
 #include <algorithm>
 
 namespace flambeau::autograd {

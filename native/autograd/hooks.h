@@ -56,6 +56,16 @@ FLAMBEAU_API uint64_t add_pre_hook(Node& node, NodePreHook hook, void* object = 
 FLAMBEAU_API uint64_t add_post_hook(Node& node, NodePostHook hook, void* object = nullptr);
 FLAMBEAU_API void remove_hook(Node::Extras& extras, uint64_t id);
 
+/// Of a tensor.
+/// Error(runtime) when the tensor does not require grad. `object`: the Python object that the hook
+/// holds a reference to.
+FLAMBEAU_API uint64_t add_hook(const Tensor& tensor, GradientHook hook, void* object = nullptr);
+FLAMBEAU_API void remove_hook(const Tensor& tensor, uint64_t id);
+/// Called with the leaf after a backward has added to its .grad. Error(runtime) unless it is a leaf
+/// that requires grad.
+FLAMBEAU_API uint64_t add_accumulated_hook(const Tensor& leaf, AccumulatedHook hook,
+                                           void* object = nullptr);
+
 /// For the engine: tensor hooks in order of registration, then retained gradients.
 void run_tensor_hooks(Node& node, Gradients& gradients);
 void run_pre_hooks(Node& node, Gradients& gradients);

@@ -1,5 +1,7 @@
 #include "autograd/node.h"
 
+#include "autograd/anomaly.h"
+#include "autograd/history.h"
 #include "autograd/hooks.h"
 #include "autograd/state.h"
 

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "autograd/node.h"
+#include "autograd/forward_mode.h"
+#include "autograd/history.h"
+#include "autograd/saved.h"
 #include "core/arguments.h"
 #include "core/dispatch.h"
 #include "core/iterator.h"

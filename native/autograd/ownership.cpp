@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "autograd/history.h"
 #include "autograd/hooks.h"
 #include "autograd/state.h"
 

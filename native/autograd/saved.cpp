@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "autograd/forward_mode.h"
+#include "autograd/history.h"
 #include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"

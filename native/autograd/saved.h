@@ -1,5 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "autograd/node.h"
 
 namespace flambeau::autograd {

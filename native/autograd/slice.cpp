@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "autograd/accumulate.h"
+#include "autograd/forward_mode.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"
 #include "autograd/view.h"

@@ -1,5 +1,6 @@
 #include "autograd/state.h"
 
+#include "autograd/history.h"
 #include "autograd/hooks.h"
 
 namespace flambeau::autograd {

@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "autograd/anomaly.h"
+#include "autograd/history.h"
 #include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "autograd/node.h"
+#include "core/tensor.h"
 
 namespace flambeau::autograd {
 

@@ -1,5 +1,6 @@
 #include "ops/tangents.h"
 
+#include "autograd/forward_mode.h"
 #include "ops/arithmetic.h"
 #include "ops/creation.h"
 #include "ops/view.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "autograd/node.h"
+#include "core/tensor.h"
 
 /// Forward mode in generated operator functions.
 namespace flambeau::autograd {

@@ -1,5 +1,9 @@
 #include "python/autograd_bindings.h"
 
+#include "autograd/anomaly.h"
+#include "autograd/backward.h"
+#include "autograd/forward_mode.h"
+#include "autograd/saved.h"
 #include "autograd/view.h"
 #include "python/autograd_internal.h"
 #include "python/mirror.h"

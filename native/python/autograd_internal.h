@@ -21,7 +21,7 @@ namespace py = pybind11;
 void add_node_type(PyObject* module);
 void add_handle_type(PyObject* module);
 void add_context_type(PyObject* module);
-/// The machinery of autograd.Function (function_object.cpp).
+/// The machinery of autograd.Function (autograd_function.cpp).
 void bind_functions(py::module_& module);
 
 /// A tuple of tensors; None where undefined.

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "autograd/grad_mode.h"
-#include "autograd/node.h"
+#include "autograd/history.h"
 #include "python/arguments.h"
 #include "python/gil.h"
 #include "python/interop.h"

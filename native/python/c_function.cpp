@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "autograd/forward_mode.h"
 #include "autograd/grad_mode.h"
-#include "autograd/node.h"
+#include "autograd/history.h"
 #include "python/arguments.h"
 #include "python/c_call.h"
 #include "python/dtype_object.h"

@@ -3,7 +3,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "autograd/node.h"
+#include "autograd/history.h"
 #include "python/arguments.h"
 #include "python/interop.h"
 #include "python/numpy_types.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "autograd/node.h"
+#include "autograd/history.h"
 #include "python/arguments.h"
 #include "python/device_object.h"
 #include "python/dtype_object.h"

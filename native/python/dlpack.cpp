@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "autograd/node.h"
+#include "autograd/history.h"
 #include "python/arguments.h"
 #include "python/construct.h"
 #include "python/interop.h"

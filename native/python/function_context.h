@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autograd/node.h"
+#include "autograd/saved.h"
 
 namespace flambeau::python {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "autograd/node.h"
+#include "autograd/history.h"
 #include "python/errors.h"
 #include "python/tensor_object.h"
 

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "autograd/node.h"
 #include "core/tensor.h"
 #include "python/arguments.h"
 #include "python/interop.h"

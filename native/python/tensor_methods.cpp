@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "autograd/node.h"
+#include "autograd/history.h"
 #include "python/arguments.h"
 #include "python/layout_object.h"
 #include "python/results.h"

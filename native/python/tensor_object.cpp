@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "autograd/history.h"
 #include "autograd/ownership.h"
 #include "python/arguments.h"
 #include "python/construct.h"

@@ -1,4 +1,4 @@
-#include "autograd/node.h"
+#include "autograd/history.h"
 #include "ops/view.h"
 #include "python/arguments.h"
 #include "python/autograd_bindings.h"

@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "autograd/anomaly.h"
 #include "autograd/hooks.h"
 #include "check.h"
 #include "toy_operators.h"

@@ -6,8 +6,12 @@
 #include <cmath>
 #include <vector>
 
+#include "autograd/backward.h"
+#include "autograd/forward_mode.h"
+#include "autograd/history.h"
 #include "autograd/node.h"
 #include "autograd/operations.h"
+#include "autograd/saved.h"
 #include "autograd/view.h"
 #include "core/iterator.h"
 

@@ -22,8 +22,8 @@ void addmm(const Tensor& result, const Tensor& self, const Tensor& mat1, const T
     const T* bias = beta.equals(1) ? repeated_row<T>(self, n) : nullptr;
     const bool adds = !bias && !beta.equals(0);
     if (adds) copy_data(result, self);
-    gemm<T>(m, n, k, matrix_of<T>(mat1), matrix_of<T>(mat2), result.data<T>(), n,
-            alpha.to<Factor>(), adds ? beta.to<Factor>() : Factor(0), bias);
+    gemm<T>({m, n, k, matrix_of<T>(mat1), matrix_of<T>(mat2), result.data<T>(), n,
+             alpha.to<Factor>(), adds ? beta.to<Factor>() : Factor(0), bias});
   });
 }
 
@@ -38,9 +38,9 @@ void baddbmm(const Tensor& result, const Tensor& self, const Tensor& batch1, con
     using Factor = GemmFactor<T>;
     over_batch(batch, m, n, k, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        gemm<T>(m, n, k, matrix_of<T>(batch1, i * batch1.strides()[0]),
-                matrix_of<T>(batch2, i * batch2.strides()[0]), result.data<T>() + i * m * n, n,
-                alpha.to<Factor>(), adds ? beta.to<Factor>() : Factor(0));
+        gemm<T>({m, n, k, matrix_of<T>(batch1, i * batch1.strides()[0]),
+                 matrix_of<T>(batch2, i * batch2.strides()[0]), result.data<T>() + i * m * n, n,
+                 alpha.to<Factor>(), adds ? beta.to<Factor>() : Factor(0)});
     });
   });
 }

@@ -9,8 +9,8 @@ void bmm(const Tensor& result, const Tensor& self, const Tensor& mat2) {
     using T = decltype(zero);
     over_batch(batch, m, n, k, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        gemm<T>(m, n, k, matrix_of<T>(self, i * self.strides()[0]),
-                matrix_of<T>(mat2, i * mat2.strides()[0]), result.data<T>() + i * m * n, n);
+        gemm<T>({m, n, k, matrix_of<T>(self, i * self.strides()[0]),
+                 matrix_of<T>(mat2, i * mat2.strides()[0]), result.data<T>() + i * m * n, n});
     });
   });
 }

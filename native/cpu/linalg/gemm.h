@@ -13,12 +13,13 @@ template <class T>
 using GemmFactor =
     std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
 
-/// c = alpha * a @ b + beta * c (+ bias, one value per column): a is m x k, b is k x n, of any
-/// strides; c is m x n with unit column stride and does not overlap a, b. beta == 0: c is not read.
+/// A product of matrices of one dtype.
+template <class T>
+using Product = GemmCall<T, T, GemmFactor<T>>;
+
 /// Several threads when large, one inside a parallel region. T is any dtype's C++ type but bool.
 template <class T>
-void gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t ldc,
-          GemmFactor<T> alpha = 1, GemmFactor<T> beta = 0, const T* bias = nullptr);
+void gemm(const Product<T>& call);
 
 /// The last two dimensions of a tensor as a matrix, from element `offset` on.
 template <class T>

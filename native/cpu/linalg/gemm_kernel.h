@@ -24,16 +24,16 @@ using Bfloat16Pair = uint32_t;
 template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, Bfloat16Pair>, float, T>;
 
-/// c = alpha * a @ b + beta * c (+ bias, one value per column), on one thread. c has unit column
-/// stride; beta == 0 means that c is not read.
-template <class T>
+/// c = alpha * a @ b + beta * c (+ bias, one value per column): a is m x k, b is k x n, of any
+/// strides; c is m x n with unit column stride and does not overlap a, b. beta == 0: c is not read.
+template <class T, class C = Sum<T>, class Factor = C>
 struct GemmCall {
   int64_t m, n, k;
   MatrixView<T> a, b;
-  Sum<T>* c;
+  C* c;
   int64_t ldc;
-  Sum<T> alpha, beta;
-  const Sum<T>* bias;
+  Factor alpha = Factor(1), beta = Factor(0);
+  const C* bias = nullptr;
 };
 
 /// y = alpha * a @ x + beta * y for a of rows x columns; unit stride of a along columns
@@ -52,6 +52,7 @@ struct GemvCall {
 /// What is compiled once per instruction set (gemm_kernel.simd.cpp).
 template <class T>
 struct GemmKernels {
+  /// On one thread.
   void (*gemm)(const GemmCall<T>& call);
   void (*gemv_rows)(const GemvCall<T>& call);
   void (*gemv_columns)(const GemvCall<T>& call);

@@ -18,8 +18,8 @@ void linear(const Tensor& result, const Tensor& input, const Tensor& weight, con
     // weight is [out, in]: b is its transpose.
     const MatrixView<T> b{weight.data<T>(), weight.strides()[weight.strides().size() - 1],
                           weight.dim() == 1 ? 1 : weight.strides()[0]};
-    gemm<T>(m, n, k, a, b, result.data<T>(), n, 1, 0,
-            dense_bias.defined() ? dense_bias.data<T>() : nullptr);
+    gemm<T>({m, n, k, a, b, result.data<T>(), n, 1, 0,
+             dense_bias.defined() ? dense_bias.data<T>() : nullptr});
   });
 }
 

@@ -34,7 +34,7 @@ void multiply(const Tensor& result, const Tensor& self, const Tensor& other) {
   const int64_t n = other.sizes()[b_rank - 1];
   T* c = result.data<T>();
   if (a_rank == 2 && b_rank == 2) {
-    gemm<T>(m, n, k, matrix_of<T>(self), matrix_of<T>(other), c, n);
+    gemm<T>({m, n, k, matrix_of<T>(self), matrix_of<T>(other), c, n});
     return;
   }
   if (result.numel() == 0) return;
@@ -43,15 +43,15 @@ void multiply(const Tensor& result, const Tensor& self, const Tensor& other) {
     const std::optional<int64_t> step = merged_row_step(self);
     const Tensor rows = step ? self : contiguous_data(self);
     const MatrixView<T> a{rows.data<T>(), step.value_or(k), rows.strides()[a_rank - 1]};
-    gemm<T>(result.numel() / n, n, k, a, matrix_of<T>(other), c, n);
+    gemm<T>({result.numel() / n, n, k, a, matrix_of<T>(other), c, n});
     return;
   }
   const Shape batch = broadcast_shapes(IntList(self.sizes()).first(a_rank - 2),
                                        IntList(other.sizes()).first(b_rank - 2), "matmul");
   over_batch(result.numel() / (m * n), m, n, k, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      gemm<T>(m, n, k, matrix_of<T>(self, batch_offset(i, batch, self)),
-              matrix_of<T>(other, batch_offset(i, batch, other)), c + i * m * n, n);
+      gemm<T>({m, n, k, matrix_of<T>(self, batch_offset(i, batch, self)),
+               matrix_of<T>(other, batch_offset(i, batch, other)), c + i * m * n, n});
   });
 }
 

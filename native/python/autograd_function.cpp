@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "autograd/accumulate.h"
+#include "autograd/forward_mode.h"
+#include "autograd/history.h"
 #include "python/autograd_internal.h"
 #include "python/function_context.h"
 

@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "core/parallel.h"
+#include "cpu/linalg/gemm_strategies.h"
+#include "cpu/linalg/scratch.h"
+
+namespace flambeau::cpu {
+namespace {
+
+/// Factors and result of a @ x; the elements of x are `x_step` apart.
+template <class T>
+struct MatrixVector {
+  int64_t rows, columns;
+  MatrixView<T> a;
+  const T* x;
+  int64_t x_step;
+  T* y;
+};
+
+/// y = alpha * a @ x + beta * y; false when the layout needs copies (then tiles are packed).
+template <class T>
+bool try_gemv(MatrixVector<T> call, T alpha, T beta) {
+  const MatrixView<T> a = call.a;
+  const int64_t rows = call.rows, columns = call.columns;
+  if (a.column != 1 && a.row != 1) return false;
+  const T* x = call.x;
+  if (call.x_step != 1) {
+    T* dense = scratch<T>(2, static_cast<size_t>(columns));
+    for (int64_t j = 0; j < columns; ++j) dense[j] = x[j * call.x_step];
+    x = dense;
+  }
+  const GemmKernels<T>& kernels = gemm_kernels<T>();
+  const bool by_rows = a.column == 1;
+  const int64_t grain =
+      std::max<int64_t>(64, (kGemvWork / std::max<int64_t>(columns, 1) + 63) / 64 * 64);
+  const auto run = [&](int64_t begin, int64_t end) {
+    const GemvCall<T> part{
+        end - begin, columns, a.data + begin * a.row, by_rows ? a.row : a.column, x, call.y + begin,
+        alpha,       beta};
+    by_rows ? kernels.gemv_rows(part) : kernels.gemv_columns(part);
+  };
+  if (rows <= grain)
+    run(0, rows);
+  else
+    parallel_for(0, rows, grain, run);
+  return true;
+}
+
+}  // namespace
+
+template <class T>
+void gemm_native(const GemmCall<T>& call) {
+  const auto [m, n, k, a, b, c, ldc, alpha, beta, bias] = call;
+  if (n == 1 && (ldc == 1 || m == 1) && m > 1) {
+    if (try_gemv<T>({m, k, a, b.data, b.row, c}, alpha, beta)) {
+      for (int64_t i = 0; bias && i < m; ++i) c[i] += bias[0];
+      return;
+    }
+  } else if (m == 1 && (n == 1 || b.column != 1 || k * n > 4096)) {
+    if (try_gemv<T>({n, k, b.transposed(), a.data, a.column, c}, alpha, beta)) {
+      for (int64_t j = 0; bias && j < n; ++j) c[j] += bias[j];
+      return;
+    }
+  }
+  gemm_tiled(call, gemm_kernels<T>());
+}
+
+template void gemm_native<float>(const GemmCall<float>&);
+template void gemm_native<double>(const GemmCall<double>&);
+template void gemm_native<int32_t>(const GemmCall<int32_t>&);
+template void gemm_native<int64_t>(const GemmCall<int64_t>&);
+
+}  // namespace flambeau::cpu
