@@ -1,3 +1,5 @@
+#include "autograd/forward_mode.h"
+
 #include <mutex>
 #include <unordered_set>
 

@@ -225,8 +225,8 @@ def _of_sample(draw: Draw, entry: Entry) -> dict[str, str]:
     given: dict[str, str] = {}
     for slot in entry.slots:
         key = slot.name
-        if key in arrays:
-            given[key] = _sample_text(draw, slot, arrays[key], name)
+        if slot.argument in arrays:
+            given[key] = _sample_text(draw, slot, arrays[slot.argument], name)
         elif slot.required:
             given[key] = values.of_type(draw, slot.type, False) if slot.type else "None"
         elif draw.random() < 0.1 and slot.type is not None:

@@ -31,7 +31,9 @@ LEFT_OUT = frozenset({"load", "save", "DataLoader", "compile", "seed", "set_num_
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A parameter. `type`: as declared; None: guessed from its name and `hint`, its annotation."""
+    """A parameter. `type`: as declared; None: guessed from its name and `hint`, its annotation.
+    `argument`: what the declaration calls it.
+    """
 
     name: str
     type: Type | None
@@ -39,6 +41,7 @@ class Slot:
     keyword_only: bool = False
     hint: str = ""
     repeated: bool = False  # *operands
+    argument: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +116,14 @@ def _entry(operator: Operator, form: Form, name: str, callee: str | None) -> Ent
             p.default is None,
             p.keyword_only,
             repeated=p.argument.spread,
+            argument=p.argument.name,
         )
         for p in signature.parameters
         if p.argument is not None
     ]
     if form.is_method:
         receiver = operator.signature.arguments[receiver_index(operator)]
-        slots.insert(0, Slot(receiver.name, receiver.type, True))
+        slots.insert(0, Slot(receiver.name, receiver.type, True, argument=receiver.name))
     if is_factory(operator) and not form.is_inplace:
         slots.append(Slot("requires_grad", Type(Base.BOOL), False, keyword_only=True))
     title = callee or f"Tensor.{name}"

@@ -218,3 +218,10 @@ def test_tensors_without_dims_have_no_sizes() -> None:
                 ask(dim)
             with pytest.raises(IndexError, match="a 0-d tensor has no dim"):
                 ask(dim=dim)
+
+
+def test_an_index_of_other_dims_than_what_it_reads() -> None:
+    grad = flambeau._C._internal.scatter_source_grad
+    for source, index in (((1, 0), ()), ((3, 2), (2,)), ((3,), (2, 2))):
+        with pytest.raises(RuntimeError, match="has not as many dims as shape"):
+            grad(flambeau.randn(source), 0, flambeau.zeros(index, dtype=flambeau.int64), index)

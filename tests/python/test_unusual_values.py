@@ -156,6 +156,8 @@ def test_errors_for_want_of_memory_name_the_operator(count: str) -> None:
         flambeau.iinfo,
         flambeau.finfo,
         lambda value: nn.RNN(1, 1, nonlinearity=value),
+        lambda value: nn.RNN(1, 0, num_layers=value),
+        lambda value: nn.MultiheadAttention(0, value),
         lambda value: flambeau.set_printoptions(profile=value),
         lambda value: nn.functional.pad(flambeau.ones(3), [1, 1], mode=value),
     ],

@@ -5,9 +5,12 @@
 namespace flambeau::cpu {
 namespace {
 
-/// Checks that `index` fits into `tensor`, of as many dims, in every dim but `dim`.
+/// Checks that `index` has the dims of `tensor` and fits into it in all but `dim`. A 0-d index, and a
+/// 0-d tensor, stand for one of one element.
 void check_fits(const Tensor& index, const Tensor& tensor, int64_t dim, const char* op) {
-  if (index.dim() == 0 || tensor.dim() == 0) return;
+  if (tensor.dim() == 0 || (index.dim() == 0 && tensor.dim() == 1)) return;
+  check(index.dim() == tensor.dim(), ErrorKind::runtime, op, "(): index of shape ", index.sizes(),
+        " has not as many dims as shape ", tensor.sizes());
   for (int64_t d = 0; d < index.dim(); ++d) {
     check(d == dim || index.size(d) <= tensor.size(d), ErrorKind::runtime, op,
           "(): index of shape ", index.sizes(), " reaches beyond shape ", tensor.sizes(),

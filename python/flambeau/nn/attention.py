@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.linear import Linear
@@ -63,8 +64,8 @@ class MultiheadAttention(Module):
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
             raise ValueError(
-                f"MultiheadAttention: embed_dim {embed_dim} must be a multiple of num_heads "
-                f"{num_heads}"
+                f"MultiheadAttention: embed_dim {brief(embed_dim)} must be a multiple of "
+                f"num_heads {brief(num_heads)}"
             )
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim

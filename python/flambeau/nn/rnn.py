@@ -50,11 +50,13 @@ class RNNBase(Module):
             )
         if hidden_size <= 0 or num_layers <= 0:
             raise ValueError(
-                f"{name}: hidden_size and num_layers must be positive, got {hidden_size}, "
-                f"{num_layers}"
+                f"{name}: hidden_size and num_layers must be positive, got {brief(hidden_size)}, "
+                f"{brief(num_layers)}"
             )
         if not 0 <= proj_size < hidden_size:
-            raise ValueError(f"{name}: proj_size must be within [0, hidden_size), got {proj_size}")
+            raise ValueError(
+                f"{name}: proj_size must be within [0, hidden_size), got {brief(proj_size)}"
+            )
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
