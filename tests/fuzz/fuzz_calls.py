@@ -301,13 +301,13 @@ def _spoil(draw: Draw, entry: Entry, given: dict[str, str]) -> None:
     slot = draw.choice(entry.slots)
     text = given.get(slot.name)
     way = draw.random()
-    if text is not None and way < 0.2 and text.startswith(_LITERAL) and _INTEGER.search(text):
+    if text is not None and way < 0.35 and text.startswith(_LITERAL) and _INTEGER.search(text):
         given[slot.name] = _one_integer_changed(draw, text)
-    elif text is not None and _is_tensor(text) and way < 0.45:
+    elif text is not None and _is_tensor(text) and way < 0.55:
         given[slot.name] = values.laid_out(draw, text)
-    elif text is not None and way < 0.5:
+    elif text is not None and way < 0.6:
         del given[slot.name]
-    elif text is not None and way < 0.7 and _has_integers(slot, text):
+    elif text is not None and way < 0.75 and _has_integers(slot, text):
         given[slot.name] = _one_integer_changed(draw, text)
     elif slot.type is not None:
         given[slot.name] = values.of_type(draw, slot.type, True)
@@ -329,5 +329,5 @@ def _has_integers(slot: Slot, text: str) -> bool:
 def _one_integer_changed(draw: Draw, text: str) -> str:
     """All else stays as it was, so that nothing else is refused before."""
     chosen = draw.choice(list(_INTEGER.finditer(text)))
-    new = draw.choice(("0", "0", "-1", "1", "2", values.integer(draw, True)))
+    new = draw.choice(("-1", "-1", "0", "1", "2", values.integer(draw, True)))
     return text[: chosen.start()] + new + text[chosen.end() :]
