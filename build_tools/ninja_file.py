@@ -88,7 +88,11 @@ def write_ninja(
         optimized,
         optimized if sanitize else LOOPS,
         instruction_sets={"baseline": ""} if fuzzing else INSTRUCTION_SETS,
-        precompiled=native / "cpu" / "precompiled.h",
+        precompiled={
+            "cpu.simd": native / "cpu" / "precompiled.h",
+            "ops": native / "ops" / "precompiled.h",
+            "python": native / "python" / "precompiled.h",
+        },
     )
     written = compiling.objects(sources.library)
     derived = compiling.objects(sources.generated)

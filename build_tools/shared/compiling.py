@@ -90,7 +90,8 @@ class Compiling:
     optimized: str = OPTIMIZED
     loops: str = LOOPS
     instruction_sets: Mapping[str, str] = field(default_factory=lambda: INSTRUCTION_SETS)
-    precompiled: Path | None = None  # a header that generated *.simd.cpp include before others
+    # By folder of generated sources, for *.simd.cpp as in "cpu.simd": what they include first.
+    precompiled: Mapping[str, Path] = field(default_factory=dict)
 
     def objects(self, sources: Iterable[Path], further: str = "") -> Objects:
         """A *.simd.cpp is compiled once per instruction set, other sources once; all of these with
@@ -98,24 +99,36 @@ class Compiling:
         """
         plain: list[str] = []
         special: list[str] = []
-        ahead: dict[str, str] = {}  # precompiled headers by instruction set
+        ahead: dict[tuple[Path, str], str] = {}  # compiled headers by instruction set
         for source in sources:
             stem = place(source, self.folder, (self.generated, *self.bases)).with_suffix("")
-            if not source.name.endswith(".simd.cpp"):
-                self._compile(f"{stem}.o", source, f"{self.optimized} {further}".strip())
-                plain.append(f"{stem}.o")
-                continue
             is_generated = source.is_relative_to(self.generated)
-            for name, flags in self.instruction_sets.items():
-                target = f"{stem}.{name}.o"
-                extra = f"{self.loops} {ELEMENTS} -DFLAMBEAU_ISA={name} {flags} {further}".strip()
-                if is_generated:
+            header = self._header(source) if is_generated else None
+            for name, flags in self._sets(source).items():
+                extra = f"{flags} {further}".strip()
+                if is_generated and name:
                     extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
-                    if self.precompiled and name not in ahead:
-                        ahead[name] = self._precompile(self.precompiled, name, extra)
-                self._compile(target, source, extra, ahead.get(name) if is_generated else None)
-                (special if flags else plain).append(target)
+                if header and (header, name) not in ahead:
+                    ahead[header, name] = self._precompile(header, name or "any", extra)
+                target = f"{stem}.{name}.o" if name else f"{stem}.o"
+                self._compile(target, source, extra, ahead[header, name] if header else None)
+                (special if self.instruction_sets.get(name) else plain).append(target)
         return Objects(tuple(plain), tuple(special))
+
+    def _sets(self, source: Path) -> dict[str, str]:
+        """The flags that a source is compiled with, by the instruction set's name; "": for none."""
+        if not source.name.endswith(".simd.cpp"):
+            return {"": self.optimized}
+        return {
+            name: f"{self.loops} {ELEMENTS} -DFLAMBEAU_ISA={name} {flags}"
+            for name, flags in self.instruction_sets.items()
+        }
+
+    def _header(self, source: Path) -> Path | None:
+        """What a generated source includes before others, if that is compiled ahead."""
+        folder = source.relative_to(self.generated).parts[0]
+        suffix = ".simd" if source.name.endswith(".simd.cpp") else ""
+        return self.precompiled.get(f"{folder}{suffix}")
 
     def _precompile(self, header: Path, name: str, extra: str) -> str:
         """The compiled header, in a folder of its own that stands for the header's room."""

@@ -11,6 +11,8 @@ from flambeau.codegen.model import Declarations, Place
 from flambeau.codegen.plan.binding import Binding, plan_bindings
 from flambeau.codegen.plan.number_slots import COMPARISONS, plan_slots
 
+COLUMNS = 100
+
 
 def emit_bindings(declarations: Declarations, sink: Sink) -> None:
     """python/ of the generated folder: a unit per family, and the tables. Their docstrings are
@@ -43,17 +45,28 @@ def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink:
         by_family.setdefault(binding.family, []).append(binding)
     for family, members in by_family.items():
         used = {
-            family_of.get(o.identifier, family_of.get(o.identifier.removesuffix("_"), family))
+            family_of.get(o.function, family_of.get(o.function.removesuffix("_"), family))
             for b in members
             for o in b.overloads
         }
+        results = {o.result: (b.name, o) for b in members for o in b.overloads if o.named_result}
         sink.render(
             "bindings.cpp.jinja",
             f"python/{family}.cpp",
             family=family,
             bindings=members,
             includes=sorted(used | {family}),
+            results=results,
+            table=_table,
         )
+
+
+def _table(head: str, items: Sequence[str]) -> str:
+    """The definition of an array: in one line, or with an item in each."""
+    line = f"{head} = {{{', '.join(items)}}};"
+    if len(line) <= COLUMNS:
+        return line
+    return "\n".join([f"{head} = {{", *(f"    {item}," for item in items), "};"])
 
 
 def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink) -> None:

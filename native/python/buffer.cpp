@@ -3,10 +3,10 @@
 
 #include "autograd/grad_mode.h"
 #include "autograd/history.h"
-#include "python/arguments.h"
 #include "python/gil.h"
 #include "python/interop.h"
 #include "python/numpy_types.h"
+#include "python/parser.h"
 #include "python/results.h"
 
 namespace flambeau::python {
@@ -325,17 +325,17 @@ PyObject* from_numpy(PyObject*, PyObject* object) {
 
 constexpr Parameter frombuffer_parameters[] = {
     {"buffer", Kind::object},
-    {"dtype", Kind::dtype, nullptr, kKeywordOnly},
+    {"dtype", Kind::dtype, {}, kKeywordOnly},
     {"count", Kind::integer, "-1", kKeywordOnly},
     {"offset", Kind::integer, "0", kKeywordOnly},
     {"requires_grad", Kind::boolean, "False", kKeywordOnly}};
-constexpr Signature frombuffer_signatures[] = {{frombuffer_parameters, 5, kFunction}};
-constexpr Parser frombuffer_parser("frombuffer", frombuffer_signatures);
+constexpr Overload frombuffer_overloads[] = {{frombuffer_parameters, kFunction}};
+constexpr Binding frombuffer_binding("frombuffer", frombuffer_overloads);
 
 PyObject* frombuffer(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     Slots<5> slots;
-    const Parsed in = frombuffer_parser.parse(nullptr, args, arg_count, names, slots);
+    const Parsed in = parse(frombuffer_binding, nullptr, args, arg_count, names, slots);
     check(PyObject_CheckBuffer(in[0]) != 0, ErrorKind::type,
           "frombuffer(): expected an object with the buffer protocol, got ", describe_type(in[0]));
     const DType dtype = to_dtype(in[1]);

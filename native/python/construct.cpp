@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "autograd/history.h"
-#include "python/arguments.h"
 #include "python/interop.h"
 #include "python/numpy_types.h"
+#include "python/parser.h"
 #include "python/results.h"
 #include "python/sequences.h"
 
@@ -268,8 +268,8 @@ constexpr Parameter tensor_parameters[] = {{"data", Kind::object},
                                            {"dtype", Kind::dtype, "None", kKeywordOnly | kNone},
                                            {"device", Kind::device, "None", kKeywordOnly | kNone},
                                            FLAMBEAU_FACTORY_PARAMETERS};
-constexpr Signature tensor_signatures[] = {{tensor_parameters, 6, kFunction}};
-constexpr Parser tensor_parser("tensor", tensor_signatures);
+constexpr Overload tensor_overloads[] = {{tensor_parameters, kFunction}};
+constexpr Binding tensor_binding("tensor", tensor_overloads);
 
 PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
@@ -277,7 +277,7 @@ PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* n
       return to_python(tensor_from_data(args[0], std::nullopt, Device{}, "tensor"));
     }
     Slots<6> slots;
-    const Parsed in = tensor_parser.parse(nullptr, args, count, names, slots);
+    const Parsed in = parse(tensor_binding, nullptr, args, count, names, slots);
     const Device device =
         to_optional_device(in[2]).value_or(is_tensor(in[0]) ? unwrap(in[0]).device() : Device{});
     return factory_result(tensor_from_data(in[0], to_optional_dtype(in[1]), device, "tensor"),
@@ -288,13 +288,13 @@ PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* n
 constexpr Parameter as_tensor_parameters[] = {{"data", Kind::object},
                                               {"dtype", Kind::dtype, "None", kNone},
                                               {"device", Kind::device, "None", kNone}};
-constexpr Signature as_tensor_signatures[] = {{as_tensor_parameters, 3, kFunction}};
-constexpr Parser as_tensor_parser("as_tensor", as_tensor_signatures);
+constexpr Overload as_tensor_overloads[] = {{as_tensor_parameters, kFunction}};
+constexpr Binding as_tensor_binding("as_tensor", as_tensor_overloads);
 
 PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     Slots<3> slots;
-    const Parsed in = as_tensor_parser.parse(nullptr, args, count, names, slots);
+    const Parsed in = parse(as_tensor_binding, nullptr, args, count, names, slots);
     const std::optional<DType> dtype = to_optional_dtype(in[1]);
     const std::optional<Device> device = to_optional_device(in[2]);
     if (is_tensor(in[0])) {

@@ -201,67 +201,82 @@ std::string describe(PyObject* value, int depth) {
 
 std::string describe_type(PyObject* value) { return describe(value, 0); }
 
-TensorListArgument::TensorListArgument(PyObject* slot) {
-  if (!given(slot)) return;
-  const Elements elements(slot);
-  tensors_.reserve(static_cast<size_t>(elements.size()));
-  for (PyObject* element : elements) {
+TensorListArgument::TensorListArgument(const Slot& slot) {
+  const auto add = [&](PyObject* element) {
     // Another argument's __index__ may have changed the list since it was accepted.
     if (element != Py_None && !is_tensor(element)) detail::fail_type(element, "a Tensor");
     tensors_.push_back(to_tensor(element));
+  };
+  if (slot.count == 0 || *slot.objects == Py_None) return;
+  if (slot.count > 1 || is_tensor(*slot.objects)) {
+    std::for_each_n(slot.objects, slot.count, add);
+    return;
+  }
+  const Elements elements(*slot.objects);
+  tensors_.reserve(static_cast<size_t>(elements.size()));
+  std::for_each(elements.begin(), elements.end(), add);
+}
+
+void IntListArgument::read(const Slot& slot) {
+  const Parameter& parameter = *slot.parameter;
+  if (slot.count == 1 && *slot.objects != Py_None) return read(*slot.objects, parameter.length);
+  if (slot.count > 1) {
+    Shape& values = values_.emplace();
+    values.resize(static_cast<size_t>(slot.count));
+    std::transform(slot.objects, slot.objects + slot.count, values.begin(),
+                   [](PyObject* object) { return to_int(object); });
+    list_ = values;
+  } else if (parameter.flags & kNoneElements) {
+    list_ = IntList(&kNoInt, 1);
   }
 }
 
-bool quick_ints(PyObject* const* args, Py_ssize_t count, Shape& result, int length) {
-  if (int64_t value; length > 1 && count == 1 && small_int(args[0], value)) {
-    result.resize(static_cast<size_t>(length), value);
-    return true;
-  }
-  if (count == 1 && (PyTuple_Check(args[0]) || PyList_CheckExact(args[0]))) {
-    count = PySequence_Fast_GET_SIZE(args[0]);
-    args = PySequence_Fast_ITEMS(args[0]);
-  }
-  result.resize(static_cast<size_t>(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!small_int(args[i], result[static_cast<size_t>(i)])) return false;
+namespace {
+
+/// False when something else is among them.
+bool read_small_ints(PyObject* object, Shape& values) {
+  if (!PyTuple_Check(object) && !PyList_CheckExact(object)) return false;
+  PyObject* const* const items = PySequence_Fast_ITEMS(object);
+  const auto count = static_cast<size_t>(PySequence_Fast_GET_SIZE(object));
+  values.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!small_int(items[i], values[i])) return false;
   }
   return true;
 }
 
-IntListArgument::IntListArgument(PyObject* slot, int length, IntList otherwise) {
-  if (!given(slot)) {
-    values_.assign(otherwise);
-    return;
+}  // namespace
+
+void IntListArgument::read(PyObject* object, int length) {
+  Shape& values = values_.emplace();
+  const auto repeated = static_cast<size_t>(std::max(length, 1));
+  if (int64_t value; small_int(object, value)) {
+    values.resize(repeated, value);
+  } else if (!read_small_ints(object, values)) {
+    if (is_int(object)) {
+      values = Shape(repeated, to_int(object));
+    } else {
+      const Elements elements(object);
+      values.resize(static_cast<size_t>(elements.size()));
+      std::transform(elements.begin(), elements.end(), values.begin(),
+                     [](PyObject* item) { return item == Py_None ? kNoInt : to_int(item); });
+    }
   }
-  if (int64_t value; small_int(slot, value)) {
-    values_.resize(static_cast<size_t>(std::max(length, 1)), value);
-    return;
-  }
-  if (quick_ints(&slot, 1, values_) && !PyLong_Check(slot)) return;
-  if (is_int(slot)) {
-    values_ = Shape(static_cast<size_t>(std::max(length, 1)), to_int(slot));
-    return;
-  }
-  const Elements elements(slot);
-  values_.resize(static_cast<size_t>(elements.size()));
-  for (Py_ssize_t i = 0; i < elements.size(); ++i) {
-    PyObject* const item = elements.begin()[i];
-    values_[static_cast<size_t>(i)] = item == Py_None ? kNoInt : to_int(item);
-  }
+  list_ = values;
 }
 
-FloatListArgument::FloatListArgument(PyObject* slot, int length) {
-  if (!given(slot)) return;
-  if (!PySequence_Check(slot)) {
-    values_.assign(static_cast<size_t>(length), to_double(slot));
+FloatListArgument::FloatListArgument(const Slot& slot) {
+  if (slot.count == 0 || *slot.objects == Py_None) return;
+  if (!PySequence_Check(*slot.objects)) {
+    values_.assign(std::max<size_t>(slot.parameter->length, 1), to_double(*slot.objects));
     return;
   }
-  for (PyObject* element : Elements(slot)) values_.push_back(to_double(element));
+  for (PyObject* element : Elements(*slot.objects)) values_.push_back(to_double(element));
 }
 
-BoolListArgument::BoolListArgument(PyObject* slot) {
-  if (!given(slot)) return;
-  for (PyObject* element : Elements(slot)) values_.push_back(to_bool(element));
+BoolListArgument::BoolListArgument(const Slot& slot) {
+  if (slot.count == 0 || *slot.objects == Py_None) return;
+  for (PyObject* element : Elements(*slot.objects)) values_.push_back(to_bool(element));
 }
 
 std::string_view to_string(PyObject* slot) {

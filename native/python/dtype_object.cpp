@@ -9,13 +9,14 @@
 
 namespace flambeau::python {
 
+PyTypeObject* dtype_type = nullptr;
+
 namespace {
 
 struct DTypeObject {
   PyObject_HEAD DType dtype;
 };
 
-PyTypeObject* dtype_type = nullptr;
 PyObject* dtype_objects[kDTypeCount];
 
 DType value_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->dtype; }

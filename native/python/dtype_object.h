@@ -7,6 +7,7 @@
 namespace flambeau::python {
 
 /// flambeau.dtype: one object per element type, compared by identity.
+FLAMBEAU_API extern PyTypeObject* dtype_type;
 PyObject* dtype_object(DType dtype);  // borrowed, immortal
 bool is_dtype(PyObject* value);
 /// A dtype, or one of the Python types bool, int, float, complex.

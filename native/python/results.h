@@ -74,13 +74,6 @@ class FLAMBEAU_API NamedResult {
   NamedResult* next_;
 };
 
-/// Parameters that every factory function has after its own: requires_grad=, layout=, pin_memory=.
-#define FLAMBEAU_FACTORY_PARAMETERS                             \
-  {"requires_grad", Kind::boolean, "False", kKeywordOnly},      \
-      {"layout", Kind::layout, "None", kKeywordOnly | kNone}, { \
-    "pin_memory", Kind::boolean, "False", kKeywordOnly | kNone  \
-  }
-
 /// The result of a factory function, given the slot of requires_grad. The other two only have
 /// meanings that are already true of every tensor.
 inline PyObject* factory_result(Tensor&& tensor, PyObject* requires_grad) {

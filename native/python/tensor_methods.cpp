@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "autograd/history.h"
-#include "python/arguments.h"
 #include "python/layout_object.h"
+#include "python/parser.h"
 #include "python/results.h"
 #include "python/storage_object.h"
 #include "python/tensor_members.h"
@@ -22,9 +22,9 @@ PyObject* plain(PyObject* self, PyObject*) {
 /// size(dim=None), stride(dim=None): everything, or one dimension.
 constexpr Parameter dim_parameters[] = {{"self", Kind::tensor},
                                         {"dim", Kind::integer, "None", kNone}};
-constexpr Signature dim_signatures[] = {{dim_parameters, 2, kMethod}};
-constexpr Parser size_parser("size", dim_signatures);
-constexpr Parser stride_parser("stride", dim_signatures);
+constexpr Overload dim_overloads[] = {{dim_parameters, kMethod, 0}};
+constexpr Binding size_binding("size", dim_overloads);
+constexpr Binding stride_binding("stride", dim_overloads);
 
 PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
@@ -35,7 +35,7 @@ PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject
       return PyLong_FromLongLong(tensor.size(dim));
     }
     Slots<2> slots;
-    const Parsed in = size_parser.parse(self, args, count, names, slots);
+    const Parsed in = parse(size_binding, self, args, count, names, slots);
     if (!given(in[1])) return to_size(tensor.sizes());
     return PyLong_FromLongLong(tensor.size(to_int(in[1])));
   });
@@ -44,7 +44,7 @@ PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObje
   return guarded([&]() -> PyObject* {
     const Tensor& tensor = unwrap(self);
     Slots<2> slots;
-    const Parsed in = stride_parser.parse(self, args, count, names, slots);
+    const Parsed in = parse(stride_binding, self, args, count, names, slots);
     if (!given(in[1])) return to_tuple(tensor.strides());
     return PyLong_FromLongLong(tensor.stride(to_int(in[1])));
   });

@@ -37,6 +37,11 @@ inline const Tensor& unwrap(PyObject* object) {
   return reinterpret_cast<TensorObject*>(object)->tensor;
 }
 
+/// The object of a tensor that Python handed to C++ and still holds.
+inline PyObject* object_of(const Tensor& tensor) {
+  return static_cast<PyObject*>(tensor.impl()->python_object);
+}
+
 namespace detail {
 /// Released objects of the exact type, ready to be initialised again. The GIL protects it.
 struct FreeList {

@@ -1,7 +1,7 @@
 #include "ops/creation.h"
 #include "ops/view.h"
-#include "python/arguments.h"
 #include "python/layout_object.h"
+#include "python/parser.h"
 #include "python/results.h"
 #include "python/tensor_members.h"
 
@@ -67,15 +67,15 @@ constexpr Parameter to_other_parameters[] = {{"self", Kind::tensor},
                                              {"non_blocking", Kind::boolean, "False"},
                                              {"copy", Kind::boolean, "False"},
                                              {"memory_format", Kind::object, "None", kKeywordOnly}};
-constexpr Signature to_signatures[] = {{to_dtype_parameters, 5, kMethod},
-                                       {to_device_parameters, 6, kMethod},
-                                       {to_other_parameters, 5, kMethod}};
-constexpr Parser to_parser("to", to_signatures);
+constexpr Overload to_overloads[] = {{to_dtype_parameters, kMethod, 0},
+                                     {to_device_parameters, kMethod, 0},
+                                     {to_other_parameters, kMethod, 0}};
+constexpr Binding to_binding("to", to_overloads);
 
 PyObject* to(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     Slots<6> slots;
-    const Parsed in = to_parser.parse(self, args, count, names, slots);
+    const Parsed in = parse(to_binding, self, args, count, names, slots);
     Conversion wanted;
     const int shift = in.overload == 1;
     wanted.non_blocking = to_bool(in[2 + shift], false);
@@ -98,8 +98,9 @@ PyObject* to(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* 
 /// x.float() and its kin.
 constexpr Parameter format_parameters[] = {{"self", Kind::tensor},
                                            {"memory_format", Kind::object, "None"}};
-constexpr Signature format_signatures[] = {{format_parameters, 2, kMethod}};
-constexpr Parser float_parser("<dtype>", format_signatures);
+constexpr Overload format_overloads[] = {{format_parameters, kMethod, 0}};
+constexpr Binding float_binding("<dtype>", format_overloads);
+constexpr Binding cpu_binding("cpu", format_overloads);
 
 template <DType dtype>
 PyObject* cast(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
@@ -108,19 +109,18 @@ PyObject* cast(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject
     wanted.dtype = dtype;
     if (count > 0 || names) {
       Slots<2> slots;
-      wanted.format = float_parser.parse(self, args, count, names, slots)[1];
+      wanted.format = parse(float_binding, self, args, count, names, slots)[1];
     }
     return convert(self, wanted, name(dtype));
   });
 }
 
 PyObject* cpu(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  static constexpr Parser parser("cpu", format_signatures);
   return guarded([&] {
     Slots<2> slots;
     Conversion wanted;
     wanted.device = Device{};
-    wanted.format = parser.parse(self, args, count, names, slots)[1];
+    wanted.format = parse(cpu_binding, self, args, count, names, slots)[1];
     return convert(self, wanted, "cpu()");
   });
 }
@@ -129,13 +129,13 @@ constexpr Parameter cuda_parameters[] = {{"self", Kind::tensor},
                                          {"device", Kind::device, "None", kNone},
                                          {"non_blocking", Kind::boolean, "False"},
                                          {"memory_format", Kind::object, "None"}};
-constexpr Signature cuda_signatures[] = {{cuda_parameters, 4, kMethod}};
-constexpr Parser cuda_parser("cuda", cuda_signatures);
+constexpr Overload cuda_overloads[] = {{cuda_parameters, kMethod, 0}};
+constexpr Binding cuda_binding("cuda", cuda_overloads);
 
 PyObject* cuda(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     Slots<4> slots;
-    const Parsed in = cuda_parser.parse(self, args, count, names, slots);
+    const Parsed in = parse(cuda_binding, self, args, count, names, slots);
     Conversion wanted;
     wanted.device = to_optional_device(in[1]).value_or(Device{Backend::cuda, -1});
     check(wanted.device->backend == Backend::cuda, ErrorKind::value,

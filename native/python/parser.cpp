@@ -1,4 +1,4 @@
-#include "python/arguments.h"
+#include "python/parser.h"
 
 #include <algorithm>
 #include <array>
@@ -88,18 +88,23 @@ struct SignatureText {
   std::vector<std::pair<size_t, size_t>> spans;
 };
 
-bool is_hidden(const Signature& signature, const Parameter& parameter, bool method) {
-  return method && (signature.flags & kOut) && std::strcmp(parameter.name, "out") == 0;
+bool is_hidden(const Parameter& parameter, bool method) {
+  return method && (parameter.flags & kOut);
 }
 
-SignatureText signature_text(const char* name, const Signature& signature, bool method) {
+bool has_out(const Overload& overload) {
+  const Parameter* end = overload.parameters + overload.count;
+  return std::any_of(overload.parameters, end, [](auto& p) { return p.flags & kOut; });
+}
+
+SignatureText signature_text(const char* name, const Overload& signature, bool method) {
   SignatureText text;
   text.line = std::string(method ? "Tensor." : "") + name + "(";
   bool first = true, keywords = false;
   for (int i = 0; i < signature.count; ++i) {
     const Parameter& parameter = signature[i];
     text.spans.emplace_back(text.line.size(), text.line.size());
-    if ((method && i == signature.receiver) || is_hidden(signature, parameter, method)) continue;
+    if ((method && i == signature.receiver) || is_hidden(parameter, method)) continue;
     if (!first) text.line += ", ";
     first = false;
     if ((parameter.flags & kKeywordOnly) && !keywords) {
@@ -111,9 +116,9 @@ SignatureText signature_text(const char* name, const Signature& signature, bool 
     text.line += parameter.flags & kSpread ? "*" : "";
     text.line += std::string(shown_name(parameter, method)) + ": " + type_text(parameter);
     // Where the default chooses another overload, this one needs the argument.
-    const bool chooses = (parameter.flags & kTrue) && std::strcmp(parameter.default_text, "True");
-    if (parameter.default_text && !chooses)
-      text.line += std::string(" = ") + parameter.default_text;
+    const bool chooses = (parameter.flags & kTrue) && !parameter.otherwise.integer();
+    if (parameter.otherwise.shown() && !chooses)
+      text.line += std::string(" = ") + parameter.otherwise.shown();
     text.spans.back() = {begin, text.line.size()};
   }
   text.line += ")";
@@ -135,9 +140,9 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// The index of the parameter that a keyword names; -1 if none.
-int find_parameter(const Signature& signature, const char* keyword, bool method) {
+int find_parameter(const Overload& signature, const char* keyword, bool method) {
   for (int i = 0; i < signature.count; ++i) {
-    if (is_hidden(signature, signature[i], method)) continue;
+    if (is_hidden(signature[i], method)) continue;
     if (std::strcmp(signature[i].name, keyword) == 0) return i;
   }
   for (const Alias& alias : kAliases) {
@@ -149,12 +154,12 @@ int find_parameter(const Signature& signature, const char* keyword, bool method)
   return -1;
 }
 
-std::string unknown_keyword(const Signature& signature, const char* keyword, bool method) {
+std::string unknown_keyword(const Overload& signature, const char* keyword, bool method) {
   std::string reason = std::string("unknown keyword argument '") + keyword + "'";
   size_t best = std::max<size_t>(2, std::strlen(keyword) / 3) + 1;
   const char* guess = nullptr;
   for (int i = 0; i < signature.count; ++i) {
-    if ((method && i == signature.receiver) || is_hidden(signature, signature[i], method)) continue;
+    if ((method && i == signature.receiver) || is_hidden(signature[i], method)) continue;
     const char* candidate = shown_name(signature[i], method);
     if (const size_t distance = edit_distance(keyword, candidate); distance < best) {
       best = distance;
@@ -165,25 +170,14 @@ std::string unknown_keyword(const Signature& signature, const char* keyword, boo
   return reason;
 }
 
-/// The one positional parameter if it is a list of ints: then x.view(2, 3) means x.view((2, 3)).
-int packing_parameter(const Signature& signature, bool method) {
-  int found = -1;
-  for (int i = 0; i < signature.count; ++i) {
-    if ((method && i == signature.receiver) || (signature[i].flags & kKeywordOnly)) continue;
-    if (found >= 0) return -1;
-    found = i;
-  }
-  return found >= 0 && signature[found].kind == Kind::integers ? found : -1;
-}
-
 std::string plural(Py_ssize_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 /// One attempt at one overload. Why it failed is said on request: there may be others to try.
-class Binding {
+class Attempt {
  public:
-  Binding(const Signature& signature, PyObject* receiver, PyObject* const* args, Py_ssize_t count,
+  Attempt(const Overload& signature, PyObject* receiver, PyObject* const* args, Py_ssize_t count,
           PyObject* names, PyObject** slots, bool explains)
       : signature_(signature),
         receiver_(receiver),
@@ -227,7 +221,7 @@ class Binding {
   }
 
   bool bind_positional() {
-    if (const int packing = packing_parameter(signature_, method());
+    if (const int packing = signature_.packed(method());
         packing >= 0 && count_ > 0 && (count_ > 1 || PyIndex_Check(args_[0])) &&
         accepts(Parameter{"", Kind::integer}, args_[0])) {
       slots_[packing] = pack(0);
@@ -262,7 +256,7 @@ class Binding {
       if (!keyword) throw_python_error();
       const int i = find_parameter(signature_, keyword, method());
       // np.sum(tensor) calls tensor.sum(axis=None, out=None).
-      if (i < 0 && method() && (signature_.flags & kOut) && args_[count_ + k] == Py_None &&
+      if (i < 0 && method() && has_out(signature_) && args_[count_ + k] == Py_None &&
           std::strcmp(keyword, "out") == 0) {
         continue;
       }
@@ -286,7 +280,7 @@ class Binding {
         return refuse(i, [&] { return quoted(i) + " is not " + type_text(parameter); });
       }
       if (!value) {
-        if (parameter.default_text) continue;
+        if (parameter.otherwise.shown()) continue;
         if ((parameter.flags & kSpread) && !names_) {
           slots_[i] = pack(count_);  // f() for f([])
           continue;
@@ -308,7 +302,7 @@ class Binding {
   /// Of a bool that must be True, or False: whether the argument, or its default, is.
   static bool has_value_wanted(const Parameter& parameter, PyObject* value) {
     if (value && !accepts(parameter, value)) return true;  // refused for its type
-    const bool is_true = value ? to_bool(value) : std::strcmp(parameter.default_text, "True") == 0;
+    const bool is_true = value ? to_bool(value) : parameter.otherwise.integer() != 0;
     return is_true == static_cast<bool>(parameter.flags & kTrue);
   }
 
@@ -339,7 +333,7 @@ class Binding {
     return false;
   }
 
-  const Signature& signature_;
+  const Overload& signature_;
   PyObject* receiver_;
   PyObject* const* args_;
   Py_ssize_t count_;
@@ -376,61 +370,47 @@ std::string marked_signature(const SignatureText& text, const Mismatch& mismatch
   return lines;
 }
 
-}  // namespace
-
-Py_ssize_t in_order(const Signature& signature, PyObject* receiver, Py_ssize_t count,
-                    PyObject* names) {
-  const Py_ssize_t keywords = PyTuple_GET_SIZE(names);
-  Py_ssize_t position = 0;
-  for (int i = 0; i < signature.count && position < count + keywords; ++i) {
-    if (signature[i].flags & (kKeywordOnly | kSpread)) return -1;
-    if (receiver && i == signature.receiver) continue;
-    if (position >= count) {
-      PyObject* const keyword = PyTuple_GET_ITEM(names, position - count);
-      if (PyUnicode_CompareWithASCIIString(keyword, signature[i].name) != 0) return -1;
-    }
-    ++position;
-  }
-  return position == count + keywords ? position : -1;
-}
-
-Parsed Parser::parse_into(PyObject* receiver, PyObject* const* args, Py_ssize_t arg_count,
-                          PyObject* names, PyObject** slots) const {
-  const uint8_t form = receiver ? kMethod : kFunction;
-  for (int i = 0; i < count_; ++i) {
-    if (!(signatures_[i].flags & form)) continue;
-    Binding binding(signatures_[i], receiver, args, arg_count, names, slots, false);
-    if (binding.bind()) return Parsed(i, slots, binding.take_packed());
-  }
-  refuse(receiver, args, arg_count, names, slots);
-}
-
-void Parser::refuse(PyObject* receiver, PyObject* const* args, Py_ssize_t arg_count,
-                    PyObject* names, PyObject** slots) const {
+/// TypeError that says of each overload why it does not match.
+[[noreturn]] void refuse(const Binding& binding, PyObject* receiver, PyObject* const* args,
+                         Py_ssize_t arg_count, PyObject* names, PyObject** slots) {
   const bool method = receiver != nullptr;
-  std::vector<std::pair<int, Mismatch>> mismatches;
-  for (int i = 0; i < count_; ++i) {
-    if (!(signatures_[i].flags & (method ? kMethod : kFunction))) continue;
-    Binding binding(signatures_[i], receiver, args, arg_count, names, slots, true);
-    binding.bind();
-    mismatches.emplace_back(i, binding.mismatch());
+  std::vector<std::pair<const Overload*, Mismatch>> mismatches;
+  for (const Overload& overload : binding.overloads) {
+    if (!(overload.flags & (method ? kMethod : kFunction))) continue;
+    Attempt attempt(overload, receiver, args, arg_count, names, slots, true);
+    attempt.bind();
+    mismatches.emplace_back(&overload, attempt.mismatch());
   }
-  std::string message = std::string(method ? "Tensor." : "") + name_ + "(): ";
-  const std::string seen = given_text(name_, method, args, arg_count, names);
+  std::string message = std::string(method ? "Tensor." : "") + binding.name + "(): ";
+  const std::string seen = given_text(binding.name, method, args, arg_count, names);
   if (mismatches.size() == 1) {
-    const auto& [index, mismatch] = mismatches[0];
-    const SignatureText text = signature_text(name_, signatures_[index], method);
+    const auto& [overload, mismatch] = mismatches[0];
+    const SignatureText text = signature_text(binding.name, *overload, method);
     message += mismatch.reason + "\n  given:    " + seen + "\n  expected: " +
                marked_signature(text, mismatch, "            ", false).substr(12);
   } else {
     message += "no signature takes these arguments\n  given: " + seen + "\n  expected one of:";
-    for (const auto& [index, mismatch] : mismatches) {
-      const SignatureText text = signature_text(name_, signatures_[index], method);
+    for (const auto& [overload, mismatch] : mismatches) {
+      const SignatureText text = signature_text(binding.name, *overload, method);
       message += "\n" + marked_signature(text, mismatch, "    ", true);
     }
   }
   PyErr_SetString(PyExc_TypeError, message.c_str());
   throw_python_error();
+}
+
+}  // namespace
+
+Parsed parse(const Binding& binding, PyObject* receiver, PyObject* const* args, Py_ssize_t count,
+             PyObject* names, PyObject** slots) {
+  const uint8_t form = receiver ? kMethod : kFunction;
+  for (size_t i = 0; i < binding.overloads.size(); ++i) {
+    const Overload& overload = binding.overloads[i];
+    if (!(overload.flags & form)) continue;
+    Attempt attempt(overload, receiver, args, count, names, slots, false);
+    if (attempt.bind()) return Parsed(static_cast<int>(i), slots, attempt.take_packed());
+  }
+  refuse(binding, receiver, args, count, names, slots);
 }
 
 }  // namespace flambeau::python

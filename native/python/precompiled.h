@@ -1,0 +1,8 @@
+#pragma once
+
+/// All that generated bindings are made of, but for the operators. Their units include it first, so
+/// that a build can compile it ahead of them.
+
+#include "core/generator.h"
+#include "python/calls.h"
+#include "python/functions.h"
