@@ -1,7 +1,7 @@
 """Folders of declarations -> model.Declarations.
 
 A file is a list of entries. The first key of an entry says what it declares: `op`, `dtype`,
-`backend` or `argument`. Functions of formulas (functions.yaml) are read by expression/functions.py.
+`backend` or `argument`. Functions of formulas (*functions.yaml) are read by expression/functions.py.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from flambeau.codegen import schema
 from flambeau.codegen.dtype_rules import DtypeTable
+from flambeau.codegen.expression.functions import FUNCTION_FILES
 from flambeau.codegen.model import Backend, Declarations, Dtype, Operator
 from flambeau.codegen.operator_reader import Surroundings, read_operator
 from flambeau.codegen.reserved import is_name
@@ -23,7 +24,6 @@ from flambeau.codegen.tree import Sequence as NodeList
 
 T = TypeVar("T")
 
-FUNCTIONS_FILE = "functions.yaml"
 _NAME_OF_ENTRY = re.compile(r"- *op: *['\"]?([A-Za-z0-9_.]+)")
 _SUBJECTS = ("op", "dtype", "backend", "argument")
 _CATEGORIES = ("bool", "unsigned", "signed", "float", "complex")
@@ -80,7 +80,7 @@ def declaration_files(folder: Path, files: Sequence[Path] = ()) -> list[Path]:
     for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else [folder]:
         found.setdefault(path.resolve(), path)
     return sorted(
-        (p for p in found.values() if p.name != FUNCTIONS_FILE), key=lambda p: (p.name, str(p))
+        (p for p in found.values() if p.name not in FUNCTION_FILES), key=lambda p: (p.name, str(p))
     )
 
 

@@ -30,12 +30,11 @@ from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.samples import sample_value
 from flambeau.codegen.expression.differentiate import gradient
 from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, UnavailableError
-from flambeau.codegen.expression.functions import load_functions
+from flambeau.codegen.expression.functions import FUNCTION_FILES, load_functions
 from flambeau.codegen.expression.parse import Language, parse_source
 from flambeau.codegen.expression.to_latex import to_latex
 from flambeau.codegen.expression.to_numpy import ElementEvaluator
 from flambeau.codegen.loader import (
-    FUNCTIONS_FILE,
     Loaded,
     declaration_files,
     default_folder,
@@ -148,7 +147,7 @@ def entries() -> list[str]:
     """The entries of the library, as they are written."""
     found = []
     for file in sorted(default_folder().glob("*.yaml")):
-        if file.name != FUNCTIONS_FILE:
+        if file.name not in FUNCTION_FILES:
             found += re.split(r"(?m)^(?=- )", file.read_text(encoding="utf-8"))[1:]
     return sorted(found, key=len)
 
