@@ -144,11 +144,14 @@ def try_sample(text: str) -> None:
 
 @cache
 def entries() -> list[str]:
-    """The entries of the library, as they are written."""
+    """The entries of the library, as they are written, each below its family's head."""
     found = []
     for file in sorted(default_folder().glob("*.yaml")):
         if file.name not in FUNCTION_FILES:
-            found += re.split(r"(?m)^(?=- )", file.read_text(encoding="utf-8"))[1:]
+            parts = re.split(r"(?m)^(?=- )", file.read_text(encoding="utf-8"))[1:]
+            is_head = parts[0].startswith("- family:")
+            head = re.sub(r"(?<=family: )\w+", "fuzz", parts.pop(0)) if is_head else ""
+            found += [head + part for part in parts]
     return sorted(found, key=len)
 
 
@@ -204,7 +207,7 @@ def soup() -> st.SearchStrategy[str]:
 
 
 def signatures() -> st.SearchStrategy[str]:
-    heads = [m[1] for e in entries() if (m := re.match(r'- op: "(.*)"', e))]
+    heads = [m[1] for e in entries() if (m := re.search(r'- op: "(.*)"', e))]
     return st.one_of(st.builds(edited, st.sampled_from(heads), edits()), soup())
 
 
