@@ -1,7 +1,7 @@
 """Checks the size of files: at most 600 lines, and lines of at most 100 characters.
 
-Two kinds of files may have longer lines. In declarations a formula, a message or a list of samples
-is one string, and reads better unbroken. In templates the length of a line is that of its output.
+Lines of declarations, which are formulas and words, may have 120. In templates the length of a
+line is that of its output, and other YAML is what tests feed in: there is no limit.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("build_tools", "codegen", "declarations", "native", "python", "tests")
 SUFFIXES = {".py", ".pyi", ".h", ".cpp", ".cu", ".cuh", ".md", ".yaml", ".jinja", ".css", ".js"}
-LONG_LINES = {".yaml", ".jinja"}
 MAXIMUM_LINES = 600
 MAXIMUM_WIDTH = 100
+DECLARATIONS_WIDTH = 120
+UNLIMITED = {".yaml", ".jinja"}
 
 
 def files(root: Path) -> Iterator[Path]:
@@ -33,12 +34,13 @@ def mistakes(path: Path) -> Iterator[str]:
     lines = path.read_text(encoding="utf-8").splitlines()
     if len(lines) > MAXIMUM_LINES:
         yield f"{path}:{MAXIMUM_LINES}: the file has {len(lines)} lines, at most {MAXIMUM_LINES}"
-    if path.suffix in LONG_LINES:
+    width = DECLARATIONS_WIDTH if path.parts[0] == "declarations" else MAXIMUM_WIDTH
+    if path.suffix in UNLIMITED and width == MAXIMUM_WIDTH:
         return
     for number, line in enumerate(lines, 1):
         table = path.suffix == ".md" and line.startswith("|")
-        if len(line) > MAXIMUM_WIDTH and not table:
-            yield f"{path}:{number}: {len(line)} characters, at most {MAXIMUM_WIDTH}"
+        if len(line) > width and not table:
+            yield f"{path}:{number}: {len(line)} characters, at most {width}"
 
 
 def main() -> int:

@@ -21,9 +21,10 @@ def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Pa
         yield file, f"flambeau/_build/{file.name}"
     for file in sorted((root / "tests" / "operators").glob("*.py")):
         yield file, f"flambeau/_operator_tests/{file.name}"
-    for suffix in ("*.yaml", "*.json"):
-        for file in sorted((root / "declarations").glob(suffix)):
-            yield file, f"flambeau/declarations/{file.name}"
+    declarations = root / "declarations"
+    for suffix in ("*.yaml", "*.json", "references/*.py"):
+        for file in sorted(declarations.glob(suffix)):
+            yield file, f"flambeau/declarations/{file.relative_to(declarations)}"
     guide = root / "python" / "docs"
     for file in sorted(guide.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:

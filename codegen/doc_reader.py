@@ -12,9 +12,11 @@ from flambeau.codegen.tree import Mapping, Node
 
 T = TypeVar("T")
 
-_TEST_KEYS = ["reference", "samples", "extremes", "rejects", "properties", "tolerance", "gradient"]
-_TEST_KEYS += ["arbitrary"]
-_DOC_KEYS = ["summary", "math", "notes", "args", "returns", "example", "see"]
+TEST_KEYS = (
+    *("reference", "samples", "extremes", "rejects", "properties", "tolerance", "gradient"),
+    "arbitrary",
+)
+DOC_KEYS = ("summary", "math", "notes", "args", "returns", "example", "see")
 EMPTY_TEST = Test(None, (), {}, {}, (), None, gradient=True, arbitrary=False)
 EMPTY_DOC = Doc("", None, None, {}, {}, None, ())
 
@@ -36,9 +38,8 @@ class _Fields:
 
 
 def read_test(node: Node, diagnostics: Diagnostics) -> Test:
-    """`test`."""
-    fields = _Fields(node, "'test'", diagnostics)
-    schema.check_keys(fields.mapping, "'test'", _TEST_KEYS, (), diagnostics)
+    """How an operator is tested."""
+    fields = _Fields(node, "the test", diagnostics)
 
     def samples(found: Node, what: str) -> tuple[dict[str, str], ...]:
         read: list[dict[str, str]] = []
@@ -60,9 +61,8 @@ def read_test(node: Node, diagnostics: Diagnostics) -> Test:
 
 
 def read_doc(node: Node, diagnostics: Diagnostics) -> Doc:
-    """`doc`."""
-    fields = _Fields(node, "'doc'", diagnostics)
-    schema.check_keys(fields.mapping, "'doc'", _DOC_KEYS, ("summary",), diagnostics, aside=True)
+    """What is written about an operator."""
+    fields = _Fields(node, "the documentation", diagnostics)
     return Doc(
         summary=fields.read("summary", _text, None) or "",
         math=fields.read("math", _text, None),

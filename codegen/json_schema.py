@@ -16,6 +16,8 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
+from flambeau.codegen.expand.definitions import SAMPLES_KEYS
+from flambeau.codegen.expand.families import DEFAULTS
 from flambeau.codegen.expression.functions import function_keys
 from flambeau.codegen.model import (
     NEEDED_KEYS,
@@ -44,19 +46,20 @@ Schema = dict[str, Any]
 SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
 FORMULA: Schema = {"type": ["string", "number", "boolean"]}
 WORDS: Schema = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-VALUE: Schema = {"anyOf": [SCALAR, {"type": "array", "items": {"$ref": "#/$defs/value"}}]}
-SAMPLE: Schema = {"type": "object", "additionalProperties": {"$ref": "#/$defs/value"}}
+CALL: Schema = {"type": ["string", "number"]}
+CALLS: Schema = {"anyOf": [CALL, {"type": "array", "items": CALL}]}
+TEXTS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 
 # The names of keys where they differ from those of the model's fields; None: not a key.
 _KEYS_OF: dict[type, dict[str, str | None]] = {
     Doc: {"arguments": "args", "see_also": "see"},
-    Constraint: {"name": None, "exception": "raise", "span": None, "parts": None},
+    Constraint: {"name": "error", "exception": "raise", "span": None, "parts": None},
     Dtype: {"name": "dtype", "entry": None},
     Backend: {"name": "backend", "entry": None},
+    Test: {"rejects": None},  # an error says itself what it rejects
 }
 _REQUIRED: dict[type, tuple[str, ...]] = {
-    Doc: ("summary",),
-    Constraint: ("require", "message"),
+    Constraint: ("error",),  # alone it is the name of a shared one
     Reduce: ("init", "step", "combine"),
     Dtype: ("dtype", "cpp", "size", "category", "doc"),
     Backend: ("backend", "emit", "doc"),
@@ -66,12 +69,14 @@ _NARROWER: dict[tuple[type, str], Schema] = {
     (Constraint, "raise"): {"enum": list(EXCEPTIONS)},
     (Backend, "emit"): {"enum": ["cpp", "cuda", "none"]},
     (Dtype, "category"): {"enum": ["bool", "unsigned", "signed", "float", "complex"]},
-    (Test, "samples"): {"type": "array", "items": SAMPLE},
+    (Test, "samples"): CALLS,
+    (Doc, "example"): {
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+    },
     (Test, "extremes"): {
         "type": "object",
         "additionalProperties": {"type": "array", "items": {"type": ["number", "string"]}},
     },
-    (Test, "rejects"): {"type": "object", "additionalProperties": SAMPLE},
 }
 
 
@@ -89,7 +94,6 @@ def json_schema() -> Schema:
             "anyOf": [{"required": [key]} for key, _ in _ENTRIES],
         },
         "$defs": {
-            "value": VALUE,
             "operator": _operator(),
             "dtype": _of_class(Dtype, _DTYPE),
             "backend": _of_class(Backend, _BACKEND),
@@ -101,6 +105,15 @@ def json_schema() -> Schema:
                 ("argument", "doc"),
             ),
             "function": _function(),
+            "family": _family(),
+            "samples": _closed(
+                {
+                    "samples": _described({"type": "string"}, "NAME, or NAME(a, b)"),
+                    "calls": _described({**CALLS["anyOf"][1]}, "the samples; $a is a parameter"),
+                },
+                SAMPLES_KEYS,
+            ),
+            "error": {**_error(), "required": ["error", "require", "message", "rejects"]},
         },
     }
 
@@ -116,6 +129,9 @@ _ENTRIES = (
     ("backend", "backend"),
     ("argument", "argument"),
     ("function", "function"),
+    ("family", "family"),
+    ("calls", "samples"),
+    ("error", "error"),
 )
 
 
@@ -202,8 +218,23 @@ def _operator() -> Schema:
         }
         for kind in Kind
     ]
-    properties = {key: _described(_KEYS[key][0], _KEYS[key][1]) for key in KEYS}
-    return {**_closed(properties, ("op", "kind")), "allOf": kinds}
+    return {**_closed(_entry_keys(), ("op",)), "allOf": kinds}
+
+
+def _entry_keys() -> dict[str, Schema]:
+    """The keys of an operator, with what they mean."""
+    own = {key: _described(_KEYS[key][0], _KEYS[key][1]) for key in KEYS}
+    about = {**_of_class(Doc, _DOC)["properties"], **_of_class(Test, _TEST)["properties"]}
+    return {
+        key: _nullable(value) if key in DEFAULTS else value for key, value in (own | about).items()
+    }
+
+
+def _nullable(schema: Schema) -> Schema:
+    """Null declines what the family's head gives."""
+    inner = {key: value for key, value in schema.items() if key != "description"}
+    found: Schema = {"anyOf": [inner, {"type": "null"}]}
+    return _described(found, schema["description"])
 
 
 def _formulas(*more: tuple[str, Schema]) -> Schema:
@@ -221,6 +252,7 @@ _REDUCE = {
     "finish": "the result, from `acc` and the number of elements `n`; default: acc",
 }
 _CONSTRAINT = {
+    "error": "what holds or what is wrong, in a word or two; or the use of a shared error",
     "require": "a condition on the arguments, over shapes, dtypes and numbers",
     "raise": "the exception; default: RuntimeError",
     "message": "what it says; {formula} stands for a value",
@@ -231,14 +263,13 @@ _DOC = {
     "notes": "more sentences, and the source of a formula",
     "args": "argument -> what it is; arguments that common.yaml describes may be left out",
     "returns": "result -> what it is",
-    "example": "a doctest: `>>> ` and what is printed",
+    "example": "`ARGUMENTS -> RESULT`, tensors as lists; a list of these; or a doctest",
     "see": "names of related operators",
 }
 _TEST = {
     "reference": "the results by NumPy (np), scipy.special (sp) or math, over the arguments",
-    "samples": "arguments to call with: argument -> value, as `randn(3, 4)`",
+    "samples": "arguments to call with, as `randn(3, 4), dim=1`; or names of sample sets",
     "extremes": "argument -> values at which the gradient must still be finite",
-    "rejects": "error -> arguments that must raise it",
     "properties": "conditions on `result` and the arguments that must hold",
     "tolerance": "relative and absolute difference that is allowed",
     "gradient": "false: derivatives are not compared",
@@ -260,6 +291,19 @@ _BACKEND = {
     "emit": "the language of its kernels; none: it computes no elements",
     "doc": "one sentence",
 }
+
+
+def _error() -> Schema:
+    found = _of_class(Constraint, _CONSTRAINT)
+    rejects = _described(
+        CALL,
+        "the arguments of a call that raises it; those left out that have "
+        "no default are those of the first sample",
+    )
+    return {**found, "properties": {**found["properties"], "rejects": rejects}}
+
+
+ERRORS: Schema = {"anyOf": [{"type": "string"}, _error()]}
 
 _PLACES = "|".join(re.escape(name) for name in (MAIN, *NAMESPACES))
 
@@ -350,12 +394,25 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         "result -> its tangent over ARGUMENT_t, where it cannot be derived",
     ),
     "errors": (
-        {"type": "object", "additionalProperties": _of_class(Constraint, _CONSTRAINT)},
-        "name -> a requirement on the arguments",
+        {"anyOf": [ERRORS, {"type": "array", "items": ERRORS}]},
+        "requirements on the arguments: names of shared errors, and errors of the entry's own",
     ),
-    "doc": (_of_class(Doc, _DOC), "what the reference page, help() and hover text say"),
-    "test": (_of_class(Test, _TEST), "what the generated tests compare with and feed in"),
 }
+
+
+def _family() -> Schema:
+    """What the head of a file shares with its entries."""
+    keys = {key: value for key, value in _entry_keys().items() if key in DEFAULTS}
+    return _closed(
+        {
+            "family": _described({"type": "string"}, "the name of the file"),
+            "doc": _described({"type": "string"}, "one line: what the operators are"),
+            "defaults": _described(_closed(keys), "what entries have that do not say otherwise"),
+            "args": _described(TEXTS, "argument -> what it is, where an entry does not say it"),
+            "returns": _described(TEXTS, "result -> what it is, where an entry does not say it"),
+        },
+        ("family", "doc"),
+    )
 
 
 def _function() -> Schema:

@@ -1,7 +1,8 @@
 """Folders of declarations -> model.Declarations.
 
 A file is a list of entries. The first key of an entry says what it declares: `op`, `dtype`,
-`backend` or `argument`. Functions of formulas (functions.yaml) are read by expression/functions.py.
+`backend`, `argument`, or what entries share: `family`, `samples`, `error` (expand/). Functions of
+formulas (*functions.yaml) are read by expression/functions.py.
 """
 
 from __future__ import annotations
@@ -14,8 +15,18 @@ from typing import TypeVar
 
 from flambeau.codegen import schema
 from flambeau.codegen.dtype_rules import DtypeTable
+from flambeau.codegen.expand.definitions import ERROR, SAMPLES, Definitions
+from flambeau.codegen.expand.entry import Surroundings as Shared
+from flambeau.codegen.expand.entry import expanded
+from flambeau.codegen.expand.families import FAMILY, Head, read_head
+from flambeau.codegen.expression.functions import FUNCTION_FILES
 from flambeau.codegen.model import Backend, Declarations, Dtype, Operator
-from flambeau.codegen.operator_reader import Surroundings, read_operator
+from flambeau.codegen.operator_reader import (
+    Reading,
+    Surroundings,
+    read_operator,
+    read_signature,
+)
 from flambeau.codegen.reserved import is_name
 from flambeau.codegen.source import DeclarationError, Diagnostics, Span, Text, did_you_mean
 from flambeau.codegen.tree import Mapping, Node, parse_yaml
@@ -23,9 +34,8 @@ from flambeau.codegen.tree import Sequence as NodeList
 
 T = TypeVar("T")
 
-FUNCTIONS_FILE = "functions.yaml"
 _NAME_OF_ENTRY = re.compile(r"- *op: *['\"]?([A-Za-z0-9_.]+)")
-_SUBJECTS = ("op", "dtype", "backend", "argument")
+_SUBJECTS = ("op", "dtype", "backend", "argument", FAMILY, SAMPLES, ERROR)
 _CATEGORIES = ("bool", "unsigned", "signed", "float", "complex")
 
 
@@ -80,7 +90,7 @@ def declaration_files(folder: Path, files: Sequence[Path] = ()) -> list[Path]:
     for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else [folder]:
         found.setdefault(path.resolve(), path)
     return sorted(
-        (p for p in found.values() if p.name != FUNCTIONS_FILE), key=lambda p: (p.name, str(p))
+        (p for p in found.values() if p.name not in FUNCTION_FILES), key=lambda p: (p.name, str(p))
     )
 
 
@@ -159,12 +169,22 @@ def load_texts(
             if (pair := _read(e, _argument, diagnostics)) is not None
         ),
     )
+    heads = {e.span.file: read_head(e, diagnostics) for e in entries.of[FAMILY]}
+    definitions = Definitions()
+    for entry in (*entries.of[SAMPLES], *entries.of[ERROR]):
+        definitions.add(entry, diagnostics)
+    files = {}
+    for file in (*texts, *outside):
+        module = package if file in outside else "flambeau"
+        scope = definitions.scope(file, (*outside, *texts))  # the nearer ones first
+        files[file] = Shared(heads.get(file, Head()), scope, module)
     operators: list[Operator] = []
     partial: list[Partial] = []
     incomplete = set(entries.broken)
     for entry in entries.of["op"]:
         owner = package if entry.span.file in outside else ""
-        reading = read_operator(entry, _family(entry, owner), around, diagnostics)
+        shared = files[entry.span.file]
+        reading = _read_operator(entry, _family(entry, owner), shared, around, diagnostics)
         operator = reading.operator and _of_package(reading.operator, entry, owner)
         if operator is not None and reading.is_sound:
             operators.append(operator)
@@ -172,13 +192,33 @@ def load_texts(
         incomplete.update(_claimed_names(entry))
         if operator is not None:
             partial.append(Partial(operator, reading.flawed))
-    declarations = Declarations(tuple(operators), dtypes, backends, package=package)
+    families = {_family_name(f, package if f in outside else ""): h.doc for f, h in heads.items()}
+    declarations = Declarations(
+        tuple(operators), dtypes, backends, package=package, families=families
+    )
     return Loaded(with_index(declarations), frozenset(incomplete), tuple(partial))
 
 
+def _read_operator(
+    entry: Mapping, family: str, shared: Shared, around: Surroundings, diagnostics: Diagnostics
+) -> Reading:
+    """Read one entry in full; its mistakes are collected."""
+    own = Diagnostics()
+    signature = read_signature(entry, around, own)
+    whole = expanded(entry, signature, shared, own)
+    reading = read_operator(whole, signature, family, around, own)
+    diagnostics.extend(own)
+    return reading
+
+
 def _family(entry: Mapping, package: str) -> str:
+    """The family of an entry."""
+    return _family_name(entry.span.file, package)
+
+
+def _family_name(file: str, package: str) -> str:
     """The file's stem; a package's files may be called like the library's."""
-    stem = Path(entry.span.file).stem
+    stem = Path(file).stem
     return f"{package}/{stem}" if package else stem
 
 
@@ -207,13 +247,16 @@ def _sort_entries(root: Node | None, entries: _Entries, diagnostics: Diagnostics
     for line in root.broken:
         if match := _NAME_OF_ENTRY.match(line):
             entries.broken.update({match[1], match[1].split(".")[0]})
-    for item in root.items:
+    for number, item in enumerate(root.items):
         if not isinstance(item, Mapping) or not item.entries:
             message = f"an entry is a mapping, not {schema.describe(item)}"
             diagnostics.error(item.span, message, 'an entry starts with `- op: "..."`')
             continue
         subject = item.entries[0][0]
-        if subject.value in entries.of:
+        if subject.value == FAMILY and number > 0:
+            message = "a family's head stands first in its file"
+            diagnostics.error(subject.span, message)
+        elif subject.value in entries.of:
             entries.of[subject.value].append(item)
         else:
             hint = did_you_mean(subject.value, _SUBJECTS)

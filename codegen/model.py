@@ -406,6 +406,7 @@ class Declarations:
     backends: tuple[Backend, ...]
     by_name: dict[str, tuple[Operator, ...]] = field(default_factory=dict)  # name -> its overloads
     package: str = ""  # the package that is built; "": the library itself
+    families: dict[str, str] = field(default_factory=dict)  # family -> what its head says it is
 
     @property
     def own(self) -> tuple[Operator, ...]:

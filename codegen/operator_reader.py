@@ -39,11 +39,12 @@ from flambeau.codegen.tree import Mapping, Node
 
 T = TypeVar("T")
 
+# Those of the entry itself; what is written about it and how it is tested have keys of their own.
 KEYS = (
     *("op", "kind", "variants", "operator", "namespace", "also_in", "aliases", "inplace"),
     *("internal", "role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
-    *("derivative", "forward", "errors", "doc", "test"),
+    *("derivative", "forward", "errors"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft")
@@ -77,21 +78,35 @@ class Reading:
     is_sound: bool = False
 
 
+def read_signature(
+    entry: Mapping, around: Surroundings, diagnostics: Diagnostics
+) -> Signature | None:
+    """The signature of an entry; None, with the mistakes collected, where it cannot be read."""
+    before = len(diagnostics)
+    with diagnostics.collecting():
+        text = schema.text(entry.entries[0][1], "'op'")
+        signature = parse_signature(text, around.dtypes.names, diagnostics)
+        return signature if len(diagnostics) == before else None
+    return None
+
+
 def read_operator(
-    entry: Mapping, family: str, around: Surroundings, diagnostics: Diagnostics
+    entry: Mapping,
+    signature: Signature | None,
+    family: str,
+    around: Surroundings,
+    diagnostics: Diagnostics,
 ) -> Reading:
-    """Read one entry; its mistakes are collected."""
-    own = Diagnostics()
-    reader = _Reader(entry, family, around, own)
+    """Read one entry in full; its mistakes are collected, beside those found before."""
+    reader = _Reader(entry, family, around, diagnostics)
     operator: Operator | None = None
-    with own.collecting():
-        operator = reader.operator()
-        if operator is not None and own.are_asides:
+    with diagnostics.collecting():
+        operator = reader.operator(signature)
+        if operator is not None and diagnostics.are_asides:
             operator = with_automatic_formulas(operator)
-    diagnostics.extend(own)
     if entry.damaged:
         return Reading(None)
-    return Reading(operator, frozenset(reader.flawed), own.are_asides)
+    return Reading(operator, frozenset(reader.flawed), diagnostics.are_asides)
 
 
 class _Reader:
@@ -104,11 +119,11 @@ class _Reader:
         self._diagnostics = diagnostics
         self.flawed: set[str] = set()
 
-    def operator(self) -> Operator | None:
+    def operator(self, signature: Signature | None) -> Operator | None:
         """The operator, its flawed keys left at their defaults; None where it cannot be read."""
         entry, diagnostics = self._entry, self._diagnostics
-        schema.check_keys(entry, "an operator", KEYS, ("kind",), diagnostics)
-        signature = self._signature()
+        if entry.key("kind") is None:
+            diagnostics.error(entry.span, "an operator has no 'kind'")
         kind = self._read("kind", _kind, None)
         if signature is None or kind is None:
             self._independent_keys()
@@ -190,15 +205,6 @@ class _Reader:
         left_out = set(differentiable_arguments(signature, dtypes))
         left_out -= given.formulas.keys() | given.excluded
         return replace(given, auto=given.auto | left_out)
-
-    def _signature(self) -> Signature | None:
-        before = len(self._diagnostics)
-        with self._diagnostics.collecting():
-            text = schema.text(self._entry.entries[0][1], "'op'")
-            names = self._around.dtypes.names
-            signature = parse_signature(text, names, self._diagnostics)
-            return signature if len(self._diagnostics) == before else None
-        return None
 
     def _independent_keys(self) -> None:
         """The mistakes that can be told without knowing the arguments."""

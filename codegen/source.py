@@ -18,12 +18,13 @@ from flambeau.codegen.excerpt import excerpt_lines, source_line
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """`length` characters of one line."""
+    """`length` characters of one line. `used`: where an entry names what stands here."""
 
     file: str
     line: int
     column: int
     length: int = 1
+    used: Span | None = field(default=None, compare=False)
 
     @property
     def columns(self) -> tuple[int, int]:
@@ -53,12 +54,13 @@ class Text:
     def at(self, offset: int, length: int = 1) -> Span:
         """The span of `length` characters from character `offset`, clipped to one line."""
         offset = min(max(offset, 0), len(self.value))
+        span = self.span
         if not self.segments:
-            return Span(self.span.file, self.span.line, self.span.column + offset, max(length, 1))
+            return Span(span.file, span.line, span.column + offset, max(length, 1), span.used)
         line, column = self._place(offset)
         end_line, end_column = self._place(max(offset, offset + length - 1))
         width = end_column - column + 1 if end_line == line else self._to_line_end(line, column)
-        return Span(self.span.file, line, column, max(width, 1))
+        return Span(span.file, line, column, max(width, 1), span.used)
 
     def slice(self, start: int, end: int) -> Text:
         """The part from `start` to `end`, located."""
@@ -116,7 +118,13 @@ class Diagnostic:
         parts = [f"{self.span}: error: {self.message}", *excerpt(self.span)]
         if self.hint:
             parts.append(f"  hint: {self.hint}")
-        return "\n".join([*parts, *(note.render() for note in self.notes)])
+        return "\n".join([*parts, *(note.render() for note in self.all_notes)])
+
+    @property
+    def all_notes(self) -> tuple[Note, ...]:
+        """The notes, and where an entry uses what the mistake is in."""
+        used = self.span.used
+        return self.notes if used is None else (*self.notes, Note(used, "used here"))
 
     def __str__(self) -> str:
         return self.render()

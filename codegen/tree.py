@@ -43,6 +43,17 @@ class Mapping:
         """The key called `name`, for its place."""
         return next((key for key, _ in self.entries if key.value == name), None)
 
+    def having(self, name: str, value: Node) -> Mapping:
+        """The mapping with another value for a key, or with one more."""
+        if self.key(name) is None:
+            return replace(self, entries=(*self.entries, (Text(name, value.span), value)))
+        entries = tuple((k, value if k.value == name else v) for k, v in self.entries)
+        return replace(self, entries=entries)
+
+    def without(self, *names: str) -> Mapping:
+        """The mapping without some keys."""
+        return replace(self, entries=tuple(e for e in self.entries if e[0].value not in names))
+
 
 Node = Text | Sequence | Mapping
 

@@ -20,6 +20,7 @@ from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.expression.to_numpy import ElementEvaluator
 from flambeau.codegen.model import Argument, Base, Operator
+from flambeau.codegen.references.files import reference_functions
 
 _METADATA: dict[str, Callable[[Any], Any]] = {
     "shape": lambda x: list(np.shape(x)),
@@ -206,7 +207,8 @@ def reference_value(
 ) -> Any:
     """What the operator's reference, or else its body or expression, gives for these arguments."""
     if operator.test.reference is not None:
-        return Evaluator({**DTYPES, **values})(parse_sample(operator.test.reference))
+        functions = reference_functions(operator.span.file)
+        return Evaluator({**DTYPES, **values}, functions)(parse_sample(operator.test.reference))
     if operator.body is not None:
         return _body_value(operator, values, table, operators)
     if len(operator.expressions) == 1 and operator.random is None:

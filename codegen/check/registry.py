@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from flambeau.codegen.check.packages import check_package
+from flambeau.codegen.check.references import check_references
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.structure import check_structure
 from flambeau.codegen.check.tables import check_tables
@@ -19,7 +20,7 @@ Check = Callable[[Context], list[Diagnostic]]
 
 
 # Structure first: what it finds fault with is kept from the checks that compute.
-STRUCTURAL: tuple[Check, ...] = (check_tables, check_package, check_structure)
+STRUCTURAL: tuple[Check, ...] = (check_tables, check_package, check_structure, check_references)
 MATHEMATICS = "flambeau.codegen.check.mathematics"
 
 
@@ -58,6 +59,7 @@ def _sound(context: Context, found: list[Diagnostic]) -> Context:
 
 def _owner(starts: list[tuple[str, int]], diagnostic: Diagnostic) -> tuple[str, int] | None:
     """The entry that a diagnostic stands in: the last one of its file that begins before it."""
-    place = (diagnostic.span.file, diagnostic.span.line)
+    span = diagnostic.span.used or diagnostic.span
+    place = (span.file, span.line)
     before = [s for s in starts if s <= place and s[0] == place[0]]
     return before[-1] if before else None

@@ -20,7 +20,7 @@ from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.expression.to_numpy import ElementEvaluator
 from flambeau.codegen.model import Kind, Operator
-from flambeau.codegen.source import DeclarationError, Span, Text
+from flambeau.codegen.source import DeclarationError, Note, Span, Text
 from flambeau.codegen.tree import Mapping as Tree
 from flambeau.codegen.tree import Sequence as TreeSequence
 
@@ -180,13 +180,14 @@ def _relocate(
     *path: str,
 ) -> None:
     """Report an error whose places count from the start of a text."""
-    problems: list[tuple[Span | None, str, str | None]]
+    problems: list[tuple[Span | None, str, str | None, tuple[Note, ...]]]
     if isinstance(error, DeclarationError):
-        problems = [(d.span, d.message, d.hint) for d in error.diagnostics]
+        problems = [(d.span, d.message, d.hint, d.notes) for d in error.diagnostics]
     else:
-        problems = [(nodes.first_span(error.node), f"{what}: {error}", error.hint)]
-    for span, message, hint in problems:
+        message = f"{what}: {error}"
+        problems = [(nodes.first_span(error.node), message, error.hint, error.notes)]
+    for span, message, hint, notes in problems:
         place = report.place(*path)
         if text is not None and span is not None and span.file == "<sample>":
             place = text.at(span.column - 1, span.length)
-        report.at(place, message, hint)
+        report.at(place, message, hint, *notes)

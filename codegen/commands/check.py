@@ -93,7 +93,7 @@ def _named(files: Sequence[Path], wanted: Sequence[Path]) -> frozenset[str]:
 
 def _concerns(found: Diagnostic, files: frozenset[str] | None) -> bool:
     """Whether a mistake stands in one of the files, or clashes with what stands there."""
-    spans = [found.span, *(note.span for note in found.notes)]
+    spans = [found.span, *(note.span for note in found.all_notes)]
     return files is None or any(span.file in files for span in spans)
 
 

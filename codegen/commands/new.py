@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flambeau.codegen.commands.common import OK, UsageError, add_folder, folder_of
+from flambeau.codegen.expand.families import FAMILY, content, read_head
 from flambeau.codegen.loader import declaration_files, load_declarations, load_texts
 from flambeau.codegen.model import Declarations, Kind
 from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.tree import Mapping, Sequence, parse_yaml
 
 NAME = "new"
 HELP = "write a new entry to start from"
@@ -122,11 +124,35 @@ def _additions(name: str, kind: Kind, file: Path, folder: Path, native: Path) ->
     }
     texts = Texts()
     texts.render(f"new/{kind.value}.yaml.jinja", "entry", **values)
-    found = [Addition(file, texts.files["entry"], _modeline(file, folder))]
+    entry = _beside_head(texts.files["entry"], file)
+    found = [Addition(file, entry, _modeline(file, folder))]
     if kind is Kind.STRUCTURED:
         texts.render("new/structured.cpp.jinja", "kernel", **values)
         found.append(Addition(native / "cpu" / kernel, texts.files["kernel"], "", True))
     return found
+
+
+def _beside_head(text: str, file: Path) -> str:
+    """The entry without what the family's head says, and declining what else it gives."""
+    root = parse_yaml(str(file), file.read_text("utf-8"), Diagnostics()) if file.exists() else None
+    first = root.items[0] if isinstance(root, Sequence) else None
+    if not isinstance(first, Mapping) or first.key(FAMILY) is None:
+        return text
+    written = parse_yaml("entry", text, Diagnostics())
+    entry = written.items[0] if isinstance(written, Sequence) else None
+    assert isinstance(entry, Mapping)
+    keys = [key for key, _ in entry.entries]
+    lines = text.rstrip("\n").split("\n")
+    ends = [*(key.span.line - 1 for key in keys[1:]), len(lines)]
+    blocks = {k.value: lines[k.span.line - 1 : end] for k, end in zip(keys, ends, strict=True)}
+    for key, value in read_head(first, Diagnostics()).defaults:
+        own = entry.get(key.value)
+        if own is None:
+            blocks[key.value] = [f"  {key.value}: null"]
+        elif content(own) == content(value):
+            del blocks[key.value]
+    kept = [line for block in blocks.values() for line in block]
+    return "\n".join([*lines[: keys[0].span.line - 1], *kept]) + "\n"
 
 
 def _check_entry(folder: Path, entry: Addition) -> None:

@@ -13,7 +13,7 @@ from flambeau.codegen.plan.documentation import (
     called,
     describe,
     entry_text,
-    family_text,
+    inherited_lines,
     is_curve,
 )
 from flambeau.codegen.plan.markdown import code, escaped
@@ -69,6 +69,7 @@ class Overload:
     modes: tuple[tuple[str, str], ...]  # "Reverse mode", how gradients come about
     curve: bool  # whether a plot says something
     entry: str  # the declaration
+    inherited: tuple[str, ...]  # what the family's head gives it, as written there
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Family:
     """A file of declarations."""
 
     name: str
-    text: str  # the comment that it begins with
+    text: str  # what its head says it is
     pages: tuple[Page, ...]
 
 
@@ -97,7 +98,7 @@ def emit_docs(declarations: Declarations, sink: Sink) -> None:
     """docs/operators/ and docs/families/ of the generated folder."""
     found = pages(declarations)
     emit_pages(found, declarations, sink)
-    by_family = families(found)
+    by_family = families(found, declarations)
     for family in by_family:
         name = f"{FOLDER}/families/{family.name}.md"
         sink.render("operator_family.md.jinja", name, family=family, **_TOOLS)
@@ -113,13 +114,13 @@ def emit_pages(found: Sequence[Page], declarations: Declarations, sink: Sink) ->
         sink.render("operator.md.jinja", name, page=page, backends=backends, **_TOOLS)
 
 
-def families(found: Sequence[Page]) -> list[Family]:
+def families(found: Sequence[Page], declarations: Declarations) -> list[Family]:
     """The pages by the file that declares them."""
     by_family: dict[str, list[Page]] = {}
     for page in found:
         by_family.setdefault(page.family, []).append(page)
     return [
-        Family(name, family_text(members[0].overloads[0].doc.operator), tuple(members))
+        Family(name, declarations.families.get(name, ""), tuple(members))
         for name, members in sorted(by_family.items())
     ]
 
@@ -199,6 +200,7 @@ def _overload(
         modes=_modes(operator, declarations),
         curve=is_curve(operator),
         entry=entry_text(operator),
+        inherited=inherited_lines(operator),
     )
 
 

@@ -19,16 +19,19 @@ import numpy as np
 from flambeau.codegen.expression import nodes, sandbox
 from flambeau.codegen.expression.nodes import Expression
 from flambeau.codegen.expression.sandbox import BUILTINS
-from flambeau.codegen.source import did_you_mean
+from flambeau.codegen.source import Note, Span, did_you_mean
 
 
 class EvaluationError(Exception):
     """The expression cannot be evaluated; `node` says where."""
 
-    def __init__(self, node: Expression, message: str, hint: str | None = None) -> None:
+    def __init__(
+        self, node: Expression, message: str, hint: str | None = None, *notes: Note
+    ) -> None:
         super().__init__(message)
         self.node = node
         self.hint = hint
+        self.notes = notes
 
 
 class MissingError(EvaluationError):
@@ -155,6 +158,9 @@ class Evaluator:
             return self.compute(node)
         except (EvaluationError, UnavailableError):
             raise
+        except sandbox.FailedError as error:
+            notes = [Note(Span(*error.place, 1), "raised here")] if error.place else []
+            raise EvaluationError(node, str(error), None, *notes) from error
         except sandbox.RefusedError as error:
             raise EvaluationError(node, str(error)) from error
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""The functions that formulas may call, read from declarations/functions.yaml."""
+"""The functions that formulas may call, read from declarations/*functions.yaml."""
 
 from __future__ import annotations
 
@@ -125,29 +125,30 @@ def function_keys() -> tuple[str, ...]:
     return tuple(sorted(_KEYS))
 
 
-def default_functions_file() -> Path:
-    """declarations/functions.yaml beside the code generator, in the tree or installed."""
+FUNCTION_FILES = ("functions.yaml", "shape_functions.yaml")
+
+
+def _function_files() -> list[Path]:
+    """Those in declarations/ beside the code generator, in the tree or installed."""
     here = Path(__file__).resolve().parents[2]
-    candidates = [
-        here / "declarations" / "functions.yaml",
-        here.parent / "declarations" / "functions.yaml",
-    ]
-    return next((c for c in candidates if c.exists()), candidates[0])
+    folders = (here / "declarations", here.parent / "declarations")
+    folder = next((f for f in folders if f.is_dir()), folders[0])
+    return [folder / name for name in FUNCTION_FILES]
 
 
 @cache
-def load_functions(file: str | None = None) -> FunctionTable:
+def load_functions() -> FunctionTable:
     """Read and check the table; DeclarationError with every mistake."""
-    path = Path(file) if file is not None else default_functions_file()
     diagnostics = Diagnostics()
-    tree = parse_yaml(str(path), path.read_text(encoding="utf-8"), diagnostics)
     functions: list[Function] = []
-    if isinstance(tree, TreeSequence):
-        for item in tree.items:
-            with diagnostics.collecting():
-                functions.append(_entry(item))
-    elif tree is not None:
-        diagnostics.error(tree.span, "a list of functions is expected")
+    for path in _function_files():
+        tree = parse_yaml(str(path), path.read_text(encoding="utf-8"), diagnostics)
+        if isinstance(tree, TreeSequence):
+            for item in tree.items:
+                with diagnostics.collecting():
+                    functions.append(_entry(item))
+        elif tree is not None:
+            diagnostics.error(tree.span, "a list of functions is expected")
     seen: dict[tuple[str, bool], Function] = {}
     for function in functions:
         key = (function.name, function.level == "shape")

@@ -22,6 +22,14 @@ class RefusedError(ValueError):
     """More than formulas may compute, or something else than numbers."""
 
 
+class FailedError(RefusedError):
+    """A function of a file of references did not return. `place`: the file and line it got to."""
+
+    def __init__(self, message: str, place: tuple[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.place = place
+
+
 LONGEST_LIST = 100_000
 LARGEST_ARRAY = 4_000_000
 _LARGEST_EXPONENT = 4096

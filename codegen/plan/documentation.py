@@ -23,6 +23,7 @@ from flambeau.codegen.plan.python_signature import (
     python_signature,
     qualified_names,
 )
+from flambeau.codegen.tree import Mapping
 
 WIDTH = 88
 _SYMBOLS = {"self": "x", "input": "x", "other": "y", "grad": "g"}
@@ -210,18 +211,6 @@ def message_text(constraint: Constraint) -> str:
     )
 
 
-def family_text(operator: Operator) -> str:
-    """The comment at the top of the file that declares the operator."""
-    lines = []
-    for number in itertools.count(1):
-        line = source_line(operator.span.file, number)
-        if line is None or not line.startswith("#"):
-            break
-        if not line.startswith("# yaml-language-server:"):
-            lines.append(line.lstrip("# "))
-    return _line(" ".join(lines))
-
-
 def entry_text(operator: Operator) -> str:
     """The entry as it stands in its file."""
     first = operator.span.line
@@ -232,6 +221,20 @@ def entry_text(operator: Operator) -> str:
             break
         lines.append(line)
     return "\n".join(lines).rstrip()
+
+
+def inherited_lines(operator: Operator) -> tuple[str, ...]:
+    """The defaults that the head of the family gives the entry."""
+    found: list[str] = []
+    pending = [operator.entry]
+    while pending:
+        node = pending.pop()
+        for key, value in node.entries if node is not None else ():
+            if value.span.used == operator.span and key.span.used is None:
+                found.append((source_line(key.span.file, key.span.line) or "").strip())
+            elif key.value == "test" and isinstance(value, Mapping):
+                pending.append(value)
+    return tuple(found)
 
 
 def is_curve(operator: Operator) -> bool:

@@ -143,11 +143,11 @@ def time_loop() -> None:
         _time_edit("edit of a pointwise formula", silu, 1.7310586, EDIT_TARGET)
     operator = 'benchmarked(Tensor self) -> Tensor result"\n  kind: pointwise\n'
     entry = f'- op: "{operator}  dtypes: {{self: float}}\n  expr: "self * self + 1"\n'
-    entry += "  derivative: auto\n  doc: {summary: A square and one.}\n\n"
+    entry += "  derivative: auto\n  summary: A square and one.\n\n"
     with edited("- op:", f"{entry}- op:"):
         new = "flambeau.benchmarked(flambeau.full([1], 3.0))"
         _time_edit("new pointwise operator", new, 10.0, NEW_TARGET)
-    with edited("summary: ", "notes: More words.\n    summary: "):
+    with edited("summary: ", "notes: More words.\n  summary: "):
         _time_edit("edit of words", silu, 0.7310586, None)
 
 

@@ -30,12 +30,11 @@ from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.samples import sample_value
 from flambeau.codegen.expression.differentiate import gradient
 from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, UnavailableError
-from flambeau.codegen.expression.functions import load_functions
+from flambeau.codegen.expression.functions import FUNCTION_FILES, load_functions
 from flambeau.codegen.expression.parse import Language, parse_source
 from flambeau.codegen.expression.to_latex import to_latex
 from flambeau.codegen.expression.to_numpy import ElementEvaluator
 from flambeau.codegen.loader import (
-    FUNCTIONS_FILE,
     Loaded,
     declaration_files,
     default_folder,
@@ -145,11 +144,14 @@ def try_sample(text: str) -> None:
 
 @cache
 def entries() -> list[str]:
-    """The entries of the library, as they are written."""
+    """The entries of the library, as they are written, each below its family's head."""
     found = []
     for file in sorted(default_folder().glob("*.yaml")):
-        if file.name != FUNCTIONS_FILE:
-            found += re.split(r"(?m)^(?=- )", file.read_text(encoding="utf-8"))[1:]
+        if file.name not in FUNCTION_FILES:
+            parts = re.split(r"(?m)^(?=- )", file.read_text(encoding="utf-8"))[1:]
+            is_head = parts[0].startswith("- family:")
+            head = re.sub(r"(?<=family: )\w+", "fuzz", parts.pop(0)) if is_head else ""
+            found += [head + part for part in parts]
     return sorted(found, key=len)
 
 
@@ -205,7 +207,7 @@ def soup() -> st.SearchStrategy[str]:
 
 
 def signatures() -> st.SearchStrategy[str]:
-    heads = [m[1] for e in entries() if (m := re.match(r'- op: "(.*)"', e))]
+    heads = [m[1] for e in entries() if (m := re.search(r'- op: "(.*)"', e))]
     return st.one_of(st.builds(edited, st.sampled_from(heads), edits()), soup())
 
 

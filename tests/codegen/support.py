@@ -77,7 +77,7 @@ def sample_folder(parent: Path) -> Path:
     """A folder with the tables and functions of the library, and the sample."""
     folder = parent / "declarations"
     folder.mkdir()
-    for name in ("dtypes", "backends", "common", "functions"):
+    for name in ("dtypes", "backends", "common", "functions", "shape_functions"):
         shutil.copy(default_folder() / f"{name}.yaml", folder)
     (folder / "sample.yaml").write_text(SAMPLE, encoding="utf-8")
     return folder

@@ -251,8 +251,8 @@ def test_check_of_a_file_knows_the_others(
         '- op: "twice(Tensor self) -> Tensor result"\n'
         "  kind: composite\n"
         '  body: "silu(silu(self))"\n'
-        '  doc: {summary: Twice., example: ">>> 1\\n1"}\n'
-        '  test: {samples: [{self: "rand(3)"}]}\n',
+        '  summary: Twice.\n  example: ">>> 1\\n1"\n'
+        "  samples: [rand(3)]\n",
         encoding="utf-8",
     )
     assert check(declarations, str(other)) == 0, capsys.readouterr().out

@@ -10,7 +10,7 @@ import pytest
 
 import flambeau.codegen
 from flambeau.codegen.cli import main
-from flambeau.codegen.loader import default_folder
+from flambeau.codegen.loader import default_folder, load_declarations
 from flambeau.codegen.model import Kind
 
 KINDS = [kind.value for kind in Kind]
@@ -84,6 +84,24 @@ def test_nothing_is_overwritten(declarations: Path, capsys: pytest.CaptureFixtur
     assert "taken.cpp exists already" in capsys.readouterr().err
     assert kernel.read_text() == "mine"
     assert activation.read_text(encoding="utf-8") == before
+
+
+FAMILIES = sorted(
+    p.stem for p in default_folder().glob("*.yaml") if "- op:" in p.read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_new_entry_fits_the_head_of_its_family(
+    declarations: Path, family: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It leaves out what the head gives, and declines what it does not have."""
+    for kind in ("pointwise", "composite"):
+        assert new(declarations, f"fresh_{kind}", kind, "--file", family) == 0, capsys.readouterr()
+    loaded = {o.name: o for o in load_declarations(declarations).operators}
+    assert loaded["fresh_pointwise"].kind is Kind.POINTWISE
+    assert loaded["fresh_composite"].namespace == ""
+    assert len(loaded["fresh_composite"].test.samples) == 2
 
 
 def test_a_new_entry_goes_to_the_end_of_its_family(declarations: Path) -> None:

@@ -183,8 +183,7 @@ def test_diff_is_a_patch(tree: Path, capsys: pytest.CaptureFixture[str]) -> None
     edit(tree, "Sigmoid linear unit", "The sigmoid linear unit")
     new = 'extra(Tensor self) -> Tensor result"\\n  kind: composite\\n  body: "self * self"\\n'
     (tree / "extra.yaml").write_text(
-        f'- op: "{new}'.replace("\\n", "\n")
-        + '  doc: {summary: "A square."}\n  test: {samples: [{self: "randn(3)"}]}\n',
+        f'- op: "{new}'.replace("\\n", "\n") + '  summary: "A square."\n  samples: [randn(3)]\n',
         encoding="utf-8",
     )
     capsys.readouterr()

@@ -98,7 +98,9 @@ def test_derivatives(sample: dict[str, Row], name: str, reverse: str, forward: s
 
 def test_automatic_derivatives_are_told_from_declared_ones() -> None:
     declared = SAMPLE.index("  derivative:\n    let:")
-    text = SAMPLE[:declared] + "  derivative: auto\n" + SAMPLE[SAMPLE.index("  doc:", declared) :]
+    text = (
+        SAMPLE[:declared] + "  derivative: auto\n" + SAMPLE[SAMPLE.index("  summary:", declared) :]
+    )
     assert rows(text)["silu"].reverse == "automatic"
 
 

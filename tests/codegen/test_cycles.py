@@ -20,11 +20,11 @@ def test_composites_end() -> None:
         '- op: "f(Tensor self) -> Tensor result"\n'
         "  kind: composite\n"
         '  body: "«g(self)»"\n'
-        '  doc: {summary: "F."}\n'
+        '  summary: "F."\n'
         '- op: "g(Tensor self) -> Tensor result"\n'
         "  kind: composite\n"
         '  body: "f(self)"\n'
-        '  doc: {summary: "G."}\n'
+        '  summary: "G."\n'
     )
     found = _found(text)
     assert len(found) == 1
@@ -40,7 +40,7 @@ def test_compositions_end() -> None:
         f"  kernel: {{cpu: {name}.cpp}}\n"
         f'  body: "{other}(self)"\n'
         f"  derivative: none\n"
-        f'  doc: {{summary: "Some."}}\n'
+        f'  summary: "Some."\n'
         for name, other in (("f", "g"), ("g", "f"))
     )
     assert [d.message for d in _found(text)] == ["f: the body never ends: f -> g -> f"]
@@ -50,10 +50,10 @@ def test_an_overload_that_calls_another_ends() -> None:
     text = (
         '- op: "f(Tensor self) -> Tensor result"\n'
         '  kind: structured\n  shape: "self.shape"\n  kernel: {cpu: f.cpp}\n'
-        '  derivative: none\n  doc: {summary: "F."}\n'
+        '  derivative: none\n  summary: "F."\n'
         '- op: "f.twice(Tensor self, int n) -> Tensor result"\n'
         '  kind: composite\n  body: "f(f(self)) if n == 2 else self"\n'
-        '  doc: {summary: "F twice.", args: {n: "2"}}\n'
+        '  summary: "F twice."\n  args: {n: "2"}\n'
     )
     assert _found(text) == []
 
@@ -63,10 +63,10 @@ def test_overloads_are_told_apart_by_their_types() -> None:
     text = (
         '- op: "f(Tensor self, Tensor|Scalar top) -> Tensor result"\n'
         '  kind: structured\n  shape: "self.shape"\n  kernel: {cpu: f.cpp}\n  derivative: none\n'
-        '  doc: {summary: "F.", args: {top: "number"}}\n'
+        '  summary: "F."\n  args: {top: "number"}\n'
         '- op: "f.optional(Tensor self, Scalar? top=None) -> Tensor result"\n'
         '  kind: composite\n  body: "f(self, top) if top is not None else self"\n'
-        '  doc: {summary: "F, or nothing.", args: {top: "number"}}\n'
+        '  summary: "F, or nothing."\n  args: {top: "number"}\n'
     )
     assert _found(text) == []
     never = text.replace('body: "f(self, top)', 'body: "f(self, top=None)')

@@ -94,8 +94,8 @@ def test_an_edit_of_words_changes_no_code(tmp_path: Path) -> None:
     emit_everything(load_declarations(folder), generated)
     for file in ("activation.yaml", "reduction.yaml"):
         text = (folder / file).read_text(encoding="utf-8")
-        first = text.index("    summary: ")
-        more = '    notes: "More words."\n    # And a comment.\n'
+        first = text.index("  summary: ")
+        more = '  notes: "More words."\n  # And a comment.\n'
         (folder / file).write_text(text[:first] + more + text[first:], encoding="utf-8")
     changed = {p.relative_to(generated) for p in emit_again(folder, generated)}
     assert {Path("docs/operators/relu.md"), Path("package/lib/docstrings.txt")} <= changed

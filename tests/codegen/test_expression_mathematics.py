@@ -26,25 +26,28 @@ GOOD = """
     let: {s: "sigmoid(scale * self)"}
     self: "grad * conj(s + self * s * (1 - s) * scale)"
     scale: "grad * conj(self * self * s * (1 - s))"
-  test:
-    reference: "self / (1 + np.exp(-scale * self))"
-    samples: [{self: "randn(3, 1)", scale: "randn(1, 4)"}, {self: "randn(0)", scale: "randn(1)"}]
-    extremes: {self: [-200, -30, 0, 30, 200]}
+  reference: "self / (1 + np.exp(-scale * self))"
+  samples:
+    - randn(3, 1), randn(1, 4)
+    - randn(0), randn(1)
+  extremes: {self: [-200, -30, 0, 30, 200]}
 - op: "total(Tensor self, int[]? dim=None) -> Tensor result"
   kind: structured
   derivative: {self: "spread(grad, self.shape, dim) * 1.0"}
-  test:
-    reference: "np.sum(self, axis=None if dim is None else tuple(dim))"
-    samples: [{self: "randn(3, 4)", dim: "[1]"}]
+  reference: "np.sum(self, axis=None if dim is None else tuple(dim))"
+  samples:
+    - randn(3, 4), dim=[1]
 - op: "spread(Tensor grad_output, int[] shape, int[]? dim) -> Tensor result"
   kind: structured
   derivative: none
-  test: {reference: "np.broadcast_to(np.expand_dims(grad_output, tuple(dim)), shape)"}
+  reference: "np.broadcast_to(np.expand_dims(grad_output, tuple(dim)), shape)"
 - op: "middle(Tensor self) -> Tensor result"
   kind: structured
   body: {let: {whole: "total(self, None)"}, result: "whole / self.numel"}
   derivative: none
-  test: {reference: "np.mean(self)", samples: [{self: "randn(3, 4)"}]}
+  reference: "np.mean(self)"
+  samples:
+    - randn(3, 4)
 """
 
 

@@ -150,20 +150,22 @@ VALUES = """
   forward:
     mean: "(factor_t * total(self) + factor * total(self_t)) / self.numel"
     square: "2 * self * self_t"
-  test:
-    reference: "(factor * np.mean(self), self * self)"
-    samples: [{self: "randn(5)", factor: "randn()"}]
+  reference: "(factor * np.mean(self), self * self)"
+  samples:
+    - randn(5), randn()
 - op: "total(Tensor self) -> Tensor result"
   kind: structured
   linear_in: [self]
   derivative: none
-  test: {reference: "np.sum(self)"}
+  reference: "np.sum(self)"
 - op: "halves(Tensor self) -> Tensor result"
   kind: structured
   dtypes: {self: float}
   linear_in: [self]
   derivative: {self: "grad / 2"}
-  test: {reference: "self / 2", samples: [{self: "randn(5)"}]}
+  reference: "self / 2"
+  samples:
+    - randn(5)
 """
 
 

@@ -56,10 +56,10 @@ def test_promotion_constraints_and_shortcuts() -> None:
     assert same(condition, "alpha == 0 and is_complex(self.dtype)")
     assert same(value, "self")
     (constraint,) = add.constraints
-    assert (constraint.name, constraint.exception) == ("c1", "ValueError")
+    assert (constraint.name, constraint.exception) == ("integral_factor", "ValueError")
     texts = [p if isinstance(p, str) else f"<{p}>" for p in constraint.parts]
     assert texts == ["alpha is ", "<alpha>", " for ", "<self.dtype>"]
-    assert add.test.rejects["c1"]["alpha"] == "1.5"
+    assert add.test.rejects["integral_factor"]["alpha"] == "1.5"
     assert add.test.samples == ({"self": "randn(3, 1)", "other": "randn(1, 4)", "alpha": "2"},)
 
 
@@ -190,8 +190,8 @@ MISTAKES = [
     ("got {mat2.shape}", "got {mat2.«+»}", "'+' is not expected here", None),
     ("[-200, 0, 1e4]", "[-200, «big», 1e4]", "an extreme must be a number, not 'big'", None),
     ("gradient: false", "gradient: «no»", "'gradient' 'no' is unknown", None),
-    ('tolerance: "1e-3"', 'tolerance: "«small»"', "'tolerance' must be a number", None),
-    ('{summary: "Random zeros."', '{«sumary»: "Random zeros."', "unknown key 'sumary'", None),
+    ("tolerance: 1e-3", "tolerance: «small»", "'tolerance' must be a number", None),
+    ('summary: "Random zeros."', '«sumary»: "Random zeros."', "unknown key 'sumary'", None),
     ('- op: "sgd_', '- «opp»: "sgd_', "an entry starts with one of op", "'op'"),
 ]
 

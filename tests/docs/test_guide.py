@@ -51,9 +51,13 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def of_language(page: str, language: str) -> str:
+    return "\n".join(blocks_of_language(page, language))
+
+
+def blocks_of_language(page: str, language: str) -> list[str]:
     found = [b.text for b in blocks(ROOT / "python/docs/guide" / page) if b.language == language]
     assert found
-    return "\n".join(found)
+    return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -128,10 +132,16 @@ def _run_commands(block: Block, place: str) -> None:
 
 @pytest.fixture
 def declarations(tmp_path: Path) -> Path:
-    """The library's declarations and the examples."""
+    """The library's declarations and the examples; what has a family's head is a file."""
     folder = tmp_path / "declarations"
     shutil.copytree(PACKAGE / "declarations", folder)
-    (folder / "guide.yaml").write_text(of_language("operators.md", "yaml"), encoding="utf-8")
+    files: dict[str, list[str]] = {}
+    for text in blocks_of_language("operators.md", "yaml"):
+        head = re.match(r"- family: (\w+)", text)
+        files.setdefault(head[1] if head else "guide", []).append(text)
+    assert len(files) > 1
+    for name, texts in files.items():
+        (folder / f"{name}.yaml").write_text("\n".join(texts), encoding="utf-8")
     return folder
 
 
@@ -142,8 +152,9 @@ def generator(*arguments: object) -> None:
 
 
 def test_declarations_pass_the_checks(declarations: Path) -> None:
-    example = declarations / "guide.yaml"
-    generator("check", example, "--declarations", declarations, "--no-kernels")
+    for example in ("guide.yaml", "contributing.yaml"):
+        file = declarations / example
+        generator("check", file, "--declarations", declarations, "--no-kernels")
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")

@@ -23,8 +23,10 @@ ENTRIES = """
   dtypes: {self: float32}
   expr: "tanh(self)"
   derivative: auto
-  doc: {summary: "Squeezed."}
-  test: {reference: "np.tanh(self)", samples: [{self: "randn(3)"}]}
+  summary: "Squeezed."
+  reference: "np.tanh(self)"
+  samples:
+    - randn(3)
 - op: "doubled(Tensor self) -> Tensor result"
   kind: structured
   dtypes: {self: float32}
@@ -32,8 +34,10 @@ ENTRIES = """
   kernel: {cpu: doubled.cpp, cuda: doubled.cu}
   linear_in: [self]
   derivative: {self: "doubled(grad)"}
-  doc: {summary: "Twice the elements."}
-  test: {reference: "2 * self", samples: [{self: "randn(3)"}]}
+  summary: "Twice the elements."
+  reference: "2 * self"
+  samples:
+    - randn(3)
 """
 KERNEL = """
 #include "cuda/loops.cuh"

@@ -24,9 +24,10 @@ TEXT = """
   dtypes: {self: float}
   expr: "limit * tanh(self / limit)"
   derivative: auto
-  test:
-    reference: "limit * np.tanh(self / limit)"
-    samples: [{self: "randn(3, 4)"}, {self: "randn(3)", limit: "0.5"}]
+  reference: "limit * np.tanh(self / limit)"
+  samples:
+    - randn(3, 4)
+    - randn(3), limit=0.5
 - op: "dyad(Tensor self, Tensor vec2) -> Tensor result"
   kind: structured
   dtypes: {self: float32|float64, vec2: same(self)}
@@ -40,9 +41,9 @@ TEXT = """
   dtypes: {self: float}
   expr: "self * logaddexp(0, self)"
   derivative: auto
-  test:
-    reference: "self * np.logaddexp(0, self)"
-    samples: [{self: "randn(3, 4)"}]
+  reference: "self * np.logaddexp(0, self)"
+  samples:
+    - randn(3, 4)
 - op: "jitter(Tensor self, bool noisy, bool normal, *, Generator? generator=None) -> Tensor result"
   kind: pointwise
   variants: [function]

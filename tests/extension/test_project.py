@@ -19,10 +19,11 @@ ENTRY = """
   dtypes: {self: float}
   expr: "limit * tanh(self / limit)"
   derivative: auto
-  doc: {summary: "Squeezed.", args: {limit: "largest magnitude"}}
-  test:
-    reference: "limit * np.tanh(self / limit)"
-    samples: [{self: "randn(3)"}]
+  summary: "Squeezed."
+  args: {limit: "largest magnitude"}
+  reference: "limit * np.tanh(self / limit)"
+  samples:
+    - randn(3)
 """
 
 

@@ -21,6 +21,7 @@ from flambeau.codegen.expression.nodes import NoneLiteral
 from flambeau.codegen.expression.operators import OperatorIndex
 from flambeau.codegen.loader import load_declarations
 from flambeau.codegen.model import Argument, Base, Declarations, Dtype, Operator
+from flambeau.codegen.references.files import reference_functions
 from flambeau.extension.testing import declarations_of, tested_package
 
 Values = dict[str, Any]
@@ -154,6 +155,7 @@ def property_holds(operator: Operator, text: str, values: Values, results: Value
             spread = np.std(first.astype(np.float64))
         names.setdefault("stderr", float(spread / np.sqrt(first.size)))
     functions = {"all": np.all, "any": np.any, "mean": np.mean, "std": np.std, "abs": np.abs}
+    functions |= reference_functions(operator.span.file)
     return bool(np.all(Evaluator(names, functions)(parse_sample(text))))
 
 

@@ -1,12 +1,12 @@
+#include "kernels/gather.h"
 #include "cpu/blocks.h"
 #include "cpu/walk.h"
-#include "kernels/indexing.h"
 
 namespace flambeau::cpu {
 namespace {
 
-/// Checks that `index` has the dims of `tensor` and fits into it in all but `dim`. A 0-d index, and a
-/// 0-d tensor, stand for one of one element.
+/// Checks that `index` has the dims of `tensor` and fits into it in all but `dim`. A 0-d index, and
+/// a 0-d tensor, stand for one of one element.
 void check_fits(const Tensor& index, const Tensor& tensor, int64_t dim, const char* op) {
   if (tensor.dim() == 0 || (index.dim() == 0 && tensor.dim() == 1)) return;
   check(index.dim() == tensor.dim(), ErrorKind::runtime, op, "(): index of shape ", index.sizes(),

@@ -1,7 +1,7 @@
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/walk.h"
-#include "kernels/indexing.h"
+#include "kernels/gather.h"
 
 namespace flambeau::cpu {
 namespace {

@@ -52,6 +52,8 @@ class Built:
             yield file, f"{module}/{file.name}"
         for file in self.project.declarations:
             yield file, f"{module}/declarations/{file.name}"
+        for file in self.project.references:
+            yield file, f"{module}/declarations/{file.parent.name}/{file.name}"
         for part in ("stubs", "package"):
             for file in _files(self.generated / part):
                 yield file, f"{module}/{file.relative_to(self.generated / part)}"

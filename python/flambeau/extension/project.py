@@ -11,6 +11,7 @@ from typing import Any
 
 from flambeau._build.compiler import BuildError
 from flambeau._build.cuda import NATIVE
+from flambeau.codegen.references.files import FOLDER
 
 CONFIGURATION = "pyproject.toml"
 KEYS = {
@@ -33,8 +34,9 @@ class Project:
     """A folder that is built into a Python package with an extension module `_C`.
 
     Everything is found by its place: Python sources in `MODULE/` (or `src/MODULE/`), declarations
-    in `declarations/*.yaml`, C++ and CUDA in `kernels/**/*.cpp` and `*.cu`. The table
-    `[tool.flambeau]` of the folder's pyproject.toml, where there is one, changes that:
+    in `declarations/*.yaml`, functions that their references call in `declarations/references/`,
+    C++ and CUDA in `kernels/**/*.cpp` and `*.cu`. The table `[tool.flambeau]` of the folder's
+    pyproject.toml, where there is one, changes that:
 
     - `module`: the name that Python imports; default: the project's name, or the folder's
     - `declarations`, `kernels`: other folders
@@ -53,6 +55,7 @@ class Project:
     root: Path
     module: str
     declarations: tuple[Path, ...]
+    references: tuple[Path, ...]
     kernels: Path
     libraries: tuple[str, ...] = ()
     include_folders: tuple[Path, ...] = ()
@@ -90,6 +93,7 @@ def read_project(root: Path) -> Project:
         root=root,
         module=module,
         declarations=tuple(sorted(declarations.glob("*.yaml"))),
+        references=tuple(sorted((declarations / FOLDER).glob("*.py"))),
         kernels=kernels,
         libraries=_strings(root, table, "libraries"),
         include_folders=tuple(root / path for path in _strings(root, table, "include-folders")),

@@ -1,0 +1,85 @@
+"""Losses: a formula per element, and what becomes of the elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def reduced(losses: Array, reduction: str, weight: Array | None = None) -> Any:
+    """The losses, their mean or their sum; a weight multiplies them before."""
+    losses = losses if weight is None else losses * weight
+    if reduction == "batchmean":
+        return losses.sum() / (len(losses) if losses.ndim else 1)
+    return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
+
+
+def averaged(losses: Array, reduction: str, weight: Array | None = None) -> Any:
+    """The same, but that the mean is divided by the sum of the weights."""
+    if reduction == "mean" and weight is not None:
+        return np.average(losses, weights=weight)
+    return reduced(losses, reduction, weight)
+
+
+def reduction_of(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """What the former spelling by two flags stands for."""
+    if size_average is None and reduce is None:
+        return reduction
+    return "none" if reduce is False else "sum" if size_average is False else "mean"
+
+
+def smooth_l1(x: Array, target: Array, beta: float) -> Array:
+    """Squares below `beta`, distances above."""
+    distance = np.abs(x - target)
+    square = distance**2 / (2 * max(beta, 1e-30))
+    return np.asarray(np.where(distance < beta, square, distance - beta / 2))
+
+
+def huber(x: Array, target: Array, delta: float) -> Array:
+    """Squares up to `delta`, distances above."""
+    distance = np.abs(x - target)
+    far = delta * (distance - delta / 2)
+    return np.asarray(np.where(distance <= delta, distance**2 / 2, far))
+
+
+def cross_entropy_of_bits(logits: Array, target: Array, pos_weight: Array | None) -> Array:
+    """Of probabilities that are given by logits."""
+    positive = target * np.logaddexp(0, -logits)
+    positive = positive if pos_weight is None else positive * pos_weight
+    return np.asarray(positive + (1 - target) * np.logaddexp(0, logits))
+
+
+def nll(x: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Any:
+    """Minus the log-probability of the target's class."""
+    target = np.asarray(target)
+    counts = target != ignore_index
+    dim = min(1, x.ndim - 1)
+    weight = np.ones(x.shape[dim]) if weight is None else weight
+    weights = counts * weight[target * counts]
+    places = np.expand_dims(target * counts, min(1, target.ndim))
+    losses = -weights * np.take_along_axis(x, places, dim).reshape(target.shape)
+    return losses.sum() / weights.sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+def smoothing(x: Array, target: Array, ignore_index: int, reduction: str) -> Any:
+    """Minus the log-probabilities of all classes."""
+    counts = target != ignore_index
+    losses = -x.sum(1) * counts
+    return losses.sum() / counts.sum() if reduction == "mean" else reduced(losses, reduction)
+
+
+def cross_entropy(x: Array, target: Array, reduction: str, label_smoothing: float) -> Any:
+    """Of logits and classes, a share of which is spread over all."""
+    logs = x - np.log(np.exp(x).sum(1, keepdims=True))
+    own = np.take_along_axis(logs, np.expand_dims(target, 1), 1).squeeze(1)
+    return reduced(-(1 - label_smoothing) * own - label_smoothing * logs.mean(1), reduction)
+
+
+def gaussian_nll(x: Array, target: Array, var: Array, full: bool) -> Any:
+    """Of normal distributions with a variance each, or one for each row."""
+    var = var if var.ndim == x.ndim else var[..., None]
+    losses = 0.5 * (np.log(var) + (x - target) ** 2 / var)
+    return losses.mean() + (0.5 * np.log(2 * np.pi) if full else 0)

@@ -1,0 +1,45 @@
+"""Normalization: less the mean, divided by the deviation, times a weight, plus a bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def normalized(
+    x: Array,
+    dims: int | tuple[int, ...],
+    eps: float,
+    weight: Array | None = None,
+    bias: Array | None = None,
+) -> Array:
+    """Over some dims; weight and bias broadcast."""
+    variance = np.var(x, dims, keepdims=True)
+    found = (x - np.mean(x, dims, keepdims=True)) / np.sqrt(variance + eps)
+    found = found if weight is None else found * weight
+    return np.asarray(found if bias is None else found + bias)
+
+
+def last(count: int) -> tuple[int, ...]:
+    """The last dims."""
+    return tuple(range(-count, 0))
+
+
+def layer_norm(x: Array, count: int, weight: Array | None, bias: Array | None, eps: float) -> Array:
+    """Over the last dims."""
+    return normalized(x, last(count), eps, weight, bias)
+
+
+def group_norm(x: Array, groups: int, eps: float) -> Array:
+    """Over the channels of each group."""
+    return normalized(np.reshape(x, (x.shape[0], groups, -1)), 2, eps).reshape(x.shape)
+
+
+def rms_norm(x: Array, count: int, weight: Array | None, eps: float | None) -> Array:
+    """Divided by the root of the mean square over the last dims."""
+    eps = float(np.finfo(np.float32).eps) if eps is None else eps
+    found = x / np.sqrt(np.mean(np.abs(x) ** 2, last(count), keepdims=True) + eps)
+    return np.asarray(found if weight is None else found * weight)
