@@ -114,7 +114,7 @@ def test_overloads_are_shown_together_or_alone(capsys: pytest.CaptureFixture[str
         ("--cpp", "struct ReluBackward final : Node"),
         ("--cpp", "ops/activation.h"),
         ("--cuda", "namespace flambeau::cuda"),
-        ("--binding", "relu_binding_function"),
+        ("--binding", "relu_binding{"),
         ("--docs", "family: activation"),
         ("--tests", "reference: np.maximum(self, 0)"),
     ],
