@@ -17,7 +17,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 # From the ground up: a room of the generator knows those before it.
-GENERATOR = ("text", "formula", "model", "tensor", "read", "plan", "write", "check", "tools")
+GENERATOR = (
+    *(
+        "text",
+        "formula",
+        "references",
+        "model",
+        "tensor",
+        "read",
+        "plan",
+        "write",
+        "check",
+        "tools",
+    ),
+)
 # A room of the native code, and the rooms that it may include. `kernels`, `ops` and headers without
 # a folder are generated.
 NATIVE: Mapping[str, frozenset[str]] = {

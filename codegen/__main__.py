@@ -2,6 +2,6 @@
 
 import sys
 
-from flambeau.codegen.cli import main
+from flambeau.codegen.tools.cli import main
 
 sys.exit(main())

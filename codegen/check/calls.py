@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.expression.nodes import Call
-from flambeau.codegen.model import Argument, Declarations, Operator
+from flambeau.codegen.formula.nodes import Call
+from flambeau.codegen.model.entries import Argument, Declarations, Operator
 
 
 class Overloads:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from flambeau.codegen.check.report import Report
-from flambeau.codegen.model import Operator
-from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.model.entries import Operator
+from flambeau.codegen.text.source import Diagnostics
 
 
 def check_cycles(

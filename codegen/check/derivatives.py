@@ -11,8 +11,8 @@ from flambeau.codegen.check.samples import seed_of
 from flambeau.codegen.check.tangents import check_tangents
 from flambeau.codegen.check.trial import Trial
 from flambeau.codegen.check.values import Values, broadcasts, is_differentiable
-from flambeau.codegen.expression.evaluate import EvaluationError
-from flambeau.codegen.expression.nodes import Expression
+from flambeau.codegen.formula.evaluate import EvaluationError
+from flambeau.codegen.formula.nodes import Expression
 
 
 def check_derivatives(trial: Trial) -> None:

@@ -17,10 +17,10 @@ from flambeau.codegen.check.formulas import bind, called_value
 from flambeau.codegen.check.report import Report
 from flambeau.codegen.check.trial import Library
 from flambeau.codegen.check.values import worst
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, MissingError
-from flambeau.codegen.expression.parse import Language, parse_source
-from flambeau.codegen.source import DeclarationError, Text
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator, MissingError
+from flambeau.codegen.formula.parse import Language, parse_source
+from flambeau.codegen.text.source import DeclarationError, Text
 
 _ROOT = "flambeau"
 _PRINTED = 6e-5  # results are printed with four decimals

@@ -7,9 +7,9 @@ import doctest
 import re
 
 from flambeau.codegen.check.report import Report
-from flambeau.codegen.model import Operator
-from flambeau.codegen.source import Text
-from flambeau.codegen.tree import Mapping
+from flambeau.codegen.model.entries import Operator
+from flambeau.codegen.text.source import Text
+from flambeau.codegen.text.tree import Mapping
 
 _PROMPT = len(">>> ")
 

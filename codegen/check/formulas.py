@@ -13,13 +13,13 @@ import numpy as np
 
 from flambeau.codegen.check.samples import DTYPES, parse_sample, sample_value
 from flambeau.codegen.check.shape_rules import FUNCTIONS
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, MissingError
-from flambeau.codegen.expression.functions import FunctionTable
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.expression.to_numpy import ElementEvaluator
-from flambeau.codegen.model import Argument, Base, Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator, MissingError
+from flambeau.codegen.formula.functions import FunctionTable
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.to_numpy import ElementEvaluator
+from flambeau.codegen.model.entries import Argument, Base, Operator
+from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.references.files import reference_functions
 
 _METADATA: dict[str, Callable[[Any], Any]] = {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flambeau.codegen.check.report import Report
-from flambeau.codegen.facts import differentiable_results
-from flambeau.codegen.model import Kind
-from flambeau.codegen.source import did_you_mean
+from flambeau.codegen.model.entries import Kind
+from flambeau.codegen.model.facts import differentiable_results
+from flambeau.codegen.text.source import did_you_mean
 
 
 def check_forward(report: Report) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain, combinations
 
 from flambeau.codegen.check.report import Context, Report
-from flambeau.codegen.model import Base, Declarations, Operator
-from flambeau.codegen.source import Diagnostics, Note
+from flambeau.codegen.model.entries import Base, Declarations, Operator
+from flambeau.codegen.text.source import Diagnostics, Note
 
 
 def check_graph(context: Context, diagnostics: Diagnostics) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flambeau.codegen.check.report import Context, Report
-from flambeau.codegen.expression.functions import load_functions
-from flambeau.codegen.expression.nodes import Expression, calls, free_names
-from flambeau.codegen.model import (
+from flambeau.codegen.formula.functions import load_functions
+from flambeau.codegen.formula.nodes import Expression, calls, free_names
+from flambeau.codegen.model.entries import (
     ANY_BACKEND,
     NEEDED_KEYS,
     ON_HOST,
@@ -15,7 +15,7 @@ from flambeau.codegen.model import (
     Kind,
     Operator,
 )
-from flambeau.codegen.source import did_you_mean, one_of
+from flambeau.codegen.text.source import did_you_mean, one_of
 
 
 def check_kind(report: Report, context: Context) -> None:

@@ -17,10 +17,10 @@ from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.check.results import check_results
 from flambeau.codegen.check.shapes import check_accepted, check_rejects, check_shape
 from flambeau.codegen.check.trial import Library, Trial, check_sources, is_evaluated, sampled
-from flambeau.codegen.expression.evaluate import UnavailableError
-from flambeau.codegen.expression.functions import load_functions
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.source import Diagnostic, Diagnostics
+from flambeau.codegen.formula.evaluate import UnavailableError
+from flambeau.codegen.formula.functions import load_functions
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.text.source import Diagnostic, Diagnostics
 
 _SAMPLES_DIFFERENTIATED = 2
 

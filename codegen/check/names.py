@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 
 from flambeau.codegen.check.calls import Overloads, misfit
 from flambeau.codegen.check.report import Context, Report
-from flambeau.codegen.dtype_rules import RESULT_WORDS
-from flambeau.codegen.expression.forward import tangent_name
-from flambeau.codegen.expression.functions import Function, FunctionTable, load_functions
-from flambeau.codegen.expression.nodes import (
+from flambeau.codegen.formula.functions import Function, FunctionTable, load_functions
+from flambeau.codegen.formula.nodes import (
     CONSTANTS,
     Attribute,
     Call,
@@ -18,11 +16,13 @@ from flambeau.codegen.expression.nodes import (
     Expression,
     Name,
 )
-from flambeau.codegen.expression.parse import parse_expression
-from flambeau.codegen.facts import LIST_METADATA, METADATA, gradient_names
-from flambeau.codegen.model import Kind, Operator
-from flambeau.codegen.source import Text, did_you_mean
-from flambeau.codegen.tree import Mapping
+from flambeau.codegen.formula.parse import parse_expression
+from flambeau.codegen.model.entries import Kind, Operator
+from flambeau.codegen.model.facts import LIST_METADATA, METADATA, gradient_names
+from flambeau.codegen.read.dtype_rules import RESULT_WORDS
+from flambeau.codegen.tensor.forward import tangent_name
+from flambeau.codegen.text.source import Text, did_you_mean
+from flambeau.codegen.text.tree import Mapping
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flambeau.codegen.check.report import Context, Report
-from flambeau.codegen.source import Diagnostic, Diagnostics
+from flambeau.codegen.text.source import Diagnostic, Diagnostics
 
 
 def check_package(context: Context) -> list[Diagnostic]:

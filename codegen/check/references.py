@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.references.files import references_of
-from flambeau.codegen.source import Diagnostic
+from flambeau.codegen.text.source import Diagnostic
 
 
 def check_references(context: Context) -> list[Diagnostic]:

@@ -13,8 +13,8 @@ from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.structure import check_structure
 from flambeau.codegen.check.tables import check_tables
 from flambeau.codegen.check.translation import check_translation
-from flambeau.codegen.loader import with_index
-from flambeau.codegen.source import Diagnostic, sorted_diagnostics
+from flambeau.codegen.read.loader import with_index
+from flambeau.codegen.text.source import Diagnostic, sorted_diagnostics
 
 Check = Callable[[Context], list[Diagnostic]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flambeau.codegen import schema
-from flambeau.codegen.loader import Loaded, Partial
-from flambeau.codegen.model import Declarations, Operator
-from flambeau.codegen.source import Diagnostics, Note, Span
+from flambeau.codegen.model.entries import Declarations, Operator
+from flambeau.codegen.read import schema
+from flambeau.codegen.read.loader import Loaded, Partial
+from flambeau.codegen.text.source import Diagnostics, Note, Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import numpy as np
 
 from flambeau.codegen.check.trial import Trial, reference_failure
 from flambeau.codegen.check.values import close, reduction_rows, worst
-from flambeau.codegen.expression.evaluate import EvaluationError
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.to_numpy import ElementEvaluator
-from flambeau.codegen.model import Kind, Reduce
+from flambeau.codegen.formula.evaluate import EvaluationError
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.to_numpy import ElementEvaluator
+from flambeau.codegen.model.entries import Kind, Reduce
 
 
 def check_results(trial: Trial) -> bool:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.expression import sandbox
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.parse import Language, parse_source
-from flambeau.codegen.expression.sandbox import BUILTINS
+from flambeau.codegen.formula import sandbox
+from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.parse import Language, parse_source
+from flambeau.codegen.formula.sandbox import BUILTINS
 
 MAXIMUM_ELEMENTS = 1_000_000
 # The names of dtypes that NumPy has, which samples and references may mention.

@@ -12,10 +12,10 @@ from flambeau.codegen.check.report import Report
 from flambeau.codegen.check.shape_rules import FUNCTIONS
 from flambeau.codegen.check.trial import Library, Trial, sampled
 from flambeau.codegen.check.values import Values, close, worst
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.evaluate import EvaluationError, MissingError
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.model import Constraint, Operator, ShapeRule
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.evaluate import EvaluationError, MissingError
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.model.entries import Constraint, Operator, ShapeRule
 
 
 def _kind(value: Any) -> str:

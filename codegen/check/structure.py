@@ -13,18 +13,22 @@ from flambeau.codegen.check.kinds import check_arguments_read, check_kind
 from flambeau.codegen.check.names import NameCheck
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.check.unchecked import check_integers
-from flambeau.codegen.expression.simplify import simplify
-from flambeau.codegen.facts import differentiable_arguments, differentiable_results, gradient_names
-from flambeau.codegen.gradients import automatic_formula
-from flambeau.codegen.loader import Partial
-from flambeau.codegen.model import Base, Kind
-from flambeau.codegen.source import (
+from flambeau.codegen.formula.simplify import simplify
+from flambeau.codegen.model.entries import Base, Kind
+from flambeau.codegen.model.facts import (
+    differentiable_arguments,
+    differentiable_results,
+    gradient_names,
+)
+from flambeau.codegen.read.gradients import automatic_formula
+from flambeau.codegen.read.loader import Partial
+from flambeau.codegen.text.source import (
     DeclarationError,
     Diagnostic,
     Diagnostics,
     did_you_mean,
 )
-from flambeau.codegen.tree import Mapping
+from flambeau.codegen.text.tree import Mapping
 
 
 def check_structure(context: Context) -> list[Diagnostic]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen import schema
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.model import Backend, Dtype
-from flambeau.codegen.source import Diagnostic, Diagnostics, Note, Span, did_you_mean
+from flambeau.codegen.model.entries import Backend, Dtype
+from flambeau.codegen.read import schema
+from flambeau.codegen.text.source import Diagnostic, Diagnostics, Note, Span, did_you_mean
 
 _NOWHERE = Span("<declarations>", 1, 1)
 

@@ -10,12 +10,12 @@ from flambeau.codegen.check.differences import central_difference, disagreement
 from flambeau.codegen.check.samples import seed_of
 from flambeau.codegen.check.trial import Trial
 from flambeau.codegen.check.values import Values, broadcasts, is_differentiable
-from flambeau.codegen.expression.evaluate import EvaluationError
-from flambeau.codegen.expression.forward import tangent_name, tangent_terms
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.simplify import ZERO
-from flambeau.codegen.facts import gradient_names
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.formula.evaluate import EvaluationError
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.simplify import ZERO
+from flambeau.codegen.model.facts import gradient_names
+from flambeau.codegen.tensor.forward import tangent_name, tangent_terms
+from flambeau.codegen.text.source import DeclarationError
 
 
 def check_tangents(trial: Trial, results: Values) -> None:

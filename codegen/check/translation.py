@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from flambeau.codegen.check.cycles import check_cycles
 from flambeau.codegen.check.report import Context, Report
-from flambeau.codegen.emit.native import pointwise_kernels
-from flambeau.codegen.expression.nodes import Binary, Call, Unary, walk
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.model import Declarations, Kind, Operator
-from flambeau.codegen.operator_reader import OPERATORS
+from flambeau.codegen.formula.nodes import Binary, Call, Unary, walk
+from flambeau.codegen.model.entries import Declarations, Kind, Operator
+from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.plan.kernel_text import fold_text
 from flambeau.codegen.plan.operator import operator_text
 from flambeau.codegen.plan.translate import Translator
-from flambeau.codegen.source import DeclarationError, Diagnostic, Diagnostics
+from flambeau.codegen.read.operator_reader import OPERATORS
+from flambeau.codegen.text.source import DeclarationError, Diagnostic, Diagnostics
+from flambeau.codegen.write.native import pointwise_kernels
 
 TOKENS = frozenset(OPERATORS)
 

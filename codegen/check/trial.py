@@ -13,16 +13,16 @@ from flambeau.codegen.check.formulas import FormulaEvaluator, bind, plausible, r
 from flambeau.codegen.check.report import Report
 from flambeau.codegen.check.samples import parse_sample, sample_value, seed_of
 from flambeau.codegen.check.values import Values, described, named_results
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.evaluate import EvaluationError, MissingError
-from flambeau.codegen.expression.functions import FunctionTable
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.expression.to_numpy import ElementEvaluator
-from flambeau.codegen.model import Kind, Operator
-from flambeau.codegen.source import DeclarationError, Note, Span, Text
-from flambeau.codegen.tree import Mapping as Tree
-from flambeau.codegen.tree import Sequence as TreeSequence
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.evaluate import EvaluationError, MissingError
+from flambeau.codegen.formula.functions import FunctionTable
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.to_numpy import ElementEvaluator
+from flambeau.codegen.model.entries import Kind, Operator
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.text.source import DeclarationError, Note, Span, Text
+from flambeau.codegen.text.tree import Mapping as Tree
+from flambeau.codegen.text.tree import Sequence as TreeSequence
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ shape rule reads it.
 from __future__ import annotations
 
 from flambeau.codegen.check.report import Report
-from flambeau.codegen.expression.nodes import free_names
-from flambeau.codegen.model import Base, Kind, Operator, Role
+from flambeau.codegen.formula.nodes import free_names
+from flambeau.codegen.model.entries import Base, Kind, Operator, Role
 
 _HINT = (
     "declare it `dim`, `index(dim)` or `size`, or `int(any)` where every value means something, "

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.evaluate import EvaluationError
-from flambeau.codegen.model import Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.evaluate import EvaluationError
+from flambeau.codegen.model.entries import Operator
 
 Values = dict[str, Any]
 TOLERANCE = 1e-7  # relative and absolute, where an entry gives none

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flambeau.codegen.model import Argument, Operator, Role
+from flambeau.codegen.model.entries import Argument, Operator, Role
 
 
 @dataclass(frozen=True, slots=True)

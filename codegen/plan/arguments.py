@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.model import Argument, Meaning, Operator, Role
+from flambeau.codegen.model.entries import Argument, Meaning, Operator, Role
 from flambeau.codegen.plan.cpp_types import checked_class, cpp_name
 from flambeau.codegen.plan.translate import Names, Symbol
 

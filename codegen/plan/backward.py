@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.saved import reads_of
-from flambeau.codegen.facts import LIST_METADATA, METADATA, gradient_names
-from flambeau.codegen.model import Argument, Base, Declarations, Kind, Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.saved import reads_of
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Kind, Operator
+from flambeau.codegen.model.facts import LIST_METADATA, METADATA, gradient_names
 from flambeau.codegen.plan.cpp_types import class_name, cpp_name, cpp_type
 from flambeau.codegen.plan.kernels import (
     PointwiseKernel,

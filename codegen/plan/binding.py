@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from flambeau.codegen.facts import is_factory
-from flambeau.codegen.model import Argument, Base, Declarations, Operator, Place
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Operator, Place
+from flambeau.codegen.model.facts import is_factory
 from flambeau.codegen.plan.cpp_types import DEFAULT_INFIX, cpp_literal, list_constant
 from flambeau.codegen.plan.documentation import docstring
 from flambeau.codegen.plan.python_signature import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from flambeau.codegen.model import Argument, Base, Operator
+from flambeau.codegen.model.entries import Argument, Base, Operator
 from flambeau.codegen.plan.compute import compute_type
 from flambeau.codegen.plan.cpp_types import cpp_name, kernel_type
 from flambeau.codegen.plan.translate import Translator, argument_names

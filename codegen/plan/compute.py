@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.types import INT, INTS, TENSOR
-from flambeau.codegen.model import (
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.model.entries import (
     Argument,
     Base,
     Constraint,
@@ -17,6 +16,7 @@ from flambeau.codegen.model import (
     Operator,
     ShapeRule,
 )
+from flambeau.codegen.model.types import INT, INTS, TENSOR
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.cpp_types import (
     class_name,

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-from flambeau.codegen.model import Argument, Base, Operator, Result, Role, Type
+from flambeau.codegen.model.entries import Argument, Base, Operator, Result, Role, Type
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.functions import OPERATOR_FUNCTIONS, load_functions
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.expression.tensor_values import Symbol, fail
-from flambeau.codegen.expression.to_cpp_tensor import emit_tensor
-from flambeau.codegen.expression.types import TENSOR, ValueKind, ValueType, value_type
-from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.functions import OPERATOR_FUNCTIONS, load_functions
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.model.entries import Declarations, Kind, Operator
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.model.types import TENSOR, ValueKind, ValueType, value_type
 from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.kernels import COMMON, PointwiseKernel, forward_kernel
 from flambeau.codegen.plan.reach import Reach
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.tensor.to_cpp import emit_tensor
+from flambeau.codegen.tensor.values import Symbol, fail
+from flambeau.codegen.text.source import DeclarationError
 
 _DRAWS = "draws"  # what stands for a draw in a formula over tensors
 _GENERATOR = Symbol("&generator", ValueType(ValueKind.GENERATOR))

@@ -7,12 +7,11 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flambeau.codegen.excerpt import source_line
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.to_latex import symbol, to_latex
-from flambeau.codegen.facts import gradient_names
-from flambeau.codegen.model import Constraint, Kind, Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.to_latex import symbol, to_latex
+from flambeau.codegen.model.entries import Constraint, Kind, Operator
+from flambeau.codegen.model.facts import gradient_names
 from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.cpp_types import location
 from flambeau.codegen.plan.python_signature import (
@@ -23,7 +22,8 @@ from flambeau.codegen.plan.python_signature import (
     python_signature,
     qualified_names,
 )
-from flambeau.codegen.tree import Mapping
+from flambeau.codegen.text.excerpt import source_line
+from flambeau.codegen.text.tree import Mapping
 
 WIDTH = 88
 _SYMBOLS = {"self": "x", "input": "x", "other": "y", "grad": "g"}

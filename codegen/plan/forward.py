@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.expression.forward import tangent_name, tangent_terms
-from flambeau.codegen.expression.nodes import Call, Name
-from flambeau.codegen.expression.simplify import is_number
-from flambeau.codegen.expression.types import TENSOR, TENSORS
-from flambeau.codegen.model import Kind, Operator, Result
+from flambeau.codegen.formula.nodes import Call, Name
+from flambeau.codegen.formula.simplify import is_number
+from flambeau.codegen.model.entries import Kind, Operator, Result
+from flambeau.codegen.model.types import TENSOR, TENSORS
 from flambeau.codegen.plan.backward import BackwardPlan
 from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.translate import Symbol, Translator, argument_names
+from flambeau.codegen.tensor.forward import tangent_name, tangent_terms
 
 
 def forward_lines(

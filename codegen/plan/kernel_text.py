@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.to_cpp import (
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.to_cpp import (
     ScalarCode,
     ScalarType,
     Symbol,
     emit_constant,
     emit_scalar,
 )
-from flambeau.codegen.model import Argument, Base, Declarations, Dtype, Operator
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Dtype, Operator
 from flambeau.codegen.plan.compute import reduction_parameters, reduction_struct
 from flambeau.codegen.plan.cpp_types import cpp_name, origin
 from flambeau.codegen.plan.kernels import COMMON, REAL, KernelOperand, PointwiseKernel

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.functions import load_functions
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.facts import gradient_names
-from flambeau.codegen.model import Argument, Base, Declarations, Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.functions import load_functions
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Operator
+from flambeau.codegen.model.facts import gradient_names
 from flambeau.codegen.plan.cpp_types import class_name
 
 # How an operand's elements relate to the common dtype T of the kernel.

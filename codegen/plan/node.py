@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.types import TENSOR, TENSORS, value_type
-from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.model.entries import Kind, Operator
+from flambeau.codegen.model.types import TENSOR, TENSORS, value_type
 from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, GradientPlan, SavedField
 from flambeau.codegen.plan.compute import parameter_values
 from flambeau.codegen.plan.cpp_types import cpp_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flambeau.codegen.model import Declarations, Operator
+from flambeau.codegen.model.entries import Declarations, Operator
 
 # Python's operators: the slot of the forward form, of the in-place form.
 BINARY_SLOTS = {

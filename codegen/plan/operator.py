@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flambeau.codegen.expression.nodes import Expression, Name
-from flambeau.codegen.facts import differentiable_arguments
-from flambeau.codegen.model import CLONE, COPY, Declarations, Kind, Operator
+from flambeau.codegen.formula.nodes import Expression, Name
+from flambeau.codegen.model.entries import CLONE, COPY, Declarations, Kind, Operator
+from flambeau.codegen.model.facts import differentiable_arguments
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
 from flambeau.codegen.plan.composition import Composition, plan_composition

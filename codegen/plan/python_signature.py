@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from flambeau.codegen.facts import is_factory
-from flambeau.codegen.model import Argument, Base, Operator, Place, Type
+from flambeau.codegen.model.entries import Argument, Base, Operator, Place, Type
+from flambeau.codegen.model.facts import is_factory
 
 INTERNAL_NAMESPACE = "_internal"
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.nodes import Expression, walk
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.facts import gradient_names
-from flambeau.codegen.model import ANY_BACKEND, Argument, Backend, Declarations, Kind, Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.nodes import Expression, walk
+from flambeau.codegen.model.entries import (
+    ANY_BACKEND,
+    Argument,
+    Backend,
+    Declarations,
+    Kind,
+    Operator,
+)
+from flambeau.codegen.model.facts import gradient_names
+from flambeau.codegen.model.operators import OperatorIndex
 
 Names = tuple[str, ...]
 

@@ -3,12 +3,12 @@ declarations."""
 
 from __future__ import annotations
 
-from flambeau.codegen.expression.nodes import Expression, Name
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.tensor_values import Symbol
-from flambeau.codegen.expression.to_cpp_tensor import TensorCode, emit_condition, emit_tensor
-from flambeau.codegen.expression.types import (
+from flambeau.codegen.formula.nodes import Expression, Name
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.model.entries import Declarations, Operator, Result, role_name
+from flambeau.codegen.model.facts import LIST_METADATA, METADATA
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.model.types import (
     BOOL,
     DTYPE,
     TENSOR,
@@ -18,10 +18,10 @@ from flambeau.codegen.expression.types import (
     results_type,
     value_type,
 )
-from flambeau.codegen.facts import LIST_METADATA, METADATA
-from flambeau.codegen.model import Declarations, Operator, Result, role_name
 from flambeau.codegen.plan.cpp_types import cpp_name, result_type
 from flambeau.codegen.plan.derivation import Derivations
+from flambeau.codegen.tensor.to_cpp import TensorCode, emit_condition, emit_tensor
+from flambeau.codegen.tensor.values import Symbol
 
 Names = dict[str, Symbol]
 

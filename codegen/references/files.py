@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from flambeau.codegen.excerpt import remember_source
-from flambeau.codegen.source import Diagnostic, Span, one_of
+from flambeau.codegen.text.excerpt import remember_source
+from flambeau.codegen.text.source import Diagnostic, Span, one_of
 
 FOLDER = "references"
 MODULES = ("numpy", "scipy", "math", "cmath", "itertools", "functools", "collections", "typing")

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from flambeau.codegen.expression.sandbox import FailedError
+from flambeau.codegen.formula.sandbox import FailedError
 from flambeau.codegen.references import worker
 
 SECONDS = 10.0  # that a call may take

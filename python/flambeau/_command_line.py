@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["ops"]:
         # The generator has a command line of its own; nothing else needs it.
-        from flambeau.codegen.cli import main as ops
+        from flambeau.codegen.tools.cli import main as ops
 
         return ops(given[1:], program="flambeau ops")
     options = parser().parse_args(given)

@@ -12,9 +12,9 @@ import pytest
 import flambeau
 from flambeau import nn
 from flambeau._command_line import main
-from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.model import Kind
-from flambeau.codegen.primitives import kernels_of
+from flambeau.codegen.model.entries import Kind
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.tools.primitives import kernels_of
 
 
 def test_copies(opencl: str) -> None:

@@ -35,8 +35,8 @@ PER_FAMILY = 25
 
 def synthetic_folder(parent: Path, count: int) -> Path:
     """The library's declarations, and operators made by `ops new` up to `count` of them."""
-    from flambeau.codegen.emit.files import Texts
-    from flambeau.codegen.loader import default_folder, load_declarations
+    from flambeau.codegen.read.loader import default_folder, load_declarations
+    from flambeau.codegen.write.files import Texts
 
     folder = parent / f"declarations_{count}" / "declarations"
     shutil.copytree(default_folder(), folder)

@@ -28,13 +28,13 @@ from hypothesis import strategies as st
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.samples import sample_value
-from flambeau.codegen.expression.differentiate import gradient
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, UnavailableError
-from flambeau.codegen.expression.functions import FUNCTION_FILES, load_functions
-from flambeau.codegen.expression.parse import Language, parse_source
-from flambeau.codegen.expression.to_latex import to_latex
-from flambeau.codegen.expression.to_numpy import ElementEvaluator
-from flambeau.codegen.loader import (
+from flambeau.codegen.formula.differentiate import gradient
+from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator, UnavailableError
+from flambeau.codegen.formula.functions import FUNCTION_FILES, load_functions
+from flambeau.codegen.formula.parse import Language, parse_source
+from flambeau.codegen.formula.to_latex import to_latex
+from flambeau.codegen.formula.to_numpy import ElementEvaluator
+from flambeau.codegen.read.loader import (
     Loaded,
     declaration_files,
     default_folder,
@@ -42,8 +42,8 @@ from flambeau.codegen.loader import (
     load_texts,
     with_index,
 )
-from flambeau.codegen.signature import parse_signature
-from flambeau.codegen.source import DeclarationError, Diagnostics, Span, Text
+from flambeau.codegen.read.signature import parse_signature
+from flambeau.codegen.text.source import DeclarationError, Diagnostics, Span, Text
 
 SECONDS = 10.0  # of the processor, that a case may take
 TABLES = ("dtypes", "backends", "common")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.loader import Loaded, default_folder, load_texts
-from flambeau.codegen.model import Operator
-from flambeau.codegen.source import Diagnostic, Diagnostics
+from flambeau.codegen.model.entries import Operator
+from flambeau.codegen.read.loader import Loaded, default_folder, load_texts
+from flambeau.codegen.text.source import Diagnostic, Diagnostics
 
 SAMPLE = (Path(__file__).parent / "samples" / "every_kind.yaml").read_text(encoding="utf-8")
 TABLES = {

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from support import SAMPLE, sample_folder
 
-from flambeau.codegen.cli import COMMANDS, main
-from flambeau.codegen.commands.terminal import Style, wants_colour
+from flambeau.codegen.tools.cli import COMMANDS, main
+from flambeau.codegen.tools.terminal import Style, wants_colour
 
 ESCAPE = "\x1b["
 
@@ -111,7 +111,7 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
 def test_emitting_needs_no_numpy(tmp_path: Path) -> None:
     """A wheel is built in an environment without it."""
     without = "import sys; sys.modules['numpy'] = None; "
-    run = "from flambeau.codegen.cli import main; sys.exit(main(sys.argv[1:]))"
+    run = "from flambeau.codegen.tools.cli import main; sys.exit(main(sys.argv[1:]))"
     found = subprocess.run(
         [sys.executable, "-c", without + run, "emit", tmp_path],
         capture_output=True,

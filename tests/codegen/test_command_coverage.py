@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from support import SAMPLE, load_text, sample_folder
 
-from flambeau.codegen.cli import main
-from flambeau.codegen.model import Kind
-from flambeau.codegen.primitives import Needs, needs_of
+from flambeau.codegen.model.entries import Kind
+from flambeau.codegen.tools.cli import main
+from flambeau.codegen.tools.primitives import Needs, needs_of
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import flambeau.codegen
-from flambeau.codegen.cli import main
-from flambeau.codegen.loader import default_folder, load_declarations
-from flambeau.codegen.model import Kind
+from flambeau.codegen.model.entries import Kind
+from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.tools.cli import main
 
 KINDS = [kind.value for kind in Kind]
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from flambeau.codegen.check.samples import sample_value
-from flambeau.codegen.cli import main
-from flambeau.codegen.explain import Explanation
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.to_numpy import to_numpy
-from flambeau.codegen.loader import default_folder, load_declarations
-from flambeau.codegen.model import Declarations, Kind, Operator
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.formula.to_numpy import to_numpy
+from flambeau.codegen.model.entries import Declarations, Kind, Operator
+from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.tools.cli import main
+from flambeau.codegen.tools.explain import Explanation
 
 
 @pytest.fixture(scope="module")

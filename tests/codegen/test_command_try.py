@@ -8,11 +8,11 @@ from support import SAMPLE, load_text
 
 from flambeau.codegen.check.formulas import bind
 from flambeau.codegen.check.samples import sample_value, seed_of
-from flambeau.codegen.cli import main
-from flambeau.codegen.experiment import Experiment
-from flambeau.codegen.expression.evaluate import EvaluationError
-from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.model import Declarations, Operator
+from flambeau.codegen.formula.evaluate import EvaluationError
+from flambeau.codegen.model.entries import Declarations, Operator
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.tools.cli import main
+from flambeau.codegen.tools.experiment import Experiment
 
 # Some entries draw random numbers, have large samples, or no reference.
 LEAST_TRIED = 0.75

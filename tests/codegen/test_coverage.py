@@ -7,8 +7,8 @@ import json
 import pytest
 from support import SAMPLE, load_text
 
-from flambeau.codegen.coverage import Coverage, Row, as_json, coverage_of, gaps
-from flambeau.codegen.loader import load_declarations
+from flambeau.codegen.plan.coverage import Coverage, Row, as_json, coverage_of, gaps
+from flambeau.codegen.read.loader import load_declarations
 
 # Two composites over the sample's operators; one needs a kernel that CUDA lacks.
 COMPOSITES = """

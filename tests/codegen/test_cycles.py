@@ -6,7 +6,7 @@ from support import assert_found, load_text, marked
 
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.translation import check_translation
-from flambeau.codegen.source import Diagnostic
+from flambeau.codegen.text.source import Diagnostic
 
 
 def _found(text: str) -> list[Diagnostic]:

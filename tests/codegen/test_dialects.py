@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from flambeau.codegen.expression.dialect import opencl
-from flambeau.codegen.expression.functions import Function, load_functions
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.to_cpp import ScalarType, Symbol, emit_scalar
-from flambeau.codegen.expression.to_numpy import ElementEvaluator
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.formula.dialect import opencl
+from flambeau.codegen.formula.functions import Function, load_functions
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.formula.to_cpp import ScalarType, Symbol, emit_scalar
+from flambeau.codegen.formula.to_numpy import ElementEvaluator
+from flambeau.codegen.text.source import DeclarationError
 
 POINTS = np.array([-np.inf, -2.5, -1.0, -0.5, -0.0, 0.0, 0.3, 1.0, 2.5, 80.0, np.inf, np.nan])
 DEFINED = [f for f in load_functions().values() if f.definition is not None]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.codegen.emit.everything import emit_everything
-from flambeau.codegen.loader import declaration_files, default_folder, load_declarations
-from flambeau.codegen.model import Declarations
+from flambeau.codegen.model.entries import Declarations
+from flambeau.codegen.read.loader import declaration_files, default_folder, load_declarations
+from flambeau.codegen.write.everything import emit_everything
 
 HERE = Path(__file__).parent
 SAMPLES = sorted((HERE / "samples" / "golden").glob("*.yaml"))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.codegen.emit.everything import emit_everything
-from flambeau.codegen.emit.files import RECORD, Output, foreign_files, recorded_files
-from flambeau.codegen.loader import default_folder, load_declarations
+from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.write.everything import emit_everything
+from flambeau.codegen.write.files import RECORD, Output, foreign_files, recorded_files
 
 
 def test_writes_only_what_changed(tmp_path: Path) -> None:

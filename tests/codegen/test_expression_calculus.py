@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from flambeau.codegen.check.differences import central_difference, disagreement
-from flambeau.codegen.expression.differentiate import derivative, gradient
-from flambeau.codegen.expression.forward import pointwise_tangent
-from flambeau.codegen.expression.functions import Function, load_functions
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.reuse import reuse_results
-from flambeau.codegen.expression.saved import reads_of
-from flambeau.codegen.expression.simplify import simplify
-from flambeau.codegen.expression.to_numpy import to_numpy
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.formula.differentiate import derivative, gradient
+from flambeau.codegen.formula.functions import Function, load_functions
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.formula.reuse import reuse_results
+from flambeau.codegen.formula.saved import reads_of
+from flambeau.codegen.formula.simplify import simplify
+from flambeau.codegen.formula.to_numpy import to_numpy
+from flambeau.codegen.tensor.forward import pointwise_tangent
+from flambeau.codegen.text.source import DeclarationError
 
 FUNCTIONS = load_functions()
 GRID = np.concatenate([np.linspace(-2.93, 2.87, 23), np.linspace(0.03, 0.97, 11)])

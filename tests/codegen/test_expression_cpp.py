@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flambeau.codegen.expression.functions import load_functions
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.to_cpp import ScalarType, Symbol, emit_constant, emit_scalar
-from flambeau.codegen.expression.to_numpy import to_numpy
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.formula.functions import load_functions
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.formula.to_cpp import ScalarType, Symbol, emit_constant, emit_scalar
+from flambeau.codegen.formula.to_numpy import to_numpy
+from flambeau.codegen.text.source import DeclarationError
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -160,7 +160,7 @@ def test_draws_are_numbered_and_a_substituted_let_is_one_draw() -> None:
     assert emit_scalar([tree], {}).draws == ("uniform", "normal")
     shared = parse_source("uniform()")
     twice = parse_source("s + s * s")
-    from flambeau.codegen.expression.nodes import substitute
+    from flambeau.codegen.formula.nodes import substitute
 
     assert emit_scalar([substitute(twice, {"s": shared})], {}).draws == ("uniform",)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.to_latex import symbol, to_latex
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.formula.to_latex import symbol, to_latex
 
 GOLDEN = [
     ("self * sigmoid(self)", r"x\,\sigma(x)"),

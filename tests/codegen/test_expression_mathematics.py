@@ -13,9 +13,9 @@ from flambeau.codegen.check.mathematics import check_mathematics
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.samples import EvaluationError, sample_value
 from flambeau.codegen.check.trial import Trial
-from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.model import Kind
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.model.entries import Kind
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.text.source import DeclarationError
 
 GOOD = """
 - op: "swish(Tensor self, Tensor scale) -> Tensor result"

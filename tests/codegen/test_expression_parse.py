@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.nodes import Name, Number, free_names, substitute, walk
-from flambeau.codegen.expression.parse import (
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.nodes import Name, Number, free_names, substitute, walk
+from flambeau.codegen.formula.parse import (
     MAXIMUM_DEPTH,
     MAXIMUM_LENGTH,
     Language,
     parse_expression,
     parse_source,
 )
-from flambeau.codegen.source import DeclarationError, Span, Text
+from flambeau.codegen.text.source import DeclarationError, Span, Text
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from support import load_text
 
-from flambeau.codegen.expression.forward import tangent_terms
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.expression.to_cpp_tensor import Symbol, emit_condition, emit_tensor
-from flambeau.codegen.expression.types import INTS, TENSOR, ValueKind, ValueType
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.model.types import INTS, TENSOR, ValueKind, ValueType
+from flambeau.codegen.tensor.forward import tangent_terms
+from flambeau.codegen.tensor.to_cpp import Symbol, emit_condition, emit_tensor
+from flambeau.codegen.text.source import DeclarationError
 
 DECLARED = """
 - {op: "plus(Tensor self, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor result",

@@ -7,13 +7,13 @@ from support import assert_found, check_text, load_text, marked
 
 from flambeau.codegen.check.mathematics import check_mathematics
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.expression.forward import tangent_terms
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.model import Operator
+from flambeau.codegen.model.entries import Operator
+from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.forward import forward_lines, has_forward
 from flambeau.codegen.plan.translate import Translator
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.tensor.forward import tangent_terms
 
 DECLARED = """
 - op: "times(Tensor self, Tensor|Scalar other) -> Tensor result"

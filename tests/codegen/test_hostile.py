@@ -12,11 +12,11 @@ from support import check_text
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.samples import sample_value
-from flambeau.codegen.emit.files import Output
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator
-from flambeau.codegen.expression.parse import Language, parse_source
-from flambeau.codegen.loader import load_texts
-from flambeau.codegen.source import DeclarationError, Diagnostics
+from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator
+from flambeau.codegen.formula.parse import Language, parse_source
+from flambeau.codegen.read.loader import load_texts
+from flambeau.codegen.text.source import DeclarationError, Diagnostics
+from flambeau.codegen.write.files import Output
 
 CODE = [
     "__import__('os').system('true')",

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from support import SAMPLE
 
-from flambeau.codegen.cli import main
-from flambeau.codegen.json_schema import json_schema, schema_text
-from flambeau.codegen.loader import default_folder
+from flambeau.codegen.read.loader import default_folder
+from flambeau.codegen.tools.cli import main
+from flambeau.codegen.tools.json_schema import json_schema, schema_text
 
 FOLDER = default_folder()
 FILES = sorted(FOLDER.glob("*.yaml"))

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from support import SAMPLE, assert_found, check_text, load_text, marked, plant, sample_operator
 
-from flambeau.codegen.emit.dtypes import emit_dtypes
-from flambeau.codegen.expression.nodes import Expression
-from flambeau.codegen.expression.parse import parse_source
-from flambeau.codegen.loader import declaration_files, default_folder, load_declarations
-from flambeau.codegen.model import KernelFile, Kind
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.model.entries import KernelFile, Kind
+from flambeau.codegen.read.loader import declaration_files, default_folder, load_declarations
+from flambeau.codegen.text.source import DeclarationError
+from flambeau.codegen.write.dtypes import emit_dtypes
 
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
 COMPLEX = {"complex64", "complex128"}

@@ -17,7 +17,7 @@ import pytest
 
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.loader import (
+from flambeau.codegen.read.loader import (
     Loaded,
     declaration_files,
     default_folder,
@@ -26,7 +26,7 @@ from flambeau.codegen.loader import (
     read_file,
     with_index,
 )
-from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.text.source import Diagnostics
 
 FOLDER = Path(__file__).parent / "mistakes"
 CASES = sorted(p.stem for p in FOLDER.iterdir() if p.suffix == ".yaml" or p.is_dir())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.codegen.loader import default_folder, load_declarations
+from flambeau.codegen.read.loader import default_folder, load_declarations
 
 ROOT = Path(__file__).parents[2]
 PYTHON = [p for f in ("python", "codegen", "build_tools") for p in sorted((ROOT / f).rglob("*.py"))]
@@ -24,16 +24,16 @@ CPP = [p for p in sorted((ROOT / "native").rglob("*")) if p.suffix in (".h", ".c
 WORDS = {
     "codegen/check/samples.py": "makers of the sample language",
     "codegen/check/shape_rules.py": "functions of the shape language",
-    "codegen/coverage.py": "how a derivative comes about",
-    "codegen/emit/stubs.py": "Python's special methods",
-    "codegen/expression/evaluate.py": "functions and attributes of NumPy",
-    "codegen/expression/functions.py": "functions of formulas",
-    "codegen/expression/sandbox.py": "functions of NumPy",
-    "codegen/expression/tensor_calls.py": "functions of formulas",
-    "codegen/expression/tensor_numbers.py": "functions of <cmath> and of formulas",
-    "codegen/expression/to_cpp.py": "functions of formulas",
-    "codegen/model.py": "kinds, roles and words of declarations",
-    "codegen/operator_reader.py": "Python's unary operators",
+    "codegen/plan/coverage.py": "how a derivative comes about",
+    "codegen/write/stubs.py": "Python's special methods",
+    "codegen/formula/evaluate.py": "functions and attributes of NumPy",
+    "codegen/formula/functions.py": "functions of formulas",
+    "codegen/formula/sandbox.py": "functions of NumPy",
+    "codegen/tensor/calls.py": "functions of formulas",
+    "codegen/tensor/numbers.py": "functions of <cmath> and of formulas",
+    "codegen/formula/to_cpp.py": "functions of formulas",
+    "codegen/model/entries.py": "kinds, roles and words of declarations",
+    "codegen/read/operator_reader.py": "Python's unary operators",
     "codegen/plan/number_slots.py": "Python's unary operators",
     "codegen/plan/kernels.py": "dtypes of results",
     "python/flambeau/_tensor.py": "attributes of Tensor",

@@ -11,11 +11,11 @@ import pytest
 
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.expression.sandbox import FailedError
-from flambeau.codegen.loader import declaration_files, default_folder, load
+from flambeau.codegen.formula.sandbox import FailedError
+from flambeau.codegen.read.loader import declaration_files, default_folder, load
 from flambeau.codegen.references import process
 from flambeau.codegen.references.files import reference_functions
-from flambeau.codegen.source import Diagnostic, Diagnostics
+from flambeau.codegen.text.source import Diagnostic, Diagnostics
 
 ENTRY = """
 - op: "tripled(Tensor self) -> Tensor result"

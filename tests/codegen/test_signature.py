@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from support import marked
 
-from flambeau.codegen.model import Base, Signature, Type
-from flambeau.codegen.signature import parse_signature
-from flambeau.codegen.source import Diagnostic, Diagnostics, Span, Text
+from flambeau.codegen.model.entries import Base, Signature, Type
+from flambeau.codegen.read.signature import parse_signature
+from flambeau.codegen.text.source import Diagnostic, Diagnostics, Span, Text
 
 DTYPES = ("bool", "int64", "float32")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.codegen.excerpt import remember_source
-from flambeau.codegen.source import (
+from flambeau.codegen.text.excerpt import remember_source
+from flambeau.codegen.text.source import (
     DeclarationError,
     Diagnostic,
     Diagnostics,
@@ -13,7 +13,7 @@ from flambeau.codegen.source import (
     Text,
     did_you_mean,
 )
-from flambeau.codegen.tree import Mapping, Node, Sequence, parse_yaml
+from flambeau.codegen.text.tree import Mapping, Node, Sequence, parse_yaml
 
 FILE = "scalars.yaml"
 

@@ -9,9 +9,9 @@ from support import SAMPLE, TABLES, assert_found, check_text, load_text, marked,
 
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.cli import main
-from flambeau.codegen.loader import load_texts
-from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.read.loader import load_texts
+from flambeau.codegen.text.source import Diagnostics
+from flambeau.codegen.tools.cli import main
 
 
 def test_the_sample_has_no_mistake() -> None:

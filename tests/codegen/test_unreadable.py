@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.codegen.loader import declaration_files, load
-from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.read.loader import declaration_files, load
+from flambeau.codegen.text.source import Diagnostics
 
 
 def said(*files: Path) -> str:

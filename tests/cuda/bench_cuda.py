@@ -22,7 +22,7 @@ from operator_cases import Case, cases
 
 import flambeau
 from flambeau import cuda
-from flambeau.codegen.model import Kind
+from flambeau.codegen.model.entries import Kind
 
 try:
     import torch

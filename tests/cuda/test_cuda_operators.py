@@ -7,7 +7,7 @@ from operator_calls import is_reachable
 from operator_cases import Case, cases
 from operator_devices import Comparison, has_gradient
 
-from flambeau.codegen.model import Kind
+from flambeau.codegen.model.entries import Kind
 
 COMPARISON = Comparison("cuda")
 CASES = [

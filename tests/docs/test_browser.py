@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from flambeau.codegen.coverage import coverage_of
-from flambeau.codegen.loader import load_declarations
+from flambeau.codegen.plan.coverage import coverage_of
+from flambeau.codegen.read.loader import load_declarations
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed (pip install 'flambeau[test]')"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.codegen.emit.docs import pages
-from flambeau.codegen.model import Operator
+from flambeau.codegen.model.entries import Operator
+from flambeau.codegen.write.docs import pages
 from flambeau.docs.curves import curves_of, declared, parameters
 from flambeau.docs.drawing import picture, ticks
 

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from flambeau._command_line import parser
-from flambeau.codegen.emit.docs import Page, pages
-from flambeau.codegen.loader import load_declarations
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.write.docs import Page, pages
 from flambeau.docs.library import public_modules, public_names
 
 _LINK = re.compile(r"""<[^>]*?\s(?:href|src)=["']([^"']*)["']""")

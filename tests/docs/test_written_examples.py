@@ -16,9 +16,9 @@ import yaml
 from test_guide import PACKAGE, PAGES, ROOT, blocks, of_language
 
 from flambeau._command_line import parser as parser_of_flambeau
-from flambeau.codegen.cli import COMMANDS, main
-from flambeau.codegen.cli import parser as parser_of_generator
-from flambeau.codegen.commands import try_
+from flambeau.codegen.tools import try_
+from flambeau.codegen.tools.cli import COMMANDS, main
+from flambeau.codegen.tools.cli import parser as parser_of_generator
 
 OWN = {"flambeau", "python", "pytest", "build_tools/lint", ".ci/run"}
 

@@ -8,8 +8,8 @@ import pytest
 from example_packages import EXAMPLES
 
 from flambeau._build.compiler import BuildError
-from flambeau.codegen.cli import main
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.text.source import DeclarationError
+from flambeau.codegen.tools.cli import main
 from flambeau.extension.generating import check_formulas, load_checked
 from flambeau.extension.project import read_project
 

@@ -17,7 +17,7 @@ from fuzz_steps import steps
 from fuzz_values import Draw
 
 from flambeau.codegen.check.samples import sample_value, seed_of
-from flambeau.codegen.model import Base, Operator
+from flambeau.codegen.model.entries import Base, Operator
 
 NAMES = "abcdefghijklmnopqrstuvw"
 

@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any
 
 import flambeau
-from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.model import Base, Declarations, Kind, Operator, Place, Type
+from flambeau.codegen.model.entries import Base, Declarations, Kind, Operator, Place, Type
 from flambeau.codegen.plan.python_signature import (
     Form,
     forms,
@@ -22,6 +21,7 @@ from flambeau.codegen.plan.python_signature import (
     python_signature,
     receiver_index,
 )
+from flambeau.codegen.read.loader import load_declarations
 
 # Public modules whose own functions and classes are tried, with what of them is not: they start
 # compilers, processes or files, or run Python code that they are given.

@@ -12,7 +12,7 @@ import numpy as np
 from fuzz_entries import declarations
 from fuzz_text import lines
 
-from flambeau.codegen.model import Base, Type
+from flambeau.codegen.model.entries import Base, Type
 
 Draw = random.Random
 

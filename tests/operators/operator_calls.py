@@ -11,7 +11,7 @@ from operator_cases import ARRAY, Values, dtypes, operators, result_names
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.model import Base, Dtype, Operator, Place
+from flambeau.codegen.model.entries import Base, Dtype, Operator, Place
 from flambeau.codegen.plan.python_signature import (
     Form,
     form_name,

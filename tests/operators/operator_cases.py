@@ -15,12 +15,12 @@ import numpy as np
 
 from flambeau.codegen.check.formulas import bind, reference_value
 from flambeau.codegen.check.samples import parse_sample, sample_value, seed_of
-from flambeau.codegen.expression.evaluate import EvaluationError, Evaluator, UnavailableError
-from flambeau.codegen.expression.functions import FunctionTable, load_functions
-from flambeau.codegen.expression.nodes import NoneLiteral
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.model import Argument, Base, Declarations, Dtype, Operator
+from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator, UnavailableError
+from flambeau.codegen.formula.functions import FunctionTable, load_functions
+from flambeau.codegen.formula.nodes import NoneLiteral
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Dtype, Operator
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.references.files import reference_functions
 from flambeau.extension.testing import declarations_of, tested_package
 

@@ -18,7 +18,7 @@ from operator_cases import (
     operators,
 )
 
-from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.model.entries import Kind, Operator
 
 # A kind of numbers can be written into itself and those that come later.
 _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}

@@ -10,7 +10,7 @@ from operator_calls import to_array
 from operator_cases import dtypes
 
 from flambeau import Tensor
-from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.model.entries import Kind, Operator
 
 # Relative to 1 + |expected|: a few units in the last place, times the length of short sums.
 TOLERANCES = {

@@ -12,8 +12,8 @@ from operator_cases import Case, arrays
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.facts import differentiable_results
-from flambeau.codegen.model import Base
+from flambeau.codegen.model.entries import Base
+from flambeau.codegen.model.facts import differentiable_results
 
 LIMITS = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5}
 LIMITS |= {"float16": 2e-3, "bfloat16": 2e-2}

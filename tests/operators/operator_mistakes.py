@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from operator_cases import Values
 
-from flambeau.codegen.model import Argument, Operator, Role
+from flambeau.codegen.model.entries import Argument, Operator, Role
 
 LARGEST, LOWEST = 2**63 - 1, -(2**63)
 

@@ -13,10 +13,10 @@ from operator_compare import difference, floating, tolerance
 
 import flambeau
 from flambeau import _C
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.model.entries import Kind, Operator
+from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.plan.derivation import Derivations
-from flambeau.codegen.primitives import COMPUTED, is_composed
+from flambeau.codegen.tools.primitives import COMPUTED, is_composed
 
 DERIVATIONS = Derivations(declarations(), OperatorIndex(declarations().operators))
 

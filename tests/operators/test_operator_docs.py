@@ -12,7 +12,7 @@ from operator_calls import function_of
 from operator_cases import operators
 
 import flambeau
-from flambeau.codegen.model import Operator, Place
+from flambeau.codegen.model.entries import Operator, Place
 from flambeau.codegen.plan.python_signature import (
     Form,
     form_name,

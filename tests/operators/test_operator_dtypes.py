@@ -32,7 +32,7 @@ from operator_compare import difference, floating, tolerance
 
 from flambeau import Tensor
 from flambeau.codegen.check.samples import seed_of
-from flambeau.codegen.model import Argument, Base, Kind, Operator
+from flambeau.codegen.model.entries import Argument, Base, Kind, Operator
 
 SAMPLES = 2  # per dtype
 INEXACT = ("float32", "float64")

@@ -20,7 +20,7 @@ from operator_choice import sample_with
 from operator_mistakes import LARGEST, refused_values
 from test_operator_dtypes import in_dtype, swept
 
-from flambeau.codegen.model import Argument, Base, Constraint, Kind, Operator
+from flambeau.codegen.model.entries import Argument, Base, Constraint, Kind, Operator
 from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.python_signature import Form
 

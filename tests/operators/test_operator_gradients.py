@@ -34,8 +34,8 @@ import flambeau
 from flambeau import Tensor
 from flambeau.autograd import grad
 from flambeau.codegen.check.samples import seed_of
-from flambeau.codegen.facts import differentiable_results
-from flambeau.codegen.model import Argument, Kind, Operator
+from flambeau.codegen.model.entries import Argument, Kind, Operator
+from flambeau.codegen.model.facts import differentiable_results
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.forward import has_forward
 from flambeau.codegen.plan.python_signature import Form, forms

@@ -14,7 +14,7 @@ from operator_gradients import check_forward, check_reverse, gradient_function
 
 from flambeau import Tensor
 from flambeau.autograd import Function
-from flambeau.codegen.model import Kind, Operator
+from flambeau.codegen.model.entries import Kind, Operator
 
 
 @pytest.fixture(scope="module")

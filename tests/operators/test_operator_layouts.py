@@ -23,8 +23,8 @@ from operator_choice import INPLACE, fitting, has_inplace
 from operator_compare import difference, floating, tolerance
 
 from flambeau import Tensor
-from flambeau.codegen.expression.nodes import Call
-from flambeau.codegen.model import Argument, Kind, Operator
+from flambeau.codegen.formula.nodes import Call
+from flambeau.codegen.model.entries import Argument, Kind, Operator
 from flambeau.codegen.plan.python_signature import Form, forms
 
 SAMPLES = 3  # per operator

@@ -13,7 +13,7 @@ from operator_calls import (
 )
 from operator_cases import Case, cases, declarations
 
-from flambeau.codegen.model import Base, Operator
+from flambeau.codegen.model.entries import Base, Operator
 from flambeau.codegen.plan.reach import Reach
 
 META = "meta"

@@ -10,7 +10,7 @@ from operator_calls import call, is_reachable, library_values, outputs, to_array
 from operator_cases import Case, cases, is_random, property_holds
 
 import flambeau
-from flambeau.codegen.model import Base
+from flambeau.codegen.model.entries import Base
 
 RANDOM = [c for c in cases() if is_random(c.operator) and is_reachable(c.operator)]
 

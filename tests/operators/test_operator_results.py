@@ -39,7 +39,7 @@ from operator_compare import difference, floating, tolerance
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.model import Kind, Operator, Place
+from flambeau.codegen.model.entries import Kind, Operator, Place
 from flambeau.codegen.plan.python_signature import Form, forms, places
 
 COMPARED = [c for c in cases() if is_reachable(c.operator) and not is_random(c.operator)]

@@ -15,7 +15,7 @@ from fuzz_entries import Entry, Slot, entries
 from parity_programs import index_program, view_program
 from parity_values import DTYPES, FLOATS, SHAPES, Draw, broadcast_of, laid_out, text_of
 
-from flambeau.codegen.model import Base
+from flambeau.codegen.model.entries import Base
 
 _TENSORS = ("t(", "lib.tensor(")
 NAMES = "abcdefghijklmnop"

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import flambeau
-from flambeau.codegen.loader import load_declarations
 from flambeau.codegen.plan.binding import Binding, plan_bindings
+from flambeau.codegen.read.loader import load_declarations
 
 # What has nothing but these has no subclass to give.
 EXACT = {"tensor", "boolean", "dtype", "device", "generator"}

@@ -9,8 +9,8 @@ import pytest
 
 import flambeau
 from flambeau import _C, nn
-from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.primitives import needs_of
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.tools.primitives import needs_of
 
 LIMIT = 60  # what the guide promises
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from flambeau.codegen.check.formulas import FormulaEvaluator, bind
 from flambeau.codegen.check.samples import sample_value
-from flambeau.codegen.expression.evaluate import EvaluationError
-from flambeau.codegen.expression.functions import load_functions
-from flambeau.codegen.expression.operators import OperatorIndex
-from flambeau.codegen.loader import load_declarations
-from flambeau.codegen.model import Declarations, Operator
+from flambeau.codegen.formula.evaluate import EvaluationError
+from flambeau.codegen.formula.functions import load_functions
+from flambeau.codegen.model.entries import Declarations, Operator
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.read.loader import load_declarations
 
 Array = npt.NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any
 
 import flambeau
-from flambeau.codegen.emit.docs import Page
 from flambeau.codegen.plan.markdown import code, escaped
 from flambeau.codegen.plan.python_signature import forms, places, python_names
+from flambeau.codegen.write.docs import Page
 from flambeau.docs.docstrings import summary_of, to_markdown
 from flambeau.docs.signatures import signatures_of
 

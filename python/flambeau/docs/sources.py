@@ -10,10 +10,10 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import YamlLexer
 
-from flambeau.codegen.coverage import as_json, coverage_of
-from flambeau.codegen.emit.docs import emit_docs, pages
-from flambeau.codegen.emit.files import Output
-from flambeau.codegen.loader import default_folder
+from flambeau.codegen.plan.coverage import as_json, coverage_of
+from flambeau.codegen.read.loader import default_folder
+from flambeau.codegen.write.docs import emit_docs, pages
+from flambeau.codegen.write.files import Output
 from flambeau.docs.curves import declared
 from flambeau.docs.library import library_pages
 

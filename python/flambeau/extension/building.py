@@ -68,7 +68,7 @@ def build(project: Project, jobs: int | None = None) -> Built:
     """Brings a project's build folder up to date.
 
     Raises:
-        flambeau.codegen.source.DeclarationError: for mistakes in declarations.
+        flambeau.codegen.text.source.DeclarationError: for mistakes in declarations.
         CompileError: where a compiler reports errors.
         BuildError: where something is missing that the build needs.
     """

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from flambeau._build.compiler import BuildError
-from flambeau.codegen.excerpt import remember_source
-from flambeau.codegen.model import Declarations
+from flambeau.codegen.model.entries import Declarations
 from flambeau.codegen.plan.cpp_types import origin
-from flambeau.codegen.source import Diagnostic, Span
+from flambeau.codegen.text.excerpt import remember_source
+from flambeau.codegen.text.source import Diagnostic, Span
 
 # Of g++, `a.cpp:3:7: error: ...`, and of nvcc, `a.cu(3): error: ...`.
 _MISTAKES = [

@@ -11,11 +11,11 @@ from typing import Any
 from flambeau._build.compiler import BuildError
 from flambeau.codegen.check.registry import computing_checks, run_checks
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.emit.everything import emit_package
-from flambeau.codegen.emit.files import INSTRUCTION_SETS, Output
-from flambeau.codegen.loader import Loaded, Package, load_package
-from flambeau.codegen.model import Declarations
-from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.model.entries import Declarations
+from flambeau.codegen.read.loader import Loaded, Package, load_package
+from flambeau.codegen.text.source import Diagnostics
+from flambeau.codegen.write.everything import emit_package
+from flambeau.codegen.write.files import INSTRUCTION_SETS, Output
 from flambeau.extension.project import Project
 
 
@@ -25,7 +25,7 @@ def load_checked(project: Project, documented: bool = True) -> Declarations:
     `documented` false lets operators be without a description.
 
     Raises:
-        flambeau.codegen.source.DeclarationError: with every mistake that was found.
+        flambeau.codegen.text.source.DeclarationError: with every mistake that was found.
     """
     diagnostics = Diagnostics()
     loaded = load_package(Package(project.module, project.declarations), diagnostics)
@@ -40,7 +40,7 @@ def checked(
     """What was loaded, after the checks that only read. `kernels`: names of the files there are.
 
     Raises:
-        flambeau.codegen.source.DeclarationError: with every mistake that was found.
+        flambeau.codegen.text.source.DeclarationError: with every mistake that was found.
     """
     context = Context(
         loaded.declarations,
@@ -58,7 +58,7 @@ def check_formulas(declarations: Declarations) -> None:
     """The checks that evaluate formulas: gradients against finite differences of the references.
 
     Raises:
-        flambeau.codegen.source.DeclarationError: with every mistake that was found.
+        flambeau.codegen.text.source.DeclarationError: with every mistake that was found.
         BuildError: where SciPy is missing.
     """
     if importlib.util.find_spec("scipy") is None:

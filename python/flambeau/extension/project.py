@@ -44,9 +44,9 @@ class Project:
     - `include-folders`: of headers, beside `kernels`
     - `compile-flags`, `link-flags`: further options of the compiler
     - `generate`: `FILE.py:FUNCTION`, called before compiling with the package's declarations
-      (`flambeau.codegen.model.Declarations`) and the `flambeau.codegen.emit.files.Output` of the
-      generated folder. What it writes to `ops/`, `cpu/`, `backend/` and `python/` is compiled,
-      what it writes to `package/` goes into the Python package.
+      (`flambeau.codegen.model.entries.Declarations`) and the generated folder
+      (`flambeau.codegen.write.files.Output`). What it writes to `ops/`, `cpu/`, `backend/` and
+      `python/` is compiled, what it writes to `package/` goes into the Python package.
     - `cuda`: whether to compile kernels for CUDA, with nvcc; default: where Flambeau has its CUDA
       backend
     - `cuda-architectures`: what for (`["sm_90"]`); default: the GPUs of this machine

@@ -7,10 +7,10 @@ from pathlib import Path
 from flambeau import _C
 from flambeau._build.compiling import INSTRUCTION_SETS
 from flambeau._build.cuda import NATIVE
-from flambeau.codegen.emit.everything import emit_package
-from flambeau.codegen.loader import declaration_files, default_folder, load_texts, read_files
-from flambeau.codegen.model import Declarations
-from flambeau.codegen.source import DeclarationError, Diagnostics, Span
+from flambeau.codegen.model.entries import Declarations
+from flambeau.codegen.read.loader import declaration_files, default_folder, load_texts, read_files
+from flambeau.codegen.text.source import DeclarationError, Diagnostics, Span
+from flambeau.codegen.write.everything import emit_package
 from flambeau.extension.compilation import (
     Compilation,
     Cuda,
@@ -29,7 +29,7 @@ def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool
     module and the library of its kernels for CUDA.
 
     Raises:
-        flambeau.codegen.source.DeclarationError: for mistakes in declarations.
+        flambeau.codegen.text.source.DeclarationError: for mistakes in declarations.
         flambeau.extension.errors.CompileError: where a compiler reports errors.
         flambeau._build.compiler.BuildError: where something is missing that is needed.
     """

@@ -13,9 +13,9 @@ from types import ModuleType
 
 import flambeau
 from flambeau._build.compiler import BuildError
-from flambeau.codegen.loader import Package, load_package
-from flambeau.codegen.model import Declarations
-from flambeau.codegen.source import Diagnostics
+from flambeau.codegen.model.entries import Declarations
+from flambeau.codegen.read.loader import Package, load_package
+from flambeau.codegen.text.source import Diagnostics
 
 VARIABLE = "FLAMBEAU_TESTED_PACKAGE"  # tells the tests which package they are for
 FOLDER = Path(flambeau.__file__).parent / "_operator_tests"

@@ -13,7 +13,7 @@ from hatchling.builders.plugin.interface import IncludedFile
 from hatchling.builders.wheel import WheelBuilder
 
 from flambeau._build.compiler import BuildError
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.text.source import DeclarationError
 from flambeau.extension.building import Built, build
 from flambeau.extension.project import read_project
 from flambeau.extension.stage import stage_links

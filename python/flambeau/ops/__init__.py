@@ -15,7 +15,7 @@ from flambeau.ops._cache import cache_folder
 from flambeau.ops._load import load
 
 if TYPE_CHECKING:
-    from flambeau.codegen.source import DeclarationError
+    from flambeau.codegen.text.source import DeclarationError
     from flambeau.extension.errors import CompileError
     from flambeau.library import CustomOpDef
 
@@ -53,7 +53,7 @@ class _Namespace:
 def __getattr__(name: str) -> Any:
     # Both belong to the generator, which is imported when it is needed.
     if name == "DeclarationError":
-        from flambeau.codegen.source import DeclarationError
+        from flambeau.codegen.text.source import DeclarationError
 
         return DeclarationError
     if name == "CompileError":

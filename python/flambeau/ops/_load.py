@@ -130,7 +130,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        from flambeau.codegen.loader import read_file
+        from flambeau.codegen.read.loader import read_file
 
         return read_file(path)  # its error shows the place
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import jinja2
 from kernel_text import KERNELS, Fold, Map, Missing, fold_of, maps_of
 
-from flambeau.codegen.emit.files import Output
-from flambeau.codegen.model import Declarations, Operator
+from flambeau.codegen.model.entries import Declarations, Operator
+from flambeau.codegen.write.files import Output
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 

@@ -12,16 +12,16 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from flambeau.codegen.expression import nodes
-from flambeau.codegen.expression.dialect import Dialect, opencl
-from flambeau.codegen.expression.to_cpp import ScalarType, emit_scalar
-from flambeau.codegen.model import Argument, Base, Declarations, Kind, Operator
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.dialect import Dialect, opencl
+from flambeau.codegen.formula.to_cpp import ScalarType, emit_scalar
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Kind, Operator
 from flambeau.codegen.plan import kernel_text as cpp
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.compute import reduction_parameters, reduction_struct
 from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.kernels import PointwiseKernel, forward_kernel
-from flambeau.codegen.source import DeclarationError
+from flambeau.codegen.text.source import DeclarationError
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 # How parameters are passed: the type inside the kernel, the host's function.

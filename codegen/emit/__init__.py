@@ -1,1 +1,0 @@
-"""Emitters: typed model in, files out."""

@@ -1,0 +1,303 @@
+"""The functions that formulas may call, read from declarations/*functions.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.parse import parse_expression
+from flambeau.codegen.text.source import (
+    DeclarationError,
+    Diagnostics,
+    Span,
+    Text,
+    did_you_mean,
+    one_of,
+)
+from flambeau.codegen.text.tree import Mapping as Tree
+from flambeau.codegen.text.tree import Node, parse_yaml
+from flambeau.codegen.text.tree import Sequence as TreeSequence
+
+CATEGORIES = ("integral", "float", "complex")
+_LEVELS = ("element", "random", "shape")
+_RESULTS = ("same", "real", "bool")
+_ROLES = ("element", "integer", "condition")
+_KEYS = frozenset(
+    [
+        "function",
+        "doc",
+        "level",
+        "accepts",
+        "result",
+        "numpy",
+        "cpp",
+        "latex",
+        "expands",
+        "definition",
+        "tensors",
+        "derivative",
+        "gradient",
+    ]
+)
+# Operators of the language that are functions under another spelling.
+OPERATOR_FUNCTIONS = {
+    "**": "pow",
+    "%": "remainder",
+    "//": "floor_divide",
+    "<<": "left_shift",
+    ">>": "right_shift",
+    "~": "bitwise_not",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter. `type`: a role (element, integer, condition), or at shape level a type."""
+
+    name: str
+    type: str
+    optional: bool = False
+
+
+# Written last in a shape function's signature: it is told which operator its errors are of.
+_OPERATOR = Parameter("", "op")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One entry."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    level: str
+    accepts: frozenset[str]
+    result: str  # same, real, bool; at shape level a type
+    doc: str
+    numpy: str | None
+    cpp: str
+    latex: str
+    expands: Expression | None
+    definition: Expression | None
+    tensors: Expression | None
+    derivatives: Mapping[str, Expression]
+    gradients: Mapping[str, Expression]
+    span: Span
+    names_operator: bool = False  # at shape level: the last C++ argument is the operator's name
+
+    @property
+    def arity(self) -> int:
+        return len(self.parameters)
+
+    def bind(self, arguments: tuple[Expression, ...]) -> dict[str, Expression]:
+        """Parameter name -> argument."""
+        return dict(zip((p.name for p in self.parameters), arguments, strict=True))
+
+    def expand(self, arguments: tuple[Expression, ...]) -> Expression:
+        """The formula that the call stands for."""
+        assert self.expands is not None
+        return nodes.substitute(self.expands, self.bind(arguments))
+
+    def define(self, arguments: tuple[Expression, ...]) -> Expression:
+        """The call, written with other functions."""
+        assert self.definition is not None
+        return nodes.substitute(self.definition, self.bind(arguments))
+
+
+class FunctionTable(Mapping[str, Function]):
+    """Functions by name. Names of shape level and of element level do not clash: see `shape`."""
+
+    def __init__(self, functions: tuple[Function, ...]) -> None:
+        self._element = {f.name: f for f in functions if f.level != "shape"}
+        self.shape: dict[str, Function] = {f.name: f for f in functions if f.level == "shape"}
+
+        self.random = frozenset(f.name for f in functions if f.level == "random")
+
+    def __getitem__(self, name: str) -> Function:
+        return self._element[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._element)
+
+    def __len__(self) -> int:
+        return len(self._element)
+
+
+def function_keys() -> tuple[str, ...]:
+    """The keys of an entry."""
+    return tuple(sorted(_KEYS))
+
+
+FUNCTION_FILES = ("functions.yaml", "shape_functions.yaml")
+
+
+def _function_files() -> list[Path]:
+    """Those in declarations/ beside the code generator, in the tree or installed."""
+    here = Path(__file__).resolve().parents[2]
+    folders = (here / "declarations", here.parent / "declarations")
+    folder = next((f for f in folders if f.is_dir()), folders[0])
+    return [folder / name for name in FUNCTION_FILES]
+
+
+@cache
+def load_functions() -> FunctionTable:
+    """Read and check the table; DeclarationError with every mistake."""
+    diagnostics = Diagnostics()
+    functions: list[Function] = []
+    for path in _function_files():
+        tree = parse_yaml(str(path), path.read_text(encoding="utf-8"), diagnostics)
+        if isinstance(tree, TreeSequence):
+            for item in tree.items:
+                with diagnostics.collecting():
+                    functions.append(_entry(item))
+        elif tree is not None:
+            diagnostics.error(tree.span, "a list of functions is expected")
+    seen: dict[tuple[str, bool], Function] = {}
+    for function in functions:
+        key = (function.name, function.level == "shape")
+        if key in seen:
+            diagnostics.error(function.span, f"function '{function.name}' is declared twice")
+        seen[key] = function
+    table = FunctionTable(tuple(functions))
+    for function in functions:
+        _check_formulas(function, table, diagnostics)
+    diagnostics.raise_if_any()
+    return table
+
+
+def _entry(node: Node) -> Function:
+    if not isinstance(node, Tree):
+        raise DeclarationError.at(node.span, "an entry is a mapping that starts with 'function:'")
+    for key, _ in node.entries:
+        if key.value not in _KEYS:
+            raise DeclarationError.at(
+                key.span, f"unknown key '{key.value}'", did_you_mean(key.value, _KEYS)
+            )
+    level = _text(node, "level", "element").value
+    if level not in _LEVELS:
+        raise DeclarationError.at(
+            _text(node, "level").span, f"level is {one_of(_LEVELS)}, not '{level}'"
+        )
+    signature = _text(node, "function")
+    name, parameters, result = (
+        _shape_signature(signature) if level == "shape" else _signature(signature)
+    )
+    names_operator = parameters[-1:] == (_OPERATOR,)
+    accepts = _text(node, "accepts", "float")
+    categories = frozenset(accepts.value.split("|"))
+    if not categories <= set(CATEGORIES):
+        raise DeclarationError.at(accepts.span, f"accepts is made of {one_of(CATEGORIES)}")
+    if level != "shape":
+        result = _text(node, "result", "same").value
+        if result not in _RESULTS:
+            raise DeclarationError.at(_text(node, "result").span, f"result is {one_of(_RESULTS)}")
+    return Function(
+        name=name,
+        parameters=parameters[:-1] if names_operator else parameters,
+        level=level,
+        accepts=categories,
+        result=result,
+        doc=_text(node, "doc").value,
+        numpy=_text(node, "numpy").value if node.get("numpy") else None,
+        cpp=_text(node, "cpp", name).value,
+        latex=_text(node, "latex", rf"\operatorname{{{name}}}").value,
+        expands=_formula(node, "expands"),
+        definition=_formula(node, "definition"),
+        tensors=_formula(node, "tensors"),
+        derivatives=_formulas(node, "derivative"),
+        gradients=_formulas(node, "gradient"),
+        span=signature.span,
+        names_operator=names_operator,
+    )
+
+
+def _text(node: Tree, key: str, default: str | None = None) -> Text:
+    value = node.get(key)
+    if value is None and default is not None:
+        return Text(default, node.span)
+    if not isinstance(value, Text):
+        raise DeclarationError.at(
+            value.span if value else node.span, f"'{key}' is needed, a string"
+        )
+    return value
+
+
+def _formula(node: Tree, key: str) -> Expression | None:
+    return parse_expression(_text(node, key)) if node.get(key) is not None else None
+
+
+def _formulas(node: Tree, key: str) -> dict[str, Expression]:
+    value = node.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, Tree):
+        raise DeclarationError.at(value.span, f"'{key}' maps parameters to formulas")
+    return {
+        name.value: parse_expression(text) for name, text in value.entries if isinstance(text, Text)
+    }
+
+
+def _signature(text: Text) -> tuple[str, tuple[Parameter, ...], str]:
+    match = re.fullmatch(r"(\w+)\((.*)\)", text.value)
+    if match is None:
+        raise DeclarationError.at(text.span, "a function is written name(parameters)")
+    parameters = []
+    for part in filter(None, (p.strip() for p in match[2].split(","))):
+        name, _, role = (p.strip() for p in part.partition(":"))
+        if not name.isidentifier() or (role or "element") not in _ROLES:
+            raise DeclarationError.at(
+                text.span, f"a parameter is 'name' or 'name: role', not '{part}'"
+            )
+        parameters.append(Parameter(name, role or "element"))
+    return match[1], tuple(parameters), "same"
+
+
+def _shape_signature(text: Text) -> tuple[str, tuple[Parameter, ...], str]:
+    match = re.fullmatch(r"(\w+)\((.*)\) -> ([\w\[\]]+)", text.value)
+    if match is None:
+        raise DeclarationError.at(
+            text.span, "a shape function is written name(type name, ...) -> type"
+        )
+    parameters = []
+    for part in filter(None, (p.strip() for p in match[2].split(","))):
+        type_, _, name = part.partition(" ")
+        parameters.append(Parameter(name.strip(), type_.removesuffix("?"), type_.endswith("?")))
+    return match[1], tuple(parameters), match[3]
+
+
+def _check_formulas(function: Function, table: FunctionTable, diagnostics: Diagnostics) -> None:
+    names = {p.name for p in function.parameters}
+    for formulas, extra in ((function.derivatives, set[str]()), (function.gradients, {"grad"})):
+        for parameter, formula in formulas.items():
+            if parameter not in names:
+                message = f"'{function.name}' has no parameter '{parameter}'"
+                diagnostics.error(function.span, message, did_you_mean(parameter, names))
+            _check_names(formula, names | extra, table, diagnostics)
+    for whole in (function.expands, function.definition):
+        if whole is not None:
+            _check_names(whole, names, table, diagnostics)
+
+
+def _check_names(
+    formula: Expression, names: set[str], table: FunctionTable, diagnostics: Diagnostics
+) -> None:
+    for node in nodes.walk(formula):
+        span = node.span or Span("<formula>", 1, 1)
+        if isinstance(node, nodes.Name) and node.identifier not in names | nodes.CONSTANTS.keys():
+            message = f"unknown name '{node.identifier}'"
+            diagnostics.error(span, message, did_you_mean(node.identifier, names))
+        if isinstance(node, nodes.Call):
+            function = table.get(node.function)
+            if function is None:
+                diagnostics.error(
+                    span, f"unknown function '{node.function}'", did_you_mean(node.function, table)
+                )
+            elif function.arity != len(node.arguments):
+                message = (
+                    f"'{node.function}' takes {function.arity} arguments, not {len(node.arguments)}"
+                )
+                diagnostics.error(span, message)

@@ -1,0 +1,1 @@
+"""Text with places: YAML, excerpts, mistakes."""

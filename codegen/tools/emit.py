@@ -1,0 +1,43 @@
+"""Write everything that is derived from the declarations into a folder.
+
+Files that do not change are left alone, those of an earlier run that are no longer generated are
+removed. A folder that holds other files is refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.tools.common import OK, UsageError, add_folder, folder_of
+
+NAME = "emit"
+HELP = "write the generated files"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where to write")
+    add_folder(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    # The templates are not needed by other commands.
+    from flambeau.codegen.write.everything import emit_everything
+    from flambeau.codegen.write.files import foreign_files
+
+    foreign = foreign_files(options.folder)
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise UsageError(
+            f"{options.folder} holds files that were not generated ({foreign[0]}{more}): "
+            "delete it, or give a folder of its own"
+        )
+    started = time.perf_counter()
+    declarations = load_declarations(folder_of(options))
+    output = emit_everything(declarations, options.folder)
+    seconds = time.perf_counter() - started
+    count = len(declarations.operators)
+    print(f"{count} operators emitted in {seconds:.2f} s: {len(output.changed)} files changed")
+    return OK

@@ -1,0 +1,126 @@
+"""The Python bindings of operators, in C++."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flambeau.codegen.model.entries import Declarations, Place
+from flambeau.codegen.plan.binding import Binding, plan_bindings
+from flambeau.codegen.plan.number_slots import COMPARISONS, plan_slots
+from flambeau.codegen.write.files import Sink
+
+COLUMNS = 100
+
+
+def emit_bindings(declarations: Declarations, sink: Sink) -> None:
+    """python/ of the generated folder: a unit per family, and the tables. Their docstrings are
+    data that the module reads (native/python/docstrings.h): editing them compiles nothing.
+    """
+    bindings = plan_bindings(declarations)
+    emit_families(bindings, declarations, sink)
+    _emit_tables(bindings, declarations, sink)
+
+
+def emit_package_bindings(declarations: Declarations, module: str, sink: Sink) -> None:
+    """The same for a package: its tables make a Python module of their own."""
+    bindings = plan_bindings(declarations)
+    emit_families(bindings, declarations, sink)
+    sink.render(
+        "package.cpp.jinja",
+        "python/package.cpp",
+        module=module,
+        bindings=bindings,
+        namespaces=_namespaces(bindings),
+        methods=_methods(bindings),
+    )
+
+
+def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink: Sink) -> None:
+    """A unit per family of some bindings."""
+    family_of = {o.identifier: o.family for o in declarations.operators}
+    by_family: dict[str, list[Binding]] = {}
+    for binding in bindings:
+        by_family.setdefault(binding.family, []).append(binding)
+    for family, members in by_family.items():
+        used = {
+            family_of.get(o.function, family_of.get(o.function.removesuffix("_"), family))
+            for b in members
+            for o in b.overloads
+        }
+        results = {o.result: (b.name, o) for b in members for o in b.overloads if o.named_result}
+        sink.render(
+            "bindings.cpp.jinja",
+            f"python/{family}.cpp",
+            family=family,
+            bindings=members,
+            includes=sorted(used | {family}),
+            results=results,
+            table=_table,
+        )
+
+
+def _table(head: str, items: Sequence[str]) -> str:
+    """The definition of an array: in one line, or with an item in each."""
+    line = f"{head} = {{{', '.join(items)}}};"
+    if len(line) <= COLUMNS:
+        return line
+    return "\n".join([f"{head} = {{", *(f"    {item}," for item in items), "};"])
+
+
+def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink) -> None:
+    slots, comparisons = plan_slots(declarations)
+    namespaces = _namespaces(bindings)
+    methods = _methods(bindings)
+    texts = [entry.doc for _, members in namespaces for entry in members]
+    texts += [entry.doc for entry in methods]
+    sink.write("package/lib/docstrings.txt", "".join(f"{text}\x1f\n" for text in texts))
+    sink.render(
+        "binding_tables.cpp.jinja",
+        "python/tables.cpp",
+        families=sorted({o.family for o in declarations.operators}),
+        bindings=bindings,
+        slots=slots,
+        namespaces=namespaces,
+        methods=methods,
+        comparisons=[comparisons.get(token) for token in COMPARISONS],
+        internal=sorted({o.name for o in declarations.own if o.internal}),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a method table."""
+
+    name: str  # the binding's, or an alias
+    binding: Binding
+    doc: str
+
+    @property
+    def doc_literal(self) -> str:
+        """The docstring as C++: one literal per line of it."""
+        lines = self.doc.splitlines(keepends=True)
+        return "\n        ".join(json.dumps(line, ensure_ascii=False) for line in lines) or '""'
+
+
+def _methods(bindings: list[Binding]) -> list[Entry]:
+    """Every method, under every name."""
+    entries: dict[str, Binding] = {}
+    for binding in bindings:
+        for name in binding.method_names if binding.is_method else ():
+            entries.setdefault(name, binding)
+    return [Entry(name, b, b.method_doc(name)) for name, b in entries.items()]
+
+
+def _namespaces(bindings: list[Binding]) -> list[tuple[str, list[Entry]]]:
+    """Every namespace with its functions; the main one comes first."""
+    functions: dict[Place, Binding] = {}
+    for binding in bindings:
+        for place in binding.places if binding.is_function else ():
+            functions.setdefault(place, binding)
+    spaces: dict[str, list[Entry]] = {"": []}
+    for place, binding in functions.items():
+        doc = binding.function_doc(place)
+        spaces.setdefault(place.namespace, []).append(Entry(place.name, binding, doc))
+    return list(spaces.items())

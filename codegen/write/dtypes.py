@@ -1,0 +1,56 @@
+"""dtypes.yaml -> dtypes.h, the X-macro that native/core/dtype.h is made from, and dtype_aliases.h,
+which the Python module alone reads."""
+
+from __future__ import annotations
+
+from flambeau.codegen.model.entries import Declarations, Dtype
+
+_CATEGORIES = {
+    "bool": "boolean",
+    "unsigned": "unsigned_integer",
+    "signed": "signed_integer",
+    "float": "floating",
+    "complex": "complex",
+}
+_DTYPES = "#define FLAMBEAU_FOR_EACH_DTYPE(X)"
+_ALIASES = "#define FLAMBEAU_FOR_EACH_DTYPE_ALIAS(X)"
+_WIDTH = 61  # where the backslashes stand, unless a line is longer
+
+
+def emit_dtypes(declarations: Declarations) -> dict[str, str]:
+    """File name -> contents."""
+    dtypes = [_entry(dtype) for dtype in declarations.dtypes]
+    aliases = [
+        f'X({enumerator(dtype)}, "{alias}")'
+        for dtype in declarations.dtypes
+        for alias in dtype.aliases
+    ]
+    return {
+        "dtypes.h": _header(_DTYPES, "enumerator, C++ type, category, size, python name", dtypes),
+        "dtype_aliases.h": _header(_ALIASES, "enumerator, another name in Python", aliases),
+    }
+
+
+def _header(macro: str, arguments: str, entries: list[str]) -> str:
+    lines = [macro, *(f"  {entry}" for entry in entries)]
+    continued = [f"{line:<{_WIDTH}} \\" for line in lines[:-1]]
+    return "\n".join([*_HEAD, f"/// X({arguments})", *continued, lines[-1], ""])
+
+
+_HEAD = (
+    "// Generated from declarations/dtypes.yaml. Do not edit.",
+    "#pragma once",
+    "",
+)
+
+
+def enumerator(dtype: Dtype) -> str:
+    """The name in C++: `bool` is a keyword."""
+    return "bool_" if dtype.name == "bool" else dtype.name
+
+
+def _entry(dtype: Dtype) -> str:
+    cpp = f"::{dtype.cpp}" if dtype.cpp.startswith("flambeau::") else dtype.cpp
+    cpp = cpp.replace("<flambeau::", "<::flambeau::")
+    category = _CATEGORIES[dtype.category]
+    return f'X({enumerator(dtype)}, {cpp}, {category}, {dtype.size}, "{dtype.name}")'

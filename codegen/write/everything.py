@@ -1,0 +1,54 @@
+"""All that is generated from declarations: for the library, and for a package outside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from flambeau.codegen.model.entries import Declarations
+from flambeau.codegen.write.bindings import emit_bindings, emit_package_bindings
+from flambeau.codegen.write.cuda import emit_cuda
+from flambeau.codegen.write.docs import emit_docs
+from flambeau.codegen.write.dtypes import emit_dtypes
+from flambeau.codegen.write.files import INSTRUCTION_SETS, Output, Sink
+from flambeau.codegen.write.native import emit_native
+from flambeau.codegen.write.stubs import emit_package_stubs, emit_stubs
+
+
+def emit_everything(declarations: Declarations, folder: Path) -> Output:
+    """Brings the generated folder up to date; the result says which files changed."""
+    output = Output(folder)
+    emit_into(declarations, output)
+    output.remove_stale()
+    return output
+
+
+def emit_into(declarations: Declarations, sink: Sink) -> None:
+    """Every generated file."""
+    for name, text in emit_dtypes(declarations).items():
+        sink.write(name, text)
+    emit_native(declarations, sink)
+    emit_cuda(declarations, sink)
+    emit_bindings(declarations, sink)
+    emit_stubs(declarations, sink)
+    emit_docs(declarations, sink)
+
+
+def emit_package(
+    declarations: Declarations,
+    folder: Path,
+    module: str,
+    instruction_sets: Sequence[str] = INSTRUCTION_SETS,
+) -> Output:
+    """The same for the package whose declarations these are (`declarations.own`).
+
+    `module` is the full name of the extension module that its functions come in. Loops for the CPU
+    are generated for the instruction sets given.
+    """
+    output = Output(folder, declarations.package, instruction_sets)
+    emit_native(declarations, output)
+    emit_cuda(declarations, output)
+    emit_package_bindings(declarations, module, output)
+    emit_package_stubs(declarations, output)
+    emit_docs(declarations, output)
+    return output

@@ -1,0 +1,177 @@
+"""Operator functions, kernels and their registration, in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+from zlib import crc32
+
+from flambeau.codegen.model.entries import ANY_BACKEND, Declarations, Kind, Operator
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.plan.backward import plan_backward
+from flambeau.codegen.plan.compute import compute_type
+from flambeau.codegen.plan.cpp_types import cpp_name, kernel_type
+from flambeau.codegen.plan.derivation import Derivations
+from flambeau.codegen.plan.kernel_text import FoldText, KernelText, fold_text, kernel_text
+from flambeau.codegen.plan.kernels import forward_kernel
+from flambeau.codegen.plan.operator import operator_text
+from flambeau.codegen.plan.translate import Translator
+from flambeau.codegen.write.files import Sink
+
+# About half the kernels of a compiled unit: few enough that an edit recompiles in seconds.
+REACH = 5
+Named = TypeVar("Named", KernelText, FoldText)
+
+
+def families(declarations: Declarations) -> dict[str, list[Operator]]:
+    """The operators to emit, by the file that declares them."""
+    result: dict[str, list[Operator]] = {}
+    for operator in declarations.own:
+        result.setdefault(operator.family, []).append(operator)
+    return result
+
+
+def emit_native(declarations: Declarations, sink: Sink) -> None:
+    """ops/, kernels/ and cpu/ of the generated folder."""
+    index = OperatorIndex(declarations.operators)
+    derivations = Derivations(declarations, index)
+    for family, operators in families(declarations).items():
+        emit_family(family, operators, declarations, index, sink, derivations)
+
+
+def emit_family(
+    family: str,
+    operators: list[Operator],
+    declarations: Declarations,
+    index: OperatorIndex,
+    sink: Sink,
+    derivations: Derivations | None = None,
+) -> None:
+    """The files of a family, or the part of them that belongs to some of its operators."""
+    translator = Translator(declarations, index, derivations)
+    texts = [operator_text(operator, declarations, translator) for operator in operators]
+    sink.render("operators.h.jinja", f"ops/{family}.h", family=family, operators=texts)
+    sink.render(
+        "operators.cpp.jinja",
+        f"ops/{family}.cpp",
+        family=family,
+        operators=texts,
+        includes=sorted(translator.families - {family}),
+    )
+    kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
+    folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
+    plain, simd = handwritten(operators)
+    shared = shared_kernels(operators)
+    if shared:
+        sink.render(
+            "handwritten.h.jinja",
+            f"kernels/{family}_any.h",
+            family=family,
+            namespace="any",
+            declarations=[declaration for _, declaration in shared],
+        )
+    parts = _emit_kernel_units(family, kernels, folds, sink)
+    sink.render(
+        "kernels.h.jinja",
+        f"kernels/{family}.h",
+        family=family,
+        units=parts,
+        kernels=[],
+        folds=[],
+        handwritten=[declaration for _, declaration in plain],
+        handwritten_simd=[declaration for _, declaration in simd],
+    )
+    sink.render(
+        "cpu_register.cpp.jinja",
+        f"cpu/{family}_register.cpp",
+        family=family,
+        picked=[k.name for k in kernels] + [f.name for f in folds] + [name for name, _ in simd],
+        plain=[name for name, _ in plain],
+        shared=[name for name, _ in shared],
+    )
+
+
+def _emit_kernel_units(
+    family: str, kernels: list[KernelText], folds: list[FoldText], sink: Sink
+) -> list[str]:
+    """Each unit has a header of its own, so that others are not compiled when it changes; returns
+    the names of the units.
+    """
+    names: list[str] = []
+
+    def emit(loops: Sequence[KernelText], reductions: Sequence[FoldText]) -> None:
+        # A hyphen, as no operator has one: `reduction_any.h` is another file.
+        first = loops[0].name if loops else reductions[0].name
+        names.append(f"{family}-{first}")
+        values: dict[str, Any] = {"family": family, "kernels": loops, "folds": reductions}
+        sink.render(
+            "kernels.h.jinja",
+            f"kernels/{names[-1]}.h",
+            units=[],
+            handwritten=[],
+            handwritten_simd=[],
+            **values,
+        )
+        file = f"cpu/{names[-1]}.simd.cpp"
+        sink.render("cpu_kernels.simd.cpp.jinja", file, unit=names[-1], **values)
+
+    for loops in units(kernels):
+        emit(loops, ())
+    for reductions in units(folds):
+        emit((), reductions)
+    return names
+
+
+def units(members: Sequence[Named]) -> Iterator[Sequence[Named]]:
+    """Members cut into units. One ends with each member whose hash is the least as far as REACH on
+    both sides, and is called after its first: a new operator changes the units next to it only.
+    """
+    hashes = [crc32(member.name.encode()) for member in members]
+    start = 0
+    for index, own in enumerate(hashes):
+        if own == min(hashes[max(0, index - REACH) : index + REACH + 1]):
+            yield members[start : index + 1]
+            start = index + 1
+    if start < len(members):
+        yield members[start:]
+
+
+def pointwise_kernels(operator: Operator, declarations: Declarations) -> list[KernelText]:
+    """The forward kernel of a pointwise operator and its backward ones."""
+    if operator.kind is not Kind.POINTWISE:
+        return []
+    backward = plan_backward(operator, declarations)
+    kernels = [forward_kernel(operator, declarations)]
+    kernels += [fused.kernel for fused in backward.kernels] if backward else []
+    return [kernel_text(operator, kernel, declarations) for kernel in kernels]
+
+
+def handwritten(
+    operators: list[Operator],
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """(name, declaration) of CPU kernels written by hand: compiled once, and per instruction
+    set."""
+    plain: list[tuple[str, str]] = []
+    simd: list[tuple[str, str]] = []
+    for operator in operators:
+        kernel = operator.kernels.get("cpu")
+        if operator.kind is not Kind.STRUCTURED or kernel is None:
+            continue
+        entry = (operator.identifier, kernel_declaration(operator))
+        (simd if kernel.file.endswith(".simd.cpp") else plain).append(entry)
+    return plain, simd
+
+
+def shared_kernels(operators: list[Operator]) -> list[tuple[str, str]]:
+    """(name, declaration) of the kernels written by hand for any backend."""
+    shared = (o for o in operators if ANY_BACKEND in o.kernels and not o.on_host)
+    return [(o.identifier, kernel_declaration(o)) for o in shared]
+
+
+def kernel_declaration(operator: Operator) -> str:
+    """`void bmm(const Tensor& result, const Tensor& self, const Tensor& mat2);`"""
+    arguments = [f"{kernel_type(a.type)} {cpp_name(a.name)}" for a in operator.signature.arguments]
+    if operator.shape is not None and operator.shape.dynamic:
+        return f"{compute_type(operator)} {operator.identifier}({', '.join(arguments)});"
+    results = [f"const Tensor& {cpp_name(r.name)}" for r in operator.signature.results]
+    return f"void {operator.identifier}({', '.join(results + arguments)});"
