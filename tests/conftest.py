@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from pathlib import Path
 
@@ -29,6 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the expected files of tests/codegen/golden anew",
     )
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: no collection of garbage needs to look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
