@@ -6,6 +6,7 @@
 #include "core/random.h"
 #include "core/tensor.h"
 #include "core/views.h"
+#include "kernels/gather.h"
 #include "kernels/indexing.h"
 #include "kernels/moments.h"
 #include "kernels/reduction.h"
