@@ -45,10 +45,14 @@ def main() -> int:
     )
     parser.add_argument("--advice", action="store_true", help="list also what is not wrong as such")
     parser.add_argument("--first-only", action="store_true", help="stop at the first finding")
-    parser.add_argument("--planted", action="store_true", help="take checks away: are they missed?")
+    parser.add_argument(
+        "--planted",
+        action="store_true",
+        help="take checks away (--ops: of files whose path matches): are they missed?",
+    )
     options = parser.parse_args()
     if options.planted:
-        return fuzz_planted.main(options.seed)
+        return fuzz_planted.main(options.seed, options.ops)
 
     def make(number: int) -> Program:
         return program(options.seed, number, options.ops, not options.public)
