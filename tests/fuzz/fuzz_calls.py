@@ -221,6 +221,8 @@ def _of_sample(draw: Draw, entry: Entry) -> dict[str, str]:
     arrays = dict(sample_of(entry.operator, number))
     if draw.random() < 0.25:
         arrays = _resized(draw, arrays)
+    if draw.random() < 0.1:
+        arrays = _one_element_changed(draw, arrays)
     name = draw.choice(values.dtype_names()) if draw.random() < 0.2 else None
     given: dict[str, str] = {}
     for slot in entry.slots:
@@ -292,6 +294,21 @@ def _resized(draw: Draw, arrays: dict[str, Any]) -> dict[str, Any]:
         return np.resize(value, wanted) if value.size else np.zeros(wanted, value.dtype)
 
     return {name: resize(value) for name, value in arrays.items()}
+
+
+def _one_element_changed(draw: Draw, arrays: dict[str, Any]) -> dict[str, Any]:
+    """An index or a count is no longer one; all else stays right."""
+    integers = [n for n, a in arrays.items() if isinstance(a, np.ndarray) and a.dtype.kind == "i"]
+    integers = [name for name in integers if arrays[name].size]
+    if not integers:
+        return arrays
+    name = draw.choice(integers)
+    changed = arrays[name].copy()
+    limit = np.iinfo(changed.dtype).max
+    changed.flat[draw.randrange(changed.size)] = draw.choice(
+        (-1, -1, int(changed.max()) + 1, limit)
+    )
+    return {**arrays, name: changed}
 
 
 def _spoil(draw: Draw, entry: Entry, given: dict[str, str]) -> None:
