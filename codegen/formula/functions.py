@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_expression
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import (
     DeclarationError,
     Diagnostics,
@@ -135,20 +135,12 @@ def function_keys() -> tuple[str, ...]:
 FUNCTION_FILES = ("functions.yaml", "shape_functions.yaml")
 
 
-def _function_files() -> list[Path]:
-    """Those in declarations/ beside the code generator, in the tree or installed."""
-    here = Path(__file__).resolve().parents[2]
-    folders = (here / "declarations", here.parent / "declarations")
-    folder = next((f for f in folders if f.is_dir()), folders[0])
-    return [folder / name for name in FUNCTION_FILES]
-
-
 @cache
 def load_functions() -> FunctionTable:
     """Read and check the table; DeclarationError with every mistake."""
     diagnostics = Diagnostics()
     functions: list[Function] = []
-    for path in _function_files():
+    for path in (default_folder() / name for name in FUNCTION_FILES):
         tree = parse_yaml(str(path), path.read_text(encoding="utf-8"), diagnostics)
         if isinstance(tree, TreeSequence):
             for item in tree.items:

@@ -28,6 +28,7 @@ from flambeau.codegen.read.operator_reader import (
     read_operator,
     read_signature,
 )
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import DeclarationError, Diagnostics, Span, Text, did_you_mean
 from flambeau.codegen.text.tree import Mapping, Node, parse_yaml
 from flambeau.codegen.text.tree import Sequence as NodeList
@@ -62,13 +63,6 @@ class Package:
 
     name: str  # of the Python module
     files: tuple[Path, ...]
-
-
-def default_folder() -> Path:
-    """declarations/ beside the generator, in the tree or installed."""
-    root = Path(__file__).resolve().parents[2]
-    candidates = (root / "declarations", root.parent / "declarations")
-    return next((c for c in candidates if c.is_dir()), candidates[0])
 
 
 def load_declarations(folder: Path | None = None, files: Sequence[Path] = ()) -> Declarations:

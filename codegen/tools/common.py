@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from flambeau.codegen.model.entries import Declarations, Operator
-from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import did_you_mean
 
 OK, FINDINGS, USAGE = 0, 1, 2

@@ -35,7 +35,8 @@ PER_FAMILY = 25
 
 def synthetic_folder(parent: Path, count: int) -> Path:
     """The library's declarations, and operators made by `ops new` up to `count` of them."""
-    from flambeau.codegen.read.loader import default_folder, load_declarations
+    from flambeau.codegen.read.loader import load_declarations
+    from flambeau.codegen.text.folders import default_folder
     from flambeau.codegen.write.files import Texts
 
     folder = parent / f"declarations_{count}" / "declarations"

@@ -34,15 +34,9 @@ from flambeau.codegen.formula.functions import FUNCTION_FILES, load_functions
 from flambeau.codegen.formula.parse import Language, parse_source
 from flambeau.codegen.formula.to_latex import to_latex
 from flambeau.codegen.formula.to_numpy import ElementEvaluator
-from flambeau.codegen.read.loader import (
-    Loaded,
-    declaration_files,
-    default_folder,
-    load,
-    load_texts,
-    with_index,
-)
+from flambeau.codegen.read.loader import Loaded, declaration_files, load, load_texts, with_index
 from flambeau.codegen.read.signature import parse_signature
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import DeclarationError, Diagnostics, Span, Text
 
 SECONDS = 10.0  # of the processor, that a case may take

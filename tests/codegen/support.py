@@ -9,7 +9,8 @@ from pathlib import Path
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.model.entries import Operator
-from flambeau.codegen.read.loader import Loaded, default_folder, load_texts
+from flambeau.codegen.read.loader import Loaded, load_texts
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import Diagnostic, Diagnostics
 
 SAMPLE = (Path(__file__).parent / "samples" / "every_kind.yaml").read_text(encoding="utf-8")

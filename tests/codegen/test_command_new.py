@@ -10,7 +10,8 @@ import pytest
 
 import flambeau.codegen
 from flambeau.codegen.model.entries import Kind
-from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.tools.cli import main
 
 KINDS = [kind.value for kind in Kind]

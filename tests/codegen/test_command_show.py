@@ -12,7 +12,8 @@ from flambeau.codegen.check.samples import sample_value
 from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.formula.to_numpy import to_numpy
 from flambeau.codegen.model.entries import Declarations, Kind, Operator
-from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.tools.cli import main
 from flambeau.codegen.tools.explain import Explanation
 

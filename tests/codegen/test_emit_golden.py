@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from flambeau.codegen.model.entries import Declarations
-from flambeau.codegen.read.loader import declaration_files, default_folder, load_declarations
+from flambeau.codegen.read.loader import declaration_files, load_declarations
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.write.everything import emit_everything
 
 HERE = Path(__file__).parent

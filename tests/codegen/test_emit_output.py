@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.write.everything import emit_everything
 from flambeau.codegen.write.files import RECORD, Output, foreign_files, recorded_files
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from support import SAMPLE
 
-from flambeau.codegen.read.loader import default_folder
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.tools.cli import main
 from flambeau.codegen.tools.json_schema import json_schema, schema_text
 

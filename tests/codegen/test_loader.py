@@ -10,7 +10,8 @@ from support import SAMPLE, assert_found, check_text, load_text, marked, plant, 
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.model.entries import KernelFile, Kind
-from flambeau.codegen.read.loader import declaration_files, default_folder, load_declarations
+from flambeau.codegen.read.loader import declaration_files, load_declarations
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import DeclarationError
 from flambeau.codegen.write.dtypes import emit_dtypes
 

@@ -20,12 +20,12 @@ from flambeau.codegen.check.report import Context
 from flambeau.codegen.read.loader import (
     Loaded,
     declaration_files,
-    default_folder,
     load,
     load_texts,
     read_file,
     with_index,
 )
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import Diagnostics
 
 FOLDER = Path(__file__).parent / "mistakes"

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.text.folders import default_folder
 
 ROOT = Path(__file__).parents[2]
 PYTHON = [p for f in ("python", "codegen", "build_tools") for p in sorted((ROOT / f).rglob("*.py"))]

@@ -12,9 +12,10 @@ import pytest
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.formula.sandbox import FailedError
-from flambeau.codegen.read.loader import declaration_files, default_folder, load
+from flambeau.codegen.read.loader import declaration_files, load
 from flambeau.codegen.references import process
 from flambeau.codegen.references.files import reference_functions
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import Diagnostic, Diagnostics
 
 ENTRY = """

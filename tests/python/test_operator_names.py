@@ -9,8 +9,9 @@ import pytest
 
 import flambeau
 from flambeau.codegen.plan.python_signature import forms, places, python_names
-from flambeau.codegen.read.loader import default_folder, load_declarations
+from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.read.operator_reader import NAMESPACES
+from flambeau.codegen.text.folders import default_folder
 
 OPERATORS = [o for o in load_declarations(default_folder()).own if not o.internal]
 FUNCTIONS = {p.name for o in OPERATORS for f in forms(o) if not f.is_method for p in places(o, f)}

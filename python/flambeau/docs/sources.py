@@ -11,7 +11,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import YamlLexer
 
 from flambeau.codegen.plan.coverage import as_json, coverage_of
-from flambeau.codegen.read.loader import default_folder
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.write.docs import emit_docs, pages
 from flambeau.codegen.write.files import Output
 from flambeau.docs.curves import declared

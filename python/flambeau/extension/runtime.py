@@ -8,7 +8,8 @@ from flambeau import _C
 from flambeau._build.compiling import INSTRUCTION_SETS
 from flambeau._build.cuda import NATIVE
 from flambeau.codegen.model.entries import Declarations
-from flambeau.codegen.read.loader import declaration_files, default_folder, load_texts, read_files
+from flambeau.codegen.read.loader import declaration_files, load_texts, read_files
+from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import DeclarationError, Diagnostics, Span
 from flambeau.codegen.write.everything import emit_package
 from flambeau.extension.compilation import (
