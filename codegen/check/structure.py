@@ -20,7 +20,7 @@ from flambeau.codegen.model.facts import (
     differentiable_results,
     gradient_names,
 )
-from flambeau.codegen.read.gradients import automatic_formula
+from flambeau.codegen.read.gradients import automatic_formula, has_expressions
 from flambeau.codegen.read.loader import Partial
 from flambeau.codegen.text.source import (
     DeclarationError,
@@ -103,6 +103,8 @@ def _check_is_needed(report: Report) -> None:
     operator, derivative = report.operator, report.operator.derivative
     if operator.kind is not Kind.POINTWISE or not operator.signature.results or derivative is None:
         return
+    if not has_expressions(operator):
+        return  # an expression is missing, which is told of the kind
     for name in derivative.formulas.keys() - derivative.auto:
         try:
             automatic = automatic_formula(operator, name)

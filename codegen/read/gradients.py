@@ -34,15 +34,17 @@ def with_automatic_formulas(operator: Operator) -> Operator:
         hint = "give a formula per argument"
         message = "only a pointwise operator has an automatic derivative"
         raise DeclarationError.at(operator.span, message, hint)
-    if (
-        not gradient_names(operator.signature, operator.dtypes).keys()
-        <= operator.expressions.keys()
-    ):
-        return operator  # a formula is missing, which the checks tell
+    if not has_expressions(operator):
+        return operator  # which the checks tell
     automatic = {name: automatic_formula(operator, name) for name in sorted(derivative.auto)}
     formulas = {**derivative.formulas, **automatic}
     ordered = {a.name: formulas[a.name] for a in operator.tensor_arguments if a.name in formulas}
     return replace(operator, derivative=replace(derivative, formulas=ordered))
+
+
+def has_expressions(operator: Operator) -> bool:
+    """Every differentiable result has its expression, to differentiate."""
+    return gradient_names(operator.signature, operator.dtypes).keys() <= operator.expressions.keys()
 
 
 def automatic_formula(operator: Operator, argument: str) -> Expression:

@@ -261,14 +261,18 @@ TARGETS: dict[str, tuple[Callable[[str], Any], Callable[[], st.SearchStrategy[st
 }
 
 
-def fuzz(target: str, cases: int) -> None:
-    """Run one target; the smallest case that fails is shown."""
+def fuzz(target: str, cases: int, *, repeatable: bool = False) -> None:
+    """Run one target; the smallest case that fails is shown.
+
+    A repeatable run always tries the same cases.
+    """
     attempt, strategy, share = TARGETS[target]
     checks = list(HealthCheck)
     options = settings(
         max_examples=max(int(cases * share), 1),
         deadline=None,
         database=None,
+        derandomize=repeatable,
         suppress_health_check=checks,
         report_multiple_bugs=False,
     )
