@@ -212,6 +212,11 @@ def range_dtype(start: float, end: float, step: float) -> str:
     return "int64" if all(isinstance(n, int) for n in (start, end, step)) else "float32"
 
 
+def spacing_dtype(start: complex, end: complex) -> str:
+    """The default complex dtype where a number is complex, else the default float."""
+    return "complex64" if isinstance(start, complex) or isinstance(end, complex) else "float32"
+
+
 def range_length(start: float, end: float, step: float, dtype: str) -> int:
     """How many numbers of a dtype lie from `start` to below `end`."""
     if np.dtype(dtype).kind in "iu":
@@ -293,6 +298,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "can_hold": can_hold,
     "is_negative_number": is_negative_number,
     "range_dtype": range_dtype,
+    "spacing_dtype": spacing_dtype,
     "range_length": range_length,
     "strided_extent": strided_extent,
     "is_dense": is_dense,

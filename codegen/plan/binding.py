@@ -161,11 +161,7 @@ def plan_bindings(declarations: Declarations) -> list[Binding]:
 def _is_bound(operator: Operator, form: Form) -> bool:
     """Whether there is something to bind: a function, or the method that shares its overloads."""
     if form is Form.FUNCTION:
-        return (
-            operator.inplace is None
-            or form in forms(operator)
-            or is_method(operator, inplace=False)
-        )
+        return operator.inplace is None or form in forms(operator) or is_method(operator)
     return form in forms(operator)
 
 
@@ -224,7 +220,7 @@ def _binding(
 
 def _documented(operator: Operator, form: Form) -> tuple[Operator, Form, Form | None]:
     method = Form.INPLACE_METHOD if form.is_inplace else Form.METHOD
-    has_method = form is not Form.KEYWORD and is_method(operator, form.is_inplace)
+    has_method = form is not Form.KEYWORD and is_method(operator)
     return (operator, form, method if has_method else None)
 
 
@@ -233,7 +229,7 @@ _OUT = Parameter("out", "tensor", ("None", ""), ("kKeywordOnly", "kNone", "kOut"
 
 def _overload(operator: Operator, form: Form) -> OverloadBinding:
     has_out = "out" in operator.variants and form is Form.FUNCTION
-    has_method = form is not Form.KEYWORD and is_method(operator, form.is_inplace)
+    has_method = form is not Form.KEYWORD and is_method(operator)
     parameters = [_parameter(a, operator) for a in python_arguments(operator, form)]
     if has_out:
         parameters.append(

@@ -216,22 +216,22 @@ def forms(operator: Operator) -> tuple[Form, ...]:
     if "function" in operator.variants:
         found += [Form.KEYWORD] if operator.inplace else []
         found += [Form.FUNCTION] if places(operator, Form.FUNCTION) else []
-    if is_method(operator, inplace=False):
+    if is_method(operator):
         found.append(Form.METHOD)
     if "inplace" in operator.variants:
         found.append(Form.INPLACE_FUNCTION)
-        if is_method(operator, inplace=True):
+        if is_method(operator):
             found.append(Form.INPLACE_METHOD)
     if "list" in operator.variants:
         found.append(Form.LIST)
     return tuple(found)
 
 
-def is_method(operator: Operator, inplace: bool) -> bool:
+def is_method(operator: Operator) -> bool:
     """Whether tensors have it as a method."""
-    if operator.internal or not operator.tensor_arguments:
-        return False
-    return inplace or "method" in operator.variants
+    return (
+        "method" in operator.variants and not operator.internal and bool(operator.tensor_arguments)
+    )
 
 
 def receiver_index(operator: Operator) -> int:

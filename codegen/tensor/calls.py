@@ -281,7 +281,7 @@ class CallRules(NumberRules):
     def kind_of_number(self, function: Function, value: Value, node: Expression) -> Value:
         """`is_integral(x)` of a dtype, a number or a tensor."""
         kind = value.type.kind
-        if kind is K.DTYPE:
+        if kind is K.DTYPE and not value.type.optional:
             return Value(f"{function.cpp}({value.code})", BOOL, ATOM)
         if kind is K.TENSOR:
             return Value(f"{function.cpp}({value.code}.dtype())", BOOL, ATOM)

@@ -402,6 +402,10 @@ inline DType range_dtype(const Scalar& start, const Scalar& end, const Scalar& s
   return integral ? DType::int64 : default_dtype();
 }
 
+inline DType spacing_dtype(const Scalar& start, const Scalar& end) {
+  return promote(promote(start.dtype(), end.dtype()), default_dtype());
+}
+
 /// `reduction`, or what its former spelling by two flags stands for.
 inline std::string_view reduction_of(std::string_view reduction, std::optional<bool> size_average,
                                      std::optional<bool> reduce) {

@@ -30,10 +30,13 @@ inline constexpr bool is_complex_type<complex<T>> = true;
 template <class T>
 inline constexpr bool is_half_type = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-/// An integer or a double as an element; complex numbers and halves are made of floats only.
+/// An integer, a double, or for complex elements a complex number, as an element; complex numbers
+/// and halves are made of floats only.
 template <class T, class Number>
 T from_number(Number value) {
-  if constexpr (is_complex_type<T>) {
+  if constexpr (is_complex_type<Number>) {
+    return T(value);
+  } else if constexpr (is_complex_type<T>) {
     return T(static_cast<typename T::value_type>(value));
   } else if constexpr (is_half_type<T>) {
     return T(static_cast<float>(value));

@@ -4,6 +4,7 @@ another length: an error that names the operator, never foreign memory, a hang o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -225,3 +226,36 @@ def test_an_index_of_other_dims_than_what_it_reads() -> None:
     for source, index in (((1, 0), ()), ((3, 2), (2,)), ((3,), (2, 2))):
         with pytest.raises(RuntimeError, match="has not as many dims as shape"):
             grad(flambeau.randn(source), 0, flambeau.zeros(index, dtype=flambeau.int64), index)
+
+
+def _laid_out(rows: int, columns: int, layout: str, dtype: Any) -> flambeau.Tensor:
+    """A matrix of small integers, dense, transposed or with gaps."""
+    steps = {"dense": 1, "stepped": 2, "transposed": 1}
+    shape = (columns, rows) if layout == "transposed" else (rows, columns * steps[layout])
+    count = shape[0] * shape[1]
+    whole = (flambeau.arange(count) % 3).reshape(shape).to(dtype)
+    return whole.mT if layout == "transposed" else whole[:, :: steps[layout]]
+
+
+@pytest.mark.parametrize("layout", ["dense", "transposed", "stepped"])
+@pytest.mark.parametrize(
+    "name", ["uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64"]
+)
+def test_products_of_any_size(name: str, layout: str) -> None:
+    """Products without rows, terms or columns, and of one or many, in every layout."""
+    dtype = getattr(flambeau, name)
+    sizes = (0, 1, 5, 40)
+    for m, k, n in itertools.product(sizes, repeat=3):
+        a, b = _laid_out(m, k, layout, dtype), _laid_out(k, n, layout, dtype)
+        added = flambeau.ones(n, dtype=dtype)
+        expected = np.array(a.to(flambeau.complex128)) @ np.array(b.to(flambeau.complex128))
+        found = {
+            "mm": a.mm(b),
+            "addmm": flambeau.addmm(added, a, b) - 1,
+            "bmm": flambeau.bmm(a[None], b[None])[0],
+            "linear": F.linear(a, b.mT),
+            "mv": flambeau.stack([a.mv(column) for column in b.unbind(1)], 1) if n else expected,
+        }
+        for operator, result in found.items():
+            values = np.array(flambeau.as_tensor(result).to(flambeau.complex128))
+            assert np.array_equal(values, expected), (operator, m, k, n)

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <complex>
 
 #include "core/linear_spacing.h"
 #include "core/parallel.h"
@@ -15,6 +16,14 @@ void generate(const Tensor& result, const Function& function) {
   parallel_for(0, result.numel(), kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(function(i));
   });
+}
+
+double power(double base, double exponent) { return std::pow(base, exponent); }
+
+complex<double> power(complex<double> base, complex<double> exponent) {
+  const std::complex<double> result = std::pow(std::complex<double>(base.re, base.im),
+                                               std::complex<double>(exponent.re, exponent.im));
+  return {result.real(), result.imag()};
 }
 
 }  // namespace
@@ -35,17 +44,18 @@ void arange_start(const Tensor& result, const Scalar& start, const Scalar&, cons
 
 void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               std::optional<DType>, std::optional<Device>) {
-  const LinearSpacing spaced(start, end, steps);
   visit_dtype(result.dtype(), [&]<class T>() {
+    const LinearSpacing<PlaceOf<T>> spaced(start, end, steps, result.dtype());
     generate<T>(result, [&](int64_t i) { return from_number<T>(spaced(i)); });
   });
 }
 
 void logspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               double base, std::optional<DType>, std::optional<Device>) {
-  const LinearSpacing spaced(start, end, steps);
   visit_dtype(result.dtype(), [&]<class T>() {
-    generate<T>(result, [&](int64_t i) { return from_number<T>(std::pow(base, spaced(i))); });
+    const LinearSpacing<PlaceOf<T>> spaced(start, end, steps, result.dtype());
+    const PlaceOf<T> radix = base;
+    generate<T>(result, [&](int64_t i) { return from_number<T>(power(radix, spaced(i))); });
   });
 }
 

@@ -76,7 +76,8 @@ void gemm_packed(const GemmCall<T>& call) {
 template <class T>
 void gemm(const GemmCall<T>& call) {
   const bool small = call.k * (call.m + call.n) * static_cast<int64_t>(sizeof(T)) <= (64 << 10);
-  if (call.b.column == 1 && (small || call.m <= kTileRows)) {
+  const bool is_empty = call.k == 0;  // nothing of a and b is read
+  if (is_empty || (call.b.column == 1 && (small || call.m <= kTileRows))) {
     gemm_direct(call, call.b);
   } else if (call.k <= kLanes<T> && call.n <= kLanes<T>) {
     // A transposed b of one vector: straight into a buffer on the stack.

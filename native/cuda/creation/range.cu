@@ -16,26 +16,28 @@ struct Numbers {
     return first + distance * static_cast<double>(i);
   }
 };
+template <class Place>
 struct Powers {
-  LinearSpacing exponents;
-  double base;
-  __device__ double operator()(int64_t i) const { return math::pow(base, exponents(i)); }
+  LinearSpacing<Place> exponents;
+  Place base;
+  __device__ Place operator()(int64_t i) const { return math::pow(base, exponents(i)); }
 };
 struct Diagonal {
   int64_t columns;
   __device__ double operator()(int64_t i) const { return i / columns == i % columns ? 1. : 0.; }
 };
 
-/// result[i] = function(i), in the result's dtype; the result is dense and row-major.
-template <class Function>
-void generate(const Tensor& result, const char* op, const Function& function) {
+/// result[i] = function(i), in the result's dtype; the result is dense and row-major. `make` makes
+/// the function, given the type that places are computed in.
+template <class Make>
+void generate(const Tensor& result, const char* op, const Make& make) {
   Iterator iter(op);
   iter.add_output(result, result.dtype());
   iter.build({.promoted = 0});
   switch (result.dtype()) {
 #define FLAMBEAU_GENERATE(name, type, ...) \
   case DType::name:                        \
-    return map_indexed<Types<Outs<type>, Ins<>>, Returns>(iter, function);
+    return map_indexed<Types<Outs<type>, Ins<>>, Returns>(iter, make(PlaceOf<type>()));
     FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_GENERATE)
 #undef FLAMBEAU_GENERATE
   }
@@ -45,24 +47,32 @@ void generate(const Tensor& result, const char* op, const Function& function) {
 
 void arange_start(const Tensor& result, const Scalar& start, const Scalar&, const Scalar& step,
                   std::optional<DType>, std::optional<Device>) {
-  if (is_integral(result.dtype()))
-    return generate(result, "arange", Integers{start.to<int64_t>(), step.to<int64_t>()});
-  generate(result, "arange", Numbers{start.to<double>(), step.to<double>()});
+  if (is_integral(result.dtype())) {
+    const Integers integers{start.to<int64_t>(), step.to<int64_t>()};
+    return generate(result, "arange", [&](auto) { return integers; });
+  }
+  const Numbers numbers{start.to<double>(), step.to<double>()};
+  generate(result, "arange", [&](auto) { return numbers; });
 }
 
 void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               std::optional<DType>, std::optional<Device>) {
-  generate(result, "linspace", LinearSpacing(start, end, steps));
+  generate(result, "linspace", [&]<class Place>(Place) {
+    return LinearSpacing<Place>(start, end, steps, result.dtype());
+  });
 }
 
 void logspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               double base, std::optional<DType>, std::optional<Device>) {
-  generate(result, "logspace", Powers{LinearSpacing(start, end, steps), base});
+  generate(result, "logspace", [&]<class Place>(Place) {
+    return Powers<Place>{LinearSpacing<Place>(start, end, steps, result.dtype()), Place(base)};
+  });
 }
 
 void eye(const Tensor& result, int64_t, std::optional<int64_t>, std::optional<DType>,
          std::optional<Device>) {
-  generate(result, "eye", Diagonal{result.size(1)});
+  const Diagonal diagonal{result.size(1)};
+  generate(result, "eye", [&](auto) { return diagonal; });
 }
 
 }  // namespace flambeau::cuda
