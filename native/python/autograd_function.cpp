@@ -5,6 +5,7 @@
 #include "autograd/history.h"
 #include "python/autograd_internal.h"
 #include "python/function_context.h"
+#include "python/names.h"
 
 /// autograd.Function: operators whose forward and backward are written in Python.
 namespace flambeau::python {
@@ -97,7 +98,7 @@ Gradients FunctionNode::results(const py::object& returned) const {
 
 Gradients FunctionNode::apply(Gradients&& gradients) {
   const AcquireGil gil;
-  const PyRef backward = checked(PyObject_GetAttrString(type_.get(), "_backward"));
+  const PyRef backward = checked(PyObject_GetAttr(type_.get(), interned<"_backward">()));
   const py::tuple given = arguments(gradients);
   // The gradients live in the tuple now; a sum further down may reuse them once that is gone.
   gradients.clear();

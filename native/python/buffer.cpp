@@ -5,6 +5,7 @@
 #include "autograd/history.h"
 #include "python/gil.h"
 #include "python/interop.h"
+#include "python/names.h"
 #include "python/numpy_types.h"
 #include "python/parser.h"
 #include "python/results.h"
@@ -277,7 +278,7 @@ PyObject* numpy_of(PyObject* self, const char* op) {
   check(format_of(tensor.dtype()) != nullptr, ErrorKind::type, op, ": NumPy has no dtype ",
         tensor.dtype(), "; use float() first");
   const PyRef module = checked(PyImport_ImportModule("numpy"));
-  return PyObject_CallMethod(module.get(), "asarray", "O", self);
+  return PyObject_CallMethodOneArg(module.get(), interned<"asarray">(), self);
 }
 
 PyObject* numpy(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -290,7 +291,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     if (!force) return numpy_of(self, "numpy()");
     const PyRef detached = checked(wrap(autograd::detach(unwrap(self))));
-    const PyRef local = checked(PyObject_CallMethod(detached.get(), "cpu", nullptr));
+    const PyRef local = checked(PyObject_CallMethodNoArgs(detached.get(), interned<"cpu">()));
     return numpy_of(local.get(), "numpy()");
   });
 }
@@ -305,11 +306,11 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     PyRef result = checked(numpy_of(self, "__array__()"));
     if (dtype != Py_None) {
-      result = checked(PyObject_CallMethod(
-          result.get(), "astype", "OOOOi", dtype, checked(PyUnicode_FromString("K")).get(),
-          checked(PyUnicode_FromString("unsafe")).get(), Py_True, copy == Py_True));
+      result = checked(PyObject_CallMethodObjArgs(result.get(), interned<"astype">(), dtype,
+                                                  interned<"K">(), interned<"unsafe">(), Py_True,
+                                                  copy == Py_True ? Py_True : Py_False, nullptr));
     } else if (copy == Py_True) {
-      result = checked(PyObject_CallMethod(result.get(), "copy", nullptr));
+      result = checked(PyObject_CallMethodNoArgs(result.get(), interned<"copy">()));
     }
     return result.release();
   });

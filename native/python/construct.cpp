@@ -5,6 +5,7 @@
 
 #include "autograd/history.h"
 #include "python/interop.h"
+#include "python/names.h"
 #include "python/numpy_types.h"
 #include "python/parser.h"
 #include "python/results.h"
@@ -209,10 +210,10 @@ class Filler {
 
 /// Objects of other libraries that know how to become a NumPy array (a pandas column, an image).
 PyRef as_numpy_array(PyObject* data) {
-  for (const char* protocol : {"__array__", "__array_interface__"}) {
-    if (!PyObject_HasAttrString(data, protocol)) continue;
+  for (PyObject* protocol : {interned<"__array__">(), interned<"__array_interface__">()}) {
+    if (!PyObject_HasAttr(data, protocol)) continue;
     const PyRef numpy = checked(PyImport_ImportModule("numpy"));
-    return checked(PyObject_CallMethod(numpy.get(), "asarray", "O", data));
+    return checked(PyObject_CallMethodOneArg(numpy.get(), interned<"asarray">(), data));
   }
   return PyRef();
 }
@@ -304,8 +305,9 @@ PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject
         return Py_NewRef(in[0]);
       }
       const PyRef target = checked(device ? to_python(*device) : to_python(source.device()));
-      return PyObject_CallMethod(in[0], "to", "NN", Py_NewRef(target.get()),
-                                 to_python(dtype.value_or(source.dtype())));
+      const PyRef wanted = checked(to_python(dtype.value_or(source.dtype())));
+      return PyObject_CallMethodObjArgs(in[0], interned<"to">(), target.get(), wanted.get(),
+                                        nullptr);
     }
     if (is_numpy_array(in[0])) {
       Tensor shared = from_buffer(in[0], Sharing::share, "as_tensor");

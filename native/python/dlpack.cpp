@@ -6,6 +6,7 @@
 #include "python/arguments.h"
 #include "python/construct.h"
 #include "python/interop.h"
+#include "python/names.h"
 #include "python/results.h"
 
 namespace flambeau::python {
@@ -236,10 +237,10 @@ PyObject* from_dlpack(PyObject*, PyObject* object) {
     if (PyCapsule_CheckExact(object)) {
       capsule = PyRef::borrow(object);
     } else {
-      check(PyObject_HasAttrString(object, "__dlpack__"), ErrorKind::type,
+      check(PyObject_HasAttr(object, interned<"__dlpack__">()), ErrorKind::type,
             "from_dlpack(): expected an object with __dlpack__ or a DLPack capsule, got ",
             describe_type(object));
-      const PyRef method = checked(PyObject_GetAttrString(object, "__dlpack__"));
+      const PyRef method = checked(PyObject_GetAttr(object, interned<"__dlpack__">()));
       const PyRef none = checked(PyTuple_New(0));
       const PyRef version = checked(
           Py_BuildValue("{s(II)}", "max_version", dlpack::kMajorVersion, dlpack::kMinorVersion));
@@ -259,7 +260,7 @@ PyObject* to_dlpack(PyObject*, PyObject* object) {
   return guarded([&]() -> PyObject* {
     check(is_tensor(object), ErrorKind::type, "to_dlpack(): expected a Tensor, got ",
           describe_type(object));
-    return PyObject_CallMethod(object, "__dlpack__", nullptr);
+    return PyObject_CallMethodNoArgs(object, interned<"__dlpack__">());
   });
 }
 

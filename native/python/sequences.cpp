@@ -1,4 +1,5 @@
 #include "python/sequences.h"
+#include "python/names.h"
 
 #include <cstddef>
 #include <cstdlib>
@@ -76,7 +77,7 @@ Elements::Elements(PyObject* sequence, const char* op) : tuple_(list_or_tuple(se
 }
 
 PyRef tuple_of(PyObject* values, const char* op) {
-  if (PySequence_Check(values) && PyObject_HasAttrString(values, "__len__")) {
+  if (PySequence_Check(values) && PyObject_HasAttr(values, interned<"__len__">())) {
     return Elements(values, op).tuple();
   }
   return checked(PySequence_Tuple(values));

@@ -6,6 +6,7 @@
 #include "core/tensor.h"
 #include "python/arguments.h"
 #include "python/interop.h"
+#include "python/names.h"
 #include "python/results.h"
 #include "python/type_object.h"
 
@@ -118,8 +119,8 @@ PyObject* reduce(PyObject* self, PyObject* protocol) {
       bytes = checked(
           PyBytes_FromStringAndSize(static_cast<const char*>(local.raw_data()), local.numel()));
     }
-    const PyRef restore =
-        checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(storage_type), "_restore"));
+    const PyRef restore = checked(
+        PyObject_GetAttr(reinterpret_cast<PyObject*>(storage_type), interned<"_restore">()));
     return Py_BuildValue("(O(ON))", restore.get(), bytes.get(), to_python(storage->device()));
   });
 }

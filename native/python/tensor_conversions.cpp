@@ -2,6 +2,7 @@
 
 #include "core/element_types.h"
 #include "python/arguments.h"
+#include "python/names.h"
 #include "python/results.h"
 #include "python/tensor_members.h"
 
@@ -137,7 +138,7 @@ Py_ssize_t length(PyObject* self) {
 PyObject* iterate(PyObject* self) {
   return guarded([&]() -> PyObject* {
     check(unwrap(self).dim() > 0, ErrorKind::type, "iter(): a 0-d tensor cannot be iterated over");
-    const PyRef slices = checked(PyObject_CallMethod(self, "unbind", "i", 0));
+    const PyRef slices = checked(PyObject_CallMethodNoArgs(self, interned<"unbind">()));
     return PyObject_GetIter(slices.get());
   });
 }
