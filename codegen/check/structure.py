@@ -13,8 +13,9 @@ from flambeau.codegen.check.kinds import check_arguments_read, check_kind
 from flambeau.codegen.check.names import NameCheck
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.check.unchecked import check_integers
+from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.simplify import simplify
-from flambeau.codegen.model.entries import Base, Kind
+from flambeau.codegen.model.entries import Base, Kind, Operator
 from flambeau.codegen.model.facts import (
     differentiable_arguments,
     differentiable_results,
@@ -110,9 +111,21 @@ def _check_is_needed(report: Report) -> None:
             automatic = automatic_formula(operator, name)
         except DeclarationError:  # a function in it has no derivative
             continue
+        hint = "leave it out"
         if simplify(automatic) == simplify(derivative.formulas[name]):
             message = f"the gradient of '{name}' follows from 'expr'"
-            report.error(message, "derivative", name, key=True, hint="leave it out")
+            report.error(message, "derivative", name, key=True, hint=hint)
+        elif _is_its_function(operator):
+            message = f"the gradient of '{name}' follows from functions.yaml"
+            report.error(message, "derivative", name, key=True, hint=f"{hint}, or better it there")
+
+
+def _is_its_function(operator: Operator) -> bool:
+    """Whether the operator is the function of its name, of its arguments and nothing else."""
+    match list(operator.expressions.values()):
+        case [nodes.Call(function=function, arguments=arguments)]:
+            return function == operator.name and all(isinstance(a, nodes.Name) for a in arguments)
+    return False
 
 
 def _check_gradient_names(report: Report) -> None:

@@ -9,6 +9,8 @@ rule runs backwards through them.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.functions import (
     OPERATOR_FUNCTIONS,
@@ -147,13 +149,19 @@ class _Differentiator:
         )
 
     def _attach(self, grad: Expression, factor: Expression) -> Expression:
-        """grad * conj(factor); branches of a conditional factor are chosen before multiplying."""
+        """grad * conj(factor); branches of a conditional factor are chosen before multiplying. A
+        quotient of two large numbers stays together: `grad * (x / r)` does not overflow.
+        """
         if isinstance(factor, Conditional):
             then = self._attach(grad, factor.then)
             return conditional(factor.condition, then, self._attach(grad, factor.otherwise))
         if isinstance(factor, Unary) and factor.operator == "-":
             return negate(self._attach(grad, factor.operand))
-        if isinstance(factor, Binary) and factor.operator == "/":
+        if (
+            isinstance(factor, Binary)
+            and factor.operator == "/"
+            and literal(factor.left) is not None
+        ):
             return divide(self._attach(grad, factor.left), self.conjugate(factor.right))
         return multiply(grad, self.conjugate(factor))
 
@@ -270,6 +278,11 @@ class _Differentiator:
             hint = "write the gradient formula by hand"
             raise _error(node, f"'{function.name}' has no derivative by '{parameter.name}'", hint)
         return simplify(self.expand(nodes.substitute(formula, function.bind(arguments))))
+
+
+def _is_reciprocal(node: Expression) -> TypeGuard[Binary]:
+    """A number over something."""
+    return isinstance(node, Binary) and node.operator == "/" and literal(node.left) is not None
 
 
 def _power_rule(base: Expression, exponent: Expression) -> Expression:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -148,8 +150,9 @@ def test_a_branch_that_is_not_taken_leaves_no_nan() -> None:
 
 
 def test_what_has_no_derivative_says_so() -> None:
-    with pytest.raises(DeclarationError, match="no derivative by 'a'"):
-        gradient(parse_source("nextafter(x, y)"), "x")
+    bare = {**FUNCTIONS, "erf": replace(FUNCTIONS["erf"], derivatives={})}
+    with pytest.raises(DeclarationError, match="no derivative by 'x'"):
+        gradient(parse_source("erf(x)"), "x", functions=bare)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_simplification(source: str, expected: str) -> None:
         ("exp(x)", "grad * result", {"grad", "result"}),
         ("tanh(x)", "grad * (1 - result ** 2)", {"grad", "result"}),
         ("sigmoid(x)", "grad * (result * (1 - result))", {"grad", "result"}),
-        ("sqrt(x)", "grad * 0.5 / result", {"grad", "result"}),
+        ("sqrt(x)", "grad / (2 * result)", {"grad", "result"}),
         ("x * y", "grad * y", {"grad", "y"}),
         ("sin(x)", "grad * cos(x)", {"grad", "x"}),
     ],
