@@ -5,13 +5,11 @@ then.
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 import flambeau
@@ -591,26 +589,3 @@ def test_images_that_are_found_stay_harmless() -> None:
     assert all(gc.get_referents(item) is not None for item in found)
     found.clear()
     gc.collect()
-
-
-LOOKUPS: dict[str, Callable[[], object]] = {
-    "iter": lambda: iter(flambeau.ones(3)),
-    "asarray": lambda: np.asarray(flambeau.ones(3)),
-    "astype": lambda: np.asarray(flambeau.ones(3), dtype=np.int32),
-    "force": lambda: flambeau.ones(3, requires_grad=True).numpy(force=True),
-    "as_tensor": lambda: flambeau.as_tensor(flambeau.ones(3), dtype=flambeau.int32),
-    "from_dlpack": lambda: flambeau.from_dlpack(flambeau.ones(3)),
-}
-
-
-@pytest.mark.parametrize("name", LOOKUPS)
-def test_lookups_leave_no_names(name: str) -> None:
-    """The interpreter keeps every object that an attribute was looked up by: it must be one."""
-    for _ in range(20):
-        LOOKUPS[name]()
-    gc.collect()
-    before = sys.getallocatedblocks()
-    for _ in range(100):
-        LOOKUPS[name]()
-    gc.collect()
-    assert sys.getallocatedblocks() - before < 10
