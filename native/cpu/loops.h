@@ -132,6 +132,8 @@ struct Kinds<Outs<O...>, Draws<D...>, Ins<I...>> {
       kind_of<typename Traits<O>::Storage>(Traits<O>::read, true)..., kind_of<I>(true, false)...,
       OperandKind{}};
   static constexpr DrawKind draws[] = {draw_of(D{})..., DrawKind{}};
+  static constexpr MapPlan plan{nullptr,      operands, draws, sizeof...(O) + sizeof...(I),
+                                sizeof...(D), false};
 };
 
 /// The one loop that is compiled per formula and set of compute types. An input may share the
@@ -226,7 +228,6 @@ template <class Outputs, class Drawn, class Inputs>
 struct Signature;
 template <class... O, class... D, class... I>
 struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
-  static constexpr int operands = sizeof...(O) + sizeof...(I), draws = sizeof...(D);
   template <class T, class Formula>
   static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t index,
                                   int64_t count) {
@@ -239,20 +240,20 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
 };
 
 /// What a described kernel hands its formula to, in the compute type T: half types share the loop
-/// of float, and `operands` says what they are in memory.
+/// of float, and `plan`, which lacks the loop, says what they are in memory.
 template <class Kernel, class T>
 struct Mapping {
   using Operands =
       Signature<typename Kernel::Outputs, typename Kernel::Drawn, typename Kernel::Inputs>;
   const Iterator& iter;
   const RandomStream& stream;
-  const OperandKind* operands;
-  const DrawKind* draws;
+  const MapPlan& plan;
 
   template <class Formula>
   FLAMBEAU_INLINE void operator()(const Formula& formula) const {
-    const MapPlan plan{&loop<Formula>, operands, draws, Operands::operands, Operands::draws, false};
-    run_map(iter, plan, &formula, Kernel::cost, stream);
+    MapPlan complete = plan;
+    complete.loop = &loop<Formula>;
+    run_map(iter, complete, &formula, Kernel::cost, stream);
   }
   template <class Formula>
   static void loop(const void* formula, char* const* data, int64_t index, int64_t count) {
@@ -273,7 +274,7 @@ void run(Iterator& iter, const typename Kernel::Parameters& parameters) {
                                 OperandsOf<typename Kernel::Drawn, Stored>,
                                 OperandsOf<typename Kernel::Inputs, Stored>>;
     Kernel::template formula<T, RealOf<T>, NumberOf<T>>(
-        parameters, detail::Mapping<Kernel, T>{iter, stream, Kinds::operands, Kinds::draws});
+        parameters, detail::Mapping<Kernel, T>{iter, stream, Kinds::plan});
   });
   if (!has_loop) unsupported(iter);
 }

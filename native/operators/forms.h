@@ -241,57 +241,69 @@ auto call_view(const Tensor& base, const Args&... args) {
 FLAMBEAU_API const Tensor& overwrite(const Tensor& self, const char* op, TrackedList tracked,
                                      FunctionRef<Tensor(const Tensor&)> compute);
 
+namespace detail {
+
+/// Writes the result over the first argument; results, where there are others to save.
+template <class Op, class... Args>
+FLAMBEAU_INLINE auto write_first(const Tensor& self, const Args&... args) {
+  if constexpr (IsWriter<Op>) {
+    Op::compute(Destination{self, true}, self, args...);
+    self.bump_version();
+    return std::tuple<const Tensor&>(self);
+  } else {
+    auto results = Op::compute(self, args...);
+    autograd::write_inplace(self, std::get<0>(each(results)), kInplaceName<Op>.data());
+    return results;
+  }
+}
+
+/// A write that autograd looks at.
+template <class Op, class... Args>
+[[gnu::noinline]] const Tensor& write_recorded(const Tensor& self, const Args&... args) {
+  constexpr const char* name = kInplaceName<Op>.data();
+  const auto inputs = tracked(typename Op::Inputs{}, self, args...);
+  if constexpr (SetsTangents<Op> || Op::has_zero_tangents) {
+    if (FLAMBEAU_UNLIKELY(any_has_tangent(inputs))) {
+      const auto again = [&](const Tensor& before) { return call_recorded<Op>(before, args...); };
+      return overwrite(self, name, inputs, again);
+    }
+  } else {
+    refuse_tangents(inputs, name);
+  }
+  const auto node = record<Op>(inputs, true, self, args...);
+  autograd::check_inplace(self, name, static_cast<bool>(node));
+  const auto results = write_first<Op>(self, args...);
+  if (node) {
+    autograd::rebase_history(self, Ref<autograd::Node>(node.get()));
+    if constexpr (SavesResults<Op>) {
+      const auto save = [&](const auto&, const auto&... hidden) {
+        Op::save_results(*node, self, hidden...);
+      };
+      std::apply(save, each(results));
+    }
+  }
+  return self;
+}
+
+}  // namespace detail
+
 /// The operator, written over its first argument.
 template <class Op, class... Args>
 const Tensor& call_inplace(const Tensor& self, const Args&... args) {
-  constexpr const char* name = detail::kInplaceName<Op>.data();
-  const auto again = [&](const Tensor& before) {
-    if constexpr (Op::is_recorded) {
-      return detail::call_recorded<Op>(before, args...);
-    } else {
-      return call<Op>(before, args...);
+  if constexpr (Op::is_recorded) {
+    if (FLAMBEAU_UNLIKELY(detail::any_has_autograd(typename Op::Inputs{}, self, args...))) {
+      return detail::write_recorded<Op>(self, args...);
     }
-  };
-  const auto write = [&] {
-    if constexpr (detail::IsWriter<Op>) {
-      Op::compute(Destination{self, true}, self, args...);
-      self.bump_version();
-      return std::tuple<const Tensor&>(self);
-    } else {
-      auto results = Op::compute(self, args...);
-      autograd::write_inplace(self, std::get<0>(detail::each(results)), name);
-      return results;
-    }
-  };
-  if constexpr (!Op::is_recorded) {
+  } else if (FLAMBEAU_UNLIKELY(autograd::has_autograd(self))) {
     // The result is constant, but what it overwrites may not be.
-    if (FLAMBEAU_UNLIKELY(autograd::has_autograd(self))) {
-      const std::array<Tracked, 1> inputs{self};
-      if (any_requires_grad(inputs) || any_has_tangent(inputs)) {
-        return overwrite(self, name, inputs, again);
-      }
-    }
-    autograd::check_inplace(self, name, false);
-    write();
-  } else {
-    const auto inputs = detail::tracked(typename Op::Inputs{}, self, args...);
-    if constexpr (detail::SetsTangents<Op> || Op::has_zero_tangents) {
-      if (FLAMBEAU_UNLIKELY(any_has_tangent(inputs))) return overwrite(self, name, inputs, again);
-    } else {
-      refuse_tangents(inputs, name);
-    }
-    const auto node = detail::record<Op>(inputs, true, self, args...);
-    autograd::check_inplace(self, name, static_cast<bool>(node));
-    const auto results = write();
-    if (node) {
-      autograd::rebase_history(self, Ref<autograd::Node>(node.get()));
-      if constexpr (detail::SavesResults<Op>) {
-        std::apply(
-            [&](const auto&, const auto&... hidden) { Op::save_results(*node, self, hidden...); },
-            detail::each(results));
-      }
+    const std::array<Tracked, 1> inputs{self};
+    if (any_requires_grad(inputs) || any_has_tangent(inputs)) {
+      const auto again = [&](const Tensor& before) { return call<Op>(before, args...); };
+      return overwrite(self, detail::kInplaceName<Op>.data(), inputs, again);
     }
   }
+  autograd::check_inplace(self, detail::kInplaceName<Op>.data(), false);
+  detail::write_first<Op>(self, args...);
   return self;
 }
 

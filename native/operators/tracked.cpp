@@ -28,12 +28,9 @@ bool any_requires_grad(TrackedList tracked) {
   return std::ranges::any_of(tracked, &Tracked::requires_grad);
 }
 
-bool any_has_tangent(TrackedList tracked) {
-  return autograd::forward_level.load(std::memory_order_relaxed) != 0 &&
-         std::ranges::any_of(tracked, &Tracked::has_tangent);
+bool any_has_tangent_now(TrackedList tracked) {
+  return std::ranges::any_of(tracked, &Tracked::has_tangent);
 }
-
-bool is_recorded(TrackedList tracked) { return grad_enabled() && any_requires_grad(tracked); }
 
 void refuse_tangents(TrackedList tracked, const char* op) {
   check(!any_has_tangent(tracked), ErrorKind::not_implemented, op,

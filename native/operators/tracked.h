@@ -27,9 +27,15 @@ class Tracked {
 using TrackedList = std::span<const Tracked>;
 
 FLAMBEAU_API bool any_requires_grad(TrackedList tracked);
-FLAMBEAU_API bool any_has_tangent(TrackedList tracked);
+FLAMBEAU_API bool any_has_tangent_now(TrackedList tracked);
+inline bool any_has_tangent(TrackedList tracked) {
+  return autograd::forward_level.load(std::memory_order_relaxed) != 0 &&
+         any_has_tangent_now(tracked);
+}
 /// Whether an operator on these records a node now.
-FLAMBEAU_API bool is_recorded(TrackedList tracked);
+inline bool is_recorded(TrackedList tracked) {
+  return grad_enabled() && any_requires_grad(tracked);
+}
 /// NotImplementedError naming the operator where one has a tangent, and none of the results is
 /// known.
 FLAMBEAU_API void refuse_tangents(TrackedList tracked, const char* op);
