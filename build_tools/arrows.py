@@ -32,11 +32,11 @@ GENERATOR = (
     ),
 )
 # A room of the native code, and the rooms that it may include. `kernels`, `ops` and headers without
-# a folder are generated.
+# a folder are generated; so are `formulas`, which generated units alone include.
 NATIVE: Mapping[str, frozenset[str]] = {
     "core": frozenset(),
     "autograd": frozenset({"core"}),
-    "ops": frozenset({"autograd", "core"}),
+    "operators": frozenset({"autograd", "core", "ops"}),
     "any": frozenset({"core", "kernels"}),
     "cpu": frozenset({"core", "kernels"}),
     "cuda": frozenset({"core", "kernels"}),

@@ -48,7 +48,7 @@ def collect_sources(root: Path, generated: Path) -> Sources:
         *cpp_files(native / "cpu"),
     ]
     derived = [
-        *cpp_files(native / "ops"),
+        *cpp_files(native / "operators"),
         *cpp_files(generated / "ops"),
         *cpp_files(generated / "cpu"),
     ]
@@ -90,7 +90,7 @@ def write_ninja(
         instruction_sets={"baseline": ""} if fuzzing else INSTRUCTION_SETS,
         precompiled={
             "cpu.simd": native / "cpu" / "precompiled.h",
-            "ops": native / "ops" / "precompiled.h",
+            "ops": native / "operators" / "precompiled.h",
             "python": native / "python" / "precompiled.h",
         },
     )

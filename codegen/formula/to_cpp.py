@@ -15,6 +15,23 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.cpp import (
+    AND,
+    ATOM,
+    EQUAL,
+    LESS,
+    OR,
+    PRECEDENCE,
+    PRODUCT,
+    SIGN,
+    SUM,
+    TERNARY,
+    Occurrences,
+    at_least,
+    compared_with_each,
+    fail,
+    quote,
+)
 from flambeau.codegen.formula.dialect import CPP, Dialect
 from flambeau.codegen.formula.functions import OPERATOR_FUNCTIONS, FunctionTable, load_functions
 from flambeau.codegen.formula.nodes import Expression
@@ -90,24 +107,6 @@ class ScalarCode:
     draws: tuple[str, ...] = ()
 
 
-(_TERNARY, _OR, _AND, _BIT_OR, _BIT_XOR, _BIT_AND, _EQUAL, _LESS, _SUM, _PRODUCT, _SIGN, _ATOM) = (
-    range(12)
-)
-_PRECEDENCE = {
-    "+": _SUM,
-    "-": _SUM,
-    "*": _PRODUCT,
-    "/": _PRODUCT,
-    "&": _BIT_AND,
-    "^": _BIT_XOR,
-    "|": _BIT_OR,
-    "==": _EQUAL,
-    "!=": _EQUAL,
-    "<": _LESS,
-    "<=": _LESS,
-    ">": _LESS,
-    ">=": _LESS,
-}
 _LARGEST_UNROLLED_POWER = 4
 
 
@@ -148,12 +147,8 @@ def emit_constant(
     emitter = _Emitter(symbols, dialect, functions or load_functions())
     value = emitter.emit(expression)
     if not value.type.is_constant:
-        raise _error(expression, "this reads elements, but must be known before the loop")
+        raise fail(expression, "this reads elements, but must be known before the loop")
     return value.code
-
-
-def _error(node: Expression, message: str, hint: str | None = None) -> DeclarationError:
-    return DeclarationError.at(nodes.first_span(node) or Span("<formula>", 1, 1), message, hint)
 
 
 class _Emitter:
@@ -167,7 +162,7 @@ class _Emitter:
         self.statements: list[str] = []
         self.draws: list[str] = []
         self._draw_of: dict[Span, str] = {}
-        self._shared: dict[Expression, int] = {}
+        self._occurrences = Occurrences()
         self._values: dict[Expression, Value] = {}
         self._constants: dict[tuple[str, str], Value] = {}
         self._here = Span("<formula>", 1, 1)  # what is being computed
@@ -175,16 +170,7 @@ class _Emitter:
     # --- sharing ---
 
     def count_shared(self, formulas: Sequence[Expression]) -> None:
-        """How often each subtree occurs, not counting repeats inside a repeated tree."""
-
-        def visit(node: Expression) -> None:
-            self._shared[node] = self._shared.get(node, 0) + 1
-            if self._shared[node] == 1:
-                for child in node.children:
-                    visit(child)
-
-        for formula in formulas:
-            visit(formula)
+        self._occurrences.count(formulas)
 
     def emit(self, node: Expression) -> Value:
         if node in self._values:
@@ -192,7 +178,7 @@ class _Emitter:
         outer, self._here = self._here, node.span or self._here
         value = self.compute(node)
         self._here = outer
-        repeated = self._shared.get(node, 0) > 1 and not isinstance(node, nodes.Unary)
+        repeated = self._occurrences.repeats(node) and not isinstance(node, nodes.Unary)
         if (
             repeated
             and node.children
@@ -210,12 +196,12 @@ class _Emitter:
 
     def bind(self, value: Value) -> Value:
         """Give the value a name, unless it has one."""
-        if value.precedence == _ATOM and value.code.isidentifier():
+        if value.precedence == ATOM and value.code.isidentifier():
             return value
         name = f"t{len(self.statements)}"
         spelled = self.dialect.spell(value.type.value)
         self.statements.append(f"const {spelled} {name} = {value.code};")
-        return Value(name, value.type, _ATOM)
+        return Value(name, value.type, ATOM)
 
     def rebind(self, name: str, value: Value) -> Value:
         """Later formulas read the new value of `name`."""
@@ -243,10 +229,10 @@ class _Emitter:
         if target is ScalarType.INDEX:
             return replace(value, type=target)
         if value.literal is not None:
-            return Value(self.literal(value.literal, target), target, _ATOM, value.literal)
+            return Value(self.literal(value.literal, target), target, ATOM, value.literal)
         if value.type.is_constant and value.type is not ScalarType.FLAG:
             return self.hoist(target, value)
-        return Value(self.dialect.convert(target.value, value.code), target, _ATOM)
+        return Value(self.dialect.convert(target.value, value.code), target, ATOM)
 
     def literal(self, value: int | float | bool | complex, target: ScalarType | None = None) -> str:
         if isinstance(value, complex) and self.dialect.complex_literal is None:
@@ -261,7 +247,7 @@ class _Emitter:
             spelled = self.dialect.spell(target.value)
             code = self.dialect.cast_to(target.value, value.code)
             self.hoisted.append(f"const {spelled} {name} = {code};")
-            self._constants[key] = Value(name, target, _ATOM)
+            self._constants[key] = Value(name, target, ATOM)
         return self._constants[key]
 
     def truth(self, value: Value) -> Value:
@@ -269,18 +255,18 @@ class _Emitter:
             return value
         result = ScalarType.FLAG if value.type.is_constant else ScalarType.BOOL
         if value.type is ScalarType.STRING:
-            return Value(f"!{_at_least(value, _ATOM)}.empty()", result, _SIGN)
+            return Value(f"!{at_least(value, ATOM)}.empty()", result, SIGN)
         zero = (
             "0"
             if value.type not in (ScalarType.ELEMENT, ScalarType.REAL)
             else self.dialect.convert(value.type.value, "0")
         )
-        return Value(f"{_at_least(self.narrow(value), _LESS)} != {zero}", result, _EQUAL)
+        return Value(f"{at_least(self.narrow(value), LESS)} != {zero}", result, EQUAL)
 
     def narrow(self, value: Value) -> Value:
         """Arithmetic of small integers, wrapped around as their type does."""
         if value.wide and value.type is ScalarType.ELEMENT:
-            return Value(self.dialect.convert("T", value.code), value.type, _ATOM)
+            return Value(self.dialect.convert("T", value.code), value.type, ATOM)
         return value
 
     def unify(
@@ -319,9 +305,9 @@ class _Emitter:
     def constant_double(self, value: Value) -> Value:
         if value.literal is not None:
             return Value(
-                self.literal(float(value.literal.real)), ScalarType.FLOAT, _ATOM, value.literal
+                self.literal(float(value.literal.real)), ScalarType.FLOAT, ATOM, value.literal
             )
-        return Value(self.dialect.cast_to("double", value.code), ScalarType.FLOAT, _ATOM)
+        return Value(self.dialect.cast_to("double", value.code), ScalarType.FLOAT, ATOM)
 
     # --- nodes ---
 
@@ -332,7 +318,7 @@ class _Emitter:
             case nodes.Number(value=value):
                 return self.number(value)
             case nodes.String(value=text):
-                return Value(_quote(text), ScalarType.STRING, _ATOM)
+                return Value(quote(text), ScalarType.STRING, ATOM)
             case nodes.Call():
                 return self.call(node)
             case nodes.Unary():
@@ -350,53 +336,53 @@ class _Emitter:
                 return self.boolean(operator, operands)
             case nodes.Conditional():
                 return self.conditional(node)
-        raise _error(node, f"'{node}' cannot be computed element by element")
+        raise fail(node, f"'{node}' cannot be computed element by element")
 
     def name(self, node: nodes.Name) -> Value:
         symbol = self.symbols.get(node.identifier)
         if symbol is not None:
-            return Value(symbol.code, symbol.type, _ATOM)
+            return Value(symbol.code, symbol.type, ATOM)
         if node.identifier in nodes.CONSTANTS:
             return self.number(nodes.CONSTANTS[node.identifier])
-        raise _error(node, f"unknown name '{node.identifier}'")
+        raise fail(node, f"unknown name '{node.identifier}'")
 
     def unary(self, node: nodes.Unary) -> Value:
         value = self.emit(node.operand)
         if node.operator == "not":
             truth = self.truth(value)
-            return Value(f"!{_at_least(truth, _SIGN)}", truth.type, _SIGN)
+            return Value(f"!{at_least(truth, SIGN)}", truth.type, SIGN)
         if node.operator == "+":
             return value
         if node.operator == "~":
             if value.type in (ScalarType.BOOL, ScalarType.FLAG):
-                return Value(f"!{_at_least(value, _SIGN)}", value.type, _SIGN)
+                return Value(f"!{at_least(value, SIGN)}", value.type, SIGN)
             return self.call(nodes.Call(OPERATOR_FUNCTIONS["~"], (node.operand,), span=node.span))
         if value.type is ScalarType.STRING:
-            raise _error(node, "text cannot be negated")
+            raise fail(node, "text cannot be negated")
         if value.literal is not None:
             return self.number(-value.literal)
         if value.type in (ScalarType.BOOL, ScalarType.FLAG):
             value = replace(
                 value, type=ScalarType.INDEX if value.type is ScalarType.BOOL else ScalarType.INT
             )
-        return Value(f"-{_at_least(value, _ATOM)}", value.type, _SIGN, wide=True)
+        return Value(f"-{at_least(value, ATOM)}", value.type, SIGN, wide=True)
 
     def binary(self, node: nodes.Binary) -> Value:
         operator = node.operator
-        if operator not in _PRECEDENCE:
-            raise _error(node, f"'{operator}' cannot be computed element by element")
+        if operator not in PRECEDENCE:
+            raise fail(node, f"'{operator}' cannot be computed element by element")
         left, right = self.emit(node.left), self.emit(node.right)
         (left, right), target = self.unify((left, right), floating=operator == "/")
         if target is ScalarType.STRING:
-            raise _error(node, f"'{operator}' does not apply to text")
-        own = _PRECEDENCE[operator]
+            raise fail(node, f"'{operator}' does not apply to text")
+        own = PRECEDENCE[operator]
         if operator in "&|^":
             # Mixed with other operators, C++ compilers ask for parentheses anyway.
-            code = f"{_at_least(left, _SIGN)} {operator} {_at_least(right, _SIGN)}"
+            code = f"{at_least(left, SIGN)} {operator} {at_least(right, SIGN)}"
             return Value(code, target, own, wide=True)
         if target in (ScalarType.BOOL, ScalarType.FLAG):
             target = ScalarType.INDEX if target is ScalarType.BOOL else ScalarType.INT
-        code = f"{_at_least(left, own)} {operator} {_at_least(right, own + 1)}"
+        code = f"{at_least(left, own)} {operator} {at_least(right, own + 1)}"
         return Value(code, target, own, wide=True)
 
     def power(self, node: nodes.Binary) -> Value:
@@ -407,40 +393,40 @@ class _Emitter:
         if base.type in (ScalarType.BOOL, ScalarType.FLAG):
             base = self.to(ScalarType.ELEMENT, base)
         if base.type.is_constant:
-            factor = _at_least(base, _ATOM)
+            factor = at_least(base, ATOM)
             product = " * ".join([factor] * abs(exponent)) if exponent else "1"
-            result = Value(product, base.type, _PRODUCT if abs(exponent) > 1 else _ATOM)
+            result = Value(product, base.type, PRODUCT if abs(exponent) > 1 else ATOM)
             return (
                 result
                 if exponent >= 0
-                else Value(f"1.0 / ({product})", _floating(base.type), _PRODUCT)
+                else Value(f"1.0 / ({product})", _floating(base.type), PRODUCT)
             )
         one = self.dialect.convert(base.type.value, "1")
         if exponent == 0:
-            return Value(one, base.type, _ATOM)
+            return Value(one, base.type, ATOM)
         base = self.bind(base)
         result = base
         if abs(exponent) == 4:
-            square = self.bind(Value(f"{base.code} * {base.code}", base.type, _PRODUCT))
-            result = Value(f"{square.code} * {square.code}", base.type, _PRODUCT, wide=True)
+            square = self.bind(Value(f"{base.code} * {base.code}", base.type, PRODUCT))
+            result = Value(f"{square.code} * {square.code}", base.type, PRODUCT, wide=True)
         elif abs(exponent) > 1:
-            result = Value(" * ".join([base.code] * abs(exponent)), base.type, _PRODUCT, wide=True)
+            result = Value(" * ".join([base.code] * abs(exponent)), base.type, PRODUCT, wide=True)
         if exponent < 0:
-            return Value(f"{one} / {_at_least(result, _SIGN)}", base.type, _PRODUCT)
+            return Value(f"{one} / {at_least(result, SIGN)}", base.type, PRODUCT)
         return result
 
     def compare(self, node: nodes.Compare) -> Value:
         if node.operator in ("is", "is not"):
             return self.presence(node)
         if node.operator in ("in", "not in"):
-            return self.membership(node)
+            return self.emit(compared_with_each(node))
         (left, right), target = self.unify([self.emit(node.left), self.emit(node.right)])
         left, right = self.narrow(left), self.narrow(right)
-        own = _PRECEDENCE[node.operator]
-        code = f"{_at_least(left, _SUM)} {node.operator} {_at_least(right, _SUM)}"
+        own = PRECEDENCE[node.operator]
+        code = f"{at_least(left, SUM)} {node.operator} {at_least(right, SUM)}"
         if target is ScalarType.STRING:
             if self.dialect.text is None:
-                raise _error(node, f"{self.dialect.name} does not compare text")
+                raise fail(node, f"{self.dialect.name} does not compare text")
             texts = (self.dialect.text.format(code=v.code) for v in (left, right))
             code = f" {node.operator} ".join(texts)
         return Value(code, ScalarType.FLAG if target.is_constant else ScalarType.BOOL, own)
@@ -448,28 +434,21 @@ class _Emitter:
     def presence(self, node: nodes.Compare) -> Value:
         name = node.left
         if not isinstance(name, nodes.Name) or not isinstance(node.right, nodes.NoneLiteral):
-            raise _error(node, "'is' compares an optional argument with None")
+            raise fail(node, "'is' compares an optional argument with None")
         symbol = self.symbols.get(name.identifier)
         if symbol is None:
-            raise _error(name, f"unknown name '{name.identifier}'")
+            raise fail(name, f"unknown name '{name.identifier}'")
         if symbol.presence is None:
-            raise _error(name, f"'{name.identifier}' is never None")
+            raise fail(name, f"'{name.identifier}' is never None")
         if node.operator == "is not":
-            return Value(f"({symbol.presence})", ScalarType.FLAG, _ATOM)
-        return Value(f"!({symbol.presence})", ScalarType.FLAG, _SIGN)
-
-    def membership(self, node: nodes.Compare) -> Value:
-        if not isinstance(node.right, nodes.Sequence) or not node.right.items:
-            raise _error(node.right, f"'{node.operator}' needs a list of values")
-        equal, word = ("==", "or") if node.operator == "in" else ("!=", "and")
-        pairs = tuple(nodes.Compare(node.left, equal, i, span=node.span) for i in node.right.items)
-        return self.boolean(word, pairs) if len(pairs) > 1 else self.compare(pairs[0])
+            return Value(f"({symbol.presence})", ScalarType.FLAG, ATOM)
+        return Value(f"!({symbol.presence})", ScalarType.FLAG, SIGN)
 
     def boolean(self, word: str, operands: tuple[Expression, ...]) -> Value:
         values = [self.truth(self.emit(o)) for o in operands]
-        own, symbol = (_AND, " && ") if word == "and" else (_OR, " || ")
+        own, symbol = (AND, " && ") if word == "and" else (OR, " || ")
         constant = all(v.type is ScalarType.FLAG for v in values)
-        code = symbol.join(_at_least(v, _EQUAL) for v in values)
+        code = symbol.join(at_least(v, EQUAL) for v in values)
         return Value(code, ScalarType.FLAG if constant else ScalarType.BOOL, own)
 
     def conditional(self, node: nodes.Conditional) -> Value:
@@ -484,26 +463,26 @@ class _Emitter:
             v.type is target and v.literal is None for v in (then, otherwise)
         ):
             then, otherwise = (
-                Value(self.dialect.cast_to(target.value, v.code), target, _ATOM)
+                Value(self.dialect.cast_to(target.value, v.code), target, ATOM)
                 for v in (then, otherwise)
             )
-        branches_code = f"{_at_least(then, _OR)} : {_at_least(otherwise, _TERNARY)}"
-        code = f"{_at_least(condition, _OR)} ? {branches_code}"
-        return Value(code, target, _TERNARY, wide=then.wide or otherwise.wide)
+        branches_code = f"{at_least(then, OR)} : {at_least(otherwise, TERNARY)}"
+        code = f"{at_least(condition, OR)} ? {branches_code}"
+        return Value(code, target, TERNARY, wide=then.wide or otherwise.wide)
 
     def call(self, node: nodes.Call) -> Value:
         function = self.functions.get(node.function)
         if function is None:
-            raise _error(node, f"unknown function '{node.function}'")
+            raise fail(node, f"unknown function '{node.function}'")
         if node.keywords or len(node.arguments) != function.arity:
-            raise _error(node, f"'{node.function}' takes {function.arity} arguments by position")
+            raise fail(node, f"'{node.function}' takes {function.arity} arguments by position")
         if function.level == "random":
             return self.draw(node)
         if function.expands is not None:
             return self.emit(function.expand(node.arguments))
         if not self.dialect.has(function.name):
             if function.definition is None:
-                raise _error(node, f"{self.dialect.name} has no function '{node.function}'")
+                raise fail(node, f"{self.dialect.name} has no function '{node.function}'")
             # The arguments may stand several times in a definition.
             self.count_shared([*node.arguments, *node.arguments])
             return self.emit(function.define(node.arguments))
@@ -528,7 +507,7 @@ class _Emitter:
             target = ScalarType.FLAG if target.is_constant else ScalarType.BOOL
         elif function.result == "real" and target is ScalarType.ELEMENT:
             target = ScalarType.REAL
-        return Value(f"{self.dialect.prefix}{function.cpp}({', '.join(codes)})", target, _ATOM)
+        return Value(f"{self.dialect.prefix}{function.cpp}({', '.join(codes)})", target, ATOM)
 
     def other(self, role: str, value: Value) -> str:
         """An argument that is not an element: a condition or an integer."""
@@ -543,35 +522,31 @@ class _Emitter:
         is_exact = value.type is target and value.literal is None and not value.wide
         if is_exact or target is ScalarType.STRING:
             return value
-        return Value(self.dialect.cast_to(target.value, value.code), target, _ATOM, value.literal)
+        return Value(self.dialect.cast_to(target.value, value.code), target, ATOM, value.literal)
 
     def number(self, value: int | float | bool | complex) -> Value:
         code = self.literal(value)
         if isinstance(value, bool):
-            return Value(code, ScalarType.FLAG, _ATOM, value)
+            return Value(code, ScalarType.FLAG, ATOM, value)
         if isinstance(value, int):
-            return Value(code, ScalarType.INT, _SIGN if value < 0 else _ATOM, value)
+            return Value(code, ScalarType.INT, SIGN if value < 0 else ATOM, value)
         if isinstance(value, float):
-            return Value(code, ScalarType.FLOAT, _SIGN if code.startswith("-") else _ATOM, value)
-        return Value(code, ScalarType.NUMBER, _ATOM, value)
+            return Value(code, ScalarType.FLOAT, SIGN if code.startswith("-") else ATOM, value)
+        return Value(code, ScalarType.NUMBER, ATOM, value)
 
     def draw(self, node: nodes.Call) -> Value:
         """A let that was substituted in two places keeps its span: it is one draw."""
         if node.span is not None and node.span in self._draw_of:
-            return Value(self._draw_of[node.span], ScalarType.REAL, _ATOM)
+            return Value(self._draw_of[node.span], ScalarType.REAL, ATOM)
         name = f"{node.function}_{len(self.draws)}"
         self.draws.append(node.function)
         if node.span is not None:
             self._draw_of[node.span] = name
-        return Value(name, ScalarType.REAL, _ATOM)
+        return Value(name, ScalarType.REAL, ATOM)
 
 
 def _floating(type_: ScalarType) -> ScalarType:
     return ScalarType.NUMBER if type_ is ScalarType.NUMBER else ScalarType.FLOAT
-
-
-def _at_least(value: Value, precedence: int) -> str:
-    return value.code if value.precedence >= precedence else f"({value.code})"
 
 
 def _integer_literal(node: Expression) -> int | None:
@@ -583,9 +558,3 @@ def _integer_literal(node: Expression) -> int | None:
             int(node.value) if math.isfinite(node.value) and node.value == int(node.value) else None
         )
     return None
-
-
-def _quote(text: str) -> str:
-    """A C++ string literal."""
-    escaped = "".join(c if " " <= c <= "~" and c not in '"\\' else f"\\{ord(c):03o}" for c in text)
-    return f'"{escaped}"'

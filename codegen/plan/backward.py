@@ -188,7 +188,7 @@ def _argument_field(argument: Argument, needed_by: tuple[int, ...]) -> SavedFiel
     elif argument.type.is_tensor_list:
         store = f'save_list({owner}, "{argument.name}")'
     elif argument.type.is_list and argument.type.optional:
-        store = f"{owner} ? {spelled.stored}({spelled.stored[14:-1]}(*{owner})) : std::nullopt"
+        store = f"{owner} ? {spelled.stored}({spelled.kept}(*{owner})) : std::nullopt"
     elif argument.type.is_list and argument.type.base is not Base.INT:
         store = f"{spelled.stored}({owner}.begin(), {owner}.end())"
     return SavedField(

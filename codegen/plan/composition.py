@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from flambeau.codegen.model.entries import Argument, Base, Operator
 from flambeau.codegen.plan.compute import compute_type
-from flambeau.codegen.plan.cpp_types import cpp_name, kernel_type
+from flambeau.codegen.plan.cpp_types import class_name, cpp_name, kernel_type
 from flambeau.codegen.plan.translate import Translator, argument_names
 
 _GIVEN = "_given"  # suffix of arguments before their history is taken off
@@ -49,7 +49,7 @@ def _on_host(operator: Operator) -> Composition:
         "Device{Backend::cpu}" if a.type.base is Base.DEVICE else cpp_name(a.name)
         for a in operator.signature.arguments
     ]
-    value = f"compute_{operator.identifier}({', '.join(arguments)})"
+    value = f"{class_name(operator.identifier)}Operator::compute({', '.join(arguments)})"
     if _is_dynamic(operator):  # else the result is there, and is copied to
         tensor = next(a for a in operator.tensor_arguments if not a.type.is_list)
         value = f"moved({value}, {cpp_name(tensor.name)}{_GIVEN}.device())"
@@ -84,7 +84,7 @@ def _is_dynamic(operator: Operator) -> bool:
 def _parameter(argument: Argument) -> str:
     suffix = _GIVEN if _is_tensor(argument) else ""
     name = f"{cpp_name(argument.name)}{suffix}"
-    return f"[[maybe_unused]] {kernel_type(argument.type)} {name}"
+    return f"{kernel_type(argument.type)} {name}"
 
 
 def _is_tensor(argument: Argument) -> bool:

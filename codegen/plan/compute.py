@@ -20,9 +20,11 @@ from flambeau.codegen.model.types import INT, INTS, TENSOR
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.cpp_types import (
     class_name,
+    cpp_dtype,
     cpp_literal,
     cpp_name,
     cpp_type,
+    dtype_set,
     kernel_type,
 )
 from flambeau.codegen.plan.kernels import (
@@ -38,7 +40,6 @@ from flambeau.codegen.plan.translate import (
     Symbol,
     Translator,
     argument_names,
-    cpp_dtype,
 )
 
 ERROR_KINDS = {
@@ -52,22 +53,28 @@ ERROR_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A kernel table: its name and the function type that it holds."""
+    """A kernel table: its kernel's name and the function type that it holds."""
 
-    name: str
+    kernel: str
     function: str
     optional: bool = False  # whoever calls has formulas where a backend has no kernel
+
+    @property
+    def name(self) -> str:
+        return f"{self.kernel}_table"
 
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """`compute_OP`: what it takes, what it returns, its lines, the tables that it calls."""
+    """What a description computes: what it takes, what it returns, its lines, the tables that it
+    calls.
+    """
 
     returns: str
     parameters: str
     lines: tuple[str, ...]
     tables: tuple[Table, ...]
-    takes_out: bool  # begins with `const Tensor& out, bool inplace`
+    takes_out: bool  # begins with `const forms::Destination& to`
 
 
 def plan_compute(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
@@ -86,8 +93,7 @@ def plan_compute(operator: Operator, declarations: Declarations, translator: Tra
 def plain_parameters(operator: Operator) -> str:
     """The operator's arguments as C++ parameters, without defaults."""
     return ", ".join(
-        f"[[maybe_unused]] {cpp_type(a.type).parameter} {cpp_name(a.name)}"
-        for a in operator.signature.arguments
+        f"{cpp_type(a.type).parameter} {cpp_name(a.name)}" for a in operator.signature.arguments
     )
 
 
@@ -108,7 +114,7 @@ def dtype_checks(operator: Operator, declarations: Declarations) -> list[str]:
     for argument in operator.tensor_arguments:
         accepted = operator.dtypes.accepts.get(argument.name, everything)
         name = cpp_name(argument.name)
-        mask = dtype_mask(accepted, declarations)
+        mask = dtype_set(accepted, declarations)
         if argument.type.is_tensor_list:
             if argument.type.optional or accepted == everything:
                 continue
@@ -124,11 +130,6 @@ def dtype_checks(operator: Operator, declarations: Declarations) -> list[str]:
             f'"{name}", "{other}");'
         )
     return lines
-
-
-def dtype_mask(accepted: frozenset[str], declarations: Declarations) -> str:
-    mask = sum(1 << i for i, dtype in enumerate(declarations.dtypes) if dtype.name in accepted)
-    return f"0x{mask:x}u"
 
 
 def constraint_checks(
@@ -170,7 +171,7 @@ def _let_lines(operator: Operator, translator: Translator, names: Names) -> list
         code = translator.code(value, names, prefix=f"let{index}_")
         lines += code.statements
         if len(targets) == 1:
-            spelled = "const Shape" if code.type.kind.value == "int[]" else "const auto"
+            spelled = "const Shape" if code.type == INTS else "const auto"
             lines.append(f"[[maybe_unused]] {spelled} {cpp_name(targets[0])} = {code.code};")
             names[targets[0]] = Symbol(cpp_name(targets[0]), code.type)
             continue
@@ -197,8 +198,13 @@ def parameter_values(kernel: PointwiseKernel, names: dict[str, str] | None = Non
 
 
 def promotion(operator: Operator, kernel: PointwiseKernel) -> str:
-    float_rule = "true" if operator.dtypes.integers_to_float else "false"
-    return f"{{.promoted = {kernel.promoted_mask:#x}u, .integers_to_float = {float_rule}}}"
+    """A PromotionRule: what differs from the usual one, by which every input is promoted."""
+    rule = []
+    if kernel.promoted_mask != (1 << len(kernel.inputs)) - 1:
+        rule.append(f".promoted = {kernel.promoted_mask:#x}u")
+    if operator.dtypes.integers_to_float:
+        rule.append(".integers_to_float = true")
+    return f"{{{', '.join(rule)}}}"
 
 
 def _pointwise(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
@@ -208,22 +214,24 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
     names = argument_names(operator)
     lines += check_arguments(operator, names)
     lines += constraint_checks(operator, translator, names, reads_result=False)
-    if not takes_out and not kernel.in_out:
-        lines.append("const Tensor fresh;")
-    lines.append(f'Iterator iter("{operator.name}");')
-    for output in kernel.outputs:
-        if output.name in kernel.in_out:
-            lines.append(f"iter.add_in_out({cpp_name(output.name)});")
-            continue
-        target = "out" if takes_out else "fresh"
-        lines.append(f"iter.add_output({target}{_declared_dtype(operator, kernel, output.dtype)});")
-    lines += [f"iter.add_input({cpp_name(i.name)});" for i in kernel.inputs]
-    if takes_out and operator.tensor_arguments:
-        lines.append("if (inplace) iter.set_shape(out.sizes());")
-    if kernel.in_out:
-        lines.append(f"iter.set_shape({cpp_name(kernel.outputs[0].name)}.sizes());")
+    lines.append("Iterator iter(name);")
     lines += _decided_dtype(operator, kernel)
-    lines.append(f"iter.build({promotion(operator, kernel)});")
+    inputs = [cpp_name(i.name) for i in kernel.inputs]
+    rule = promotion(operator, kernel)
+    if takes_out:
+        dtype = _declared_dtype(operator, kernel, kernel.outputs[0].dtype) or "std::nullopt"
+        lines.append(f"forms::start({', '.join(['iter', 'to', dtype, rule, *inputs])});")
+    else:
+        for output in kernel.outputs:
+            if output.name in kernel.in_out:
+                lines.append(f"iter.add_in_out({cpp_name(output.name)});")
+            else:
+                dtype = _declared_dtype(operator, kernel, output.dtype)
+                lines.append(f"iter.add_output({', '.join(filter(None, ['forms::kNew', dtype]))});")
+        lines += [f"iter.add_input({name});" for name in inputs]
+        if kernel.in_out:
+            lines.append(f"iter.set_shape({cpp_name(kernel.outputs[0].name)}.sizes());")
+        lines.append(f"iter.build({rule});")
     result_names = dict(names)
     for index, output in enumerate(kernel.outputs):
         result_names |= {
@@ -237,13 +245,10 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
             f"const RandomStream stream = generator_or_default({_generator(operator)})"
             ".reserve(counters_for(iter.numel()));"
         )
-    lines.append("if (iter.numel() != 0 && iter.backend() != Backend::meta) {")
-    lines.append(f"  {kernel.name}_table[iter.backend()](iter, {parameter_values(kernel)});")
-    lines.append("}")
-    lines.append("iter.finish();")
+    table = table_for(kernel)
+    lines.append(f"forms::run({table.name}, iter, {parameter_values(kernel)});")
     if kernel.in_out:
         returns = "void"
-        lines += [f"{cpp_name(o.name)}.bump_version();" for o in kernel.outputs]
     elif takes_out:
         returns = "Tensor"
         lines.append("return iter.take_output(0);")
@@ -251,11 +256,12 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
         returns = f"std::tuple<{', '.join('Tensor' for _ in kernel.outputs)}>"
         values = ", ".join(f"iter.take_output({i})" for i in range(len(kernel.outputs)))
         lines.append(f"return {{{values}}};")
-    parameters = plain_parameters(operator)
-    if takes_out:
-        comma = ", " if parameters else ""
-        parameters = f"const Tensor& out, [[maybe_unused]] bool inplace{comma}{parameters}"
-    return Compute(returns, parameters, tuple(lines), (table_for(kernel),), takes_out)
+    return Compute(returns, _parameters(operator, takes_out), tuple(lines), (table,), takes_out)
+
+
+def _parameters(operator: Operator, takes_out: bool) -> str:
+    to = ["const forms::Destination& to"] if takes_out else []
+    return ", ".join(filter(None, [*to, plain_parameters(operator)]))
 
 
 def _decided_dtype(operator: Operator, kernel: PointwiseKernel) -> list[str]:
@@ -281,8 +287,8 @@ def _declared_dtype(operator: Operator, kernel: PointwiseKernel, dtype: str) -> 
         return ""
     if dtype == REAL:
         inputs = [i.name for i in kernel.inputs if i.dtype == COMMON]
-        return f", real_dtype({_common_dtype(operator, inputs)})"
-    return f", DType::{cpp_dtype(dtype)}"
+        return f"real_dtype({_common_dtype(operator, inputs)})"
+    return f"DType::{cpp_dtype(dtype)}"
 
 
 def _common_dtype(operator: Operator, names: Iterable[str]) -> str:
@@ -309,22 +315,21 @@ def _reduction(operator: Operator, declarations: Declarations, translator: Trans
     converted = f"cast_data({source}, result_dtype)"
     if fixed or kind == REAL:
         (converted,) = _converted(operator, [operator.tensor_arguments[0]], names)
-    lines.append(f'Reduction reduction("{operator.name}");')
-    lines.append("reduction.add_output(result_dtype, out);")
-    lines.append(
-        f"reduction.build({converted}, {_reduced_dims(arguments, names)}, {_keepdim(arguments)});"
-    )
-    parameters = _reduction_parameters(operator)
     struct = reduction_struct(operator)
-    lines.append("if (reduction.output_numel() != 0 && reduction.backend() != Backend::meta) {")
-    values = ", ".join(cpp_name(a.name) for a in parameters)
-    lines.append(
-        f"  {operator.identifier}_table[reduction.backend()](reduction, {struct}{{{values}}});"
-    )
-    lines += ["}", "reduction.finish();", "return reduction.take_output(0);"]
     table = Table(operator.identifier, f"void(const Reduction&, const {struct}&)")
-    text = f"const Tensor& out, [[maybe_unused]] bool inplace, {plain_parameters(operator)}"
-    return Compute("Tensor", text, tuple(lines), (table,), True)
+    values = ", ".join(cpp_name(a.name) for a in _reduction_parameters(operator))
+    given = [
+        table.name,
+        "name",
+        "to",
+        "result_dtype",
+        converted,
+        _reduced_dims(arguments, names),
+        _keepdim(arguments),
+        f"{struct}{{{values}}}",
+    ]
+    lines.append(f"return forms::reduce({', '.join(given)});")
+    return Compute("Tensor", _parameters(operator, True), tuple(lines), (table,), True)
 
 
 def reduction_struct(operator: Operator) -> str:
@@ -458,18 +463,11 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     results = operator.signature.results
     arguments = _converted(operator, operator.signature.arguments, names)
     types = [kernel_type(a.type) for a in operator.signature.arguments]
-    table = f"{operator.identifier}_table"
     if rule.dynamic:
         returns = compute_type(operator)
-        lines.append(f"return {table}[device_.backend]({', '.join(arguments)});")
-        function = f"{returns}({', '.join(types)})"
-        return Compute(
-            returns,
-            plain_parameters(operator),
-            tuple(lines),
-            (Table(operator.identifier, function),),
-            False,
-        )
+        table = Table(operator.identifier, f"{returns}({', '.join(types)})")
+        lines.append(f"return {table.name}[device_.backend]({', '.join(arguments)});")
+        return Compute(returns, plain_parameters(operator), tuple(lines), (table,), False)
     for result in results:
         shape = translator.value(rule.shapes[result.name], names, INTS)
         dtype = result_dtype(operator, result.name, translator, names)
@@ -480,20 +478,15 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
         lines.append(f"Tensor {cpp_name(result.name)} = {made};")
         names[result.name] = Symbol(cpp_name(result.name), TENSOR)
     outputs = [cpp_name(r.name) for r in results]
-    lines.append("if (device_.backend != Backend::meta) {")
-    lines.append(f"  {table}[device_.backend]({', '.join(outputs + arguments)});")
-    lines.append("}")
+    function = f"void({', '.join(['const Tensor&'] * len(outputs) + types)})"
+    table = Table(operator.identifier, function)
+    lines.append(f"forms::run_on({', '.join(['device_', table.name, *outputs, *arguments])});")
     if len(outputs) == 1:
         lines.append(f"return {outputs[0]};")
     elif outputs:
         lines.append(f"return {{{', '.join(outputs)}}};")
-    function = f"void({', '.join(['const Tensor&'] * len(outputs) + types)})"
     return Compute(
-        compute_type(operator),
-        plain_parameters(operator),
-        tuple(lines),
-        (Table(operator.identifier, function),),
-        False,
+        compute_type(operator), plain_parameters(operator), tuple(lines), (table,), False
     )
 
 
@@ -508,7 +501,7 @@ def _converted(operator: Operator, arguments: Iterable[Argument], names: Names) 
 
 
 def compute_type(operator: Operator) -> str:
-    """What compute_OP returns: hidden results too."""
+    """What a description computes: hidden results too."""
     spelled = ["std::vector<Tensor>" if r.is_list else "Tensor" for r in operator.signature.results]
     if not spelled:
         return "void"

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flambeau.codegen.model.entries import Argument, Base, Operator, Result, Role, Type
+from flambeau.codegen.model.entries import (
+    Argument,
+    Base,
+    Declarations,
+    Operator,
+    Result,
+    Role,
+    Type,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CppType:
-    """`parameter`: how a function takes it; `stored`: how a node or a parameter struct keeps it."""
+    """A declared type in C++: what functions take, and what a node or a parameter struct keeps."""
 
-    parameter: str
-    stored: str
+    value: str
+    kept: str
+    by_reference: bool = False
+    optional: bool = False
+
+    @property
+    def parameter(self) -> str:
+        if self.optional:
+            return f"std::optional<{self.value}>"
+        return f"const {self.value}&" if self.by_reference else self.value
+
+    @property
+    def stored(self) -> str:
+        return f"std::optional<{self.kept}>" if self.optional else self.kept
 
 
 _PLAIN = {
-    Base.SCALAR: CppType("const Scalar&", "Scalar"),
+    Base.SCALAR: CppType("Scalar", "Scalar", by_reference=True),
     Base.INT: CppType("int64_t", "int64_t"),
     Base.FLOAT: CppType("double", "double"),
     Base.BOOL: CppType("bool", "bool"),
@@ -41,19 +62,14 @@ DEFAULT_INFIX = "_default_"
 
 def cpp_type(declared: Type) -> CppType:
     """The C++ spelling of a declared type (see the table in docs/design)."""
-    if declared.is_list:
-        spelled = _LISTS[declared.base]
-        if declared.base is Base.TENSOR or not declared.optional:
-            return spelled
-        return CppType(f"std::optional<{spelled.parameter}>", f"std::optional<{spelled.stored}>")
-    if declared.base is Base.TENSOR:
+    if declared.base is Base.TENSOR and not declared.is_list:
         if declared.or_scalar:
-            return CppType("const Operand&", "SavedOperand")
-        return CppType("const Tensor&", "SavedTensor")
-    spelled = _PLAIN[declared.base]
-    if declared.optional and declared.base is not Base.GENERATOR:
-        return CppType(_optional(spelled.parameter), f"std::optional<{spelled.stored}>")
-    return spelled
+            return CppType("Operand", "SavedOperand", by_reference=True)
+        return CppType("Tensor", "SavedTensor", by_reference=True)
+    spelled = _LISTS[declared.base] if declared.is_list else _PLAIN[declared.base]
+    # Of these, one value stands for none.
+    has_none = declared.base in (Base.TENSOR, Base.GENERATOR)
+    return replace(spelled, optional=declared.optional and not has_none)
 
 
 def checked_class(declared: Type) -> str | None:
@@ -75,10 +91,6 @@ def kernel_type(declared: Type) -> str:
     if declared.optional:
         return f"const std::optional<{checked}>&"
     return checked if checked == "Dim" else f"const {checked}&"
-
-
-def _optional(parameter: str) -> str:
-    return f"std::optional<{parameter.removeprefix('const ').removesuffix('&')}>"
 
 
 def result_type(results: tuple[Result, ...]) -> str:
@@ -179,6 +191,35 @@ def class_name(identifier: str) -> str:
     words = identifier.strip("_").split("_")
     name = "".join(word[:1].upper() + word[1:] for word in words if word)
     return f"{name}Inplace" if identifier.endswith("_") else name
+
+
+def cpp_dtype(name: str) -> str:
+    """The enumerator of a dtype: `bool` is a keyword."""
+    return "bool_" if name == "bool" else name
+
+
+# The sets of core/dtype.h, by the categories that they hold.
+_SETS = {
+    "kEveryDType": {"bool", "unsigned", "signed", "float", "complex"},
+    "kIntegers": {"unsigned", "signed"},
+    "kBool": {"bool"},
+    "kFloats": {"float"},
+    "kComplexes": {"complex"},
+}
+
+
+def dtype_set(names: Collection[str], declarations: Declarations) -> str:
+    """`kBool | kFloats`: a set of dtypes; `kOnly<DType::uint8>` for those of no whole set."""
+    left = dict.fromkeys(d.name for d in declarations.dtypes if d.name in names)
+    parts = []
+    for spelled, categories in _SETS.items():
+        whole = [d.name for d in declarations.dtypes if d.category in categories]
+        if whole and left.keys() >= set(whole):
+            parts.append(spelled)
+            left = {name: None for name in left if name not in whole}
+    if left or not parts:
+        parts.append(f"kOnly<{', '.join(f'DType::{cpp_dtype(name)}' for name in left)}>")
+    return " | ".join(parts)
 
 
 def declared_in(operator: Operator) -> str:

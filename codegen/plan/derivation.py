@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.cpp import fail
 from flambeau.codegen.formula.functions import OPERATOR_FUNCTIONS, load_functions
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.model.entries import Declarations, Kind, Operator
@@ -20,7 +21,7 @@ from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.kernels import COMMON, PointwiseKernel, forward_kernel
 from flambeau.codegen.plan.reach import Reach
 from flambeau.codegen.tensor.to_cpp import emit_tensor
-from flambeau.codegen.tensor.values import Symbol, fail
+from flambeau.codegen.tensor.values import Symbol
 from flambeau.codegen.text.source import DeclarationError
 
 _DRAWS = "draws"  # what stands for a draw in a formula over tensors
@@ -135,7 +136,7 @@ class _Writer:
         ]
         struct = kernel.parameter_struct
         return Derivation(
-            parameters=f"Iterator& iter, [[maybe_unused]] const {struct}& parameters",
+            parameters=f"Iterator& iter, const {struct}& parameters",
             lines=tuple(self._lines),
             calls=tuple(self._calls.values()),
             families=frozenset(self._families),

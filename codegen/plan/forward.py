@@ -15,8 +15,7 @@ from flambeau.codegen.tensor.forward import tangent_name, tangent_terms
 def forward_lines(
     operator: Operator, backward: BackwardPlan | None, translator: Translator
 ) -> list[str]:
-    """The body of forward_OP, which sets the tangents of the results; empty where there are
-    none."""
+    """The body of set_tangents; empty where there is nothing to set."""
     if backward is None or not has_forward(operator, backward):
         return []
     if not operator.signature.results:
@@ -96,17 +95,11 @@ def _summed(
         name = argument.name
         if name not in terms:
             continue
-        reader = "tangents" if argument.type.is_list else "tangent"
-        part = translator.assignments(terms[name], _names(operator), "part", result.is_list, zero)
-        lines += [
-            f"if (has_tangent({cpp_name(name)})) {{",
-            f"  [[maybe_unused]] const auto {name}_t = {reader}({cpp_name(name)});",
-            "  const ForwardPause pause;",
-            f"  {_kind(result)} part;",
-            *(f"  {line}" for line in part),
-            "  add_tangent(total, std::move(part));",
-            "}",
-        ]
+        kind = "const std::vector<Tensor>&" if argument.type.is_list else "const Tensor&"
+        term = translator.returned(terms[name], _names(operator), result.is_list, zero)
+        opening = f"add_term(total, {cpp_name(name)}, [&]({kind} {name}_t)"
+        opening += f" -> {_kind(result)} {{"
+        lines += [opening, *(f"  {line}" for line in term), "});"]
     return [*lines, _setting(operator, result)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
@@ -16,9 +16,8 @@ from flambeau.codegen.formula.to_cpp import (
 )
 from flambeau.codegen.model.entries import Argument, Base, Declarations, Dtype, Operator
 from flambeau.codegen.plan.compute import reduction_parameters, reduction_struct
-from flambeau.codegen.plan.cpp_types import cpp_name, origin
+from flambeau.codegen.plan.cpp_types import class_name, cpp_name, dtype_set, origin
 from flambeau.codegen.plan.kernels import COMMON, REAL, KernelOperand, PointwiseKernel
-from flambeau.codegen.plan.translate import cpp_dtype
 
 _ELEMENTS = {COMMON: ScalarType.ELEMENT, REAL: ScalarType.REAL, "bool": ScalarType.BOOL}
 _PARAMETER_TYPES = {
@@ -29,29 +28,17 @@ _PARAMETER_TYPES = {
     Base.STR: ("std::string_view", ScalarType.STRING),
     Base.DTYPE: ("DType", ScalarType.INT),
 }
+_DRAWS = {"uniform": "Uniform<Real>", "normal": "Normal<Real>"}
 
 
 @dataclass(frozen=True, slots=True)
 class FormulaText:
-    """One branch: a function template that returns the element function."""
+    """One branch: what is computed once, and the function of an element."""
 
-    name: str
-    condition: str | None
-    preamble: tuple[str, ...]  # parameters as numbers, hoisted constants
+    condition: str | None  # over `parameters`
+    hoisted: tuple[str, ...]
     parameters: str  # of the element function
     statements: tuple[str, ...]
-    result: str | None  # None: outputs are references
-
-
-@dataclass(frozen=True, slots=True)
-class DtypeCase:
-    """One case of the dtype switch."""
-
-    enumerator: str
-    outputs: str
-    inputs: str
-    draws: str
-    compute: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +46,15 @@ class KernelText:
     """A pointwise kernel, ready to print."""
 
     name: str
+    class_name: str
     struct: str
     fields: tuple[str, ...]
     origin: str
-    condition_preamble: tuple[str, ...]
+    dtypes: str  # a set in C++
+    operands: tuple[str, ...]  # lists of types, as core/kernel_types.h names them
+    numbers: tuple[str, ...]  # parameters as local constants
     formulas: tuple[FormulaText, ...]
-    cases: tuple[DtypeCase, ...]
-    random: bool
     cost: int
-    input_count: int
 
 
 def struct_fields(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
@@ -84,26 +71,39 @@ def struct_fields(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
 def kernel_text(
     operator: Operator, kernel: PointwiseKernel, declarations: Declarations
 ) -> KernelText:
-    """Translates a kernel's formulas and spells its dtype switch."""
+    """Translates a kernel's formulas and spells the types of its operands."""
     draws = _draws(kernel)
-    formulas = tuple(
-        _formula(kernel, index, branch.condition, branch.formulas, draws)
-        for index, branch in enumerate(kernel.branches)
-    )
     dtypes = {d.name: d for d in declarations.dtypes}
     fields = struct_fields(kernel.parameters)
+    outputs = (
+        f"InOut<{_operand(o, dtypes)}>" if o.name in kernel.in_out else _operand(o, dtypes)
+        for o in kernel.outputs
+    )
+    operands = [
+        f"Outs<{', '.join(outputs)}>",
+        f"Ins<{', '.join(_operand(i, dtypes) for i in kernel.inputs)}>",
+    ]
+    if draws:
+        operands.append(f"Draws<{', '.join(_DRAWS[name] for name in draws)}>")
     return KernelText(
         name=kernel.name,
+        class_name=f"{class_name(kernel.name)}Kernel",
         struct=kernel.parameter_struct,
         fields=fields + (("RandomStream stream;",) if kernel.random else ()),
         origin=origin(operator),
-        condition_preamble=_number_lines(kernel.parameters) if len(kernel.branches) > 1 else (),
-        formulas=formulas,
-        cases=tuple(_case(kernel, dtypes[name], dtypes, draws) for name in kernel.dtypes),
-        random=kernel.random,
+        dtypes=dtype_set(kernel.dtypes, declarations),
+        operands=tuple(operands),
+        numbers=_number_lines(kernel.parameters),
+        formulas=tuple(
+            _formula(kernel, branch.condition, branch.formulas, draws) for branch in kernel.branches
+        ),
         cost=kernel.cost,
-        input_count=len(kernel.inputs),
     )
+
+
+def _operand(operand: KernelOperand, dtypes: Mapping[str, Dtype]) -> str:
+    """An operand's type, as descriptions of kernels name it."""
+    return {COMMON: "Element", REAL: "Real"}.get(operand.dtype) or dtypes[operand.dtype].cpp
 
 
 def kernel_symbols(kernel: PointwiseKernel) -> dict[str, Symbol]:
@@ -129,6 +129,21 @@ def parameter_symbols(parameters: tuple[Argument, ...]) -> dict[str, Symbol]:
     return symbols
 
 
+def _condition_symbols(parameters: tuple[Argument, ...]) -> dict[str, Symbol]:
+    """Names of parameters inside the conditions of branches: what the call gave, numbers as
+    doubles.
+    """
+    symbols = {}
+    for argument in parameters:
+        kind = _PARAMETER_TYPES[argument.type.base][1]
+        given = f"parameters.{cpp_name(argument.name)}"
+        value = f"(*{given})" if argument.type.optional else given
+        code = f"{value}.to<double>()" if kind is ScalarType.NUMBER else value
+        presence = f"{given}.has_value()" if argument.type.optional else None
+        symbols[argument.name] = Symbol(code, kind, presence)
+    return symbols
+
+
 def _number_lines(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
     """Parameters as local constants."""
     lines = []
@@ -142,22 +157,18 @@ def _number_lines(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
             inner = f"{field}->to<N>()" if kind is ScalarType.NUMBER else f"*{field}"
             value = f"{field} ? {inner} : {target}{{}}"
         else:
-            value = f"{field}.template to<N>()" if kind is ScalarType.NUMBER else field
-        lines.append(
-            f"[[maybe_unused]] const {target} {name} = {value};".replace("->to<", "->template to<")
-        )
+            value = f"{field}.to<N>()" if kind is ScalarType.NUMBER else field
+        lines.append(f"[[maybe_unused]] const {target} {name} = {value};")
     return tuple(lines)
 
 
 def _formula(
     kernel: PointwiseKernel,
-    index: int,
     condition: Expression | None,
     formulas: tuple[Expression, ...],
     all_draws: Sequence[str],
 ) -> FormulaText:
     code = _code(kernel, formulas)
-    symbols = kernel_symbols(kernel)
     by_reference = _writes_by_reference(kernel)
     names = [kernel.outputs[i].name for i in kernel.formula_order] if by_reference else []
     inputs = [f"{element_type(o).value} {cpp_name(o.name)}" for o in kernel.inputs]
@@ -170,15 +181,14 @@ def _formula(
             f"{cpp_name(name)} = {value.code};"
             for name, value in zip(names, code.results, strict=True)
         ]
-    suffix = f"_{index}" if len(kernel.branches) > 1 else ""
-    parameters = ", ".join(f"[[maybe_unused]] {p}" for p in (*outputs, *draws, *inputs))
+    else:
+        statements.append(f"return {code.results[0].code};")
+    symbols = _condition_symbols(kernel.parameters)
     return FormulaText(
-        name=f"{kernel.name}_formula{suffix}",
         condition=None if condition is None else emit_constant(condition, symbols),
-        preamble=(*_number_lines(kernel.parameters), *code.hoisted),
-        parameters=parameters,
+        hoisted=code.hoisted,
+        parameters=", ".join((*outputs, *draws, *inputs)),
         statements=tuple(statements),
-        result=None if by_reference else code.results[0].code,
     )
 
 
@@ -221,31 +231,13 @@ def _drawn(own: Sequence[str], merged: Sequence[str]) -> Iterator[str]:
         count += reads
 
 
-def _case(
-    kernel: PointwiseKernel, dtype: Dtype, dtypes: dict[str, Dtype], draws: tuple[str, ...]
-) -> DtypeCase:
-    def spelled(operand: KernelOperand) -> str:
-        if operand.dtype == COMMON:
-            return dtype.cpp
-        return dtypes[dtype.real if operand.dtype == REAL else operand.dtype].cpp
+@dataclass(frozen=True, slots=True)
+class FoldPart:
+    """A function of a fold."""
 
-    outputs = [
-        f"InOut<{spelled(o)}>" if o.name in kernel.in_out else spelled(o) for o in kernel.outputs
-    ]
-    compute = dtypes[dtype.accumulate].cpp if dtype.category == "float" else dtype.cpp
-    real = (
-        dtypes[dtypes[dtype.accumulate].real].cpp
-        if dtype.category in ("float", "complex")
-        else "float"
-    )
-    kinds = {"uniform": "Uniform", "normal": "Normal"}
-    return DtypeCase(
-        enumerator=cpp_dtype(dtype.name),
-        outputs=", ".join(outputs),
-        inputs=", ".join(spelled(i) for i in kernel.inputs),
-        draws=", ".join(f"{kinds[name]}<{real}>" for name in draws),
-        compute=compute,
-    )
+    name: str
+    parameters: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +249,9 @@ class FoldText:
     struct: str
     fields: tuple[str, ...]
     origin: str
-    members: tuple[str, ...]
-    numbers: tuple[str, ...]
-    init: tuple[str, ...]
-    step: tuple[str, ...]
-    combine: tuple[str, ...]
-    finish: tuple[str, ...]
-    cases: tuple[tuple[str, str, str, str, str], ...]  # enumerator, out, in, compute, accumulator
-    output_switch: bool
+    dtypes: str  # a set in C++
+    output: str  # as core/kernel_types.h names its type
+    parts: tuple[FoldPart, ...]
 
 
 def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
@@ -273,26 +260,24 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
     fold = operator.reduce
     parameters = reduction_parameters(operator)
     dtypes = {d.name: d for d in declarations.dtypes}
-    struct = reduction_struct(operator)
     result = operator.signature.results[0]
     kind = result.dtype or operator.dtypes.results.get(result.name)
     symbols = fold_symbols(operator, accumulated_type(operator, declarations))
+    numbers = _number_lines(parameters)
     return FoldText(
         name=operator.identifier,
-        class_name=f"{struct.removesuffix('Parameters')}Fold",
-        struct=struct,
+        class_name=f"{class_name(operator.identifier)}Kernel",
+        struct=reduction_struct(operator),
         fields=struct_fields(parameters),
         origin=origin(operator),
-        members=(f"{struct} parameters;",) if parameters else (),
-        numbers=_number_lines(parameters),
-        init=_start(fold.init) or _lines(fold.init, symbols),
-        step=_lines(fold.step, symbols),
-        combine=_lines(fold.combine, symbols),
-        finish=_lines(fold.finish, symbols),
-        cases=tuple(
-            _fold_case(dtypes[name], dtypes, kind) for name in fold_dtypes(operator, declarations)
+        dtypes=dtype_set(fold_dtypes(operator, declarations), declarations),
+        output=dtypes[kind].cpp if kind in dtypes else "Real" if kind == REAL else "Element",
+        parts=(
+            FoldPart("init", "", (*numbers, *(_start(fold.init) or _lines(fold.init, symbols)))),
+            FoldPart("step", "A acc, T x", (*numbers, *_lines(fold.step, symbols))),
+            FoldPart("combine", "A a, A b", (*numbers, *_lines(fold.combine, symbols))),
+            FoldPart("finish", "A acc, int64_t n", (*numbers, *_lines(fold.finish, symbols))),
         ),
-        output_switch=False,
     )
 
 
@@ -337,20 +322,3 @@ def _start(expression: Expression) -> tuple[str, ...] | None:
 def _lines(expression: Expression, symbols: dict[str, Symbol]) -> tuple[str, ...]:
     code = emit_scalar((expression,), symbols)
     return (*code.hoisted, *code.statements, f"return A({code.results[0].code});")
-
-
-def _fold_case(
-    dtype: Dtype, dtypes: dict[str, Dtype], kind: str | None
-) -> tuple[str, str, str, str, str]:
-    compute = dtypes[dtype.accumulate].cpp if dtype.category == "float" else dtype.cpp
-    output = dtype.cpp
-    accumulator = compute
-    if kind in dtypes:
-        output = dtypes[kind].cpp
-        accumulator = output
-    elif kind == "real":
-        output = dtypes[dtype.real].cpp
-        accumulator = (
-            dtypes[dtypes[dtype.real].accumulate].cpp if dtype.category != "complex" else output
-        )
-    return cpp_dtype(dtype.name), output, dtype.cpp, compute, accumulator

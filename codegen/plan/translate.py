@@ -18,7 +18,7 @@ from flambeau.codegen.model.types import (
     results_type,
     value_type,
 )
-from flambeau.codegen.plan.cpp_types import cpp_name, result_type
+from flambeau.codegen.plan.cpp_types import cpp_dtype, cpp_name, result_type
 from flambeau.codegen.plan.derivation import Derivations
 from flambeau.codegen.tensor.to_cpp import TensorCode, emit_condition, emit_tensor
 from flambeau.codegen.tensor.values import Symbol
@@ -26,11 +26,6 @@ from flambeau.codegen.tensor.values import Symbol
 Names = dict[str, Symbol]
 
 METADATA_TYPES = {name: known.type for name, known in {**METADATA, **LIST_METADATA}.items()}
-
-
-def cpp_dtype(name: str) -> str:
-    """The enumerator of a dtype."""
-    return "bool_" if name == "bool" else name
 
 
 def argument_names(operator: Operator) -> Names:
@@ -120,14 +115,20 @@ class Translator:
         is_list: bool,
         zero: str | None = None,
     ) -> list[str]:
-        """`target = value;` with the statements that the value needs, in a scope of their own; of a
-        derivative, which may be recorded.
+        """`target = value;`, after the statements that the value needs; of a derivative, which may
+        be recorded.
         """
         wanted = TENSORS if is_list else TENSOR
         code = self.code(expression, names, wanted, zero=zero, differentiated=True)
-        if not code.statements:
-            return [f"{target} = {code.code};"]
-        return ["{", *(f"  {s}" for s in code.statements), f"  {target} = {code.code};", "}"]
+        return [*code.statements, f"{target} = {code.code};"]
+
+    def returned(
+        self, expression: Expression, names: Names, is_list: bool, zero: str | None = None
+    ) -> list[str]:
+        """The same as the body of a function."""
+        wanted = TENSORS if is_list else TENSOR
+        code = self.code(expression, names, wanted, zero=zero, differentiated=True)
+        return [*code.statements, f"return {code.code};"]
 
     def evaluated(
         self,
@@ -163,6 +164,5 @@ __all__ = [
     "Symbol",
     "Translator",
     "argument_names",
-    "cpp_dtype",
     "result_type",
 ]

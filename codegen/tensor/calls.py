@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.cpp import ATOM, at_least, fail
 from flambeau.codegen.formula.functions import OPERATOR_FUNCTIONS, Function, FunctionTable
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_source
@@ -30,15 +31,7 @@ from flambeau.codegen.model.types import (
     value_type,
 )
 from flambeau.codegen.tensor.numbers import NumberRules
-from flambeau.codegen.tensor.values import (
-    ATOM,
-    Scope,
-    Value,
-    at_least,
-    fail,
-    literal_value,
-    none_value,
-)
+from flambeau.codegen.tensor.values import Scope, Value, literal_value, none_value
 from flambeau.codegen.text.source import did_you_mean
 
 K = ValueKind

@@ -4,6 +4,7 @@ C++ types.
 
 from __future__ import annotations
 
+from flambeau.codegen.formula.cpp import ATOM, LESS, PRODUCT, SIGN, SUM, at_least, fail
 from flambeau.codegen.formula.functions import Function
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.model.types import (
@@ -21,17 +22,7 @@ from flambeau.codegen.model.types import (
     conversion_cost,
     item_type,
 )
-from flambeau.codegen.tensor.values import (
-    ATOM,
-    COMPARE,
-    PRODUCT,
-    SIGN,
-    SUM,
-    Value,
-    at_least,
-    fail,
-    literal_value,
-)
+from flambeau.codegen.tensor.values import Value, literal_value
 
 K = ValueKind
 _RANK = {K.BOOL: 0, K.INT: 1, K.FLOAT: 2, K.SCALAR: 3}
@@ -112,7 +103,7 @@ class NumberRules:
         if value.type.optional:
             raise fail(node, f"a {value.type} as a condition", "compare it with None")
         if kind in (K.INT, K.FLOAT):
-            return Value(f"{at_least(value, SUM)} != 0", BOOL, COMPARE)
+            return Value(f"{at_least(value, SUM)} != 0", BOOL, LESS)
         if kind is K.SCALAR:
             return Value(f"!{at_least(value, ATOM)}.equals(0)", BOOL, SIGN)
         if kind in (K.STR, K.INTS, K.FLOATS, K.TENSORS):
@@ -278,7 +269,7 @@ class NumberRules:
                 v if v.type.optional or not v.code.startswith('"') else self._view(v)
                 for v in (left, right)
             )
-            return Value(f"{a.code} {operator} {b.code}", BOOL, COMPARE)
+            return Value(f"{a.code} {operator} {b.code}", BOOL, LESS)
         if K.SCALAR in kinds and kinds <= NUMBERS:
             return self._scalar_compare(node, operator, left, right)
         same = len(kinds) == 1 and next(iter(kinds)) in (K.DTYPE, K.DEVICE, K.BOOL)
@@ -286,7 +277,7 @@ class NumberRules:
             raise fail(node, f"a {left.type} is compared with a {right.type}")
         if same and kinds != {K.BOOL} and operator not in ("==", "!="):
             raise fail(node, f"a {left.type} has no order")
-        return Value(f"{at_least(left, SUM)} {operator} {at_least(right, SUM)}", BOOL, COMPARE)
+        return Value(f"{at_least(left, SUM)} {operator} {at_least(right, SUM)}", BOOL, LESS)
 
     def _view(self, value: Value) -> Value:
         return Value(f"std::string_view({value.code})", value.type, ATOM)
@@ -303,12 +294,12 @@ class NumberRules:
                 code = f"{negation}{at_least(scalar, ATOM)}.equals({number.code})"
                 return Value(code, BOOL, SIGN)
             self.includes.add("core/scalar_math.h")
-            return Value(f"{at_least(left, SUM)} {operator} {at_least(right, SUM)}", BOOL, COMPARE)
+            return Value(f"{at_least(left, SUM)} {operator} {at_least(right, SUM)}", BOOL, LESS)
         a, b = (
             f"{at_least(v, ATOM)}.to<double>()" if v.type.kind is K.SCALAR else v.code
             for v in (left, right)
         )
-        return Value(f"{a} {operator} {b}", BOOL, COMPARE)
+        return Value(f"{a} {operator} {b}", BOOL, LESS)
 
     def number_call(self, node: Expression, function: Function, values: tuple[Value, ...]) -> Value:
         """A scalar function of numbers."""

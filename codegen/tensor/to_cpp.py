@@ -13,6 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.cpp import (
+    ATOM,
+    OR,
+    SIGN,
+    TERNARY,
+    Occurrences,
+    at_least,
+    compared_with_each,
+    fail,
+    quote,
+)
 from flambeau.codegen.formula.functions import FunctionTable, load_functions
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.model.entries import Operator
@@ -31,17 +42,7 @@ from flambeau.codegen.model.types import (
 from flambeau.codegen.tensor.branches import Branches, choosing_function
 from flambeau.codegen.tensor.calls import CallRules
 from flambeau.codegen.tensor.numbers import OWNING
-from flambeau.codegen.tensor.values import (
-    ATOM,
-    Scope,
-    Symbol,
-    Value,
-    at_least,
-    fail,
-    literal_value,
-    none_value,
-    quote,
-)
+from flambeau.codegen.tensor.values import Scope, Symbol, Value, literal_value, none_value
 from flambeau.codegen.text.source import did_you_mean
 
 K = ValueKind
@@ -159,7 +160,7 @@ class _Emitter(CallRules):
         self._choosing = choosing_function(self.functions)
         self._branches: Branches | None = None
         self._deciding: set[Expression] = set()
-        self._shared: dict[Expression, int] = {}
+        self._occurrences = Occurrences()
         self._values: dict[Expression, Value] = {}
         self._count = 0
         self._lazy = 0  # depth of branches that may not run
@@ -173,11 +174,7 @@ class _Emitter(CallRules):
     # --- sharing ---
 
     def count_shared(self, expression: Expression) -> None:
-        """How often each subtree occurs, not counting repeats inside a repeated tree."""
-        self._shared[expression] = self._shared.get(expression, 0) + 1
-        if self._shared[expression] == 1:
-            for child in expression.children:
-                self.count_shared(child)
+        self._occurrences.count((expression,))
 
     def split_operands(self, expression: Expression, wanted: ValueType | None) -> Value:
         """The formula, once for each case of the `Tensor|Scalar` arguments it computes with."""
@@ -200,8 +197,8 @@ class _Emitter(CallRules):
             with self.scope.refined(case):
                 cases.append(self._in_block(lambda: self.split_operands(expression, wanted)))
         then, otherwise = self.unify(cases[0], cases[1], expression)
-        code = f"{symbol.code}.is_tensor() ? {at_least(then, 1)} : {at_least(otherwise, 0)}"
-        return Value(code, then.type, 0)
+        code = f"{symbol.code}.is_tensor() ? {at_least(then, OR)} : {at_least(otherwise, TERNARY)}"
+        return Value(code, then.type, TERNARY)
 
     def _mark_whole(self, node: Expression) -> None:
         """Remember the conditionals that decide the whole value."""
@@ -253,8 +250,9 @@ class _Emitter(CallRules):
         """A value whose temporaries belong to a branch that may not run: a lambda, where there are
         any.
         """
-        outer = (self.statements, self._values, self._shared)
-        self.statements, self._values, self._shared = [], dict(self._values), {}
+        outer = (self.statements, self._values, self._occurrences)
+        self.statements, self._values = [], dict(self._values)
+        self._occurrences = Occurrences()
         try:
             value = emit()
             if not self.statements:
@@ -263,7 +261,7 @@ class _Emitter(CallRules):
             code = f"[&] {{ {' '.join(self.statements)} return {value.code}; }}()"
             return Value(code, value.type, ATOM)
         finally:
-            self.statements, self._values, self._shared = outer
+            self.statements, self._values, self._occurrences = outer
 
     def _branch(self, node: Expression) -> Value:
         """A branch of a conditional that is chosen before the call."""
@@ -279,7 +277,7 @@ class _Emitter(CallRules):
             return self._values[node]
         value = self.compute(node)
         is_call = value.type.kind in (K.TENSOR, K.RESULTS, K.TENSORS) and bool(node.children)
-        if is_call and self._shared.get(node, 0) > 1 and not self._lazy:
+        if is_call and self._occurrences.repeats(node) and not self._lazy:
             value = self._values[node] = self._named(value)
         return value
 
@@ -370,7 +368,7 @@ class _Emitter(CallRules):
             if operand.type.kind in TENSOR_LIKE:
                 return self.unary(node, "~", operand)
             truth = self.truth(operand, node)
-            return Value(f"!{at_least(truth, ATOM)}", BOOL, ATOM - 1)
+            return Value(f"!{at_least(truth, ATOM)}", BOOL, SIGN)
         if operand.type.kind in TENSOR_LIKE:
             token = {"-": "neg", "~": "invert", "+": "pos"}[operator]
             return operand if operator == "+" else self.token_call(node, token, (operand,))
@@ -404,7 +402,7 @@ class _Emitter(CallRules):
         if node.operator in ("is", "is not"):
             return self.presence(node)
         if node.operator in ("in", "not in"):
-            return self.membership(node)
+            return self.emit(compared_with_each(node))
         left, right = self.emit(node.left), self.emit(node.right)
         kinds = {left.type.kind, right.type.kind}
         if self.compares_operands and K.OPERAND in kinds and node.operator in ("==", "!="):
@@ -437,18 +435,7 @@ class _Emitter(CallRules):
             code = f"{at_least(value, ATOM)}.has_value()"
         if node.operator == "is not":
             return Value(code, BOOL, ATOM)
-        return Value(code[1:] if code.startswith("!") else f"!{code}", BOOL, ATOM - 1)
-
-    def membership(self, node: nodes.Compare) -> Value:
-        if isinstance(node.right, nodes.Sequence) and node.right.items:
-            equal, word = ("==", "or") if node.operator == "in" else ("!=", "and")
-            pairs = tuple(
-                nodes.Compare(node.left, equal, i, span=node.span) for i in node.right.items
-            )
-            return (
-                self.compare(pairs[0]) if len(pairs) == 1 else self.emit(nodes.Boolean(word, pairs))
-            )
-        raise fail(node.right, f"'{node.operator}' needs a list of values")
+        return Value(code[1:] if code.startswith("!") else f"!{code}", BOOL, SIGN)
 
     def boolean(self, node: nodes.Boolean) -> Value:
         first = self.emit(node.operands[0])
@@ -470,7 +457,7 @@ class _Emitter(CallRules):
             return result
         symbol = " && " if node.operator == "and" else " || "
         parts = [self.truth(v, o) for v, o in zip(values, node.operands, strict=True)]
-        return Value(symbol.join(at_least(p, ATOM - 1) for p in parts), BOOL, 1)
+        return Value(symbol.join(at_least(p, SIGN) for p in parts), BOOL, OR)
 
     def value_or(self, node: nodes.Boolean, first: Value) -> Value:
         """`optional or default`: None means the default."""
@@ -480,10 +467,10 @@ class _Emitter(CallRules):
         wanted = first.type.required
         default = self.convert(self.emit(node.operands[1]), wanted, node.operands[1])
         self._lazy -= 1
-        code = f"{first.code}.has_value() ? *{first.code} : {at_least(default, 1)}"
+        code = f"{first.code}.has_value() ? *{first.code} : {at_least(default, OR)}"
         if wanted.kind is K.INTS:
             code = f"{first.code}.has_value() ? Shape(*{first.code}) : Shape({default.code})"
-        return Value(code, wanted, 0)
+        return Value(code, wanted, TERNARY)
 
     def conditional(self, node: nodes.Conditional) -> Value:
         condition = self.emit(node.condition)
@@ -500,8 +487,8 @@ class _Emitter(CallRules):
         if node in self._deciding:
             then, otherwise = self._whole(then, node.then), self._whole(otherwise, node.otherwise)
         then, otherwise = self.unify(then, otherwise, node)
-        code = f"{at_least(truth, 1)} ? {at_least(then, 1)} : {at_least(otherwise, 0)}"
-        return Value(code, then.type, 0)
+        code = f"{at_least(truth, OR)} ? {at_least(then, OR)} : {at_least(otherwise, TERNARY)}"
+        return Value(code, then.type, TERNARY)
 
     def _choice(self, node: nodes.Conditional, condition: Value) -> Value:
         """An element from one branch or from the other."""
@@ -576,11 +563,12 @@ class _Emitter(CallRules):
             self.statements.append(push)
             return Value(OWNING[made], ValueType(made), ATOM)
 
-        outer = (self.statements, self._values, self._shared)
-        self.statements, self._values, self._shared = [], dict(self._values), {}
+        outer = (self.statements, self._values, self._occurrences)
+        self.statements, self._values = [], dict(self._values)
+        self._occurrences = Occurrences()
         with self.scope.refined({node.names[0]: Symbol(name, item)}):
             made = emit()
         body = " ".join(self.statements)
-        self.statements, self._values, self._shared = outer
+        self.statements, self._values, self._occurrences = outer
         loop = f"for (const auto& {name} : {items.code}) {{ {body} }}"
         return Value(f"[&] {{ {made.code} items; {loop} return items; }}()", made.type, ATOM)

@@ -7,13 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from flambeau.codegen.formula import nodes
-from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.cpp import ATOM, SIGN
 from flambeau.codegen.model.types import BOOL, FLOAT, INT, NONE, SCALAR, ValueType
-from flambeau.codegen.text.source import DeclarationError, Span
-
-# Precedence of C++ expressions: 0 ternary, 1 boolean, comparisons, sums, products, signs, atoms.
-COMPARE, SUM, PRODUCT, SIGN, ATOM = 2, 3, 4, 5, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +62,9 @@ class Scope:
             self._symbols.update(before)
 
 
-def at_least(value: Value, precedence: int) -> str:
-    """The code, in parentheses where it binds more loosely."""
-    return value.code if value.precedence >= precedence else f"({value.code})"
-
-
-def fail(node: Expression, message: str, hint: str | None = None) -> DeclarationError:
-    """An error that points at the node."""
-    return DeclarationError.at(nodes.first_span(node) or Span("<formula>", 1, 1), message, hint)
-
-
 def none_value() -> Value:
     """`None`; its spelling depends on what it is converted to."""
     return Value("std::nullopt", NONE, ATOM)
-
-
-def quote(text: str) -> str:
-    """A C++ string literal."""
-    escaped = "".join(c if " " <= c <= "~" and c not in '"\\' else f"\\{ord(c):03o}" for c in text)
-    return f'"{escaped}"'
 
 
 def literal_value(number: object) -> Value:

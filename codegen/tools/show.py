@@ -78,10 +78,13 @@ def _cpp(operators: Sequence[Operator], declarations: Declarations) -> Parts:
 def _cuda(operators: Sequence[Operator], declarations: Declarations) -> Parts:
     from flambeau.codegen.write.cuda import emit_family
     from flambeau.codegen.write.files import Texts
+    from flambeau.codegen.write.native import emit_formulas, kernel_units
 
     for family, members in _by_family(operators).items():
         texts = Texts()
         emit_family(family, members, declarations, texts)
+        for unit in kernel_units(members, declarations):
+            emit_formulas(family, unit, texts)
         yield from texts.files.items()
         if not texts.files:
             yield family, "// nothing is generated for CUDA"

@@ -1,26 +1,10 @@
-"""Kernels for CUDA: one .cu per group of operators, each registering what it holds."""
+"""Kernels for CUDA: one .cu per unit of kernels, registering what it holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-
 from flambeau.codegen.model.entries import Declarations, Kind, Operator
-from flambeau.codegen.plan.kernel_text import FoldText, KernelText, fold_text
 from flambeau.codegen.write.files import Sink
-from flambeau.codegen.write.native import families, kernel_declaration, pointwise_kernels
-
-# Device kernels per compiled unit. The headers cost as much as some twenty of them; a unit of this
-# many compiles in well under a minute.
-INSTANCES_PER_UNIT = 110
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """What one .cu holds."""
-
-    kernels: tuple[KernelText, ...]
-    folds: tuple[FoldText, ...]
+from flambeau.codegen.write.native import families, kernel_declaration, kernel_units
 
 
 def emit_cuda(declarations: Declarations, sink: Sink) -> None:
@@ -33,15 +17,13 @@ def emit_family(
     family: str, operators: list[Operator], declarations: Declarations, sink: Sink
 ) -> None:
     """The files of a family, or the part of them that belongs to some of its operators."""
-    kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
-    folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
-    for index, unit in enumerate(units(kernels, folds)):
+    for unit in kernel_units(operators, declarations):
         sink.render(
             "cuda_kernels.cu.jinja",
-            f"cuda/{family}_{index}.cu",
+            f"cuda/{unit.file(family)}.cu",
             family=family,
-            kernels=unit.kernels,
-            folds=unit.folds,
+            unit=unit.file(family),
+            first=unit.first,
         )
     by_hand = handwritten(operators)
     if by_hand:
@@ -58,33 +40,6 @@ def emit_family(
             family=family,
             names=[name for name, _ in by_hand],
         )
-
-
-def units(kernels: Iterable[KernelText], folds: Iterable[FoldText]) -> list[Unit]:
-    """Kernels in their order, and folds apart from them, cut by the number of device kernels."""
-    result: list[Unit] = []
-    pointwise: list[KernelText] = []
-    size = 0
-    for kernel in kernels:
-        instances = len(kernel.cases) * len(kernel.formulas)
-        if pointwise and size + instances > INSTANCES_PER_UNIT:
-            result.append(Unit(tuple(pointwise), ()))
-            pointwise, size = [], 0
-        pointwise.append(kernel)
-        size += instances
-    if pointwise:
-        result.append(Unit(tuple(pointwise), ()))
-    reductions: list[FoldText] = []
-    size = 0
-    for fold in folds:
-        if reductions and size + len(fold.cases) > INSTANCES_PER_UNIT // 2:
-            result.append(Unit((), tuple(reductions)))
-            reductions, size = [], 0
-        reductions.append(fold)
-        size += len(fold.cases)
-    if reductions:
-        result.append(Unit((), tuple(reductions)))
-    return result
 
 
 def handwritten(operators: list[Operator]) -> list[tuple[str, str]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 from zlib import crc32
 
 from flambeau.codegen.model.entries import ANY_BACKEND, Declarations, Kind, Operator
@@ -32,7 +33,7 @@ def families(declarations: Declarations) -> dict[str, list[Operator]]:
 
 
 def emit_native(declarations: Declarations, sink: Sink) -> None:
-    """ops/, kernels/ and cpu/ of the generated folder."""
+    """ops/, kernels/, formulas/ and cpu/ of the generated folder."""
     index = OperatorIndex(declarations.operators)
     derivations = Derivations(declarations, index)
     for family, operators in families(declarations).items():
@@ -58,8 +59,6 @@ def emit_family(
         operators=texts,
         includes=sorted(translator.families - {family}),
     )
-    kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
-    folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
     plain, simd = handwritten(operators)
     shared = shared_kernels(operators)
     if shared:
@@ -70,56 +69,89 @@ def emit_family(
             namespace="any",
             declarations=[declaration for _, declaration in shared],
         )
-    parts = _emit_kernel_units(family, kernels, folds, sink)
+    parts = kernel_units(operators, declarations)
+    for unit in parts:
+        _emit_unit(family, unit, sink)
     sink.render(
         "kernels.h.jinja",
         f"kernels/{family}.h",
         family=family,
-        units=parts,
+        units=[unit.file(family) for unit in parts],
         kernels=[],
-        folds=[],
         handwritten=[declaration for _, declaration in plain],
         handwritten_simd=[declaration for _, declaration in simd],
     )
-    sink.render(
-        "cpu_register.cpp.jinja",
-        f"cpu/{family}_register.cpp",
-        family=family,
-        picked=[k.name for k in kernels] + [f.name for f in folds] + [name for name, _ in simd],
-        plain=[name for name, _ in plain],
-        shared=[name for name, _ in shared],
-    )
-
-
-def _emit_kernel_units(
-    family: str, kernels: list[KernelText], folds: list[FoldText], sink: Sink
-) -> list[str]:
-    """Each unit has a header of its own, so that others are not compiled when it changes; returns
-    the names of the units.
-    """
-    names: list[str] = []
-
-    def emit(loops: Sequence[KernelText], reductions: Sequence[FoldText]) -> None:
-        # A hyphen, as no operator has one: `reduction_any.h` is another file.
-        first = loops[0].name if loops else reductions[0].name
-        names.append(f"{family}-{first}")
-        values: dict[str, Any] = {"family": family, "kernels": loops, "folds": reductions}
+    if parts or plain or simd or shared:
         sink.render(
-            "kernels.h.jinja",
-            f"kernels/{names[-1]}.h",
-            units=[],
-            handwritten=[],
-            handwritten_simd=[],
-            **values,
+            "cpu_register.cpp.jinja",
+            f"cpu/{family}_register.cpp",
+            family=family,
+            units=[unit.first for unit in parts],
+            simd=[name for name, _ in simd],
+            plain=[name for name, _ in plain],
+            shared=[name for name, _ in shared],
         )
-        file = f"cpu/{names[-1]}.simd.cpp"
-        sink.render("cpu_kernels.simd.cpp.jinja", file, unit=names[-1], **values)
 
-    for loops in units(kernels):
-        emit(loops, ())
-    for reductions in units(folds):
-        emit((), reductions)
-    return names
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Kernels that are compiled together, for the CPU and for CUDA."""
+
+    kernels: tuple[KernelText, ...] = ()
+    folds: tuple[FoldText, ...] = ()
+
+    @property
+    def members(self) -> tuple[KernelText | FoldText, ...]:
+        return (*self.kernels, *self.folds)
+
+    @property
+    def first(self) -> str:
+        return self.members[0].name
+
+    def file(self, family: str) -> str:
+        """The stem of its files. A hyphen, as no operator has one: `reduction_any.h` is another."""
+        return f"{family}-{self.first}"
+
+
+def kernel_units(operators: list[Operator], declarations: Declarations) -> list[Unit]:
+    """The units of the kernels that formulas give a family; its reductions are apart."""
+    kernels = [k for operator in operators for k in pointwise_kernels(operator, declarations)]
+    folds = [fold_text(o, declarations) for o in operators if o.kind is Kind.REDUCTION]
+    return [
+        *(Unit(kernels=tuple(members)) for members in units(kernels)),
+        *(Unit(folds=tuple(members)) for members in units(folds)),
+    ]
+
+
+def _emit_unit(family: str, unit: Unit, sink: Sink) -> None:
+    """Each unit has headers of its own, so that others are not compiled when it changes."""
+    file = unit.file(family)
+    sink.render(
+        "kernels.h.jinja",
+        f"kernels/{file}.h",
+        family=family,
+        units=[],
+        kernels=unit.members,
+        handwritten=[],
+        handwritten_simd=[],
+    )
+    emit_formulas(family, unit, sink)
+    sink.render("cpu_kernels.simd.cpp.jinja", f"cpu/{file}.simd.cpp", family=family, unit=file)
+
+
+def emit_formulas(family: str, unit: Unit, sink: Sink) -> None:
+    """What the unit for the CPU and the one for CUDA include."""
+    file = unit.file(family)
+    sink.render(
+        "formulas.h.jinja",
+        f"formulas/{file}.h",
+        family=family,
+        unit=file,
+        first=unit.first,
+        kernels=unit.kernels,
+        folds=unit.folds,
+        classes=[member.class_name for member in unit.members],
+    )
 
 
 def units(members: Sequence[Named]) -> Iterator[Sequence[Named]]:

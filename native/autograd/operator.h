@@ -11,8 +11,6 @@
 /// What generated operator functions share: argument checks and the writing of results.
 namespace flambeau::autograd {
 
-constexpr uint32_t dtype_bit(DType dtype) { return 1u << static_cast<int>(dtype); }
-
 /// Errors of the checks below, out of line.
 [[noreturn]] FLAMBEAU_API void fail_undefined(const char* op, const char* argument);
 [[noreturn]] FLAMBEAU_API void fail_dtype(const char* op, const char* argument, DType seen,

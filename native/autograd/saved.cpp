@@ -51,6 +51,10 @@ struct SavedTensor::Packed {
   DType dtype;
 };
 
+SavedTensor::SavedTensor(SavedTensor&&) noexcept = default;
+SavedTensor& SavedTensor::operator=(SavedTensor&&) noexcept = default;
+SavedTensor::~SavedTensor() = default;
+
 void SavedTensor::pack(const Tensor& tensor) {
   const auto hooks = hook_stack().hooks.back();
   auto packed = std::make_shared<Packed>();

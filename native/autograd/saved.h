@@ -29,6 +29,10 @@ FLAMBEAU_API std::string disable_saved_tensor_hooks(std::string message);
 class FLAMBEAU_API SavedTensor {
  public:
   SavedTensor() = default;
+  // Out of line: nodes have many of these, and are many.
+  SavedTensor(SavedTensor&&) noexcept;
+  SavedTensor& operator=(SavedTensor&&) noexcept;
+  ~SavedTensor();
   /// `name`: as declared ("self"); `is_result`: output `output_index` of `node`'s own operator.
   /// A result is saved after its tangent is set.
   SavedTensor(const Tensor& tensor, const char* name, bool is_result = false,

@@ -48,6 +48,26 @@ constexpr bool is_integral(DType dtype) {
 /// float or complex: what can carry a gradient.
 constexpr bool is_differentiable(DType dtype) { return category(dtype) >= DTypeCategory::floating; }
 
+/// A set of dtypes: a bit for each.
+using DTypeSet = uint32_t;
+constexpr DTypeSet dtype_bit(DType dtype) { return 1u << static_cast<int>(dtype); }
+/// Those of a category.
+constexpr DTypeSet dtypes_of(DTypeCategory category) {
+  DTypeSet set = 0;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (kDTypes[i].category == category) set |= 1u << i;
+  }
+  return set;
+}
+template <DType... dtypes>
+inline constexpr DTypeSet kOnly = (0u | ... | dtype_bit(dtypes));
+inline constexpr DTypeSet kBool = dtypes_of(DTypeCategory::boolean);
+inline constexpr DTypeSet kIntegers =
+    dtypes_of(DTypeCategory::unsigned_integer) | dtypes_of(DTypeCategory::signed_integer);
+inline constexpr DTypeSet kFloats = dtypes_of(DTypeCategory::floating);
+inline constexpr DTypeSet kComplexes = dtypes_of(DTypeCategory::complex);
+inline constexpr DTypeSet kEveryDType = kBool | kIntegers | kFloats | kComplexes;
+
 /// The dtype of a C++ type, and back.
 template <class T>
 struct DTypeOf;

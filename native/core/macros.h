@@ -11,6 +11,15 @@
 #endif
 
 #define FLAMBEAU_INLINE inline __attribute__((always_inline))
+
+/// What kernels do with elements, on the device where there is one: a lambda, a member function.
+#ifdef __CUDACC__
+#define FLAMBEAU_DEVICE __device__
+#define FLAMBEAU_ELEMENT __device__ __forceinline__
+#else
+#define FLAMBEAU_DEVICE
+#define FLAMBEAU_ELEMENT FLAMBEAU_INLINE
+#endif
 #define FLAMBEAU_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
 #ifndef FLAMBEAU_REMOVABLE_CHECKS
 #define FLAMBEAU_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)

@@ -16,10 +16,7 @@ class FunctionRef<Result(Arguments...)> {
   /// A lambda, function object or function; it must outlive the reference.
   template <class Callable>
   FunctionRef(Callable&& callable)  // NOLINT: implicit on purpose
-      : call_([](void* object, Arguments... arguments) -> Result {
-          using Pointer = std::add_pointer_t<std::remove_reference_t<Callable>>;
-          return (*reinterpret_cast<Pointer>(object))(arguments...);
-        }) {
+      : call_(&invoke<std::remove_reference_t<Callable>>) {
     if constexpr (std::is_function_v<std::remove_reference_t<Callable>>) {
       object_ = reinterpret_cast<void*>(&callable);
     } else {
@@ -29,6 +26,11 @@ class FunctionRef<Result(Arguments...)> {
   Result operator()(Arguments... arguments) const { return call_(object_, arguments...); }
 
  private:
+  template <class Callable>
+  static Result invoke(void* object, Arguments... arguments) {
+    return (*reinterpret_cast<Callable*>(object))(arguments...);
+  }
+
   void* object_;
   Result (*call_)(void*, Arguments...);
 };

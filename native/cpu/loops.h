@@ -3,32 +3,10 @@
 /// The loops that pointwise kernels run in. A kernel gives a formula on elements; everything else
 /// (broadcasting, strides, conversion of half types, random numbers, threads) happens here.
 /// Included by units that are compiled once per instruction set (-DFLAMBEAU_ISA=baseline|avx2|
-/// avx512). A complete generated kernel:
+/// avx512). What is generated describes a kernel, as core/kernel_types.h says, and run<Kernel>() is
+/// what the operator's table gets; kernels by hand call map():
 ///
-///     #include "cpu/loops.h"
-///     #include "cpu/math.h"
-///     namespace flambeau::cpu::FLAMBEAU_ISA {
-///     namespace {
-///     // T is the type that is computed in: float for float16 and bfloat16, the element type
-///     // otherwise. One formula per T: half types then share the loop of float.
-///     template <class T>
-///     auto add_formula(const AddParameters& parameters) {
-///       const T alpha = parameters.alpha.to<T>();
-///       return [=](T self, T other) { return self + alpha * other; };
-///     }
-///     }  // namespace
-///     void add(Iterator& iter, const AddParameters& parameters) {
-///       switch (iter.common_dtype()) {
-///         case DType::float32:
-///           return map<Outs<float>, Ins<float, float>>(iter, add_formula<float>(parameters));
-///         case DType::float16:
-///           return map<Outs<float16>, Ins<float16, float16>>(iter,
-///           add_formula<float>(parameters));
-///         ...
-///         default: unsupported(iter);
-///       }
-///     }
-///     }  // namespace flambeau::cpu::FLAMBEAU_ISA
+///     map<Outs<float>, Ins<float, float>>(iter, [=](float a, float b) { return a + alpha * b; });
 ///
 /// Operand types are those of the iterator, outputs first. The formula takes the inputs by value in
 /// compute types and returns the output, which is converted to its type with static_cast:
@@ -71,6 +49,7 @@
 
 #include "core/element_types.h"
 #include "core/iterator.h"
+#include "core/kernel_types.h"
 #include "core/random.h"
 
 #ifndef FLAMBEAU_ISA
@@ -85,28 +64,6 @@
 #endif
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
-
-template <class... T>
-struct Outs {};
-template <class... T>
-struct Ins {};
-template <class... T>
-struct Draws {};
-/// An output that is also read.
-template <class T>
-struct InOut {};
-
-template <class T>
-struct Uniform {
-  using Value = T;
-};
-template <class T>
-struct Normal {
-  using Value = T;
-};
-struct Bits {
-  using Value = uint64_t;
-};
 
 namespace detail {
 
@@ -175,6 +132,8 @@ struct Kinds<Outs<O...>, Draws<D...>, Ins<I...>> {
       kind_of<typename Traits<O>::Storage>(Traits<O>::read, true)..., kind_of<I>(true, false)...,
       OperandKind{}};
   static constexpr DrawKind draws[] = {draw_of(D{})..., DrawKind{}};
+  static constexpr MapPlan plan{nullptr,      operands, draws, sizeof...(O) + sizeof...(I),
+                                sizeof...(D), false};
 };
 
 /// The one loop that is compiled per formula and set of compute types. An input may share the
@@ -260,7 +219,64 @@ void map_random(const Iterator& iter, const RandomStream& stream, const Formula&
   detail::map<false>(iter, Outputs{}, Drawn{}, Inputs{}, formula, cost, stream);
 }
 
-/// For the default of a switch over dtypes: Error(runtime) naming the operator and the dtype.
+/// Error(runtime) naming the operator and the dtype, which there is no loop for.
 [[noreturn]] void unsupported(const Iterator& iter);
+
+namespace detail {
+
+template <class Outputs, class Drawn, class Inputs>
+struct Signature;
+template <class... O, class... D, class... I>
+struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
+  template <class T, class Formula>
+  static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t index,
+                                  int64_t count) {
+    Loop<false, Formula, Outs<typename Traits<OperandOf<O, T>>::Value...>,
+         Draws<typename OperandOf<D, T>::Value...>,
+         Ins<OperandOf<I, T>...>>::run(formula, data, index, count, std::index_sequence_for<O...>{},
+                                       std::index_sequence_for<D...>{},
+                                       std::index_sequence_for<I...>{});
+  }
+};
+
+/// What a described kernel hands its formula to, in the compute type T: half types share the loop
+/// of float, and `plan`, which lacks the loop, says what they are in memory.
+template <class Kernel, class T>
+struct Mapping {
+  using Operands =
+      Signature<typename Kernel::Outputs, typename Kernel::Drawn, typename Kernel::Inputs>;
+  const Iterator& iter;
+  const RandomStream& stream;
+  const MapPlan& plan;
+
+  template <class Formula>
+  FLAMBEAU_INLINE void operator()(const Formula& formula) const {
+    MapPlan complete = plan;
+    complete.loop = &loop<Formula>;
+    run_map(iter, complete, &formula, Kernel::cost, stream);
+  }
+  template <class Formula>
+  static void loop(const void* formula, char* const* data, int64_t index, int64_t count) {
+    Operands::template run<T>(*static_cast<const Formula*>(formula), data, index, count);
+  }
+};
+
+}  // namespace detail
+
+/// A described kernel, as its operator's table holds it.
+template <class Kernel>
+void run(Iterator& iter, const typename Kernel::Parameters& parameters) {
+  RandomStream stream{};
+  if constexpr (requires { parameters.stream; }) stream = parameters.stream;
+  const bool has_loop = visit_dtype_of<Kernel::dtypes>(iter.common_dtype(), [&]<class Stored>() {
+    using T = Compute<Stored>;
+    using Kinds = detail::Kinds<OperandsOf<typename Kernel::Outputs, Stored>,
+                                OperandsOf<typename Kernel::Drawn, Stored>,
+                                OperandsOf<typename Kernel::Inputs, Stored>>;
+    Kernel::template formula<T, RealOf<T>, NumberOf<T>>(
+        parameters, detail::Mapping<Kernel, T>{iter, stream, Kinds::plan});
+  });
+  if (!has_loop) unsupported(iter);
+}
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

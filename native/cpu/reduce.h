@@ -1,32 +1,10 @@
 #pragma once
 
 /// The loops that reduction kernels run in. A kernel gives a fold: how an accumulator starts, takes
-/// an element, meets another accumulator and becomes a result. A complete generated kernel:
+/// an element, meets another accumulator and becomes a result. What is generated describes one, as
+/// core/kernel_types.h says; folds by hand are given to reduce():
 ///
-///     #include "cpu/math.h"
-///     #include "cpu/reduce.h"
-///     namespace flambeau::cpu::FLAMBEAU_ISA {
-///     namespace {
-///     template <class T, class A>  // compute type of the elements, accumulator
-///     struct MeanFold {
-///       using Accumulator = A;
-///       // parameters of the operator, if any, are members
-///       A init() const { return A(0); }
-///       A step(A acc, T x) const { return acc + A(x); }
-///       A combine(A a, A b) const { return a + b; }
-///       A finish(A acc, int64_t n) const { return acc / A(n); }
-///     };
-///     }  // namespace
-///     void mean(Reduction& reduction, const MeanParameters& parameters) {
-///       switch (reduction.input_dtype()) {
-///         case DType::float32: return reduce<float, float>(reduction, MeanFold<float, float>{});
-///         case DType::float16: return reduce<float16, float16>(reduction, MeanFold<float,
-///         float>{});
-///         ...
-///         default: unsupported(reduction);
-///       }
-///     }
-///     }  // namespace flambeau::cpu::FLAMBEAU_ISA
+///     reduce<float, float16>(reduction, MeanFold<float>{});
 ///
 /// Several results: reduce<Outs<float, float>, float>(...), and
 /// `void finish(A acc, int64_t n, float& variance, float& mean) const`.
@@ -247,7 +225,24 @@ void reduce(const Reduction& reduction, const Fold& fold, int64_t cost = 1) {
   detail::reduce<In>(reduction, fold, cost, typename detail::AsOuts<Out>::type{});
 }
 
-/// For the default of a switch over dtypes: Error(runtime) naming the operator and the dtype.
+/// Error(runtime) naming the operator and the dtype, which there is no fold for.
 [[noreturn]] void unsupported(const Reduction& reduction);
+
+/// A described reduction, as its operator's table holds it.
+template <class Kernel>
+void fold(const Reduction& reduction, const typename Kernel::Parameters& parameters) {
+  const bool has_fold =
+      visit_dtype_of<Kernel::dtypes>(reduction.input_dtype(), [&]<class Stored>() {
+        using T = Compute<Stored>;
+        using Out = OperandOf<typename Kernel::Output, Stored>;
+        using Fold = typename Kernel::template Fold<T, RealOf<T>, NumberOf<T>, Compute<Out>>;
+        if constexpr (std::is_empty_v<typename Kernel::Parameters>) {
+          reduce<Out, Stored>(reduction, Fold{});
+        } else {
+          reduce<Out, Stored>(reduction, Fold{parameters});
+        }
+      });
+  if (!has_fold) unsupported(reduction);
+}
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

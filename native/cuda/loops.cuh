@@ -1,33 +1,12 @@
 #pragma once
 
 /// The loops that pointwise kernels run in on a GPU. A kernel gives a formula on elements;
-/// broadcasting, strides, conversion of half types and random numbers happen here. A complete
-/// generated kernel:
+/// broadcasting, strides, conversion of half types and random numbers happen here. What is
+/// generated describes a kernel, as core/kernel_types.h says, and run<Kernel>() is what the
+/// operator's table gets; kernels by hand call map():
 ///
-///     #include "cuda/loops.cuh"
-///     #include "cuda/math.cuh"
-///     namespace flambeau::cuda {
-///     // T is the type that is computed in; Types holds the operand types. A function of its own,
-///     // because a __device__ lambda may not stand in one whose return type is deduced.
-///     template <class T, class Types>
-///     void add_formula(Iterator& iter, const AddParameters& parameters) {
-///       const T alpha = static_cast<T>(parameters.alpha.to<NumberOf<T>>());
-///       map<Types, Returns, 2>(iter, [=] __device__(T self, T other) { return self + alpha *
-///       other; });
-///     }
-///     void add(Iterator& iter, const AddParameters& parameters) {
-///       switch (iter.common_dtype()) {
-///         case DType::float32:
-///           return add_formula<float, Types<Outs<float>, Ins<float, float>>>(iter, parameters);
-///         case DType::float16:
-///           return add_formula<float, Types<Outs<float16>, Ins<float16, float16>>>(iter,
-///           parameters);
-///         ...
-///         default: unsupported(iter);
-///       }
-///     }
-///     const RegisterKernel register_add{"add", &add};
-///     }  // namespace flambeau::cuda
+///     map<Types<Outs<float>, Ins<float, float>>, Returns, 2>(
+///         iter, [=] __device__(float a, float b) { return a + alpha * b; });
 ///
 /// Returns: the formula takes the inputs by value in compute types and returns the one output.
 /// Assigns: it takes every output by reference, then the inputs; a reference to an InOut holds the
@@ -52,6 +31,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/kernel_types.h"
 #include "cuda/device.h"
 #include "cuda/layout.h"
 #include "cuda/random.cuh"
@@ -59,15 +39,6 @@
 
 namespace flambeau::cuda {
 
-template <class... T>
-struct Outs {};
-template <class... T>
-struct Ins {};
-template <class... T>
-struct Draws {};
-/// An output that is also read.
-template <class T>
-struct InOut {};
 template <class Outputs, class Inputs, class Drawn = Draws<>>
 struct Types {};
 
@@ -398,7 +369,48 @@ void map_random(const Iterator& iter, const RandomStream& stream, const Formula&
   detail::launch<detail::Map<Types, kForm, false, kCost>>(iter, formula, stream);
 }
 
-/// For the default of a switch over dtypes: Error(runtime) naming the operator and the dtype.
+/// Error(runtime) naming the operator and the dtype, which there is no loop for.
 [[noreturn]] FLAMBEAU_API void unsupported(const Iterator& iter);
+
+namespace detail {
+
+template <class Outputs>
+inline constexpr Form kFormOf = Assigns;
+template <class Out>
+inline constexpr Form kFormOf<Outs<Out>> = Returns;
+template <class Out>
+inline constexpr Form kFormOf<Outs<InOut<Out>>> = Assigns;
+
+/// What a described kernel hands its formula to, for elements of type Stored in memory. It has a
+/// name: a __device__ lambda may not stand in a template over types that have none.
+template <class Kernel, class Stored>
+struct Mapping {
+  const Iterator& iter;
+  const RandomStream& stream;
+
+  template <class Formula>
+  void operator()(const Formula& formula) const {
+    using Operands = Types<OperandsOf<typename Kernel::Outputs, Stored>,
+                           OperandsOf<typename Kernel::Inputs, Stored>,
+                           OperandsOf<typename Kernel::Drawn, Stored>>;
+    launch<Map<Operands, kFormOf<typename Kernel::Outputs>, false, Kernel::cost>>(iter, formula,
+                                                                                  stream);
+  }
+};
+
+}  // namespace detail
+
+/// A described kernel, as its operator's table holds it.
+template <class Kernel>
+void run(Iterator& iter, const typename Kernel::Parameters& parameters) {
+  RandomStream stream{};
+  if constexpr (requires { parameters.stream; }) stream = parameters.stream;
+  const bool has_loop = visit_dtype_of<Kernel::dtypes>(iter.common_dtype(), [&]<class Stored>() {
+    using T = Compute<Stored>;
+    Kernel::template formula<T, RealOf<T>, NumberOf<T>>(
+        parameters, detail::Mapping<Kernel, Stored>{iter, stream});
+  });
+  if (!has_loop) unsupported(iter);
+}
 
 }  // namespace flambeau::cuda

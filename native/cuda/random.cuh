@@ -5,22 +5,11 @@
 /// 2 (i % 2) and the next of counter i / 2. Normal numbers come in pairs from two uniform ones
 /// (Box-Muller): the even element is the cosine, the odd one the sine.
 
+#include "core/kernel_types.h"
 #include "core/macros.h"
 #include "core/random.h"
 
 namespace flambeau::cuda {
-
-template <class T>
-struct Uniform {
-  using Value = T;
-};
-template <class T>
-struct Normal {
-  using Value = T;
-};
-struct Bits {
-  using Value = uint64_t;
-};
 
 namespace detail {
 

@@ -1,24 +1,10 @@
 #pragma once
 
 /// The loops that reduction kernels run in on a GPU. A kernel gives a fold: how an accumulator
-/// starts, takes an element, meets another accumulator and becomes a result. A complete generated
-/// kernel:
+/// starts, takes an element, meets another accumulator and becomes a result. What is generated
+/// describes one, as core/kernel_types.h says; folds by hand are given to reduce():
 ///
-///     template <class T, class A>  // compute type of the elements, accumulator
-///     struct MeanFold {
-///       using Accumulator = A;
-///       __device__ A init() const { return A(0); }
-///       __device__ A step(A acc, T x) const { return acc + A(x); }
-///       __device__ A combine(A a, A b) const { return a + b; }
-///       __device__ A finish(A acc, int64_t n) const { return acc / A(n); }
-///     };
-///     void mean(const Reduction& reduction, const MeanParameters& parameters) {
-///       switch (reduction.input_dtype()) {
-///         case DType::float32: return reduce<float, float>(reduction, MeanFold<float, float>{});
-///         ...
-///         default: unsupported(reduction);
-///       }
-///     }
+///     reduce<float, float16>(reduction, MeanFold<float>{});
 ///
 /// Several results: reduce<Outs<float, float>, float>(...) and
 /// `void finish(A acc, int64_t n, float& variance, float& mean) const`. The fold sees compute
@@ -278,7 +264,24 @@ void reduce(const Reduction& reduction, const Fold& fold) {
   detail::reduce<In>(reduction, fold, typename detail::AsOuts<Out>::type{});
 }
 
-/// For the default of a switch over dtypes: Error(runtime) naming the operator and the dtype.
+/// Error(runtime) naming the operator and the dtype, which there is no fold for.
 [[noreturn]] FLAMBEAU_API void unsupported(const Reduction& reduction);
+
+/// A described reduction, as its operator's table holds it.
+template <class Kernel>
+void fold(const Reduction& reduction, const typename Kernel::Parameters& parameters) {
+  const bool has_fold =
+      visit_dtype_of<Kernel::dtypes>(reduction.input_dtype(), [&]<class Stored>() {
+        using T = Compute<Stored>;
+        using Out = OperandOf<typename Kernel::Output, Stored>;
+        using Fold = typename Kernel::template Fold<T, RealOf<T>, NumberOf<T>, Compute<Out>>;
+        if constexpr (std::is_empty_v<typename Kernel::Parameters>) {
+          reduce<Out, Stored>(reduction, Fold{});
+        } else {
+          reduce<Out, Stored>(reduction, Fold{parameters});
+        }
+      });
+  if (!has_fold) unsupported(reduction);
+}
 
 }  // namespace flambeau::cuda

@@ -112,9 +112,9 @@ def test_overloads_are_shown_together_or_alone(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ("--cpp", "struct ReluBackward final : Node"),
+        ("--cpp", "struct ReluBackward final : OperatorNode"),
         ("--cpp", "ops/activation.h"),
-        ("--cuda", "namespace flambeau::cuda"),
+        ("--cuda", "struct ReluKernel"),
         ("--binding", "relu_binding{"),
         ("--docs", "family: activation"),
         ("--tests", "reference: np.maximum(self, 0)"),
@@ -171,11 +171,11 @@ def test_diff_shows_what_an_edit_changes(tree: Path, capsys: pytest.CaptureFixtu
     edit(tree, 'expr: "self * sigmoid(self)"', 'expr: "2 * self * sigmoid(self)"')
     assert main(["diff", "--declarations", str(tree)]) == 1
     printed = capsys.readouterr().out
-    assert "--- a/cpu/activation-" in printed and "+++ b/cuda/activation_" in printed
+    assert "--- a/formulas/activation-" in printed and "+++ b/ops/activation.cpp" in printed
     assert "ops/arithmetic" not in printed
-    assert main(["diff", "--stat", "cuda/", "--declarations", str(tree)]) == 1
+    assert main(["diff", "--stat", "formulas/", "--declarations", str(tree)]) == 1
     counted = capsys.readouterr().out.splitlines()
-    assert all("cuda/activation" in line for line in counted[:-1]) and len(counted) == 2
+    assert all("formulas/activation" in line for line in counted[:-1]) and len(counted) == 2
     assert {p: p.read_bytes() for p in generated.rglob("*") if p.is_file()} == before
 
 
@@ -208,7 +208,7 @@ def test_diff_against_a_revision(tree: Path, capsys: pytest.CaptureFixture[str])
     assert main([*against, "HEAD"]) == 0
     edit(tree, 'expr: "self * sigmoid(self)"', 'expr: "2 * self * sigmoid(self)"')
     assert main([*against, "HEAD"]) == 1
-    assert "cpu/activation-" in capsys.readouterr().out
+    assert "formulas/activation-" in capsys.readouterr().out
     git("commit", "-q", "-a", "-m", "second")
     assert main([*against, "HEAD"]) == 0
     assert main([*against, "HEAD~1"]) == 1

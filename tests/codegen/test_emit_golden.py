@@ -18,7 +18,7 @@ from flambeau.codegen.write.everything import emit_everything
 HERE = Path(__file__).parent
 SAMPLES = sorted((HERE / "samples" / "golden").glob("*.yaml"))
 GOLDEN = HERE / "golden"
-FOLDERS = ("ops", "kernels", "cpu", "cuda", "python", "docs")
+FOLDERS = ("ops", "kernels", "formulas", "cpu", "cuda", "python", "docs")
 
 
 @pytest.fixture(scope="module")

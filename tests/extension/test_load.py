@@ -296,7 +296,7 @@ def test_compiler_errors_in_declarations(monkeypatch: pytest.MonkeyPatch) -> Non
     def emit_broken(*arguments: Any) -> Any:
         output = emit(*arguments)
         (path,) = (output.folder / "ops").rglob("*.cpp")
-        path.write_text(path.read_text().replace("return node;", "return nude;"))
+        path.write_text(path.read_text().replace("return record;", "return recrod;"))
         return output
 
     emit = runtime.emit_package

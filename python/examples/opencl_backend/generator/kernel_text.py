@@ -48,7 +48,6 @@ class Map:
     name: str
     struct: str
     dtypes: tuple[str, ...]  # enumerators
-    condition_preamble: tuple[str, ...]
     sources: tuple[Source, ...]
     arguments: tuple[str, ...]  # calls of the host that pass parameters
     random: bool
@@ -110,7 +109,6 @@ def _map(operator: Operator, kernel: PointwiseKernel, declarations: Declarations
         name=kernel.name,
         struct=kernel.parameter_struct,
         dtypes=_real_dtypes(kernel.dtypes, declarations),
-        condition_preamble=text.condition_preamble,
         sources=sources,
         arguments=tuple(
             line for a in kernel.parameters if a.type.base is not Base.STR for line in _passed(a)

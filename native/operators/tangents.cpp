@@ -1,4 +1,4 @@
-#include "ops/tangents.h"
+#include "operators/tangents.h"
 
 #include "autograd/forward_mode.h"
 #include "ops/arithmetic.h"
@@ -33,6 +33,43 @@ void add_tangent(std::vector<Tensor>& total, std::vector<Tensor>&& part) {
     return;
   }
   for (size_t i = 0; i < total.size(); ++i) add_tangent(total[i], std::move(part[i]));
+}
+
+namespace {
+
+template <class Total, class Argument, class Term>
+void add_one(Total& total, const Argument& argument, const Term& term) {
+  if (!has_tangent(argument)) return;
+  const auto given = [&] {
+    if constexpr (std::is_same_v<Argument, TensorList>) {
+      return tangents(argument);
+    } else {
+      return tangent(argument);
+    }
+  }();
+  const ForwardPause pause;
+  add_tangent(total, term(given));
+}
+
+}  // namespace
+
+void add_term(Tensor& total, const Tensor& argument, Term<Tensor, Tensor> term) {
+  add_one(total, argument, term);
+}
+void add_term(Tensor& total, const Operand& argument, Term<Tensor, Tensor> term) {
+  add_one(total, argument, term);
+}
+void add_term(Tensor& total, TensorList argument, Term<Tensor, Tensors> term) {
+  add_one(total, argument, term);
+}
+void add_term(Tensors& total, const Tensor& argument, Term<Tensors, Tensor> term) {
+  add_one(total, argument, term);
+}
+void add_term(Tensors& total, const Operand& argument, Term<Tensors, Tensor> term) {
+  add_one(total, argument, term);
+}
+void add_term(Tensors& total, TensorList argument, Term<Tensors, Tensors> term) {
+  add_one(total, argument, term);
 }
 
 namespace {

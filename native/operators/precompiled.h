@@ -18,4 +18,5 @@
 #include "core/scalar_math.h"
 #include "core/shape_rules.h"
 #include "core/views.h"
-#include "ops/tangents.h"
+#include "operators/computing.h"
+#include "operators/tangents.h"

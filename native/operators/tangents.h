@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/parallel.h"
 #include "core/tensor.h"
 
 /// Forward mode in generated operator functions.
@@ -14,6 +15,16 @@ FLAMBEAU_API std::vector<Tensor> tangents(TensorList tensors);
 /// total += part, where an undefined (or empty) total is zero.
 FLAMBEAU_API void add_tangent(Tensor& total, Tensor&& part);
 FLAMBEAU_API void add_tangent(std::vector<Tensor>& total, std::vector<Tensor>&& part);
+/// The same of what an argument's tangent gives, where it has one.
+using Tensors = std::vector<Tensor>;
+template <class Result, class Tangent>
+using Term = FunctionRef<Result(const Tangent&)>;
+FLAMBEAU_API void add_term(Tensor& total, const Tensor& argument, Term<Tensor, Tensor> term);
+FLAMBEAU_API void add_term(Tensor& total, const Operand& argument, Term<Tensor, Tensor> term);
+FLAMBEAU_API void add_term(Tensor& total, TensorList argument, Term<Tensor, Tensors> term);
+FLAMBEAU_API void add_term(Tensors& total, const Tensor& argument, Term<Tensors, Tensor> term);
+FLAMBEAU_API void add_term(Tensors& total, const Operand& argument, Term<Tensors, Tensor> term);
+FLAMBEAU_API void add_term(Tensors& total, TensorList argument, Term<Tensors, Tensors> term);
 /// The tangent, or a copy where its memory has other users: a write in place goes into a tangent,
 /// and must not reach another one.
 FLAMBEAU_API Tensor owned(Tensor tangent);

@@ -1,0 +1,23 @@
+#include "operators/computing.h"
+
+namespace flambeau::forms::detail {
+
+void gradients(const char* op, PromotionRule rule, std::initializer_list<Operand> inputs,
+               FunctionRef<void(Iterator&)> kernel, std::initializer_list<Tensor*> computed) {
+  Iterator iter(op);
+  for (size_t i = 0; i < computed.size(); ++i) iter.add_output(kNew);
+  for (const Operand& input : inputs) iter.add_input(input);
+  iter.build(rule);
+  if (iter.numel() != 0 && iter.backend() != Backend::meta) kernel(iter);
+  int index = 0;
+  for (Tensor* gradient : computed) *gradient = iter.take_output(index++);
+}
+
+Tensor gradient(const char* op, PromotionRule rule, std::initializer_list<Operand> inputs,
+                FunctionRef<void(Iterator&)> kernel) {
+  Tensor computed;
+  gradients(op, rule, inputs, kernel, {&computed});
+  return computed;
+}
+
+}  // namespace flambeau::forms::detail

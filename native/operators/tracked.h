@@ -1,0 +1,45 @@
+#pragma once
+
+#include "autograd/forward_mode.h"
+#include "autograd/node.h"
+
+namespace flambeau::forms {
+
+/// An argument that gradients flow to: a tensor, an operand that may be a number, a list of
+/// tensors.
+class Tracked {
+ public:
+  Tracked(const Tensor& tensor) : tensor_(&tensor) {}  // NOLINT: implicit on purpose
+  Tracked(const Operand& operand)                      // NOLINT: implicit on purpose
+      : tensor_(operand.is_tensor() ? &operand.tensor() : nullptr) {}
+  Tracked(const TensorList& list) : list_(&list) {}  // NOLINT: implicit on purpose
+
+  /// Of one that is no list.
+  const Tensor& tensor() const { return *tensor_; }
+  bool requires_grad() const;
+  bool has_tangent() const;
+  void add_to(autograd::Node& node) const;
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  const TensorList* list_ = nullptr;
+};
+using TrackedList = std::span<const Tracked>;
+
+FLAMBEAU_API bool any_requires_grad(TrackedList tracked);
+FLAMBEAU_API bool any_has_tangent_now(TrackedList tracked);
+inline bool any_has_tangent(TrackedList tracked) {
+  return autograd::forward_level.load(std::memory_order_relaxed) != 0 &&
+         any_has_tangent_now(tracked);
+}
+/// Whether an operator on these records a node now.
+inline bool is_recorded(TrackedList tracked) {
+  return grad_enabled() && any_requires_grad(tracked);
+}
+/// NotImplementedError naming the operator where one has a tangent, and none of the results is
+/// known.
+FLAMBEAU_API void refuse_tangents(TrackedList tracked, const char* op);
+/// One input of the node per argument, in order.
+FLAMBEAU_API void add_inputs(autograd::Node& node, TrackedList tracked);
+
+}  // namespace flambeau::forms
