@@ -153,7 +153,8 @@ bool accepts(const Parameter& parameter, PyObject* value) {
         return all_elements(value,
                             [](PyObject* item) { return item == Py_None || is_tensor(item); });
       }
-      return all_elements(value, is_tensor);
+      return all_elements(value, is_tensor) &&
+             (parameter.length == 0 || length_of(value) == parameter.length);
     case Kind::object:
       return true;
   }
