@@ -229,6 +229,17 @@ inline Shape inverted(IntList dims, const char* op = "permute") {
   return result;
 }
 
+/// The dims of so many that are not listed, in order.
+inline Shape other_dims(IntList dims, int64_t rank, const char* op = "other_dims") {
+  Shape listed;
+  for (const int64_t dim : dims) listed.push_back(wrap_dim(dim, rank, op));
+  Shape result;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (std::find(listed.begin(), listed.end(), dim) == listed.end()) result.push_back(dim);
+  }
+  return result;
+}
+
 /// The dims of `shape` that broadcasting `size` to it made or stretched.
 inline Shape expanded_dims(IntList shape, IntList size) {
   Shape dims;
