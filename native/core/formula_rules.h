@@ -72,10 +72,9 @@ inline Scalar bound(DType dtype) {
   switch (category(dtype)) {
     case DTypeCategory::boolean:
       return Scalar(kLargest);
-    case DTypeCategory::unsigned_integer: {
-      const int bits = 8 * static_cast<int>(size_of(dtype));
-      return Scalar(kLargest ? (int64_t{1} << std::min(bits, 62)) - 1 : int64_t{0});
-    }
+    case DTypeCategory::unsigned_integer:
+    case DTypeCategory::limited_integer:
+      return Scalar(kLargest ? ~uint64_t{0} >> (64 - 8 * size_of(dtype)) : uint64_t{0});
     case DTypeCategory::signed_integer: {
       const int64_t half = int64_t{1} << (8 * static_cast<int>(size_of(dtype)) - 2);
       return Scalar(kLargest ? (half - 1) + half : -half - half);

@@ -31,6 +31,8 @@ PyObject* to_python(const Scalar& value) {
       return PyBool_FromLong(value.to<bool>());
     case Scalar::Kind::integer:
       return PyLong_FromLongLong(value.to<int64_t>());
+    case Scalar::Kind::natural:
+      return PyLong_FromUnsignedLongLong(value.to<uint64_t>());
     case Scalar::Kind::floating:
       return PyFloat_FromDouble(value.to<double>());
     case Scalar::Kind::complex: {
