@@ -14,6 +14,7 @@ from flambeau.codegen.model.entries import (
     KernelFile,
     Kind,
     Operator,
+    Result,
 )
 from flambeau.codegen.text.source import did_you_mean, one_of
 
@@ -168,7 +169,7 @@ def _check_variants(report: Report) -> None:
     problems = {
         "method": None if is_method else "needs a tensor as first argument",
         "inplace": _inplace_problem(operator, is_method, len(visible)),
-        "out": None if visible else "needs a result",
+        "out": _out_problem(visible),
         "list": None if any(a.type.mutable for a in operator.tensor_arguments) else _LIST,
     }
     for variant in sorted(operator.variants):
@@ -178,6 +179,12 @@ def _check_variants(report: Report) -> None:
 
 
 _LIST = "needs a Tensor(mut) argument"
+
+
+def _out_problem(results: tuple[Result, ...]) -> str | None:
+    if not results:
+        return "needs a result"
+    return "needs results that are tensors" if any(r.is_list for r in results) else None
 
 
 def _inplace_problem(operator: Operator, is_method: bool, results: int) -> str | None:

@@ -175,6 +175,12 @@ def inverted(dims: Sequence[int]) -> Shape:
     return [wrapped.index(i) for i in range(len(dims))]
 
 
+def other_dims(dims: Sequence[int], rank: int) -> Shape:
+    """The dims of so many that are not listed."""
+    listed = [wrap(d, rank) for d in dims]
+    return [d for d in range(rank) if d not in listed]
+
+
 def expanded_dims(shape: Sequence[int], size: Sequence[int]) -> Shape:
     """The dims of `shape` that broadcasting `size` to it made or stretched."""
     lead = len(shape) - len(size)
@@ -292,6 +298,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "range": lambda count: list(range(count)),
     "concatenated_shape": concatenated_shape,
     "inverted": inverted,
+    "other_dims": other_dims,
     "expanded_dims": expanded_dims,
     "interleaved": interleaved,
     "fits": fits,

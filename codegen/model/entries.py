@@ -379,7 +379,7 @@ class Dtype:
     aliases: tuple[str, ...]
     cpp: str
     size: int
-    category: str  # bool, unsigned, signed, float, complex
+    category: str  # bool, unsigned, signed, limited, float, complex
     accumulate: str
     real: str
     numpy: str | None

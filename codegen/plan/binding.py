@@ -224,7 +224,13 @@ def _documented(operator: Operator, form: Form) -> tuple[Operator, Form, Form | 
     return (operator, form, method if has_method else None)
 
 
-_OUT = Parameter("out", "tensor", ("None", ""), ("kKeywordOnly", "kNone", "kOut"))
+def _out(operator: Operator) -> Parameter:
+    """`out=`: a tensor, or a tuple of them."""
+    count = len(operator.signature.visible_results)
+    flags = ("kKeywordOnly", "kNone", "kOut")
+    if count == 1:
+        return Parameter("out", "tensor", ("None", ""), flags)
+    return Parameter("out", "tensors", ("None", ""), flags, count)
 
 
 def _overload(operator: Operator, form: Form) -> OverloadBinding:
@@ -232,9 +238,7 @@ def _overload(operator: Operator, form: Form) -> OverloadBinding:
     has_method = form is not Form.KEYWORD and is_method(operator)
     parameters = [_parameter(a, operator) for a in python_arguments(operator, form)]
     if has_out:
-        parameters.append(
-            Parameter("out", "tensor", ("None", ""), ("kKeywordOnly", "kNone", "kOut"))
-        )
+        parameters.append(_out(operator))
     written = f"{operator.identifier}_out" if has_out else ""
     return OverloadBinding(
         function=f"{operator.identifier}_" if form.is_inplace else operator.identifier,

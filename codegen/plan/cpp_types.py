@@ -200,9 +200,11 @@ def cpp_dtype(name: str) -> str:
 
 # The sets of core/dtype.h, by the categories that they hold.
 _SETS = {
-    "kEveryDType": {"bool", "unsigned", "signed", "float", "complex"},
+    "kEveryDType": {"bool", "unsigned", "signed", "limited", "float", "complex"},
+    "kComputed": {"bool", "unsigned", "signed", "float", "complex"},
     "kIntegers": {"unsigned", "signed"},
     "kBool": {"bool"},
+    "kLimited": {"limited"},
     "kFloats": {"float"},
     "kComplexes": {"complex"},
 }

@@ -33,6 +33,7 @@ _OTHER_PARAMETERS = {
     "layout": "None or flambeau.strided: every tensor is strided",
     "pin_memory": "None or False",
 }
+_SEVERAL_OUT = "a tensor for each result, which is returned; it is resized where it is empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,12 @@ def _arguments(signatures: Sequence[PythonSignature]) -> tuple[Described, ...]:
 
 def _describe_parameter(parameter: Parameter) -> Described:
     argument = parameter.argument
-    text = argument.doc if argument is not None else _OTHER_PARAMETERS[parameter.name]
+    if argument is not None:
+        text = argument.doc
+    elif parameter.annotation.sequence:
+        text = _SEVERAL_OUT
+    else:
+        text = _OTHER_PARAMETERS[parameter.name]
     return Described(parameter.name, parameter.annotation.text(), _line(text))
 
 

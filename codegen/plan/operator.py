@@ -29,6 +29,7 @@ from flambeau.codegen.plan.cpp_types import (
 )
 from flambeau.codegen.plan.forward import forward_lines, has_forward
 from flambeau.codegen.plan.node import NodeText, node_text
+from flambeau.codegen.plan.out_form import is_plain, out_parameters, out_returns, writing_lines
 from flambeau.codegen.plan.translate import Names, Translator, argument_names
 
 _WRITTEN = "const Tensor&"  # what a function returns that writes
@@ -216,7 +217,8 @@ class Forms:
             forms.append(self._form(_WRITTEN, f"{operator.identifier}_", self._inplace()))
         if "out" in operator.variants:
             name = f"{operator.identifier}_out"
-            forms.append(self._form(_WRITTEN, name, self._out(), "const Tensor& out"))
+            first = out_parameters(operator)
+            forms.append(self._form(out_returns(operator), name, self._out(), first))
         if "list" in operator.variants:
             forms.append(self._listed())
         return tuple(forms)
@@ -298,6 +300,8 @@ class Forms:
 
     def _out(self) -> list[str]:
         operator = self.operator
+        if not is_plain(operator):
+            return writing_lines(operator)
         if self._is_composite:
             return self._written_out((), f"ops::{operator.identifier}({self._arguments})")
         names = argument_names(operator)

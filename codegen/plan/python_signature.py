@@ -155,7 +155,8 @@ def python_signature(operator: Operator, form: Form, name: str | None = None) ->
         if index != receiver
     ]
     if form is Form.FUNCTION and "out" in operator.variants:
-        out = Annotation((WORDS[Base.TENSOR],), optional=True)
+        several = len(operator.signature.visible_results) > 1
+        out = Annotation((WORDS[Base.TENSOR],), sequence=several, optional=True)
         parameters.append(Parameter("out", out, "None", keyword_only=True))
     if not form.is_inplace and form is not Form.LIST and is_factory(operator):
         parameters += _FACTORY_PARAMETERS

@@ -13,7 +13,9 @@ from flambeau.codegen.text.source import DeclarationError, Diagnostics, Text, di
 from flambeau.codegen.text.tree import Mapping, Node
 
 _SAME = re.compile(r"same\((\w+)\)")
-_INTEGERS = ("bool", "unsigned", "signed")
+_INTEGERS = ("bool", "unsigned", "signed", "limited")
+# What these take by default is not limited by kernels.
+_WITHOUT_KERNEL = (Kind.VIEW, Kind.COMPOSITE)
 # Results may also be called by what they are made from.
 RESULT_WORDS = ("common", "real", "complex")
 
@@ -32,6 +34,8 @@ class DtypeTable:
     def categories(self) -> dict[str, frozenset[str]]:
         """What each word of the `dtypes` key stands for."""
         found = {
+            "stored": frozenset(self.names),
+            "limited": self.of("limited"),
             "any": self.of("bool", "unsigned", "signed", "float", "complex"),
             "numeric": self.of("unsigned", "signed", "float", "complex"),
             "integral": self.of("unsigned", "signed"),
@@ -165,7 +169,7 @@ class _Reader:
 
     def _complete(self, promote: tuple[str, ...]) -> frozenset[str]:
         """Fill in what each argument accepts; the dtypes that are computed in are returned."""
-        everything = self._table.categories["any"]
+        everything = self._table.categories["stored" if self._kind in _WITHOUT_KERNEL else "any"]
         listed = [self._accepts[name] for name in promote if name in self._accepts]
         shared = listed[0] if listed else everything
         for argument in self._tensors:

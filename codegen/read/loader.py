@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 _NAME_OF_ENTRY = re.compile(r"- *op: *['\"]?([A-Za-z0-9_.]+)")
 _SUBJECTS = ("op", "dtype", "backend", "argument", FAMILY, SAMPLES, ERROR)
-_CATEGORIES = ("bool", "unsigned", "signed", "float", "complex")
+_CATEGORIES = ("bool", "unsigned", "signed", "limited", "float", "complex")
 
 
 @dataclass(frozen=True, slots=True)

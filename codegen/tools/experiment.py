@@ -265,9 +265,7 @@ class Experiment:
 
     def _converted(self, values: Values, declarations: Declarations) -> Values:
         """Tensors as the operator computes with them: integers where it takes integers."""
-        integers = {
-            d.name for d in declarations.dtypes if d.category in ("bool", "signed", "unsigned")
-        }
+        integers = {d.name for d in declarations.dtypes if d.category not in ("float", "complex")}
         found = dict(values)
         for argument in self.operator.tensor_arguments:
             value = found[argument.name]

@@ -68,7 +68,7 @@ _REQUIRED: dict[type, tuple[str, ...]] = {
 _NARROWER: dict[tuple[type, str], Schema] = {
     (Constraint, "raise"): {"enum": list(EXCEPTIONS)},
     (Backend, "emit"): {"enum": ["cpp", "cuda", "none"]},
-    (Dtype, "category"): {"enum": ["bool", "unsigned", "signed", "float", "complex"]},
+    (Dtype, "category"): {"enum": ["bool", "unsigned", "signed", "limited", "float", "complex"]},
     (Test, "samples"): CALLS,
     (Doc, "example"): {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]

@@ -9,32 +9,43 @@ _CATEGORIES = {
     "bool": "boolean",
     "unsigned": "unsigned_integer",
     "signed": "signed_integer",
+    "limited": "limited_integer",
     "float": "floating",
     "complex": "complex",
 }
 _DTYPES = "#define FLAMBEAU_FOR_EACH_DTYPE(X)"
+_COMPUTED = "#define FLAMBEAU_FOR_EACH_COMPUTED_DTYPE(X)"
 _ALIASES = "#define FLAMBEAU_FOR_EACH_DTYPE_ALIAS(X)"
+_ARGUMENTS = "enumerator, C++ type, category, size, python name"
+_THE_SAME = "the same of those that kernels compute in"
 _WIDTH = 61  # where the backslashes stand, unless a line is longer
 
 
 def emit_dtypes(declarations: Declarations) -> dict[str, str]:
     """File name -> contents."""
     dtypes = [_entry(dtype) for dtype in declarations.dtypes]
+    computed = [_entry(dtype) for dtype in declarations.dtypes if dtype.category != "limited"]
     aliases = [
         f'X({enumerator(dtype)}, "{alias}")'
         for dtype in declarations.dtypes
         for alias in dtype.aliases
     ]
     return {
-        "dtypes.h": _header(_DTYPES, "enumerator, C++ type, category, size, python name", dtypes),
-        "dtype_aliases.h": _header(_ALIASES, "enumerator, another name in Python", aliases),
+        "dtypes.h": _header(
+            _macro(_DTYPES, _ARGUMENTS, dtypes), _macro(_COMPUTED, _THE_SAME, computed)
+        ),
+        "dtype_aliases.h": _header(_macro(_ALIASES, "enumerator, another name in Python", aliases)),
     }
 
 
-def _header(macro: str, arguments: str, entries: list[str]) -> str:
+def _macro(macro: str, arguments: str, entries: list[str]) -> list[str]:
     lines = [macro, *(f"  {entry}" for entry in entries)]
     continued = [f"{line:<{_WIDTH}} \\" for line in lines[:-1]]
-    return "\n".join([*_HEAD, f"/// X({arguments})", *continued, lines[-1], ""])
+    return [f"/// X({arguments})", *continued, lines[-1], ""]
+
+
+def _header(*macros: list[str]) -> str:
+    return "\n".join([*_HEAD, *(line for macro in macros for line in macro)])
 
 
 _HEAD = (

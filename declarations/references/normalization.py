@@ -43,3 +43,25 @@ def rms_norm(x: Array, count: int, weight: Array | None, eps: float | None) -> A
     eps = float(np.finfo(np.float32).eps) if eps is None else eps
     found = x / np.sqrt(np.mean(np.abs(x) ** 2, last(count), keepdims=True) + eps)
     return np.asarray(found if weight is None else found * weight)
+
+
+def instance_norm(
+    input: Array,
+    running_mean: Array | None,
+    running_var: Array | None,
+    weight: Array | None,
+    bias: Array | None,
+    use_input_stats: bool,
+    eps: float,
+) -> Array:
+    """Over the pixels of each channel of each sample, or by given statistics of the channels."""
+    pixels = tuple(range(2, np.ndim(input)))
+    column = (-1,) + (1,) * len(pixels)
+    if use_input_stats or running_mean is None or running_var is None:
+        mean, variance = np.mean(input, pixels, keepdims=True), np.var(input, pixels, keepdims=True)
+    else:
+        mean, variance = np.reshape(running_mean, column), np.reshape(running_var, column)
+    result: Array = (input - mean) / np.sqrt(variance + eps)
+    if weight is not None:
+        result = result * np.reshape(weight, column)
+    return result if bias is None else result + np.reshape(bias, column)

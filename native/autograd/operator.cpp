@@ -89,18 +89,55 @@ std::string printable(std::string_view value) {
   return std::string(value.substr(0, end)) + "...";
 }
 
-void write_out(const Tensor& out, const Tensor& result, const char* op) {
-  check(out.device() == result.device(), ErrorKind::runtime, op, "(): out is on ", out.device(),
-        " but the result is on ", result.device());
-  check(can_cast(result.dtype(), out.dtype()), ErrorKind::runtime, op, "(): a result of dtype ",
-        name(result.dtype()), " cannot be written into out of dtype ", name(out.dtype()));
-  if (!equal(out.sizes(), result.sizes())) {
-    check(out.numel() == 0, ErrorKind::runtime, op, "(): out has shape ", out.sizes(),
-          ", expected ", result.sizes(), " (or an empty tensor, which is resized)");
-    resize_data(out, result.sizes(), op);
+namespace {
+/// What messages call output `i` of so many.
+std::string output_name(size_t i, size_t count) {
+  return count == 1 ? "out" : "out[" + std::to_string(i) + "]";
+}
+
+void check_output(const Output& output, const std::string& name, const char* op) {
+  const auto& [out, result, keeps_dtype] = output;
+  check(out.device() == result.device(), ErrorKind::runtime, op, "(): ", name, " is on ",
+        out.device(), " but the result is on ", result.device());
+  const DType dtype = result.dtype();
+  check(out.dtype() == dtype || (!keeps_dtype && can_cast(dtype, out.dtype())), ErrorKind::runtime,
+        op, "(): a result of dtype ", dtype, " cannot be written into ", name, " of dtype ",
+        out.dtype());
+  check(out.numel() == 0 || equal(out.sizes(), result.sizes()), ErrorKind::runtime, op,
+        "(): ", name, " has shape ", out.sizes(), ", expected ", result.sizes(),
+        " (or an empty tensor, which is resized)");
+  check_writable(out, op);
+}
+}  // namespace
+
+void write_out(std::initializer_list<Output> outputs, const char* op) {
+  const Output* const all = outputs.begin();
+  const size_t count = outputs.size();
+  for (size_t i = 0; i < count; ++i) check_output(all[i], output_name(i, count), op);
+  for (const Output& output : outputs) {
+    if (!equal(output.out.sizes(), output.result.sizes())) {
+      resize_data(output.out, output.result.sizes(), op);
+    }
   }
-  copy_data(out, result);
-  out.bump_version();
+  for (size_t i = 1; i < count; ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      check(!all[i].out.is_same(all[j].out) && !may_overlap(all[i].out, all[j].out),
+            ErrorKind::runtime, op, "(): ", output_name(j, count), " and ", output_name(i, count),
+            " share memory");
+    }
+  }
+  for (const Output& output : outputs) {
+    copy_data(output.out, output.result);
+    output.out.bump_version();
+  }
+}
+
+void check_made_for(const Tensor& out, std::optional<DType> dtype, std::optional<Device> device,
+                    const char* op) {
+  check(!dtype || *dtype == out.dtype(), ErrorKind::runtime, op, "(): argument 'dtype' is ",
+        dtype.value_or(out.dtype()), ", but out has dtype ", out.dtype());
+  check(!device || *device == out.device(), ErrorKind::runtime, op, "(): argument 'device' is ",
+        device.value_or(out.device()), ", but out is on ", out.device());
 }
 
 void check_fits(const Tensor& self, const Tensor& result, const char* op) {

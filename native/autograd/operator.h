@@ -96,10 +96,21 @@ std::string printable(const std::optional<T>& value) {
   return value ? concatenate(printable(*value)) : "None";
 }
 
-/// Writes a computed result into the tensor that the caller gave with out=: resizes it when it is
-/// empty, checks shape, dtype and device otherwise. Error(runtime) naming `op` when gradients would
-/// be lost.
-FLAMBEAU_API void write_out(const Tensor& out, const Tensor& result, const char* op);
+/// A tensor that the caller gave with out=, and the result that it receives. `keeps_dtype`: the
+/// result is written as it is, indices among them; others are converted where they can be.
+struct Output {
+  const Tensor& out;
+  const Tensor& result;
+  bool keeps_dtype = false;
+};
+/// Writes computed results into the tensors given with out=, which are resized where they are
+/// empty. Error(runtime) naming `op`, before anything is written, where a shape, dtype or device
+/// does not fit, or where elements share memory.
+FLAMBEAU_API void write_out(std::initializer_list<Output> outputs, const char* op);
+/// The same for what is made from nothing, in the dtype of `out`, on its device: Error(runtime)
+/// where the caller asks for others.
+FLAMBEAU_API void check_made_for(const Tensor& out, std::optional<DType> dtype,
+                                 std::optional<Device> device, const char* op);
 /// Whether a result can be written over `self`: Error(runtime) naming `op` unless the shapes agree
 /// and the dtype can be cast.
 FLAMBEAU_API void check_fits(const Tensor& self, const Tensor& result, const char* op);

@@ -27,6 +27,8 @@ DType promote_integers(DType a, DType b) {
 DType promote(DType a, DType b) {
   if (a == b) return a;
   if (category(a) > category(b)) std::swap(a, b);
+  check(!(is_limited(a) ? !is_floating(b) : is_limited(b)), ErrorKind::runtime,
+        "promote_types: ", a, " and ", b, " have no common dtype; convert one of them");
   // From here b's category is the higher one, or they are equal.
   if (is_complex(b)) {
     const DType widened = complex_dtype(is_differentiable(a) ? a : DType::float16);

@@ -19,7 +19,15 @@ enum class DType : uint8_t {
 #undef FLAMBEAU_ENUMERATOR
 };
 
-enum class DTypeCategory : uint8_t { boolean, unsigned_integer, signed_integer, floating, complex };
+/// limited_integer: unsigned ones that few operators compute with.
+enum class DTypeCategory : uint8_t {
+  boolean,
+  unsigned_integer,
+  signed_integer,
+  limited_integer,
+  floating,
+  complex
+};
 
 struct DTypeInfo {
   const char* name;
@@ -40,11 +48,17 @@ constexpr size_t size_of(DType dtype) { return info(dtype).size; }
 constexpr DTypeCategory category(DType dtype) { return info(dtype).category; }
 constexpr bool is_complex(DType dtype) { return category(dtype) == DTypeCategory::complex; }
 constexpr bool is_floating(DType dtype) { return category(dtype) == DTypeCategory::floating; }
+constexpr bool is_limited(DType dtype) { return category(dtype) == DTypeCategory::limited_integer; }
 /// Integers, without bool.
 constexpr bool is_integral(DType dtype) {
-  return category(dtype) == DTypeCategory::unsigned_integer ||
-         category(dtype) == DTypeCategory::signed_integer;
+  return category(dtype) > DTypeCategory::boolean && category(dtype) < DTypeCategory::floating;
 }
+/// Integers without negative ones, without bool.
+constexpr bool is_unsigned(DType dtype) {
+  return category(dtype) == DTypeCategory::unsigned_integer || is_limited(dtype);
+}
+/// Whether there are negative elements.
+constexpr bool is_signed(DType dtype) { return dtype != DType::bool_ && !is_unsigned(dtype); }
 /// float or complex: what can carry a gradient.
 constexpr bool is_differentiable(DType dtype) { return category(dtype) >= DTypeCategory::floating; }
 
@@ -66,7 +80,10 @@ inline constexpr DTypeSet kIntegers =
     dtypes_of(DTypeCategory::unsigned_integer) | dtypes_of(DTypeCategory::signed_integer);
 inline constexpr DTypeSet kFloats = dtypes_of(DTypeCategory::floating);
 inline constexpr DTypeSet kComplexes = dtypes_of(DTypeCategory::complex);
-inline constexpr DTypeSet kEveryDType = kBool | kIntegers | kFloats | kComplexes;
+inline constexpr DTypeSet kLimited = dtypes_of(DTypeCategory::limited_integer);
+/// Those that kernels compute with unless they say otherwise.
+inline constexpr DTypeSet kComputed = kBool | kIntegers | kFloats | kComplexes;
+inline constexpr DTypeSet kEveryDType = kComputed | kLimited;
 
 /// The dtype of a C++ type, and back.
 template <class T>
@@ -90,7 +107,7 @@ template <DType dtype>
 using cpp_type = typename CppTypeOf<dtype>::type_;
 
 /// The smallest type that holds both, by PyTorch's lattice (uint8 with a signed type widens to
-/// int16).
+/// int16). Error(runtime) for a limited integer with bool, another integer or a complex type.
 FLAMBEAU_API DType promote(DType a, DType b);
 /// float32 for complex64, float64 for complex128, itself otherwise.
 FLAMBEAU_API DType real_dtype(DType dtype);

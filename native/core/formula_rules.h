@@ -72,10 +72,9 @@ inline Scalar bound(DType dtype) {
   switch (category(dtype)) {
     case DTypeCategory::boolean:
       return Scalar(kLargest);
-    case DTypeCategory::unsigned_integer: {
-      const int bits = 8 * static_cast<int>(size_of(dtype));
-      return Scalar(kLargest ? (int64_t{1} << std::min(bits, 62)) - 1 : int64_t{0});
-    }
+    case DTypeCategory::unsigned_integer:
+    case DTypeCategory::limited_integer:
+      return Scalar(kLargest ? ~uint64_t{0} >> (64 - 8 * size_of(dtype)) : uint64_t{0});
     case DTypeCategory::signed_integer: {
       const int64_t half = int64_t{1} << (8 * static_cast<int>(size_of(dtype)) - 2);
       return Scalar(kLargest ? (half - 1) + half : -half - half);
@@ -225,6 +224,17 @@ inline Shape inverted(IntList dims, const char* op = "permute") {
   Shape result(dims.size(), 0);
   for (int64_t i = 0; i < rank; ++i) {
     result[static_cast<size_t>(wrap_dim(dims[static_cast<size_t>(i)], rank, op))] = i;
+  }
+  return result;
+}
+
+/// The dims of so many that are not listed, in order.
+inline Shape other_dims(IntList dims, int64_t rank, const char* op = "other_dims") {
+  Shape listed;
+  for (const int64_t dim : dims) listed.push_back(wrap_dim(dim, rank, op));
+  Shape result;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (std::find(listed.begin(), listed.end(), dim) == listed.end()) result.push_back(dim);
   }
   return result;
 }

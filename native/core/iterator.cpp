@@ -53,6 +53,7 @@ bool is_absorbed(const Scalar& number, DType dtype) {
     case Scalar::Kind::boolean:
       return true;
     case Scalar::Kind::integer:
+    case Scalar::Kind::natural:
       return dtype != DType::bool_;
     case Scalar::Kind::floating:
       return is_differentiable(dtype);

@@ -140,6 +140,8 @@ void Iterator::prepare_output(int i) {
   OperandState& state = operand(i);
   if (!state.given->defined()) return;
   const Tensor& given = *state.given;
+  check(can_cast(state.dtype, given.dtype()), ErrorKind::runtime, op_, ": a result of dtype ",
+        state.dtype, " cannot be written to a tensor of dtype ", given.dtype());
   if (!equal(given.sizes(), own_shape_)) {
     bool is_read = state.role == Role::in_out;
     for (int j = outputs_; j < count_; ++j)
@@ -161,8 +163,6 @@ void Iterator::prepare_output(int i) {
     separate_inputs(i);
     return;
   }
-  check(can_cast(state.dtype, given.dtype()), ErrorKind::runtime, op_, ": a result of dtype ",
-        state.dtype, " cannot be written to a tensor of dtype ", given.dtype());
   state.destination = given;
   state.given = &state.owned;  // allocated by lay_out()
 }

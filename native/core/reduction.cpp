@@ -54,14 +54,14 @@ void Reduction::prepare_outputs(IntList shape) {
     }
     check(given.device() == device_, ErrorKind::runtime, op_, ": argument out is on ",
           given.device(), ", expected ", device_);
+    check(can_cast(output.dtype, given.dtype()), ErrorKind::runtime, op_, ": a result of dtype ",
+          output.dtype, " cannot be written to a tensor of dtype ", given.dtype());
     if (!equal(given.sizes(), shape)) {
       check(given.numel() == 0 && !given.is_same(input_), ErrorKind::runtime, op_,
             ": argument out has shape ", given.sizes(), ", expected ", ShapeText{shape},
             " or an empty tensor");
       resize_data(given, shape, op_);
     }
-    check(can_cast(output.dtype, given.dtype()), ErrorKind::runtime, op_, ": a result of dtype ",
-          output.dtype, " cannot be written to a tensor of dtype ", given.dtype());
     check_writable(given, op_);
     if (given.dtype() == output.dtype && !may_overlap(given, input_)) {
       output.computed = given;

@@ -12,6 +12,7 @@ DType Scalar::dtype() const {
     case Kind::boolean:
       return DType::bool_;
     case Kind::integer:
+    case Kind::natural:
       return DType::int64;
     case Kind::floating:
       return default_dtype();
@@ -29,7 +30,7 @@ IntegerRange range_of(DType dtype) {
   if (dtype == DType::bool_) return {0, 1};
   const int bits = static_cast<int>(size_of(dtype)) * 8;
   // A negative number counts from above, as in C and in PyTorch.
-  if (category(dtype) == DTypeCategory::unsigned_integer)
+  if (is_unsigned(dtype) && bits < 64)
     return {-((int64_t{1} << bits) - 1), (int64_t{1} << bits) - 1};
   if (bits == 64) return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
   return {-(int64_t{1} << (bits - 1)), (int64_t{1} << (bits - 1)) - 1};
@@ -38,12 +39,12 @@ IntegerRange range_of(DType dtype) {
 
 bool Scalar::fits_integers(DType dtype) const {
   const auto [lowest, highest] = range_of(dtype);
+  if (is_natural()) return dtype == DType::uint64;
   if (is_integral()) return value_.integer >= lowest && value_.integer <= highest;
   const double truncated = std::trunc(value_.floating);
   // Only an integer counts from above.
-  const bool is_unsigned = category(dtype) == DTypeCategory::unsigned_integer;
   // 2^63 as a double is one above the highest int64: hence the strict comparison.
-  return imaginary_ == 0 && truncated >= static_cast<double>(is_unsigned ? 0 : lowest) &&
+  return imaginary_ == 0 && truncated >= static_cast<double>(is_unsigned(dtype) ? 0 : lowest) &&
          truncated < static_cast<double>(highest) + 1;
 }
 
@@ -60,6 +61,8 @@ std::ostream& operator<<(std::ostream& stream, const Scalar& value) {
       return stream << (value.to<int64_t>() ? "True" : "False");
     case Scalar::Kind::integer:
       return stream << value.to<int64_t>();
+    case Scalar::Kind::natural:
+      return stream << value.to<uint64_t>();
     case Scalar::Kind::floating:
       return stream << value.to<double>();
     case Scalar::Kind::complex: {

@@ -195,6 +195,7 @@ Tensor wrap_number(const Scalar& value) {
       *tensor.data<bool>() = value.to<bool>();
       break;
     case Scalar::Kind::integer:
+    case Scalar::Kind::natural:
       *tensor.data<int64_t>() = value.to<int64_t>();
       break;
     case Scalar::Kind::floating:

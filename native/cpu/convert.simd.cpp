@@ -33,6 +33,12 @@ To convert_element(From value) {
                        sizeof(To) < sizeof(int32_t)) {
     // Through int32, which every processor converts to; what does not fit then wraps around.
     return static_cast<To>(static_cast<int32_t>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_unsigned_v<To>) {
+    // Negative numbers wrap around; what is above those of int64 fits as it is.
+    constexpr From kAbove = static_cast<From>(uint64_t{1} << 63);
+    return sizeof(To) == sizeof(uint64_t) && value >= kAbove
+               ? static_cast<To>(value)
+               : static_cast<To>(static_cast<int64_t>(value));
   } else {
     return static_cast<To>(value);
   }

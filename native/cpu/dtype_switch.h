@@ -17,10 +17,11 @@ decltype(auto) visit_dtype(DType dtype, Function&& function) {
 #define FLAMBEAU_VISIT(name, type, ...) \
   case DType::name:                     \
     return std::forward<Function>(function).template operator()<InMemory<type>>();
-    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_VISIT)
+    FLAMBEAU_FOR_EACH_COMPUTED_DTYPE(FLAMBEAU_VISIT)
 #undef FLAMBEAU_VISIT
+    default:
+      fail(ErrorKind::runtime, "no kernel computes with elements of dtype ", dtype);
   }
-  fail(ErrorKind::runtime, "unknown dtype ", static_cast<int>(dtype));
 }
 
 template <class T>

@@ -67,6 +67,8 @@ Scalar to_scalar(T value) {
     return Scalar(complex<double>(value));
   } else if constexpr (std::is_same_v<T, bool>) {
     return Scalar(value);
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return Scalar(value);
   } else if constexpr (std::is_integral_v<T>) {
     return Scalar(static_cast<int64_t>(value));
   } else {

@@ -20,7 +20,7 @@ const Tensor& write_out(const Tensor& out, const char* op, TrackedList tracked,
                         FunctionRef<Tensor()> compute) {
   autograd::check_out(out, any_requires_grad(tracked), any_has_tangent(tracked), op);
   const GradMode no_grad(false);
-  autograd::write_out(out, compute(), op);
+  autograd::write_out({{out, compute()}}, op);
   return out;
 }
 

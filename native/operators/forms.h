@@ -317,7 +317,7 @@ const Tensor& call_out(const Tensor& out, const Args&... args) {
     out.bump_version();
   } else {
     const GradMode no_grad(false);
-    autograd::write_out(out, call<Op>(args...), Op::name);
+    autograd::write_out({{out, call<Op>(args...)}}, Op::name);
   }
   return out;
 }

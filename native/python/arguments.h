@@ -87,6 +87,8 @@ inline Scalar to_scalar(PyObject* value) {
   Scalar result;
   return FLAMBEAU_LIKELY(quick_scalar(value, result)) ? result : detail::scalar_slow(value);
 }
+/// The same, of integers up to those of uint64.
+FLAMBEAU_API Scalar to_wide_scalar(PyObject* value);
 /// Whether arithmetic takes it for a number: Python's and NumPy's scalars, not arrays.
 FLAMBEAU_API bool is_number(PyObject* value);
 

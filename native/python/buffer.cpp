@@ -20,7 +20,11 @@ const char* format_of(DType dtype) {
     case DTypeCategory::boolean:
       return "?";
     case DTypeCategory::unsigned_integer:
-      return "B";
+    case DTypeCategory::limited_integer:
+      return size_of(dtype) == 1   ? "B"
+             : size_of(dtype) == 2 ? "H"
+             : size_of(dtype) == 4 ? "I"
+                                   : "Q";
     case DTypeCategory::signed_integer:
       return size_of(dtype) == 1   ? "b"
              : size_of(dtype) == 2 ? "h"
@@ -54,6 +58,8 @@ DType dtype_of_format(const Py_buffer& view, const char* op) {
         if (std::strcmp(known, format) == 0) return dtype;
       } else if (std::strchr("bhilqn", code)) {
         if (category(dtype) == DTypeCategory::signed_integer) return dtype;
+      } else if (std::strchr("BHILQN", code)) {
+        if (is_unsigned(dtype)) return dtype;
       } else if (known[0] == code || (code == 'c' && known[0] == 'B')) {
         return dtype;
       }

@@ -1,21 +1,40 @@
 #include "python/calls.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/assert.h"
 #include "python/exact_call.h"
 #include "python/functions.h"
 #include "python/parser.h"
+#include "python/sequences.h"
 
 namespace flambeau::python {
 
 namespace {
 
-/// A slot per parameter, and one before them for `out`.
+/// A slot per parameter, and before them some for `out`.
 struct Slots {
-  Slot values[kMostParameters + 1];
-  Slot* first() { return values + 1; }
+  Slot values[kMostParameters + kMostResults];
+  Slot* first() { return values + kMostResults; }
 };
+
+/// Puts what is `out` before the slots that begin at `first`: one for each tensor. Several are held
+/// by `outputs`, as they are now.
+Slot* put_outputs(const Slot& slot, std::optional<Elements>& outputs, Slot* first) {
+  if (slot.parameter->kind == Kind::tensor) {
+    *--first = slot;
+    return first;
+  }
+  outputs.emplace(*slot.objects, "out");
+  check(accepts(*slot.parameter, outputs->tuple().get()), ErrorKind::type,
+        "argument 'out' has changed while it was read");
+  first -= outputs->size();
+  for (Py_ssize_t i = 0; i < outputs->size(); ++i) {
+    first[i] = {outputs->begin() + i, 1, slot.parameter};
+  }
+  return first;
+}
 
 /// Chooses among the C++ functions by the arguments that none of them takes, and leaves these out.
 [[gnu::noinline]] PyObject* call_apart(const Overload& overload, Slot* slots) {
@@ -23,6 +42,7 @@ struct Slots {
   Slot* next = slots;
   const Function* function = overload.function;
   bool requires_grad = false;
+  std::optional<Elements> outputs;
   for (int i = 0; i < overload.count; ++i) {
     const Slot& slot = slots[i];
     const uint16_t flags = slot.parameter->flags;
@@ -31,7 +51,7 @@ struct Slots {
     } else if (flags & kOut) {
       if (slot.count == 0 || *slot.objects == Py_None) continue;
       function = overload.written;
-      *--first = slot;
+      first = put_outputs(slot, outputs, first);
     } else if (flags & kInplace) {
       if (Argument<bool>(slot).value()) function = overload.written;
     } else if (flags & kRequiresGrad) {

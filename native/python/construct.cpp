@@ -183,7 +183,7 @@ class Filler {
     }
     check(!is_nested(data) && is_number(data), is_nested(data) ? ErrorKind::value : ErrorKind::type,
           op_, "(): expected a number", where(level), ", got ", describe_type(data));
-    const Scalar value = to_scalar(data);
+    const Scalar value = std::is_same_v<T, uint64_t> ? to_wide_scalar(data) : to_scalar(data);
     const DType dtype = result_.dtype();
     check(!value.is_complex() || is_complex(dtype), ErrorKind::type, op_, "(): the complex number ",
           value, where(level), " does not fit dtype ", dtype);

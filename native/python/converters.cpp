@@ -70,6 +70,16 @@ Scalar scalar_slow(PyObject* value) {
 
 }  // namespace detail
 
+Scalar to_wide_scalar(PyObject* value) {
+  if (PyIndex_Check(value) && !PyBool_Check(value)) {
+    const PyRef index = checked(PyNumber_Index(value));
+    const unsigned long long natural = PyLong_AsUnsignedLongLong(index.get());
+    if (!PyErr_Occurred()) return Scalar(uint64_t{natural});
+    PyErr_Clear();  // negative, or wider still: to_scalar tells
+  }
+  return to_scalar(value);
+}
+
 bool is_number(PyObject* value) {
   if (PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value)) return true;
   if (is_tensor(value) || is_numpy_array(value)) return false;
@@ -153,7 +163,8 @@ bool accepts(const Parameter& parameter, PyObject* value) {
         return all_elements(value,
                             [](PyObject* item) { return item == Py_None || is_tensor(item); });
       }
-      return all_elements(value, is_tensor);
+      return all_elements(value, is_tensor) &&
+             (parameter.length == 0 || length_of(value) == parameter.length);
     case Kind::object:
       return true;
   }

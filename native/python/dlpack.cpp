@@ -29,6 +29,7 @@ dlpack::TypeDescription describe(DType dtype) {
       code = dlpack::kBool;
       break;
     case DTypeCategory::unsigned_integer:
+    case DTypeCategory::limited_integer:
       code = dlpack::kUnsigned;
       break;
     case DTypeCategory::signed_integer:

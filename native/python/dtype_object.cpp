@@ -33,7 +33,7 @@ PyObject* get_is_complex(PyObject* self, void*) {
   return PyBool_FromLong(is_complex(value_of(self)));
 }
 PyObject* get_is_signed(PyObject* self, void*) {
-  return PyBool_FromLong(category(value_of(self)) > DTypeCategory::unsigned_integer);
+  return PyBool_FromLong(is_signed(value_of(self)));
 }
 PyObject* to_real(PyObject* self, PyObject*) {
   return Py_NewRef(dtype_object(real_dtype(value_of(self))));

@@ -90,7 +90,10 @@ FLAMBEAU_INLINE Fit fit_of(const Parameter& parameter, PyObject* object) {
   if (classes.refused & found) return Fit::refused;
   if (found == kList) {
     if (parameter.kind == Kind::integers && is_list_of(object, is_small_int)) return Fit::taken;
-    if (parameter.kind == Kind::tensors && is_list_of(object, is_a<kTensor>)) return Fit::taken;
+    if (parameter.kind == Kind::tensors && parameter.length == 0 &&
+        is_list_of(object, is_a<kTensor>)) {
+      return Fit::taken;
+    }
   }
   return Fit::unknown;
 }

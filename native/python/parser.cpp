@@ -75,6 +75,9 @@ std::string type_text(const Parameter& parameter) {
   if (parameter.kind == Kind::integers && (parameter.flags & kNoneElements)) {
     text = "int | Sequence[int | None]";
   }
+  if (parameter.kind == Kind::tensors && parameter.length > 0) {
+    text = "tuple of " + std::to_string(parameter.length) + " Tensors";
+  }
   if (parameter.flags & kSpread) text = "Tensor";
   if (parameter.flags & (kTrue | kFalse)) text = parameter.flags & kTrue ? "True" : "False";
   if (parameter.flags & kNone) text += " | None";

@@ -19,15 +19,17 @@
 ///       {add_0, kFunction | kMethod, 0, &function<ops::add>, &function<ops::add_out>}};
 ///   extern constexpr Binding add_binding{"add", add_overloads};
 ///
-///   // max(Tensor self), max.dim(Tensor self, int dim, bool keepdim=False) -> (values, indices)
+///   // max(Tensor self), max.dim(Tensor self, int dim, bool keepdim=False) -> (values, indices),
+///   // which has the variant out too
 ///   constexpr Parameter max_0[] = {{"self", Kind::tensor}};
 ///   constexpr Parameter max_1[] = {
 ///       {"self", Kind::tensor}, {"dim", Kind::integer}, {"keepdim", Kind::boolean, {"False",
-///       false}}};
+///       false}}, {"out", Kind::tensors, "None", kKeywordOnly | kNone | kOut, 2}};
 ///   NamedResult max_dim_result("max", {"values", "indices"});
 ///   constexpr Overload max_overloads[] = {
 ///       {max_0, kFunction | kMethod, 0, &function<ops::max>},
-///       {max_1, kFunction | kMethod, 0, &function<ops::max_dim>, nullptr, &max_dim_result}};
+///       {max_1, kFunction | kMethod, 0, &function<ops::max_dim>, &function<ops::max_dim_out>,
+///        &max_dim_result}};
 ///   extern constexpr Binding max_binding{"max", max_overloads};
 namespace flambeau::python {
 
@@ -63,7 +65,7 @@ enum ParameterFlags : uint16_t {
   kTrue = 16,           ///< a bool that is True: another value means another overload
   kFalse = 32,          ///< a bool that is False
   kInplace = 64,        ///< True asks for the form that writes into its argument
-  kOut = 128,           ///< the tensor to write into; not among the parameters of the method form
+  kOut = 128,           ///< what is written into: a tensor, or one per result; methods have none
   kRequiresGrad = 256,  ///< what the result is set to require
   kIgnored = 512,       ///< says what is true already
 };
@@ -119,7 +121,7 @@ struct Parameter {
   Kind kind;
   Default otherwise = {};
   uint16_t flags = kPlain;
-  uint8_t length = 0;  ///< int[N]: N; 0: any
+  uint8_t length = 0;  ///< int[N]: N; of several tensors as `out`: how many; 0: any
 
   constexpr bool is_required() const { return !otherwise.shown(); }
   constexpr bool is_by_position() const { return !(flags & kKeywordOnly); }
@@ -156,8 +158,9 @@ struct Function {
 
 enum OverloadFlags : uint8_t { kFunction = 1, kMethod = 2 };
 
-/// The most parameters of an overload.
+/// The most parameters of an overload, and the most results.
 inline constexpr int kMostParameters = 24;
+inline constexpr int kMostResults = 8;
 
 /// One overload.
 struct Overload {
@@ -204,7 +207,7 @@ struct Overload {
     int8_t least, most;
   } direct[2] = {{1, 0}, {1, 0}};     ///< see takes_directly()
   const Function* function;           ///< null: whoever asks for the arguments calls it
-  const Function* written = nullptr;  ///< takes `out` first, or writes for inplace=True
+  const Function* written = nullptr;  ///< takes what is `out` first, or writes for inplace=True
   NamedResult* result = nullptr;      ///< what several results are called
 
   /// The one parameter by position if it is a list of ints: x.view(2, 3) means x.view((2, 3)).

@@ -31,6 +31,8 @@ PyObject* to_python(const Scalar& value) {
       return PyBool_FromLong(value.to<bool>());
     case Scalar::Kind::integer:
       return PyLong_FromLongLong(value.to<int64_t>());
+    case Scalar::Kind::natural:
+      return PyLong_FromUnsignedLongLong(value.to<uint64_t>());
     case Scalar::Kind::floating:
       return PyFloat_FromDouble(value.to<double>());
     case Scalar::Kind::complex: {
@@ -63,7 +65,7 @@ NamedResult* first_named_result = nullptr;
 NamedResult::NamedResult(const char* name, std::initializer_list<const char*> fields)
     : name_(name), next_(std::exchange(first_named_result, this)) {
   for (const char* field : fields) {
-    if (count_ < kMaxFields) fields_[count_++] = field;
+    if (count_ < kMostResults) fields_[count_++] = field;
   }
 }
 
@@ -77,7 +79,7 @@ NamedResult* NamedResult::find(const char* name) {
 PyTypeObject* NamedResult::type() {
   if (type_) return type_;
   qualified_name_ = std::string("flambeau.return_types.") + name_;
-  PyStructSequence_Field fields[kMaxFields + 1] = {};
+  PyStructSequence_Field fields[kMostResults + 1] = {};
   for (int i = 0; i < count_; ++i) fields[i].name = fields_[i];
   PyStructSequence_Desc description{qualified_name_.c_str(), nullptr, fields, count_};
   type_ = PyStructSequence_NewType(&description);

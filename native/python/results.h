@@ -7,6 +7,7 @@
 
 #include "autograd/history.h"
 #include "python/errors.h"
+#include "python/records.h"
 #include "python/tensor_object.h"
 
 /// What generated bindings hand back to Python.
@@ -49,7 +50,6 @@ PyObject* to_python(std::tuple<Results...>&& results) {
 ///   return max_result.make(ops::max_dim(self, dim, keepdim));
 class FLAMBEAU_API NamedResult {
  public:
-  static constexpr int kMaxFields = 8;
   NamedResult(const char* name, std::initializer_list<const char*> fields);
   template <class... Results>
   PyObject* make(std::tuple<Results...>&& results) {
@@ -67,7 +67,7 @@ class FLAMBEAU_API NamedResult {
 
  private:
   const char* name_;
-  const char* fields_[kMaxFields];
+  const char* fields_[kMostResults];
   int count_ = 0;
   std::string qualified_name_;
   PyTypeObject* type_ = nullptr;

@@ -16,6 +16,8 @@ template <class T>
 PyObject* element(T value) {
   if constexpr (std::is_same_v<T, Boolean>) {
     return Py_NewRef(value ? Py_True : Py_False);
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return PyLong_FromUnsignedLongLong(value);
   } else if constexpr (std::is_integral_v<T>) {
     return PyLong_FromLongLong(value);
   } else if constexpr (requires { value.re; }) {
@@ -97,10 +99,15 @@ PyObject* to_complex(PyObject* self, PyObject*) {
 PyObject* to_float(PyObject* self) {
   return guarded([&] { return PyFloat_FromDouble(real_element(self, "float()").to<double>()); });
 }
+/// An int of Python.
+PyObject* whole(const Scalar& value) {
+  return value.is_natural() ? PyLong_FromUnsignedLongLong(value.to<uint64_t>())
+                            : PyLong_FromLongLong(value.to<int64_t>());
+}
 PyObject* to_integer(PyObject* self) {
   return guarded([&] {
     const Scalar value = real_element(self, "int()");
-    if (value.is_integral()) return PyLong_FromLongLong(value.to<int64_t>());
+    if (value.is_integral()) return whole(value);
     return PyLong_FromDouble(value.to<double>());
   });
 }
@@ -110,7 +117,7 @@ PyObject* to_index(PyObject* self) {
     check(tensor.numel() == 1 && !is_differentiable(tensor.dtype()), ErrorKind::type,
           "a tensor used as an index must hold one integer, got shape ", tensor.sizes(),
           " and dtype ", tensor.dtype());
-    return PyLong_FromLongLong(item(tensor).to<int64_t>());
+    return whole(item(tensor));
   });
 }
 int to_truth(PyObject* self) {

@@ -61,9 +61,7 @@ PyObject* floating(const Tensor& self) { return PyBool_FromLong(is_floating(self
 PyObject* is_complex_method(const Tensor& self) {
   return PyBool_FromLong(is_complex(self.dtype()));
 }
-PyObject* is_signed(const Tensor& self) {
-  return PyBool_FromLong(category(self.dtype()) > DTypeCategory::unsigned_integer);
-}
+PyObject* is_signed(const Tensor& self) { return PyBool_FromLong(is_signed(self.dtype())); }
 PyObject* is_inference(const Tensor& self) { return PyBool_FromLong(self.impl()->inference); }
 PyObject* detach(const Tensor& self) { return to_python(autograd::detach(self)); }
 PyObject* untyped_storage(const Tensor& self) { return wrap_storage(self.storage()); }

@@ -1,5 +1,6 @@
-"""Einstein summation over matrix products. It follows its equation step by step, which a formula
-does not.
+"""Einstein summation over matrix products. What is computed follows from the text of an equation,
+and operands and lists of labels may take turns: neither is what a signature says. Each step calls
+an operator, which checks, differentiates and computes on any device.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau._values import elements
+from flambeau._values import brief, elements
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -28,13 +29,19 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     Raises:
         RuntimeError: for a notation that does not fit the operands.
+        ValueError: there is no operand, or no letter for a label.
     """
     if isinstance(equation, Tensor):
         equation, operands = _from_lists((equation, *operands))
     elif len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = elements("einsum", operands[0])
     if not operands:
-        raise RuntimeError("einsum: expected at least one operand")
+        raise ValueError("einsum(): expected at least one operand")
+    for i, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"einsum(): operand {i} must be a Tensor, not {brief(operand)}")
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' must be str, not {brief(equation)}")
     terms, output = _parse(equation, [t.dim() for t in operands])
     sizes: dict[str, int] = {}
     for term, operand in zip(terms, operands, strict=True):
@@ -42,7 +49,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
             known = sizes.setdefault(letter, size)
             if known != size and 1 not in (known, size):
                 raise RuntimeError(
-                    f"einsum: dimension '{letter}' has sizes {known} and {size} in '{equation}'"
+                    f"einsum(): dimension '{letter}' has sizes {known} and {size} in '{equation}'"
                 )
             sizes[letter] = max(known, size) if 0 not in (known, size) else 0
     prepared = [_diagonal(t, o) for t, o in zip(terms, operands, strict=True)]
@@ -62,13 +69,29 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 
 def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Tensor, ...]]:
-    def spelled(labels: Sequence[Any]) -> str:
-        return "".join("..." if label is Ellipsis else _LETTERS[label] for label in labels)
+    def spelled(labels: Any) -> str:
+        return "".join(map(_label, elements("einsum", labels)))
 
     count = len(arguments) // 2
     operands = tuple(arguments[2 * i] for i in range(count))
     equation = ",".join(spelled(arguments[2 * i + 1]) for i in range(count))
     return (f"{equation}->{spelled(arguments[-1])}" if len(arguments) % 2 else equation), operands
+
+
+def _label(label: Any) -> str:
+    """The letter of a number.
+
+    Raises:
+        TypeError: it is no int.
+        ValueError: there is no letter for it.
+    """
+    if label is Ellipsis:
+        return "..."
+    if not isinstance(label, int):
+        raise TypeError(f"einsum(): expected labels to be ints or ..., got {brief(label)}")
+    if not 0 <= label < len(_LETTERS):
+        raise ValueError(f"einsum(): expected labels from 0 to {len(_LETTERS) - 1}, got {label}")
+    return _LETTERS[label]
 
 
 def _parse(equation: str, ranks: list[int]) -> tuple[list[list[str]], list[str]]:
@@ -78,7 +101,9 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[list[str]], list[str]]
     inputs, arrow, output_text = text.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(ranks):
-        raise RuntimeError(f"einsum: '{equation}' has {len(terms)} terms for {len(ranks)} operands")
+        raise RuntimeError(
+            f"einsum(): '{equation}' has {len(terms)} terms for {len(ranks)} operands"
+        )
     parsed, widest = [], 0
     for i, (term, rank) in enumerate(zip(terms, ranks, strict=True)):
         head, dots, tail = term.partition("...")
@@ -86,7 +111,7 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[list[str]], list[str]]
         free = rank - len(head) - len(tail)
         if free < 0 or (free > 0 and not dots):
             raise RuntimeError(
-                f"einsum: term '{term}' of '{equation}' does not fit operand {i} of {rank} "
+                f"einsum(): term '{term}' of '{equation}' does not fit operand {i} of {rank} "
                 "dimensions"
             )
         widest = max(widest, free)
@@ -102,7 +127,7 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[list[str]], list[str]]
     for letter in output:
         if letter not in known or output.count(letter) > 1:
             raise RuntimeError(
-                f"einsum: '{letter}' of the output of '{equation}' must occur in a term, and once"
+                f"einsum(): '{letter}' of the output of '{equation}' must occur in a term, and once"
             )
     return parsed, output
 
@@ -114,7 +139,7 @@ def _ellipsis(count: int) -> list[str]:
 def _check_letters(letters: str, equation: str) -> None:
     for letter in letters:
         if letter not in _LETTERS:
-            raise RuntimeError(f"einsum: '{letter}' of '{equation}' is not a letter")
+            raise RuntimeError(f"einsum(): '{letter}' of '{equation}' is not a letter")
 
 
 def _diagonal(term: list[str], operand: Tensor) -> tuple[list[str], Tensor]:
@@ -126,7 +151,7 @@ def _diagonal(term: list[str], operand: Tensor) -> tuple[list[str], Tensor]:
             second = letters.index(letter, first + 1)
             if operand.shape[first] != operand.shape[second]:
                 raise RuntimeError(
-                    f"einsum: '{letter}' repeats in a term over sizes {operand.shape[first]} and "
+                    f"einsum(): '{letter}' repeats in a term over sizes {operand.shape[first]} and "
                     f"{operand.shape[second]}"
                 )
             operand = operand.diagonal(0, first, second)

@@ -1,4 +1,6 @@
-"""Questions about tensors that have a plain Python answer."""
+"""Questions about tensors that have a plain Python answer: a bool, an int or a text. Operators make
+tensors, so none of these is an entry: those that look at elements call operators.
+"""
 
 from __future__ import annotations
 

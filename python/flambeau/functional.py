@@ -1,30 +1,15 @@
-"""Functions that no entry declares: `broadcast_shapes` has to do with shapes alone, and the dims of
-`tensordot` are a number or two lists, which is more than a signature says.
+"""What no signature says: `broadcast_shapes` takes and returns shapes, no tensor, and the dims of
+`tensordot` are a number or two lists. The operator behind it, which checks and computes, is an
+entry.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import flambeau
-from flambeau import Size, Tensor
-from flambeau._values import elements
-
-
-def _wrapped(name: str, dim: int, rank: int) -> int:
-    """A dim counted from the front.
-
-    Raises:
-        IndexError: if the tensor has no such dim.
-    """
-    if not -rank <= dim < rank:
-        expected = f"expected {-rank} to {rank - 1}" if rank else "it has none"
-        raise IndexError(
-            f"{name}(): dim {dim} is out of range for a tensor of {rank} dimensions; {expected}"
-        )
-    return dim % rank
+from flambeau import _C, Size, Tensor
+from flambeau._values import brief, elements
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
@@ -42,45 +27,39 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
                 continue
             if result[i] != 1:
                 shown = ", ".join(str(tuple(s)) for s in lists)
-                raise RuntimeError(f"broadcast_shapes: {shown} do not broadcast in dimension {i}")
+                raise RuntimeError(f"broadcast_shapes(): {shown} do not broadcast in dimension {i}")
             result[i] = size
     return Size(result)
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Sums products over pairs of dimensions.
 
     Args:
         a, b: tensors of one dtype.
         dims: an int n: the last n dimensions of `a` with the first n of `b`; or two lists of
-            dimensions, of `a` and of `b`.
+            dimensions, of `a` and of `b`. A tensor stands for what it holds.
+        out: a tensor that receives the result and is returned; it is resized where it is empty.
 
     Returns:
         The remaining dimensions of `a`, then those of `b`.
     """
     if isinstance(dims, Tensor):
-        dims = dims.tolist()
+        dims = dims.tolist() if dims.numel() != 1 else int(dims)
     if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot: dims must not be negative, got {dims}")
-        if dims > min(a.dim(), b.dim()):
+        if not 0 <= dims <= min(a.dim(), b.dim()):
             raise RuntimeError(
-                f"tensordot: dims={dims} exceeds the {a.dim()} and {b.dim()} at hand"
+                f"tensordot(): expected dims from 0 to {min(a.dim(), b.dim())}, which a and b "
+                f"have, got {dims}"
             )
         left, right = list(range(a.dim() - dims, a.dim())), list(range(dims))
     else:
-        left, right = ([d] if isinstance(d, int) else list(elements("tensordot", d)) for d in dims)
-        left = [_wrapped("tensordot", d, a.dim()) for d in left]
-        right = [_wrapped("tensordot", d, b.dim()) for d in right]
-    if [a.shape[d] for d in left] != [b.shape[d] for d in right]:
-        raise RuntimeError(
-            f"tensordot: sizes of the summed dimensions differ: {[a.shape[d] for d in left]} of a, "
-            f"{[b.shape[d] for d in right]} of b"
-        )
-    kept_a = [d for d in range(a.dim()) if d not in left]
-    kept_b = [d for d in range(b.dim()) if d not in right]
-    summed = math.prod(a.shape[d] for d in left)
-    rows, columns = [a.shape[d] for d in kept_a], [b.shape[d] for d in kept_b]
-    matrix_a = a.permute(kept_a + left).reshape(math.prod(rows), summed)
-    matrix_b = b.permute(right + kept_b).reshape(summed, math.prod(columns))
-    return flambeau.mm(matrix_a, matrix_b).reshape(rows + columns)
+        if not isinstance(dims, list | tuple):
+            raise RuntimeError(
+                f"tensordot(): expected dims to be an int or two lists, not {brief(dims)}"
+            )
+        pair = elements("tensordot", dims)
+        if len(pair) != 2:
+            raise ValueError(f"tensordot(): expected two lists as dims, got {len(pair)} items")
+        left, right = ([d] if isinstance(d, int) else list(elements("tensordot", d)) for d in pair)
+    return _C._internal.contract(a, b, left, right, out=out)

@@ -18,6 +18,7 @@ from flambeau.codegen.write.dtypes import emit_dtypes
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
 COMPLEX = {"complex64", "complex128"}
 INTEGERS = {"uint8", "int8", "int16", "int32", "int64"}
+LIMITED = {"uint16", "uint32", "uint64"}
 
 
 def same(expression: Expression | None, text: str) -> bool:
@@ -32,7 +33,7 @@ def test_pointwise() -> None:
     assert silu.variants == {"function", "method", "inplace", "out"}
     assert same(silu.expressions["result"], "self * sigmoid(self)")
     assert silu.dtypes.promote == ("self",)
-    assert silu.dtypes.accepts["self"] == FLOATS | INTEGERS | {"bool"}
+    assert silu.dtypes.accepts["self"] == FLOATS | INTEGERS | LIMITED | {"bool"}
     assert silu.dtypes.kernels == FLOATS
     assert silu.dtypes.integers_to_float
     assert silu.derivative is not None
@@ -246,7 +247,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_the_librarys_declarations_load() -> None:
     declarations = load_declarations()
-    assert len(declarations.dtypes) == 12
+    assert len(declarations.dtypes) == 15
     assert [b.name for b in declarations.backends] == ["cpu", "cuda", "meta"]
     assert set(declarations.by_name) == {o.name for o in declarations.operators}
     assert all(p.suffix == ".yaml" for p in declaration_files(default_folder()))
@@ -262,7 +263,9 @@ def test_dtypes_headers() -> None:
     assert '  X(bool_, bool, boolean, 1, "bool")' in dtypes
     assert 'X(complex64, ::flambeau::complex<float>, complex, 8, "complex64") \\\n' in dtypes
     assert dtypes.endswith('16, "complex128")\n')
-    assert dtypes.count("\\\n") == 12
+    assert dtypes.count("\\\n") == 15 + 12
+    computed = dtypes.partition("COMPUTED_DTYPE")[2]
+    assert "int64_t" in computed and "uint16_t" not in computed
     assert '  X(int16, "short")' in aliases
     assert aliases.endswith('X(complex128, "cdouble")\n')
     assert aliases.count("\\\n") == 8

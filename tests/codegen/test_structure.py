@@ -201,6 +201,13 @@ ELSEWHERE = [
         None,
     ),
     (
+        'int64 result"\n  kind: structured\n  variants: [function, method]',
+        'Tensor[] results"\n  kind: structured\n  variants: [function, out]',
+        "variants: «[function, out]»\n  shape: dynamic",
+        "the variant 'out' needs results that are tensors",
+        None,
+    ),
+    (
         "  random: philox\n",
         "",
         'mask: "«uniform()» >= p"',

@@ -120,8 +120,8 @@ def call(draw: Draw, entry: Entry) -> Program:
                 receiver = "z"
             else:
                 arguments.positional[0] = "z"
-    if entry.has_out and draw.random() < 0.25:
-        arguments.keywords.append(f"out={_out(draw, tensors)}")
+    if entry.outs and draw.random() < 0.25:
+        arguments.keywords.append(f"out={_outs(draw, tensors, entry.outs)}")
     if draw.random() < 0.01:
         arguments.keywords.append(draw.choice(("wrong=1", "out=3", "this=1")))
     callee = entry.callee or _method(entry, receiver, arguments)
@@ -181,8 +181,22 @@ def _keyword(entry: Entry, slot: Slot) -> str:
     return "input" if slot.name == "self" and "input" not in names else slot.name
 
 
+def _outs(draw: Draw, tensors: list[str], count: int) -> str:
+    """One tensor, or a tuple of as many as there are results; now and then of another number."""
+    if count == 1:
+        return _out(draw, tensors)
+    if draw.random() < 0.05:
+        return draw.choice(("None", "()", "flambeau.empty(0)", "[None, None]", "'ab'"))
+    number = count if draw.random() < 0.95 else draw.randrange(1, 4)
+    items = [_out(draw, tensors) for _ in range(number)]
+    if draw.random() < 0.1:
+        items[-1] = items[0]
+    return f"({', '.join(items)},)"
+
+
 def _out(draw: Draw, tensors: list[str]) -> str:
-    ways = ["flambeau.empty(0)", "flambeau.empty(2, 3)", "flambeau.ones(3).expand(2, 3)",
+    ways = ["flambeau.empty(0)", "flambeau.empty(2, 3)", "flambeau.empty(0, dtype=flambeau.int64)",
+            "flambeau.ones(3).expand(2, 3)",
             "flambeau.zeros(40)[:0]", "flambeau.empty(0, dtype=flambeau.int8)", "None",
             "flambeau.zeros(1, requires_grad=True)", "flambeau.empty(3, device='meta')",
             "flambeau.from_numpy(np.zeros(0))", "flambeau.from_numpy(np.zeros((2, 3)))",

@@ -54,7 +54,7 @@ class Entry:
     words: tuple[str, ...]  # one of them belongs into a message about it
     operator: Operator | None = None
     form: Form | None = None
-    has_out: bool = False
+    outs: int = 0  # how many tensors it takes as out=
     is_class: bool = False
 
     @property
@@ -135,8 +135,12 @@ def _entry(operator: Operator, form: Form, name: str, callee: str | None) -> Ent
         words=tuple({name, name.rstrip("_"), operator.name, operator.name.rstrip("_")}),
         operator=operator,
         form=form,
-        has_out=form is Form.FUNCTION and "out" in operator.variants,
+        outs=_outs(operator) if form is Form.FUNCTION else 0,
     )
+
+
+def _outs(operator: Operator) -> int:
+    return len(operator.signature.visible_results) if "out" in operator.variants else 0
 
 
 def _type(declared: Type, form: Form) -> Type:

@@ -22,7 +22,7 @@ from flambeau.codegen.model.entries import Kind, Operator
 
 # A kind of numbers can be written into itself and those that come later.
 _ORDER = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-_CATEGORIES = {"bool": 0, "unsigned": 1, "signed": 1, "float": 2, "complex": 3}
+_CATEGORIES = {"bool": 0, "unsigned": 1, "signed": 1, "limited": 1, "float": 2, "complex": 3}
 
 
 def samples(operator: Operator) -> list[Case]:

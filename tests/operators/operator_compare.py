@@ -67,7 +67,7 @@ def _one(operator: Operator, value: Any, target: Any, limit: float) -> str | Non
         return None
     kind = dtypes()[value.dtype.name].category
     with np.errstate(all="ignore"):
-        if kind in ("bool", "unsigned", "signed"):
+        if kind in ("bool", "unsigned", "signed", "limited"):
             if target.dtype.kind in "fc":
                 target = np.where(np.isfinite(target), target, 0)
             return _worst(array, target.astype(array.dtype), array == target.astype(array.dtype))

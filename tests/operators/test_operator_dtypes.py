@@ -75,7 +75,8 @@ def in_dtype(array: Any, name: str, key: object, several: bool = False) -> Any:
         array = np.where(array == 0, 1, array)
     if category == "bool":
         return array.astype(np.int64) % 2 == 1
-    return np.abs(array.astype(np.int64)) if category == "unsigned" else array.astype(np.int64)
+    whole = array.astype(np.int64)
+    return np.abs(whole) if category in ("unsigned", "limited") else whole
 
 
 def converted(operator: Operator, values: Values, name: str) -> tuple[Values, Values]:
@@ -142,11 +143,7 @@ def result_dtype(operator: Operator, name: str, values: Values) -> str | None:
     if numbers or (free and operator.kind is Kind.POINTWISE) or rule not in ("common", "real"):
         return None
     common = name
-    if operator.dtypes.integers_to_float and dtypes()[name].category in (
-        "bool",
-        "unsigned",
-        "signed",
-    ):
+    if operator.dtypes.integers_to_float and dtypes()[name].category not in ("float", "complex"):
         common = "float32"
     return dtypes()[common].real if rule == "real" else common
 

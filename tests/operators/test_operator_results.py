@@ -37,7 +37,6 @@ from operator_choice import (
 )
 from operator_compare import difference, floating, tolerance
 
-import flambeau
 from flambeau import Tensor
 from flambeau.codegen.model.entries import Kind, Operator, Place
 from flambeau.codegen.plan.python_signature import Form, forms, places
@@ -218,27 +217,6 @@ def test_inplace(case: Case, form: Form) -> None:
     assert returned is target
     assert target._version > version, "the version counter did not move"
     check(case, values, {result_names(operator)[0]: target}, form.value)
-
-
-@pytest.mark.parametrize("case", [c for c in COMPARED if "out" in c.operator.variants], ids=str)
-def test_out(case: Case) -> None:
-    values = case.values()
-    given = library_values(case.operator, values)
-    plain = call(case.operator, given)
-    name = result_names(case.operator)[0]
-    empty = flambeau.empty(0, dtype=plain.dtype)
-    assert call(case.operator, given, Form.FUNCTION, out=empty) is empty
-    check(case, values, {name: empty}, "out= of an empty tensor")
-    # Written through a view: every other element of a larger tensor, whose rest must stay.
-    shape = tuple(plain.shape)
-    base = flambeau.full([2 * s for s in shape], 7, dtype=flambeau.float64).to(plain.dtype)
-    view = base[tuple(slice(None, None, 2) for _ in shape)] if shape else base
-    call(case.operator, given, Form.FUNCTION, out=view)
-    check(case, values, {name: view}, "out= of a strided view")
-    if shape and plain.numel():
-        rest = to_array(base)[tuple(slice(1, None, 2) for _ in shape)]
-        sevens = np.full_like(rest, 7)
-        assert np.array_equal(rest, sevens), f"{case.operator.name}: out= wrote beside the view"
 
 
 def _numbers(operator: Operator, values: Values) -> list[str]:

@@ -128,10 +128,11 @@ def call(draw: Draw, entry: Entry) -> Case:
         target = receiver or positional[0]
         statements.append(f"z = {target}.clone()")
         receiver, positional = ("z", positional) if receiver else ("", ["z", *positional[1:]])
-    if entry.has_out and draw.random() < 0.1 and not wants_gradient:
-        keywords.append("out=lib.empty(0)")
     title = entry.name.split("[")[0]
     callee = f"{receiver}.{title.split('.', 1)[1]}" if receiver else f"lib.{title.split('.', 1)[1]}"
+    if entry.outs and draw.random() < 0.3 and not wants_gradient:
+        statements.append(f"q = {callee}({', '.join([*positional, *keywords])})")
+        keywords.append(f"out={_outs(draw, entry.outs)}")
     statements.append(f"r = {callee}({', '.join([*positional, *keywords])})")
     mutates = any(a.type.mutable for a in operator.tensor_arguments)
     compared = ("r", *(tensors if mutates else ()))
@@ -141,6 +142,18 @@ def call(draw: Draw, entry: Entry) -> Case:
         or any(a.type.base is Base.GENERATOR for a in operator.signature.arguments)
     )
     return Case(entry.name, tuple(statements), compared, tuple(leaves), is_random)
+
+
+def _outs(draw: Draw, count: int) -> str:
+    """Tensors like the results `q` of the call without them, now and then of another dtype."""
+    items = [f"q[{i}]" for i in range(count)] if count > 1 else ["q"]
+    texts = [
+        f"lib.empty(0, dtype={item}.dtype)"
+        if draw.random() < 0.85
+        else f"lib.empty(0, dtype=lib.{draw.choice(DTYPES)})"
+        for item in items
+    ]
+    return texts[0] if count == 1 else f"({', '.join(texts)})"
 
 
 def _keyword(entry: Entry, slot: Slot) -> str:
@@ -153,9 +166,10 @@ def _argument(draw: Draw, slot: Slot, arrays: dict[str, Any], style: Style) -> s
     declared = slot.type
     if declared is None or slot.name in ("generator", "requires_grad"):
         return None
-    if slot.name not in arrays:
+    argument = slot.argument or slot.name  # functions call `self` input
+    if argument not in arrays:
         return _optional(draw, slot) if not slot.required and draw.random() < 0.05 else None
-    value = arrays[slot.name]
+    value = arrays[argument]
     if declared.base is Base.DTYPE:
         name = value if draw.random() < 0.7 else draw.choice(DTYPES)
         return f"lib.{name}" if name in DTYPES else None

@@ -44,6 +44,15 @@ EQUATIONS = [
     ("ij,kl->ij", [(2, 3), (4, 5)]),
     ("nhld,nhsd->nhls", [(2, 2, 3, 4), (2, 2, 5, 4)]),
     ("zyx->xyz", [(2, 3, 4)]),
+    ("ij,ij->ij", [(1, 3), (2, 3)]),
+    ("b...,b...->b...", [(2, 3), (2, 3)]),
+    ("ij...->...ij", [(2, 3, 4)]),
+    ("...,...", [(2, 3), (3,)]),
+    ("aB,Bc->ac", [(2, 3), (3, 4)]),
+    ("Ab->", [(2, 3)]),
+    ("bn,anm,bm->ba", [(2, 5), (3, 5, 4), (2, 4)]),
+    ("ij,jk->ik", [(2, 0), (0, 4)]),
+    (",", [(), ()]),
 ]
 
 
@@ -68,6 +77,19 @@ def test_einsum_of_number_lists_and_mistakes() -> None:
     ]:
         with pytest.raises(RuntimeError, match=message):
             flambeau.einsum(equation, a, b)
+    lists = flambeau.einsum(a, [..., 1], b, [1, 2], [..., 2])
+    np.testing.assert_allclose(lists.numpy(), expected)
+    for arguments, error in [
+        ((a, [0, 52], b, [52, 2]), ValueError),
+        ((a, [-1, 0]), ValueError),
+        ((a, [0.5, 1]), TypeError),
+        (("ij,jk->ik", a, 3), TypeError),
+        ((3, a), TypeError),
+        (("ij",), ValueError),
+        (("ij", []), ValueError),
+    ]:
+        with pytest.raises(error, match=r"einsum\(\)"):
+            flambeau.einsum(*arguments)
 
 
 def test_einsum_has_a_gradient() -> None:
@@ -118,6 +140,23 @@ def test_products_and_blocks() -> None:
         flambeau.tensordot(a, b, dims=1).numpy(), np.tensordot(a.numpy(), b.numpy(), 1)
     )
     assert flambeau.tensordot(a, b, 0).shape == (2, 3, 4, 4, 3, 5)
+    expected = np.tensordot(a.numpy(), b.numpy(), 1)
+    np.testing.assert_allclose(flambeau.tensordot(a, b, flambeau.tensor(1)).numpy(), expected)
+    out = flambeau.empty(0, dtype=a.dtype)
+    assert flambeau.tensordot(a, b, 1, out=out) is out
+    np.testing.assert_allclose(out.numpy(), expected)
+    wrong: list[tuple[Any, type[Exception]]] = [
+        (-1, RuntimeError),
+        (4, RuntimeError),
+        (([7], [0]), IndexError),
+        (([1, 1], [1, 1]), RuntimeError),
+        (([1], [0]), RuntimeError),
+        (([1],), ValueError),
+        ("ab", RuntimeError),
+    ]
+    for dims, error in wrong:
+        with pytest.raises(error, match=r"tensordot\b"):
+            flambeau.tensordot(a, b, dims)
     blocks = flambeau.block_diag(flambeau.ones(1, 2), flambeau.tensor(3.0), flambeau.ones(2, 1))
     assert blocks.tolist() == [[1, 1, 0, 0], [0, 0, 3, 0], [0, 0, 0, 1], [0, 0, 0, 1]]
     pairs = flambeau.cartesian_prod(flambeau.tensor([1, 2]), flambeau.tensor([3, 4]))

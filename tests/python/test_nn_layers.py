@@ -246,6 +246,16 @@ def test_other_norms() -> None:
         nn.GroupNorm(4, 6)
 
 
+def test_embedding_limits_rows_in_place() -> None:
+    """Rows that are looked up, out of sight of autograd; the others stay."""
+    weight = flambeau.tensor([[3.0, 4.0], [6.0, 8.0], [0.3, 0.4]]).requires_grad_()
+    rows = F.embedding(flambeau.tensor([0, 2, 0]), weight, max_norm=1.0)
+    np.testing.assert_allclose(weight.tolist(), [[0.6, 0.8], [6, 8], [0.3, 0.4]], rtol=1e-6)
+    np.testing.assert_allclose(rows.tolist(), [[0.6, 0.8], [0.3, 0.4], [0.6, 0.8]], rtol=1e-6)
+    rows.sum().backward()
+    assert weight.grad is not None and weight.grad.tolist() == [[2, 2], [0, 0], [1, 1]]
+
+
 def test_instance_norm_statistics() -> None:
     layer = nn.InstanceNorm1d(2, affine=True, track_running_stats=True)
     x = flambeau.randn(3, 2, 9)

@@ -35,8 +35,8 @@ std::vector<int64_t> count_rows(const Tensor& indices, int64_t rows, bool wanted
 
 }  // namespace
 
-void embedding(const Tensor& result, const Tensor& input, const Tensor& weight,
-               std::optional<int64_t>, bool) {
+void embedding_rows(const Tensor& result, const Tensor& input, const Tensor& weight,
+                    std::optional<int64_t>, bool) {
   const Tensor indices = checked_indices(input, weight.sizes()[0], "embedding");
   if (result.numel() == 0) return;
   const Tensor table = contiguous_data(weight);

@@ -38,8 +38,10 @@ void generate(const Tensor& result, const char* op, const Make& make) {
 #define FLAMBEAU_GENERATE(name, type, ...) \
   case DType::name:                        \
     return map_indexed<Types<Outs<type>, Ins<>>, Returns>(iter, make(PlaceOf<type>()));
-    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_GENERATE)
+    FLAMBEAU_FOR_EACH_COMPUTED_DTYPE(FLAMBEAU_GENERATE)
 #undef FLAMBEAU_GENERATE
+    default:
+      fail(ErrorKind::runtime, op, ": no kernel computes with elements of dtype ", result.dtype());
   }
 }
 

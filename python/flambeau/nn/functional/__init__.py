@@ -10,11 +10,8 @@ from flambeau._export import names_of, public_members
 
 globals().update(public_members(_C.nn.functional))
 
-from flambeau.nn.functional.normalization import *  # noqa: E402, F403
-from flambeau.nn.functional.rows import *  # noqa: E402, F403
-
 if TYPE_CHECKING:
-    from flambeau._C.nn.functional import *  # type: ignore[assignment]  # noqa: F403
+    from flambeau._C.nn.functional import *  # noqa: F403
 
 if not TYPE_CHECKING:
     __all__ = names_of(globals())
