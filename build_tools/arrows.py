@@ -31,9 +31,17 @@ GENERATOR = (
         "tools",
     ),
 )
-# A room of the native code, and the rooms that it may include. `kernels`, `ops` and headers without
-# a folder are generated; so are `formulas`, which generated units alone include.
-NATIVE: Mapping[str, frozenset[str]] = {
+# Rooms of the native code from the ground up: each knows those before it that are named, and all
+# of a folder's rooms where the folder is named. `kernels`, `ops` and headers without a folder are
+# generated; so are `formulas`, which generated units alone include.
+CORE = (
+    *("base", "types", "backends", "geometry", "memory", "tensor", "threads", "random"),
+    *("math", "iteration"),
+)
+AUTOGRAD = ("graph", "views", "engine", "operators")
+# A type needs calls to be made, and calls need types: in the Python module, headers point one way.
+PYTHON = ("base", "objects", "interop", "calls", "autograd", "module")
+FOLDERS: Mapping[str, frozenset[str]] = {
     "core": frozenset(),
     "autograd": frozenset({"core"}),
     "operators": frozenset({"autograd", "core", "ops"}),
@@ -42,6 +50,7 @@ NATIVE: Mapping[str, frozenset[str]] = {
     "cuda": frozenset({"core", "kernels"}),
     "python": frozenset({"core", "autograd", "ops"}),
 }
+ROOMS: Mapping[str, tuple[str, ...]] = {"core": CORE, "autograd": AUTOGRAD, "python": PYTHON}
 
 
 def main() -> int:
@@ -58,13 +67,28 @@ def main() -> int:
 
 
 def native_arrows() -> Iterator[str]:
+    """Every include of a folder, or of a room of the same folder, that must not be known."""
     for path in sorted((ROOT / "native").rglob("*")):
         if path.suffix not in (".h", ".cpp", ".cu", ".cuh"):
             continue
-        here = path.relative_to(ROOT / "native").parts[0]
-        for room in re.findall(r'^#include "(\w+)/', path.read_text(encoding="utf-8"), re.M):
-            if room != here and room not in NATIVE[here]:
-                yield f"{path.relative_to(ROOT)}: {here} must not know {room}"
+        folder, *rooms = path.relative_to(ROOT / "native").parts[:-1]
+        if folder in ROOMS and (not rooms or rooms[0] not in ROOMS[folder]):
+            yield f"{path.relative_to(ROOT)}: in no room of {folder}"
+            continue
+        includes = re.findall(r'^#include "(\w+)/(\w+)?', path.read_text(encoding="utf-8"), re.M)
+        for known, room in includes:
+            if known != folder:
+                wrong = known not in FOLDERS[folder]
+            elif folder == "python" and path.suffix == ".cpp":
+                wrong = False
+            else:
+                wrong = folder in ROOMS and _is_above(ROOMS[folder], room, rooms[0])
+            if wrong:
+                yield f"{path.relative_to(ROOT)}: must not know {known}/{room}"
+
+
+def _is_above(order: tuple[str, ...], room: str, here: str) -> bool:
+    return order.index(room) > order.index(here)
 
 
 class Package:

@@ -7,7 +7,7 @@
 #include "autograd/operations.h"
 #include "autograd/state.h"
 #include "core/interrupt.h"
-#include "core/iterator.h"
+#include "core/overlap.h"
 
 namespace flambeau::autograd {
 

@@ -1,4 +1,5 @@
 #include "autograd/composition.h"
+#include "core/overlap.h"
 
 #include "autograd/history.h"
 

@@ -7,7 +7,7 @@
 #include "autograd/hooks.h"
 #include "autograd/operations.h"
 #include "autograd/state.h"
-#include "core/iterator.h"
+#include "core/overlap.h"
 
 namespace flambeau::autograd {
 

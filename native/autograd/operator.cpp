@@ -1,6 +1,7 @@
 #include "autograd/operator.h"
 
-#include "core/iterator.h"
+#include "core/overlap.h"
+#include "core/promotion.h"
 
 namespace flambeau::autograd {
 

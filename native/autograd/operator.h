@@ -5,7 +5,6 @@
 #include "autograd/saved.h"
 #include "core/arguments.h"
 #include "core/dispatch.h"
-#include "core/iterator.h"
 #include "core/tensor.h"
 
 /// What generated operator functions share: argument checks and the writing of results.

@@ -5,7 +5,7 @@
 #include "autograd/operations.h"
 #include "autograd/state.h"
 #include "autograd/view.h"
-#include "core/iterator.h"
+#include "core/overlap.h"
 
 namespace flambeau::autograd {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/iterator.h"
+#include "core/broadcast.h"
 
 namespace flambeau {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/dispatch.h"
-#include "core/iterator.h"
+#include "core/overlap.h"
 
 namespace flambeau {
 

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "core/arguments.h"
+#include "core/broadcast.h"
 #include "core/checked.h"
-#include "core/iterator.h"
 #include "core/largest_below.h"
+#include "core/overlap.h"
 #include "core/shape_rules.h"
 #include "core/tensor.h"
 

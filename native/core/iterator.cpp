@@ -1,4 +1,5 @@
 #include "core/iterator.h"
+#include "core/overlap.h"
 
 #include <algorithm>
 

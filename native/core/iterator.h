@@ -185,19 +185,4 @@ class FLAMBEAU_API Iterator {
   alignas(OperandState) std::byte operands_[kMaxOperands * sizeof(OperandState)];
 };
 
-/// The dtype that PyTorch's rules give for these operands (dimensioned tensors, then 0-d tensors,
-/// then numbers).
-FLAMBEAU_API DType result_dtype(std::span<const Operand> operands);
-/// Broadcast of two shapes; Error(runtime) naming `op` and both.
-FLAMBEAU_API Shape broadcast_shapes(IntList a, IntList b, const char* op);
-FLAMBEAU_API bool broadcastable(IntList a, IntList b);
-/// Whether writing to one tensor may change the other; and whether a tensor has two indices at one
-/// address.
-FLAMBEAU_API bool may_overlap(const Tensor& a, const Tensor& b);
-FLAMBEAU_API bool has_internal_overlap(const Tensor& tensor);
-/// Error(runtime) naming `op` where a tensor to write to has two indices at one address.
-FLAMBEAU_API void check_writable(const Tensor& tensor, const char* op);
-/// Whether the elements fill one block without gaps, in some order of the dims.
-FLAMBEAU_API bool is_non_overlapping_dense(IntList sizes, IntList strides);
-
 }  // namespace flambeau

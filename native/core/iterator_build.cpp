@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/broadcast.h"
 #include "core/iterator.h"
+#include "core/overlap.h"
 #include "core/promotion.h"
 
 namespace flambeau {

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/iterator.h"
+#include "core/overlap.h"
 
 namespace flambeau {
 

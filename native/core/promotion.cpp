@@ -1,7 +1,5 @@
 #include "core/promotion.h"
 
-#include "core/iterator.h"
-
 namespace flambeau {
 
 namespace {

@@ -23,4 +23,8 @@ class FLAMBEAU_API Promotion {
   std::optional<DType> dimensioned_, zero_dim_, numbers_;
 };
 
+/// The dtype that PyTorch's rules give for these operands (dimensioned tensors, then 0-d tensors,
+/// then numbers).
+FLAMBEAU_API DType result_dtype(std::span<const Operand> operands);
+
 }  // namespace flambeau

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/iterator.h"
+#include "core/overlap.h"
 #include "core/shape_rules.h"
 
 namespace flambeau {

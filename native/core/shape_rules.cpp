@@ -1,7 +1,7 @@
 #include "core/shape_rules.h"
 
+#include "core/broadcast.h"
 #include "core/checked.h"
-#include "core/iterator.h"
 
 namespace flambeau::shape_rules {
 

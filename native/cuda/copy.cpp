@@ -6,6 +6,7 @@
 
 #include "core/copy.h"
 #include "core/iterator.h"
+#include "core/overlap.h"
 #include "cuda/device.h"
 #include "cuda/layout.h"
 

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "core/dispatch.h"
-#include "core/iterator.h"
+#include "core/promotion.h"
 #include "core/shape_rules.h"
 #include "core_tools.h"
 

@@ -4,7 +4,6 @@
 #include <random>
 
 #include "check.h"
-#include "core/iterator.h"
 #include "cpu/linalg/gemm.h"
 
 namespace flambeau::cpu {

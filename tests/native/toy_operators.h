@@ -13,7 +13,7 @@
 #include "autograd/operations.h"
 #include "autograd/saved.h"
 #include "autograd/view.h"
-#include "core/iterator.h"
+#include "core/broadcast.h"
 
 namespace flambeau::testing {
 

@@ -1,4 +1,5 @@
 #include "cpu/index/advanced.h"
+#include "core/broadcast.h"
 
 namespace flambeau::cpu {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "core/iterator.h"
 #include "cpu/blocks.h"
 
 namespace flambeau::cpu {

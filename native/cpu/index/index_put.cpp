@@ -1,3 +1,5 @@
+#include "core/broadcast.h"
+#include "core/overlap.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/index/advanced.h"
 #include "cpu/walk.h"

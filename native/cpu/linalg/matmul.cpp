@@ -1,4 +1,4 @@
-#include "core/iterator.h"
+#include "core/broadcast.h"
 #include "cpu/linalg/batch.h"
 
 namespace flambeau::cpu {

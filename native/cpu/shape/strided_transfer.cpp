@@ -1,4 +1,5 @@
 #include "core/formula_rules.h"
+#include "core/overlap.h"
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/shape/add_into.h"
