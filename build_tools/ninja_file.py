@@ -17,14 +17,14 @@ from build_tools.shared.compiling import (
 from build_tools.shared.ninja_writer import NinjaWriter
 from build_tools.toolchain import Toolchain
 
-MODULE = "extension.cpp"  # of native/python: makes a Python module of the binding runtime
+MODULE = "extension.cpp"  # of native/python/module: makes a Python module of the binding runtime
 # What fuzzing wants to see: conditions that hold whatever is passed, memory to the byte. The loops
 # of one instruction set are a third of the work of all.
 FUZZING = (
     "-DFLAMBEAU_ASSERTIONS -DFLAMBEAU_EXACT_BLOCKS -DFLAMBEAU_BASELINE_ONLY"
     " -DFLAMBEAU_REMOVABLE_CHECKS -D_GLIBCXX_ASSERTIONS"
 )
-IDENTITY = "package.cpp"  # of native/python: says which state of the headers this is
+IDENTITY = "package.cpp"  # of native/python/module: says which state of the headers this is
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def collect_sources(root: Path, generated: Path) -> Sources:
         *cpp_files(generated / "ops"),
         *cpp_files(generated / "cpu"),
     ]
-    apart = (native / "python" / MODULE, native / "python" / IDENTITY)
+    apart = (native / "python" / "module" / MODULE, native / "python" / "module" / IDENTITY)
     binding = [file for file in cpp_files(native / "python") if file not in apart]
     binding += cpp_files(generated / "python")
     return Sources(tuple(library), tuple(derived), tuple(binding), *apart)

@@ -1,4 +1,4 @@
-"""The shape language in Python: the same functions as native/core/shape_rules.h and
+"""The shape language in Python: the same functions as native/core/geometry/shape_rules.h and
 formula_rules.h.
 """
 

@@ -42,7 +42,7 @@ _LIST_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A record of native/python/records.h."""
+    """A record of native/python/calls/records.h."""
 
     name: str
     kind: str
@@ -68,7 +68,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class OverloadBinding:
-    """One overload: a record of native/python/records.h."""
+    """One overload: a record of native/python/calls/records.h."""
 
     function: str  # of C++
     parameters: tuple[Parameter, ...]

@@ -73,7 +73,7 @@ def cpp_type(declared: Type) -> CppType:
 
 
 def checked_class(declared: Type) -> str | None:
-    """The class of core/arguments.h that a checked argument becomes; None where it stays."""
+    """The class of core/geometry/arguments.h that a checked argument becomes; None where it stays."""
     if declared.meaning is not None and declared.meaning.role is Role.DIM:
         return "Dims" if declared.is_list else "Dim"
     return f"Ints<{declared.list_length}>" if _has_fixed_length(declared) else None
@@ -198,7 +198,7 @@ def cpp_dtype(name: str) -> str:
     return "bool_" if name == "bool" else name
 
 
-# The sets of core/dtype.h, by the categories that they hold.
+# The sets of core/types/dtype.h, by the categories that they hold.
 _SETS = {
     "kEveryDType": {"bool", "unsigned", "signed", "limited", "float", "complex"},
     "kComputed": {"bool", "unsigned", "signed", "float", "complex"},

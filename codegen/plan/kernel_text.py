@@ -51,7 +51,7 @@ class KernelText:
     fields: tuple[str, ...]
     origin: str
     dtypes: str  # a set in C++
-    operands: tuple[str, ...]  # lists of types, as core/kernel_types.h names them
+    operands: tuple[str, ...]  # lists of types, as core/types/kernel_types.h names them
     numbers: tuple[str, ...]  # parameters as local constants
     formulas: tuple[FormulaText, ...]
     cost: int
@@ -250,7 +250,7 @@ class FoldText:
     fields: tuple[str, ...]
     origin: str
     dtypes: str  # a set in C++
-    output: str  # as core/kernel_types.h names its type
+    output: str  # as core/types/kernel_types.h names its type
     parts: tuple[FoldPart, ...]
 
 

@@ -268,7 +268,7 @@ class CallRules(NumberRules):
         if function.names_operator:
             arguments.append(self.named)
         if not name.startswith("shape_rules") and function.name not in ("max", "min"):
-            self.includes.add("core/dtype.h")
+            self.includes.add("core/types/dtype.h")
         return Value(f"{name}({', '.join(arguments)})", SHAPE_TYPES[function.result], ATOM)
 
     def kind_of_number(self, function: Function, value: Value, node: Expression) -> Value:

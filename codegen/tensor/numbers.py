@@ -190,7 +190,7 @@ class NumberRules:
         if operand.literal is not None:
             return literal_value(-operand.literal)
         if kind is K.SCALAR:
-            self.includes.add("core/scalar_math.h")
+            self.includes.add("core/types/scalar_math.h")
         type_ = INT if kind is K.BOOL else operand.type
         if type_ == INT:
             return Value(f"checked_sub(0, {operand.code}, {self.named})", INT, ATOM)
@@ -246,7 +246,7 @@ class NumberRules:
 
     def _scalar_binary(self, node: Expression, operator: str, left: Value, right: Value) -> Value:
         """Numbers whose kind is known at run time only; complex ones stay complex."""
-        self.includes.add("core/scalar_math.h")
+        self.includes.add("core/types/scalar_math.h")
         left, right = self.as_number(left, SCALAR), self.as_number(right, SCALAR)
         if operator in ("+", "-", "*", "/"):
             own = PRODUCT if operator in "*/" else SUM
@@ -293,7 +293,7 @@ class NumberRules:
                 negation = "!" if operator == "!=" else ""
                 code = f"{negation}{at_least(scalar, ATOM)}.equals({number.code})"
                 return Value(code, BOOL, SIGN)
-            self.includes.add("core/scalar_math.h")
+            self.includes.add("core/types/scalar_math.h")
             return Value(f"{at_least(left, SUM)} {operator} {at_least(right, SUM)}", BOOL, LESS)
         a, b = (
             f"{at_least(v, ATOM)}.to<double>()" if v.type.kind is K.SCALAR else v.code
@@ -308,7 +308,7 @@ class NumberRules:
                 node, f"'{function.name}' of a value that may be None", "compare it with None first"
             )
         if any(v.type.kind is K.SCALAR for v in values):
-            self.includes.add("core/scalar_math.h")
+            self.includes.add("core/types/scalar_math.h")
             if function.name in ("conj", "real", "imag"):
                 return Value(f"scalar_math::{function.name}({values[0].code})", SCALAR, ATOM)
         elif function.name in ("conj", "real"):

@@ -124,7 +124,7 @@ class Explanation:
         if rule.offset is not None:
             yield f"offset: {rule.offset}"
         if rule.geometry is not None:
-            yield f"{rule.geometry}() of native/core/views.h"
+            yield f"{rule.geometry}() of native/core/tensor/views.h"
 
     def backends(self) -> Iterator[str]:
         for name, support in self.row.backends.items():

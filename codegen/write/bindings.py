@@ -16,7 +16,7 @@ COLUMNS = 100
 
 def emit_bindings(declarations: Declarations, sink: Sink) -> None:
     """python/ of the generated folder: a unit per family, and the tables. Their docstrings are
-    data that the module reads (native/python/docstrings.h): editing them compiles nothing.
+    data that the module reads (native/python/module/docstrings.h): editing them compiles nothing.
     """
     bindings = plan_bindings(declarations)
     emit_families(bindings, declarations, sink)
@@ -29,7 +29,7 @@ def emit_package_bindings(declarations: Declarations, module: str, sink: Sink) -
     emit_families(bindings, declarations, sink)
     sink.render(
         "package.cpp.jinja",
-        "python/package.cpp",
+        "python/module/package.cpp",
         module=module,
         bindings=bindings,
         namespaces=_namespaces(bindings),

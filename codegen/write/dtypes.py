@@ -1,4 +1,4 @@
-"""dtypes.yaml -> dtypes.h, the X-macro that native/core/dtype.h is made from, and dtype_aliases.h,
+"""dtypes.yaml -> dtypes.h, the X-macro that native/core/types/dtype.h is made from, and dtype_aliases.h,
 which the Python module alone reads."""
 
 from __future__ import annotations

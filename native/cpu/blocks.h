@@ -4,9 +4,9 @@
 #include <array>
 #include <numeric>
 
-#include "core/arguments.h"
-#include "core/parallel.h"
-#include "core/tensor.h"
+#include "core/geometry/arguments.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/parallel.h"
 
 /// Geometry shared by kernels that work along one dim or walk tensors with several sets of strides.
 namespace flambeau::cpu {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/dispatch.h"
-#include "core/dtype.h"
+#include "core/backends/dispatch.h"
+#include "core/types/dtype.h"
 
 namespace flambeau::cpu {
 

@@ -1,4 +1,4 @@
-#include "core/copy.h"
+#include "core/iteration/copy.h"
 
 #include <algorithm>
 #include <cstring>

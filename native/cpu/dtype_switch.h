@@ -3,9 +3,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/dtype.h"
-#include "core/element_types.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/types/dtype.h"
+#include "core/types/element_types.h"
 
 namespace flambeau::cpu {
 

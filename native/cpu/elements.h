@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/half.h"
+#include "core/types/half.h"
 #include "cpu/loops.h"
 #if defined(__F16C__)
 #include <immintrin.h>

@@ -3,9 +3,9 @@
 #include <new>
 #include <type_traits>
 
-#include "core/copy.h"
-#include "core/dispatch.h"
-#include "core/element_types.h"
+#include "core/backends/dispatch.h"
+#include "core/iteration/copy.h"
+#include "core/types/element_types.h"
 #include "cpu/walk.h"
 
 namespace flambeau::cpu {

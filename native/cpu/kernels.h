@@ -2,7 +2,7 @@
 
 /// What units of generated kernels include before the descriptions of these.
 
-#include "core/dispatch.h"
+#include "core/backends/dispatch.h"
 #include "cpu/loops.h"
 #include "cpu/math.h"
 #include "cpu/reduce.h"

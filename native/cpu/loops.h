@@ -3,8 +3,8 @@
 /// The loops that pointwise kernels run in. A kernel gives a formula on elements; everything else
 /// (broadcasting, strides, conversion of half types, random numbers, threads) happens here.
 /// Included by units that are compiled once per instruction set (-DFLAMBEAU_ISA=baseline|avx2|
-/// avx512). What is generated describes a kernel, as core/kernel_types.h says, and run<Kernel>() is
-/// what the operator's table gets; kernels by hand call map():
+/// avx512). What is generated describes a kernel, as core/types/kernel_types.h says, and
+/// run<Kernel>() is what the operator's table gets; kernels by hand call map():
 ///
 ///     map<Outs<float>, Ins<float, float>>(iter, [=](float a, float b) { return a + alpha * b; });
 ///
@@ -47,10 +47,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/element_types.h"
-#include "core/iterator.h"
-#include "core/kernel_types.h"
-#include "core/random.h"
+#include "core/iteration/iterator.h"
+#include "core/random/random.h"
+#include "core/types/element_types.h"
+#include "core/types/kernel_types.h"
 
 #ifndef FLAMBEAU_ISA
 #error "cpu/loops.h belongs in units that are compiled per instruction set"

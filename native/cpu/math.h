@@ -7,8 +7,8 @@
 #include <concepts>
 #include <cstdint>
 
-#include "core/element_types.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/types/element_types.h"
 #include "cpu/math_bounds.h"
 #include "cpu/vector_functions.h"
 

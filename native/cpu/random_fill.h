@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "core/random.h"
+#include "core/random/random.h"
 #include "cpu/loops.h"
 #include "cpu/math.h"
 

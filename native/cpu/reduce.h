@@ -2,7 +2,7 @@
 
 /// The loops that reduction kernels run in. A kernel gives a fold: how an accumulator starts, takes
 /// an element, meets another accumulator and becomes a result. What is generated describes one, as
-/// core/kernel_types.h says; folds by hand are given to reduce():
+/// core/types/kernel_types.h says; folds by hand are given to reduce():
 ///
 ///     reduce<float, float16>(reduction, MeanFold<float>{});
 ///
@@ -25,7 +25,7 @@
 #include <bit>
 #include <type_traits>
 
-#include "core/reduction.h"
+#include "core/iteration/reduction.h"
 #include "cpu/loops.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/dtype.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
+#include "core/types/dtype.h"
 #include "cpu/elements.h"
 #include "cpu/math.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/parallel.h"
-#include "core/shape.h"
+#include "core/geometry/shape.h"
+#include "core/threads/parallel.h"
 
 namespace flambeau::cpu {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/storage.h"
+#include "core/memory/storage.h"
 
 namespace flambeau::cuda {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/dispatch.h"
+#include "core/backends/dispatch.h"
 #include "cuda/allocator.h"
 #include "cuda/device.h"
 

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "core/copy.h"
-#include "core/iterator.h"
-#include "core/overlap.h"
+#include "core/iteration/copy.h"
+#include "core/iteration/iterator.h"
+#include "core/tensor/overlap.h"
 #include "cuda/device.h"
 #include "cuda/layout.h"
 

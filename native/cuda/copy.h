@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/iterator.h"
+#include "core/iteration/iterator.h"
 
 namespace flambeau::cuda {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <mutex>
 
-#include "core/storage.h"
+#include "core/memory/storage.h"
 
 namespace flambeau::cuda {
 

@@ -2,8 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/device.h"
-#include "core/error.h"
+#include "core/backends/device.h"
+#include "core/base/error.h"
 
 namespace flambeau::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/reduction.h"
+#include "core/iteration/reduction.h"
 #include "cuda/layout.h"
 
 namespace flambeau::cuda {

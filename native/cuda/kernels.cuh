@@ -2,7 +2,7 @@
 
 /// What units of generated kernels include before the descriptions of these.
 
-#include "core/dispatch.h"
+#include "core/backends/dispatch.h"
 #include "cuda/loops.cuh"
 #include "cuda/math.cuh"
 #include "cuda/reduce.cuh"

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "core/iterator.h"
-#include "core/macros.h"
+#include "core/base/macros.h"
+#include "core/iteration/iterator.h"
 
 namespace flambeau::cuda {
 

@@ -1,5 +1,5 @@
-#include "core/iterator.h"
-#include "core/reduction.h"
+#include "core/iteration/iterator.h"
+#include "core/iteration/reduction.h"
 
 namespace flambeau::cuda {
 

@@ -2,7 +2,7 @@
 
 /// The loops that pointwise kernels run in on a GPU. A kernel gives a formula on elements;
 /// broadcasting, strides, conversion of half types and random numbers happen here. What is
-/// generated describes a kernel, as core/kernel_types.h says, and run<Kernel>() is what the
+/// generated describes a kernel, as core/types/kernel_types.h says, and run<Kernel>() is what the
 /// operator's table gets; kernels by hand call map():
 ///
 ///     map<Types<Outs<float>, Ins<float, float>>, Returns, 2>(
@@ -31,7 +31,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/kernel_types.h"
+#include "core/types/kernel_types.h"
 #include "cuda/device.h"
 #include "cuda/layout.h"
 #include "cuda/random.cuh"

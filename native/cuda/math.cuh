@@ -7,7 +7,7 @@
 
 #include <cuda_runtime.h>
 
-#include "core/element_types.h"
+#include "core/types/element_types.h"
 
 #define FLAMBEAU_MATH flambeau::cuda::math
 #define FLAMBEAU_SHORT __host__ __device__ __forceinline__

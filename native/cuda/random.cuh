@@ -5,9 +5,9 @@
 /// 2 (i % 2) and the next of counter i / 2. Normal numbers come in pairs from two uniform ones
 /// (Box-Muller): the even element is the cosine, the odd one the sine.
 
-#include "core/kernel_types.h"
-#include "core/macros.h"
-#include "core/random.h"
+#include "core/base/macros.h"
+#include "core/random/random.h"
+#include "core/types/kernel_types.h"
 
 namespace flambeau::cuda {
 

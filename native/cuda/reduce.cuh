@@ -2,7 +2,7 @@
 
 /// The loops that reduction kernels run in on a GPU. A kernel gives a fold: how an accumulator
 /// starts, takes an element, meets another accumulator and becomes a result. What is generated
-/// describes one, as core/kernel_types.h says; folds by hand are given to reduce():
+/// describes one, as core/types/kernel_types.h says; folds by hand are given to reduce():
 ///
 ///     reduce<float, float16>(reduction, MeanFold<float>{});
 ///
@@ -17,7 +17,7 @@
 
 #include <type_traits>
 
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "cuda/device.h"
 #include "cuda/fold_plan.h"
 #include "cuda/loops.cuh"

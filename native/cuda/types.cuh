@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "core/element_types.h"
+#include "core/types/element_types.h"
 
 namespace flambeau::cuda {
 

@@ -1,5 +1,5 @@
-#include "autograd/grad_mode.h"
-#include "autograd/operations.h"
+#include "autograd/graph/grad_mode.h"
+#include "autograd/graph/operations.h"
 #include "ops/arithmetic.h"
 #include "ops/creation.h"
 #include "ops/reduction.h"

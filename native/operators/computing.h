@@ -2,9 +2,9 @@
 
 #include <initializer_list>
 
-#include "core/dispatch.h"
-#include "core/iterator.h"
-#include "core/reduction.h"
+#include "core/backends/dispatch.h"
+#include "core/iteration/iterator.h"
+#include "core/iteration/reduction.h"
 #include "operators/forms.h"
 
 /// How a description computes: what all pointwise operators do around their kernels, all

@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
-#include "autograd/operator.h"
-#include "core/parallel.h"
+#include "autograd/recording/operator.h"
+#include "core/threads/parallel.h"
 #include "operators/node.h"
 #include "operators/tracked.h"
 

@@ -1,6 +1,6 @@
 #include "operators/node.h"
 
-#include "autograd/operator.h"
+#include "autograd/recording/operator.h"
 
 namespace flambeau::autograd {
 

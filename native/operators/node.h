@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "autograd/saved.h"
-#include "core/scalar.h"
+#include "autograd/graph/saved.h"
+#include "core/types/scalar.h"
 
 /// The nodes of declared operators: each says which members hold tensors, once, and turns gradients
 /// of results into gradients of arguments. A complete one:

@@ -1,6 +1,6 @@
 #include "operators/tangents.h"
 
-#include "autograd/forward_mode.h"
+#include "autograd/graph/forward_mode.h"
 #include "ops/arithmetic.h"
 #include "ops/creation.h"
 #include "ops/view.h"

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "core/parallel.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/parallel.h"
 
 /// Forward mode in generated operator functions.
 namespace flambeau::autograd {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autograd/forward_mode.h"
-#include "autograd/node.h"
+#include "autograd/graph/forward_mode.h"
+#include "autograd/graph/node.h"
 
 namespace flambeau::forms {
 

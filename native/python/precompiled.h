@@ -3,6 +3,6 @@
 /// All that generated bindings are made of, but for the operators. Their units include it first, so
 /// that a build can compile it ahead of them.
 
-#include "core/generator.h"
-#include "python/calls.h"
-#include "python/functions.h"
+#include "core/random/generator.h"
+#include "python/calls/calls.h"
+#include "python/calls/functions.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/iterator.h"
+#include "core/iteration/iterator.h"
 
 using namespace flambeau;
 

@@ -38,13 +38,13 @@ class Hole:
 
 
 HOLES = (
-    Hole("native/core/arguments.h", "given < -limit || given >= limit"),
-    Hole("native/core/tensor.cpp", "check(reach(sizes, strides, offset, lowest, highest)"),
-    Hole("native/core/storage.cpp", "check(pins_.load"),
-    Hole("native/core/broadcast.cpp", "check(broadcastable(a, b)"),
-    Hole("native/core/shape_rules.cpp", "check(window.stride > 0"),
+    Hole("native/core/geometry/arguments.h", "given < -limit || given >= limit"),
+    Hole("native/core/tensor/tensor.cpp", "check(reach(sizes, strides, offset, lowest, highest)"),
+    Hole("native/core/memory/storage.cpp", "check(pins_.load"),
+    Hole("native/core/geometry/broadcast.cpp", "check(broadcastable(a, b)"),
+    Hole("native/core/geometry/shape_rules.cpp", "check(window.stride > 0"),
     Hole("native/cpu/index/advanced.cpp", "check(first + rank <= self.sizes().size()"),
-    Hole("native/core/views_part.cpp", "check(split_size > 0"),
+    Hole("native/core/tensor/views_part.cpp", "check(split_size > 0"),
     Hole("native/cpu/blocks.h", "static_cast<uint64_t>(value) >= static_cast<uint64_t>(size)"),
     Hole("native/cpu/blocks.h", "if (FLAMBEAU_UNLIKELY(value < -size || value >= size))"),
     Hole("native/cpu/index/gather.cpp", "check(d == dim || index.size(d) <= tensor.size(d)"),

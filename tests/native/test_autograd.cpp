@@ -5,8 +5,8 @@
 #include <functional>
 #include <thread>
 
-#include "autograd/anomaly.h"
-#include "autograd/hooks.h"
+#include "autograd/graph/anomaly.h"
+#include "autograd/graph/hooks.h"
 #include "check.h"
 #include "toy_operators.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "check.h"
-#include "core/arguments.h"
-#include "core/tensor.h"
+#include "core/geometry/arguments.h"
+#include "core/tensor/tensor.h"
 
 namespace flambeau::cpu {
 void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, const Tensor& bias,

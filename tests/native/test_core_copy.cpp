@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "check.h"
-#include "core/half.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
+#include "core/types/half.h"
 #include "core_tools.h"
 
 using namespace flambeau;

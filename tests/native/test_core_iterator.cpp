@@ -4,9 +4,9 @@
 #include <atomic>
 
 #include "check.h"
-#include "core/broadcast.h"
-#include "core/iterator.h"
-#include "core/overlap.h"
+#include "core/geometry/broadcast.h"
+#include "core/iteration/iterator.h"
+#include "core/tensor/overlap.h"
 #include "core_tools.h"
 
 using namespace flambeau;

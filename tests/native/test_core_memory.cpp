@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "check.h"
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "core_tools.h"
 
 using namespace flambeau;

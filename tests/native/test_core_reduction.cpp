@@ -1,7 +1,7 @@
 // Reduction geometry: sums walked through it against sums by index.
 
 #include "check.h"
-#include "core/reduction.h"
+#include "core/iteration/reduction.h"
 #include "core_tools.h"
 
 using namespace flambeau;

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "check.h"
-#include "core/dispatch.h"
-#include "core/promotion.h"
-#include "core/shape_rules.h"
+#include "core/backends/dispatch.h"
+#include "core/geometry/shape_rules.h"
+#include "core/tensor/promotion.h"
 #include "core_tools.h"
 
 using namespace flambeau;

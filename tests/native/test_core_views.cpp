@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "check.h"
-#include "core/views.h"
+#include "core/tensor/views.h"
 #include "core_tools.h"
 
 using namespace flambeau;

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "check.h"
-#include "core/random.h"
-#include "core/tensor.h"
-#include "core/views.h"
+#include "core/random/random.h"
+#include "core/tensor/tensor.h"
+#include "core/tensor/views.h"
 #include "kernels/gather.h"
 #include "kernels/indexing.h"
 #include "kernels/moments.h"

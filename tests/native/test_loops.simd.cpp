@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "check.h"
-#include "core/iterator.h"
-#include "core/reduction.h"
+#include "core/iteration/iterator.h"
+#include "core/iteration/reduction.h"
 #include "cpu/loops.h"
 #include "cpu/math.h"
 #include "cpu/reduce.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "check.h"
-#include "core/half.h"
+#include "core/types/half.h"
 #include "cpu/math.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "check.h"
-#include "core/generator.h"
-#include "core/iterator.h"
+#include "core/iteration/iterator.h"
+#include "core/random/generator.h"
 #include "cpu/loops.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {

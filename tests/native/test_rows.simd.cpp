@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "check.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "cpu/blocks.h"
 #include "cpu/loops.h"
 #include "cpu/math.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "check.h"
-#include "core/random.h"
-#include "core/tensor.h"
+#include "core/random/random.h"
+#include "core/tensor/tensor.h"
 #include "kernels/sorting.h"
 
 using namespace flambeau;

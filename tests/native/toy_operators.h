@@ -6,14 +6,14 @@
 #include <cmath>
 #include <vector>
 
-#include "autograd/backward.h"
-#include "autograd/forward_mode.h"
-#include "autograd/history.h"
-#include "autograd/node.h"
-#include "autograd/operations.h"
-#include "autograd/saved.h"
-#include "autograd/view.h"
-#include "core/broadcast.h"
+#include "autograd/engine/backward.h"
+#include "autograd/graph/forward_mode.h"
+#include "autograd/graph/history.h"
+#include "autograd/graph/node.h"
+#include "autograd/graph/operations.h"
+#include "autograd/graph/saved.h"
+#include "autograd/views/view.h"
+#include "core/geometry/broadcast.h"
 
 namespace flambeau::testing {
 

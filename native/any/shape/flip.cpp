@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/shape_rules.h"
+#include "core/geometry/shape_rules.h"
 #include "kernels/shape_any.h"
 
 namespace flambeau::any {

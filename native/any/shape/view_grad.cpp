@@ -1,4 +1,4 @@
-#include "core/views.h"
+#include "core/tensor/views.h"
 #include "kernels/view_grad_any.h"
 
 /// Zeros with a gradient put where a view looked.

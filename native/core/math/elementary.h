@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/element_types.h"
-#include "core/macros.h"
+#include "core/base/macros.h"
+#include "core/types/element_types.h"
 
 namespace flambeau::math {
 

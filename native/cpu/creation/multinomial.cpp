@@ -2,8 +2,8 @@
 #include <cmath>
 #include <vector>
 
-#include "core/generator.h"
-#include "core/parallel.h"
+#include "core/random/generator.h"
+#include "core/threads/parallel.h"
 #include "cpu/dtype_switch.h"
 #include "kernels/random.h"
 

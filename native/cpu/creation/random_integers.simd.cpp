@@ -1,5 +1,5 @@
-#include "core/generator.h"
-#include "core/largest_below.h"
+#include "core/random/generator.h"
+#include "core/types/largest_below.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/random_fill.h"
 #include "kernels/random.h"

@@ -2,8 +2,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/element_types.h"
-#include "core/generator.h"
+#include "core/random/generator.h"
+#include "core/types/element_types.h"
 #include "cpu/dtype_switch.h"
 #include "kernels/random.h"
 

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <complex>
 
-#include "core/linear_spacing.h"
-#include "core/parallel.h"
+#include "core/iteration/linear_spacing.h"
+#include "core/threads/parallel.h"
 #include "cpu/dtype_switch.h"
 #include "kernels/creation.h"
 

@@ -1,5 +1,5 @@
 #include "cpu/index/advanced.h"
-#include "core/broadcast.h"
+#include "core/geometry/broadcast.h"
 
 namespace flambeau::cpu {
 namespace {

@@ -1,7 +1,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/formula_rules.h"
+#include "core/tensor/formula_rules.h"
 #include "cpu/index/advanced.h"
 #include "cpu/walk.h"
 #include "kernels/indexing.h"

@@ -1,5 +1,5 @@
-#include "core/broadcast.h"
-#include "core/overlap.h"
+#include "core/geometry/broadcast.h"
+#include "core/tensor/overlap.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/index/advanced.h"
 #include "cpu/walk.h"

@@ -1,5 +1,5 @@
-#include "core/broadcast.h"
-#include "core/element_types.h"
+#include "core/geometry/broadcast.h"
+#include "core/types/element_types.h"
 #include "cpu/blocks.h"
 #include "cpu/walk.h"
 #include "kernels/indexing.h"

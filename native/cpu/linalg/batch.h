@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "cpu/linalg/gemm.h"
 
 namespace flambeau::cpu {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "cpu/linalg/gemm_kernel.h"
 
 namespace flambeau::cpu {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/interrupt.h"
+#include "core/threads/interrupt.h"
 #include "cpu/linalg/pack.h"
 #include "cpu/linalg/scratch.h"
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/complex.h"
-#include "core/dispatch.h"
+#include "core/backends/dispatch.h"
+#include "core/types/complex.h"
 
 namespace flambeau::cpu {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "cpu/linalg/gemm_strategies.h"
 #include "cpu/linalg/scratch.h"
 

@@ -1,4 +1,4 @@
-#include "core/broadcast.h"
+#include "core/geometry/broadcast.h"
 #include "cpu/linalg/batch.h"
 
 namespace flambeau::cpu {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "cpu/convert.h"
 #include "cpu/linalg/gemm.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/checked.h"
+#include "core/base/checked.h"
 #include "cpu/nn/conv_kernel.h"
 
 namespace flambeau::cpu {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/arguments.h"
-#include "core/tensor.h"
+#include "core/geometry/arguments.h"
+#include "core/tensor/tensor.h"
 
 namespace flambeau::cpu {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/dispatch.h"
+#include "core/backends/dispatch.h"
 
 namespace flambeau::cpu {
 

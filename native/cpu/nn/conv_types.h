@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 
 namespace flambeau::cpu {
 

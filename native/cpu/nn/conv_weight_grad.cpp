@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/interrupt.h"
-#include "core/parallel.h"
+#include "core/threads/interrupt.h"
+#include "core/threads/parallel.h"
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/scratch.h"
 #include "cpu/nn/conv_geometry.h"

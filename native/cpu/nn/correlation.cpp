@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/interrupt.h"
-#include "core/parallel.h"
+#include "core/threads/interrupt.h"
+#include "core/threads/parallel.h"
 #include "cpu/linalg/scratch.h"
 
 namespace flambeau::cpu {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "cpu/nn/conv_types.h"
 
 namespace flambeau::cpu {

@@ -2,7 +2,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/formula_rules.h"
+#include "core/tensor/formula_rules.h"
 #include "cpu/nn/conv_types.h"
 
 namespace flambeau::cpu {

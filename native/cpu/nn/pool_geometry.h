@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/arguments.h"
-#include "core/parallel.h"
-#include "core/tensor.h"
+#include "core/geometry/arguments.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/parallel.h"
 
 namespace flambeau::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "cpu/nn/correlation.h"
 
 namespace flambeau::cpu {

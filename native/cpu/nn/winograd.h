@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/dispatch.h"
+#include "core/backends/dispatch.h"
 #include "cpu/nn/conv_kernel.h"
 
 namespace flambeau::cpu {

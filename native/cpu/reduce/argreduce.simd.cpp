@@ -2,7 +2,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "cpu/blocks.h"
 #include "cpu/rows.h"
 

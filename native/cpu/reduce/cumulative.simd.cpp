@@ -1,7 +1,7 @@
 #include <optional>
 
-#include "core/interrupt.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
+#include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
 #include "cpu/rows.h"
 

@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/parallel.h"
-#include "core/views.h"
+#include "core/tensor/views.h"
+#include "core/threads/parallel.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/reduce/reduced_rows.h"
 #include "cpu/rows.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/shape_rules.h"
-#include "core/tensor.h"
+#include "core/geometry/shape_rules.h"
+#include "core/tensor/tensor.h"
 
 namespace flambeau::cpu {
 

@@ -1,7 +1,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/interrupt.h"
+#include "core/threads/interrupt.h"
 #include "kernels/joining.h"
 
 namespace flambeau::cpu {

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "core/shape_rules.h"
+#include "core/geometry/shape_rules.h"
 #include "cpu/blocks.h"
 #include "cpu/walk.h"
 #include "kernels/shape.h"

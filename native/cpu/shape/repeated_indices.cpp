@@ -1,4 +1,4 @@
-#include "core/checked.h"
+#include "core/base/checked.h"
 #include "cpu/blocks.h"
 #include "kernels/shape.h"
 

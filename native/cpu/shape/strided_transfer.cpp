@@ -1,5 +1,5 @@
-#include "core/formula_rules.h"
-#include "core/overlap.h"
+#include "core/tensor/formula_rules.h"
+#include "core/tensor/overlap.h"
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/shape/add_into.h"

@@ -1,4 +1,4 @@
-#include "core/views.h"
+#include "core/tensor/views.h"
 #include "cpu/shape/add_into.h"
 #include "kernels/view_grad.h"
 

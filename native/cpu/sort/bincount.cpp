@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/checked.h"
+#include "core/base/checked.h"
 #include "cpu/blocks.h"
 #include "kernels/sorting.h"
 

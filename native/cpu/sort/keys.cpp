@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/interrupt.h"
+#include "core/threads/interrupt.h"
 
 namespace flambeau::cpu {
 namespace {

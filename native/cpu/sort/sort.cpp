@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "core/interrupt.h"
+#include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
 #include "kernels/sorting.h"

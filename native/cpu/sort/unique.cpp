@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/interrupt.h"
+#include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
 #include "kernels/sorting.h"

@@ -2,8 +2,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/interrupt.h"
-#include "core/views.h"
+#include "core/tensor/views.h"
+#include "core/threads/interrupt.h"
 #include "cpu/dtype_switch.h"
 #include "kernels/sorting.h"
 

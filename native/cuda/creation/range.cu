@@ -1,4 +1,4 @@
-#include "core/linear_spacing.h"
+#include "core/iteration/linear_spacing.h"
 #include "cuda/loops.cuh"
 #include "cuda/math.cuh"
 #include "kernels/creation_cuda.h"

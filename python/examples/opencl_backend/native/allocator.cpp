@@ -5,8 +5,8 @@
 
 #include "backend.h"
 #include "context.h"
-#include "core/error.h"
-#include "core/storage.h"
+#include "core/base/error.h"
+#include "core/memory/storage.h"
 
 namespace flambeau::opencl {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backend.h"
-#include "core/dispatch.h"
-#include "core/error.h"
+#include "core/backends/dispatch.h"
+#include "core/base/error.h"
 
 namespace flambeau::opencl {
 

@@ -1,8 +1,9 @@
-#include "core/copy.h"
+#include "core/iteration/copy.h"
 
 #include "backend.h"
 #include "context.h"
-#include "core/iterator.h"
+#include "core/iteration/iterator.h"
+#include "core/tensor/overlap.h"
 #include "map.h"
 #include "texts.h"
 

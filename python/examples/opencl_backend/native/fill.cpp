@@ -1,9 +1,9 @@
 #include <optional>
 
 #include "backend.h"
-#include "core/dispatch.h"
-#include "core/generator.h"
-#include "core/iterator.h"
+#include "core/backends/dispatch.h"
+#include "core/iteration/iterator.h"
+#include "core/random/generator.h"
 #include "map.h"
 #include "texts.h"
 

@@ -1,6 +1,6 @@
 #include "backend.h"
-#include "core/dispatch.h"
-#include "core/tensor.h"
+#include "core/backends/dispatch.h"
+#include "core/tensor/tensor.h"
 #include "program.h"
 #include "texts.h"
 

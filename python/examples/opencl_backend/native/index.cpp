@@ -1,8 +1,8 @@
 #include "backend.h"
-#include "core/arguments.h"
-#include "core/dispatch.h"
-#include "core/iterator.h"
-#include "core/tensor.h"
+#include "core/backends/dispatch.h"
+#include "core/geometry/arguments.h"
+#include "core/iteration/iterator.h"
+#include "core/tensor/tensor.h"
 #include "map.h"
 #include "texts.h"
 

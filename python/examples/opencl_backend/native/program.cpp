@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "context.h"
-#include "core/error.h"
+#include "core/base/error.h"
 #include "texts.h"
 
 namespace flambeau::opencl {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/dtype.h"
-#include "core/random.h"
-#include "core/scalar.h"
+#include "core/random/random.h"
+#include "core/types/dtype.h"
+#include "core/types/scalar.h"
 
 namespace flambeau::opencl {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "context.h"
-#include "core/tensor.h"
+#include "core/tensor/tensor.h"
 #include "texts.h"
 
 namespace flambeau::opencl {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/reduction.h"
+#include "core/iteration/reduction.h"
 #include "program.h"
 
 namespace flambeau::opencl {

@@ -1,6 +1,6 @@
 // Compiled once per instruction set; the version for the processor is registered. Everything stays
 // inside this namespace, so that the linker cannot mix the versions.
-#include "core/parallel.h"
+#include "core/threads/parallel.h"
 #include "kernels/example_operators/banded.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {

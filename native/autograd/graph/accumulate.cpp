@@ -1,0 +1,109 @@
+#include "autograd/graph/accumulate.h"
+
+#include <mutex>
+
+#include "autograd/graph/forward_mode.h"
+#include "autograd/graph/hooks.h"
+#include "autograd/graph/operations.h"
+#include "autograd/graph/state.h"
+#include "core/tensor/overlap.h"
+#include "core/threads/interrupt.h"
+
+namespace flambeau::autograd {
+
+bool owns_buffer(const Tensor& tensor) {
+  return tensor.impl()->use_count() == 1 && tensor.storage()->use_count() == 1 &&
+         tensor.is_contiguous();
+}
+
+AccumulateGrad::AccumulateGrad(const Tensor& leaf) : leaf_(leaf.impl()) {
+  is_accumulator = true;
+  describe(leaf);
+}
+
+void AccumulateGrad::describe(const Tensor& leaf) {
+  describe_output(*this, leaf, 0);
+  const bool follows = !leaf.is_contiguous() && !has_internal_overlap(leaf);
+  auto strides = follows ? std::make_unique<Shape>(leaf.strides()) : nullptr;
+  const std::lock_guard guard(lock_);
+  std::swap(strides_, strides);
+}
+
+Ref<AccumulateGrad> AccumulateGrad::renew(const Tensor& leaf) {
+  Ref<AccumulateGrad> fresh = make_ref<AccumulateGrad>(leaf);
+  fresh->set_grad(grad());
+  if (has_extras()) fresh->extras() = extras();
+  forget_leaf();
+  outdated_ = true;
+  return fresh;
+}
+
+Gradients AccumulateGrad::apply(Gradients&& gradients) {
+  check(!outdated_, ErrorKind::runtime, "AccumulateGrad: a leaf of shape ", outputs[0].sizes,
+        " was given data of another shape (by Tensor.data or out=) after this graph was recorded; "
+        "its gradient cannot be added to .grad");
+  if (gradients[0].defined()) accumulate(std::move(gradients[0]));
+  return {};
+}
+
+/// What the first gradient becomes: memory of its own, in the leaf's layout.
+Tensor AccumulateGrad::settle(const Tensor& gradient) const {
+  if (is_tracking()) {
+    return owns_buffer(gradient) ? gradient : operations().clone(gradient);
+  }
+  if (owns_buffer(gradient) && !strides_) {
+    return has_autograd(gradient) ? shallow_copy(gradient) : gradient;
+  }
+  Tensor copy =
+      strides_ ? empty_strided(gradient.sizes(), *strides_, gradient.dtype(), gradient.device())
+               : empty(gradient.sizes(), gradient.dtype(), gradient.device());
+  copy_data(copy, gradient);
+  return copy;
+}
+
+void AccumulateGrad::accumulate(Tensor gradient) {
+  // Like `gradient`, dropped after the lock: that may take the lock of Python.
+  Tensor previous;
+  const std::lock_guard guard(lock_);
+  const InterruptPause pause;
+  if (!leaf_) return;
+  if (!grad_.defined()) {
+    grad_ = settle(gradient);
+    return;
+  }
+  check(equal(grad_.sizes(), gradient.sizes()), ErrorKind::runtime,
+        "AccumulateGrad: .grad has shape ", grad_.sizes(), ", a gradient of shape ",
+        gradient.sizes(), " cannot be added to it");
+  if (is_tracking() || requires_grad(grad_) ||
+      (!grad_.is_contiguous() && has_internal_overlap(grad_))) {
+    previous = operations().add(grad_, gradient);
+    std::swap(previous, grad_);
+  } else {
+    operations().add_in_place(grad_, gradient);
+  }
+}
+
+Tensor AccumulateGrad::grad() const {
+  const std::lock_guard guard(lock_);
+  return grad_;
+}
+
+void AccumulateGrad::set_grad(Tensor grad) {
+  const std::lock_guard guard(lock_);
+  // The previous one leaves in the argument, which outlives the lock.
+  std::swap(grad_, grad);
+}
+
+Tensor AccumulateGrad::leaf() const {
+  const std::lock_guard guard(lock_);
+  return leaf_ ? Tensor(Ref<TensorImpl>(leaf_)) : Tensor();
+}
+
+void AccumulateGrad::forget_leaf() noexcept {
+  Tensor dropped;  // after the lock
+  const std::lock_guard guard(lock_);
+  leaf_ = nullptr;
+  std::swap(grad_, dropped);
+}
+
+}  // namespace flambeau::autograd

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/tensor/tensor.h"
+
+namespace flambeau::autograd {
+
+/// The tensor arithmetic that the engine needs. Autograd does not depend on operators: the operator
+/// library fills this in when it is loaded. Unless said otherwise the functions record history when
+/// grad mode is on.
+struct Operations {
+  Tensor (*add)(const Tensor& a, const Tensor& b) = nullptr;
+  /// a += b, same shape, dtype and device; no history.
+  void (*add_in_place)(const Tensor& a, const Tensor& b) = nullptr;
+  /// Sums the dimensions that broadcasting `sizes` would have added or repeated.
+  Tensor (*sum_to)(const Tensor& tensor, IntList sizes) = nullptr;
+  Tensor (*cast)(const Tensor& tensor, DType dtype) = nullptr;
+  Tensor (*clone)(const Tensor& tensor) = nullptr;
+  /// Whether any element is NaN (anomaly mode); no history.
+  bool (*has_nan)(const Tensor& tensor) = nullptr;
+};
+
+/// Called once, before the first backward.
+FLAMBEAU_API void install_operations(const Operations& operations);
+/// Error(runtime) when nothing was installed.
+FLAMBEAU_API const Operations& operations();
+
+}  // namespace flambeau::autograd

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "core/base/macros.h"
+
+namespace flambeau {
+
+/// Index of a backend in every kernel table. The first three are declared in backends.yaml; the
+/// rest are handed out to backends that register themselves at run time.
+enum class Backend : uint8_t { cpu = 0, cuda = 1, meta = 2, first_external = 3 };
+inline constexpr int kMaxBackends = 8;
+
+struct Device {
+  Backend backend = Backend::cpu;
+  int8_t index = -1;  ///< -1: the backend's current device
+  friend bool operator==(const Device&, const Device&) = default;
+  bool is_cpu() const { return backend == Backend::cpu; }
+  bool is_meta() const { return backend == Backend::meta; }
+};
+
+/// Parses "cpu", "cuda", "cuda:1", "meta" or a registered backend's name; Error(runtime) otherwise.
+FLAMBEAU_API Device parse_device(std::string_view text);
+FLAMBEAU_API std::string to_string(const Device& device);
+FLAMBEAU_API std::ostream& operator<<(std::ostream& stream, const Device& device);
+
+}  // namespace flambeau

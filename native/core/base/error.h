@@ -1,0 +1,66 @@
+#pragma once
+
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "core/base/macros.h"
+
+namespace flambeau {
+
+/// The Python exception that an Error becomes.
+enum class ErrorKind { runtime, value, type, index, not_implemented, out_of_memory, overflow };
+
+/// Every failure that a user can cause. The message names operator, argument, what was seen, what
+/// was expected.
+class FLAMBEAU_API Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  ErrorKind kind() const noexcept { return kind_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+  /// The same; text that was passed to an operator may have zeros in it.
+  const std::string& message() const noexcept { return message_; }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+};
+
+/// The system has no memory left for an object of the library. Made without taking any.
+class FLAMBEAU_API OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(size_t bytes) noexcept;
+  const char* what() const noexcept override { return message_; }
+
+ private:
+  char message_[96];
+};
+
+/// Joins its arguments with operator<<.
+template <class... Parts>
+std::string concatenate(const Parts&... parts) {
+  std::ostringstream stream;
+  (stream << ... << parts);
+  return stream.str();
+}
+
+/// Throws Error(kind, parts...). Out of line, so that a check costs a compare and a jump.
+template <class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail(ErrorKind kind, const Parts&... parts) {
+  throw Error(kind, concatenate(parts...));
+}
+
+#ifndef FLAMBEAU_REMOVABLE_CHECKS
+using Condition = bool;
+#else
+using Condition = detail::RemovableCondition;
+#endif
+
+/// check(condition, ErrorKind::value, "op: argument dim ...", dim)
+template <class... Parts>
+FLAMBEAU_INLINE void check(Condition condition, ErrorKind kind, const Parts&... parts) {
+  if (FLAMBEAU_UNLIKELY(!condition)) fail(kind, parts...);
+}
+
+}  // namespace flambeau

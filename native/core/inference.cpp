@@ -1,7 +1,0 @@
-#include "core/tensor.h"
-
-namespace flambeau {
-
-thread_local constinit bool inference_mode = false;
-
-}  // namespace flambeau

@@ -1,0 +1,7 @@
+#include "core/tensor/tensor.h"
+
+namespace flambeau {
+
+thread_local constinit bool inference_mode = false;
+
+}  // namespace flambeau

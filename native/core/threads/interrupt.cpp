@@ -1,0 +1,24 @@
+#include "core/threads/interrupt.h"
+
+#include "core/threads/thread_pool.h"
+
+namespace flambeau {
+
+void (*stop_if_asked)() = nullptr;
+
+namespace detail {
+
+thread_local constinit uint64_t next_look = 0;
+
+namespace {
+constexpr uint64_t kTicks = uint64_t{1} << 27;  // 30 to 60 ms
+}
+
+void look_for_interrupt() {
+  next_look = __rdtsc() + kTicks;
+  leave_failed_region();
+  if (stop_if_asked) stop_if_asked();
+}
+
+}  // namespace detail
+}  // namespace flambeau

@@ -1,0 +1,241 @@
+#include <Python.h>  // before structmember.h
+#include <structmember.h>
+
+#include "autograd/graph/accumulate.h"
+#include "autograd/graph/ownership.h"
+#include "python/autograd/autograd_internal.h"
+#include "python/autograd/mirror.h"
+#include "python/base/type_object.h"
+
+namespace flambeau::python {
+
+using autograd::AccumulateGrad;
+using autograd::Edge;
+using autograd::Gradients;
+using autograd::Node;
+
+namespace {
+
+/// The Python face of a node. The node knows it, so that there is one at a time.
+struct NodeObject {
+  PyObject_HEAD Ref<Node> node;
+  PyObject *dict, *weak_references;
+};
+
+PyTypeObject* node_type = nullptr;
+
+NodeObject* cast(PyObject* self) { return reinterpret_cast<NodeObject*>(self); }
+Node& node_of(PyObject* self) { return *cast(self)->node; }
+py::object steal(PyObject* object) { return py::reinterpret_steal<py::object>(object); }
+
+// Lifetime --------------------------------------------------------------------------------------
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (cast(self)->weak_references) PyObject_ClearWeakRefs(self);
+  node_of(self).python_object = nullptr;
+  Py_CLEAR(cast(self)->dict);
+  cast(self)->node.~Ref<Node>();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(cast(self)->dict);
+  if (detail::released_threads > 0) return 0;
+  if (is_mirrored()) {
+    Py_VISIT(mirror_image(node_of(self)));
+    return 0;
+  }
+  const autograd::Ownership own(node_of(self), 1);
+  for (void* object : own.objects()) Py_VISIT(static_cast<PyObject*>(object));
+  return 0;
+}
+
+/// What stands in the place of a node that the collector took away.
+struct CollectedNode final : Node {
+  const char* name() const override { return "Collected"; }
+  Gradients apply(Gradients&&) override { return {}; }
+};
+
+void drop_node(PyObject* self) {
+  static const Ref<Node> collected(new CollectedNode);
+  node_of(self).python_object = nullptr;
+  const Ref<Node> dropped = std::exchange(cast(self)->node, collected);
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(cast(self)->dict);
+  if (detail::released_threads > 0 || is_mirrored()) return 0;
+  if (autograd::Ownership(node_of(self), 1).holds()) drop_node(self);
+  return 0;
+}
+
+// Attributes ------------------------------------------------------------------------------------
+
+PyObject* name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self).name()); }
+PyObject* sequence_number(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(node_of(self).sequence.load());
+}
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("<%s object at %p>", node_of(self).name(), cast(self)->node.get());
+}
+
+PyObject* next_functions(PyObject* self, void*) {
+  return guarded([&] {
+    const Node& node = node_of(self);
+    py::tuple result(node.edges.size());
+    for (size_t i = 0; i < node.edges.size(); ++i) {
+      const Edge& edge = node.edges[i];
+      result[i] = py::make_tuple(steal(wrap_node(edge.node)), edge.index);
+    }
+    return result.release().ptr();
+  });
+}
+
+/// Hooks and metadata of a node are kept in C++, for as long as it lives.
+PyObject* metadata(PyObject* self, void*) {
+  return guarded([&] {
+    auto& kept = node_of(self).extras().metadata;
+    if (!kept) kept = hold(py::dict().ptr());
+    return Py_NewRef(static_cast<PyObject*>(kept.get()));
+  });
+}
+
+PyObject* variable(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const Node& node = node_of(self);
+    if (node.is_accumulator) return wrap(static_cast<const AccumulateGrad&>(node).leaf());
+    PyErr_Format(PyExc_AttributeError, "%s has no attribute 'variable'", node.name());
+    return nullptr;
+  });
+}
+
+PyObject* saved(PyObject* self, PyObject*) {
+  return guarded([&] {
+    py::dict result;
+    for (const auto& [key, tensor] : node_of(self).saved_tensors()) {
+      result[key] = steal(wrap(tensor));
+    }
+    return result.release().ptr();
+  });
+}
+
+/// What there is, then _saved_NAME, then whatever the context of an autograd.Function has.
+PyObject* get_attribute(PyObject* self, PyObject* attribute) {
+  if (PyObject* found = PyObject_GenericGetAttr(self, attribute)) return found;
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+  PyErr_Clear();
+  return guarded([&]() -> PyObject* {
+    constexpr std::string_view prefix = "_saved_";
+    const std::string_view wanted = to_string(attribute);
+    if (wanted.starts_with(prefix)) {
+      for (const auto& [key, tensor] : node_of(self).saved_tensors()) {
+        if (wanted.substr(prefix.size()) == key) return wrap(tensor);
+      }
+    }
+    if (PyObject* context = function_context(node_of(self))) {
+      return PyObject_GetAttr(context, attribute);
+    }
+    PyErr_Format(PyExc_AttributeError, "%s has no attribute '%U'", node_of(self).name(), attribute);
+    return nullptr;
+  });
+}
+
+// Hooks -----------------------------------------------------------------------------------------
+
+py::object call(const HeldObject& function, const py::tuple& arguments) {
+  return steal(call_python(PyObject_CallObject, function.get(), arguments.ptr()).release());
+}
+
+PyObject* handle_of(Node& node, uint64_t id) { return make_handle(node.extras_if_any(), id); }
+
+PyObject* register_hook(PyObject* self, PyObject* function) {
+  return guarded([&] {
+    check_callable(function, "Node.register_hook");
+    const auto hook = [held = hold(function)](const Gradients& inputs, const Gradients& outputs) {
+      const AcquireGil gil;
+      const py::object result = call(held, py::make_tuple(to_tuple(inputs), to_tuple(outputs)));
+      return result.is_none() ? Gradients() : to_gradients(result, "a hook of a node");
+    };
+    return handle_of(node_of(self), autograd::add_post_hook(node_of(self), hook, function));
+  });
+}
+
+PyObject* register_prehook(PyObject* self, PyObject* function) {
+  return guarded([&] {
+    check_callable(function, "Node.register_prehook");
+    const auto hook = [held = hold(function)](const Gradients& outputs) {
+      const AcquireGil gil;
+      const py::object result = call(held, py::make_tuple(to_tuple(outputs)));
+      return result.is_none() ? Gradients() : to_gradients(result, "a pre-hook of a node");
+    };
+    return handle_of(node_of(self), autograd::add_pre_hook(node_of(self), hook, function));
+  });
+}
+
+PyMethodDef methods[] = {
+    {"name", name, METH_NOARGS, "name()\n--\n\nThe name of the operation: 'MulBackward'."},
+    {"_saved", saved, METH_NOARGS, "_saved()\n--\n\nAll saved tensors by name."},
+    {"_sequence_nr", sequence_number, METH_NOARGS, nullptr},
+    {"register_hook", register_hook, METH_O,
+     "register_hook(fn)\n--\n\n"
+     "Calls fn(grad_inputs, grad_outputs) after the node has run in backward; what it returns, "
+     "unless None, replaces grad_inputs."},
+    {"register_prehook", register_prehook, METH_O,
+     "register_prehook(fn)\n--\n\n"
+     "Calls fn(grad_outputs) before the node runs in backward; what it returns, unless None, "
+     "replaces grad_outputs."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef properties[] = {
+    {"next_functions", next_functions, nullptr,
+     "For each input, the operation that made it (None: it has no gradient) and which of its "
+     "outputs it is.",
+     nullptr},
+    {"metadata", metadata, nullptr, "A dict for the user's own notes.", nullptr},
+    {"variable", variable, nullptr, "Of a node that accumulates: the leaf whose .grad it adds to.",
+     nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(NodeObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(NodeObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
+                       {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_members, members},
+                       {Py_tp_doc, const_cast<char*>("One recorded operation: what grad_fn is.")},
+                       {0, nullptr}};
+PyType_Spec spec = {"flambeau.autograd.graph.Node", sizeof(NodeObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                    slots};
+
+}  // namespace
+
+PyObject* wrap_node(const Ref<Node>& node) {
+  if (!node) Py_RETURN_NONE;
+  if (node->python_object) return Py_NewRef(static_cast<PyObject*>(node->python_object));
+  PyObject* object = checked(node_type->tp_alloc(node_type, 0)).release();
+  new (&cast(object)->node) Ref<Node>(node);
+  node->python_object = object;
+  return object;
+}
+
+const Node* node_behind(PyObject* object) {
+  return Py_TYPE(object) == node_type ? cast(object)->node.get() : nullptr;
+}
+
+void drop_node_object(const Node& node) {
+  if (node.python_object) drop_node(static_cast<PyObject*>(node.python_object));
+}
+
+void add_node_type(PyObject* module) { node_type = add_type(module, spec); }
+
+}  // namespace flambeau::python

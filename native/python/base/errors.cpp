@@ -1,0 +1,119 @@
+#include "python/base/errors.h"
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+
+#include "python/base/generated.h"
+#include "python/base/gil.h"
+
+namespace flambeau::python {
+
+PyObject* out_of_memory_error = nullptr;
+
+/// The exception, owned; the last copy may die on a thread without the GIL.
+struct PythonError::State {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  State() = default;
+  State(const State&) = delete;
+  ~State() {
+    if (!interpreter_alive()) return;
+    const AcquireGil gil;
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+  }
+};
+
+PythonError::PythonError() : state_(std::make_shared<State>()) {
+  PyErr_Fetch(&state_->type, &state_->value, &state_->traceback);
+  PyErr_NormalizeException(&state_->type, &state_->value, &state_->traceback);
+  if (state_->type != nullptr) message_ = reinterpret_cast<PyTypeObject*>(state_->type)->tp_name;
+  if (state_->value != nullptr) {
+    const PyRef text(PyObject_Str(state_->value));
+    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (utf8 != nullptr) message_ += std::string(": ") + utf8;
+    PyErr_Clear();
+  }
+}
+
+void PythonError::restore() const {
+  PyErr_Restore(Py_XNewRef(state_->type), Py_XNewRef(state_->value), Py_XNewRef(state_->traceback));
+}
+
+void throw_python_error() { throw PythonError(); }
+
+namespace {
+
+PyObject* exception_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::runtime:
+      return PyExc_RuntimeError;
+    case ErrorKind::value:
+      return PyExc_ValueError;
+    case ErrorKind::type:
+      return PyExc_TypeError;
+    case ErrorKind::index:
+      return PyExc_IndexError;
+    case ErrorKind::not_implemented:
+      return PyExc_NotImplementedError;
+    case ErrorKind::out_of_memory:
+      return out_of_memory_error;
+    case ErrorKind::overflow:
+      return PyExc_OverflowError;
+  }
+  return PyExc_RuntimeError;
+}
+
+/// A message that begins with the name of an internal operator begins with that of the function
+/// that was called instead.
+std::string public_message(std::string_view message, const char* called) {
+  const std::string_view name = message.substr(0, message.find_first_of("(:"));
+  const auto* const end = internal_operators + internal_operator_count;
+  if (!called || !std::binary_search(internal_operators, end, name)) return std::string(message);
+  return called + std::string(message.substr(name.size()));
+}
+
+/// Text that was passed may stand in a message, whatever it holds.
+void set_error(PyObject* type, const std::string& message) {
+  const auto size = static_cast<Py_ssize_t>(message.size());
+  const PyRef text(PyUnicode_DecodeUTF8(message.data(), size, "replace"));
+  if (text) PyErr_SetObject(type, text.get());
+}
+
+}  // namespace
+
+PyObject* raise_current_exception(const char* called) noexcept {
+  try {
+    throw;
+  } catch (abi::__forced_unwind&) {
+    detail::wait_for_the_end();
+  } catch (const PythonError& error) {
+    error.restore();
+  } catch (const Error& error) {
+    set_error(exception_of(error.kind()), public_message(error.message(), called));
+  } catch (const std::bad_alloc& error) {
+    PyErr_Format(PyExc_MemoryError, "%s%s%s", called ? called : "", called ? "(): " : "",
+                 error.what());
+  } catch (const std::length_error& error) {
+    // A container of more elements than an address space holds.
+    PyErr_Format(PyExc_MemoryError, "%s%sout of memory: more elements than can be (%s)",
+                 called ? called : "", called ? "(): " : "", error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_SystemError, "flambeau: a C++ exception of unknown type");
+  }
+  return nullptr;
+}
+
+void add_exceptions(PyObject* module) {
+  out_of_memory_error =
+      checked(PyErr_NewExceptionWithDoc("flambeau.OutOfMemoryError",
+                                        "A device has no room for the memory that was asked for.",
+                                        PyExc_RuntimeError, nullptr))
+          .release();
+  checked(PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error));
+}
+
+}  // namespace flambeau::python

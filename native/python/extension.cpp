@@ -1,5 +1,0 @@
-#include <pybind11/pybind11.h>
-
-#include "python/module.h"
-
-PYBIND11_MODULE(_C, module) { flambeau::python::initialize_module(module.ptr()); }

@@ -1,0 +1,63 @@
+#include "python/module/docstrings.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "python/base/errors.h"
+#include "python/base/generated.h"
+
+namespace flambeau::python {
+
+namespace {
+
+/// After each docstring: ASCII's separator of units, and the end of the line.
+constexpr char kEnd[] = "\x1f\n";
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) {
+    PyErr_Format(PyExc_ImportError, "flambeau: cannot read %s: install it anew", path.c_str());
+    throw_python_error();
+  }
+  return text;
+}
+
+/// Lets the entries of a table point to the texts from `next` on; returns what follows them.
+char* attach(PyMethodDef* table, char* next) {
+  for (; table->ml_name && next; ++table) {
+    char* const end = strstr(next, kEnd);
+    if (!end) return nullptr;
+    *end = '\0';
+    table->ml_doc = next;
+    next = end + strlen(kEnd);
+  }
+  return next;
+}
+
+}  // namespace
+
+void attach_docstrings() {
+  Dl_info library;
+  check(dladdr(reinterpret_cast<const void*>(&attach_docstrings), &library) != 0,
+        ErrorKind::runtime, "flambeau: no shared library holds its bindings");
+  const auto path = std::filesystem::path(library.dli_fname).parent_path() / "docstrings.txt";
+  static std::string text;  // the tables point into it
+  text = read(path);
+  char* next = text.data();
+  for (const FunctionNamespace* space = generated_namespaces; space->name; ++space)
+    next = attach(space->functions, next);
+  next = attach(generated_methods, next);
+  if (!next || *next != '\0') {
+    PyErr_Format(PyExc_ImportError, "flambeau: %s is of another build: install it anew",
+                 path.c_str());
+    throw_python_error();
+  }
+}
+
+}  // namespace flambeau::python

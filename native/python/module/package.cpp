@@ -1,0 +1,86 @@
+#include "python/module/package.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string>
+#include <unordered_map>
+
+#include "core/backends/dispatch.h"
+#include "python/objects/tensor_object.h"
+
+extern "C" const int FLAMBEAU_ABI = 1;
+
+namespace flambeau::python {
+
+namespace {
+
+/// `module` or one of its submodules, made when it is missing: "nn.functional".
+PyRef submodule(const PyRef& module, const std::string& path) {
+  PyRef parent = module;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    const char* outer = PyModule_GetName(parent.get());
+    if (!outer) throw_python_error();
+    PyRef child = PyRef::borrow(PyImport_AddModule((std::string(outer) + "." + part).c_str()));
+    if (!child) throw_python_error();
+    checked(PyObject_SetAttrString(parent.get(), part.c_str(), child.get()));
+    parent = child;
+    begin = end + 1;
+  }
+  return parent;
+}
+
+/// Which package a method of Tensor came from: a package that is loaded anew replaces its own.
+std::unordered_map<std::string, std::string>& method_owners() {
+  static std::unordered_map<std::string, std::string> owners;
+  return owners;
+}
+
+void add_method(const char* package, PyMethodDef* method) {
+  auto* type = reinterpret_cast<PyObject*>(tensor_type);
+  const auto owner = method_owners().find(method->ml_name);
+  const bool is_own = owner != method_owners().end() && owner->second == package;
+  if (!is_own && PyObject_HasAttrString(type, method->ml_name)) {
+    const bool is_library = owner == method_owners().end();
+    PyErr_Format(PyExc_ImportError, "%s: flambeau.Tensor has an attribute '%s' already, of %s",
+                 package, method->ml_name, is_library ? "the library" : owner->second.c_str());
+    throw_python_error();
+  }
+  const PyRef descriptor = checked(PyDescr_NewMethod(tensor_type, method));
+  checked(PyObject_SetAttrString(type, method->ml_name, descriptor.get()));
+  method_owners()[method->ml_name] = package;
+}
+
+/// Kernels for CUDA register when their library is loaded: NAME_cuda.so beside the module NAME.
+void load_cuda_kernels(const PyModuleDef& definition) {
+  const std::string name = definition.m_name;
+  Dl_info module;
+  check(dladdr(&definition, &module) != 0, ErrorKind::runtime, name,
+        ": no shared library holds it");
+  const auto folder = std::filesystem::path(module.dli_fname).parent_path();
+  const auto file = folder / (name.substr(name.rfind('.') + 1) + "_cuda.so");
+  if (!std::filesystem::exists(file)) return;
+  const PyRef loader = checked(PyImport_ImportModule("flambeau.cuda._library"));
+  checked(PyObject_CallMethod(loader.get(), "load_kernels", "s", file.c_str()));
+}
+
+}  // namespace
+
+PyObject* create_package(const char* package, PyModuleDef& definition,
+                         const FunctionNamespace* namespaces, PyMethodDef* methods) {
+  return guarded([&]() -> PyObject* {
+    checked(PyImport_ImportModule("flambeau"));
+    check_registration(package);
+    load_cuda_kernels(definition);
+    PyRef module = checked(PyModule_Create(&definition));
+    for (const FunctionNamespace* space = namespaces; space->name; ++space) {
+      checked(PyModule_AddFunctions(submodule(module, space->name).get(), space->functions));
+    }
+    for (PyMethodDef* method = methods; method->ml_name; ++method) add_method(package, method);
+    return module.release();
+  });
+}
+
+}  // namespace flambeau::python

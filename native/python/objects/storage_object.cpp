@@ -1,0 +1,206 @@
+#include "python/objects/storage_object.h"
+
+#include <cstring>
+#include <unordered_map>
+
+#include "core/tensor/tensor.h"
+#include "python/base/names.h"
+#include "python/base/type_object.h"
+#include "python/calls/arguments.h"
+#include "python/calls/results.h"
+#include "python/interop/interop.h"
+
+namespace flambeau::python {
+
+namespace {
+
+struct StorageObject {
+  PyObject_HEAD Ref<Storage> storage;
+};
+
+PyTypeObject* storage_type = nullptr;
+
+/// Wrappers that are alive. The GIL protects it.
+std::unordered_map<const Storage*, PyObject*>& live_wrappers() {
+  static auto* wrappers =
+      new std::unordered_map<const Storage*, PyObject*>;  // NOLINT: outlives all
+  return *wrappers;
+}
+
+const Ref<Storage>& storage_of(PyObject* self) {
+  return reinterpret_cast<StorageObject*>(self)->storage;
+}
+
+void dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  live_wrappers().erase(storage_of(self).get());
+  reinterpret_cast<StorageObject*>(self)->storage.~Ref<Storage>();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+/// All of a storage as a 1-d tensor of bytes.
+Tensor bytes_tensor(const Ref<Storage>& storage) {
+  Ref<TensorImpl> impl = TensorImpl::make();
+  impl->storage = storage;
+  impl->sizes = Shape{static_cast<int64_t>(storage->bytes())};
+  impl->strides = Shape{1};
+  impl->dtype = DType::uint8;
+  impl->refresh_geometry();
+  return Tensor(std::move(impl));
+}
+
+/// The bytes where the CPU can read them.
+Tensor bytes_on_cpu(const Ref<Storage>& storage) {
+  const Tensor bytes = bytes_tensor(storage);
+  if (bytes.device().is_cpu()) return bytes;
+  const Tensor copy = empty(bytes.sizes(), DType::uint8, Device{});
+  if (!bytes.device().is_meta()) copy_data(copy, bytes);
+  return copy;
+}
+
+int get_buffer_of_storage(PyObject* self, Py_buffer* view, int flags) {
+  return get_storage_buffer(self, storage_of(self), view, flags);
+}
+
+PyObject* nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(storage_of(self)->bytes()); }
+Py_ssize_t length(PyObject* self) { return static_cast<Py_ssize_t>(storage_of(self)->bytes()); }
+PyObject* data_ptr(PyObject* self, PyObject*) {
+  return PyLong_FromVoidPtr(storage_of(self)->data());
+}
+PyObject* get_device(PyObject* self, void*) {
+  return guarded([&] { return to_python(storage_of(self)->device()); });
+}
+PyObject* clone(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Ref<Storage>& storage = storage_of(self);
+    const Ref<Storage> copy = Storage::allocate(storage->bytes(), storage->device());
+    if (storage->bytes() > 0 && !storage->device().is_meta()) {
+      copy_data(bytes_tensor(copy), bytes_tensor(storage));
+    }
+    return wrap_storage(copy);
+  });
+}
+/// view(dtype, offset, sizes, strides): a tensor on this storage.
+PyObject* view(PyObject* self, PyObject* args) {
+  PyObject *dtype, *sizes, *strides;
+  long long offset;
+  if (!PyArg_ParseTuple(args, "OLOO:_view", &dtype, &offset, &sizes, &strides)) return nullptr;
+  return guarded([&] {
+    check(accepts(Parameter{"", Kind::integers}, sizes) &&
+              accepts(Parameter{"", Kind::integers}, strides),
+          ErrorKind::type, "UntypedStorage._view(): sizes and strides must be sequences of ints");
+    Ref<TensorImpl> whole = TensorImpl::make();
+    whole->storage = storage_of(self);
+    whole->dtype = to_dtype(dtype);
+    check(is_aligned(whole->storage->data(), whole->dtype), ErrorKind::value,
+          "UntypedStorage._view(): the memory begins at an address that is no multiple of the "
+          "element size of ",
+          whole->dtype);
+    whole->sizes = Shape{static_cast<int64_t>(whole->storage->bytes() / size_of(whole->dtype))};
+    whole->strides = Shape{1};
+    whole->refresh_geometry();
+    return to_python(make_view(Tensor(std::move(whole)), IntListArgument(sizes),
+                               IntListArgument(strides), offset));
+  });
+}
+/// (bytes, device): what __reduce__ hands to _restore.
+PyObject* reduce(PyObject* self, PyObject* protocol) {
+  return guarded([&]() -> PyObject* {
+    const Ref<Storage>& storage = storage_of(self);
+    PyRef bytes;
+    const Tensor local = bytes_on_cpu(storage);
+    if (PyLong_AsLong(protocol) >= 5) {
+      // Written without a copy, and out of band where the pickler asks for that.
+      const PyRef owner =
+          local.storage() == storage ? PyRef::borrow(self) : checked(wrap_storage(local.storage()));
+      bytes = checked(PyPickleBuffer_FromObject(owner.get()));
+    } else {
+      bytes = checked(
+          PyBytes_FromStringAndSize(static_cast<const char*>(local.raw_data()), local.numel()));
+    }
+    const PyRef restore = checked(
+        PyObject_GetAttr(reinterpret_cast<PyObject*>(storage_type), interned<"_restore">()));
+    return Py_BuildValue("(O(ON))", restore.get(), bytes.get(), to_python(storage->device()));
+  });
+}
+/// _restore(buffer, device): takes over a buffer that is writable and aligned, copies another.
+PyObject* restore(PyObject*, PyObject* args) {
+  PyObject *buffer, *device;
+  if (!PyArg_ParseTuple(args, "OO:_restore", &buffer, &device)) return nullptr;
+  return guarded([&] {
+    const Device target = to_device(device);
+    Py_buffer probe;
+    checked(PyObject_GetBuffer(buffer, &probe, PyBUF_SIMPLE));
+    // Whatever is saved in it finds its place in a block of the allocator.
+    const bool takes = !probe.readonly && is_aligned(probe.buf, DType::complex128);
+    const auto size = static_cast<size_t>(probe.len);
+    PyBuffer_Release(&probe);
+    if (target.is_meta()) return wrap_storage(Storage::allocate(size, target));
+    Tensor bytes = from_buffer(buffer, takes ? Sharing::share : Sharing::copy, "unpickle");
+    if (!target.is_cpu()) {
+      const Tensor moved = empty(bytes.sizes(), DType::uint8, target);
+      copy_data(moved, bytes);
+      bytes = moved;
+    }
+    return wrap_storage(bytes.storage());
+  });
+}
+
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    return PyUnicode_FromFormat("flambeau.UntypedStorage(nbytes=%zd, device='%s')", length(self),
+                                to_string(storage_of(self)->device()).c_str());
+  });
+}
+
+PyMethodDef methods[] = {
+    {"nbytes", nbytes, METH_NOARGS, "nbytes()\n--\n\nBytes of the whole block."},
+    {"size", nbytes, METH_NOARGS, "size()\n--\n\nBytes of the whole block."},
+    {"data_ptr", data_ptr, METH_NOARGS, "data_ptr()\n--\n\nIts address."},
+    {"clone", clone, METH_NOARGS, "clone()\n--\n\nA copy of the whole block."},
+    {"__deepcopy__", clone, METH_O, nullptr},
+    {"_view", view, METH_VARARGS,
+     "_view(dtype, offset, sizes, strides)\n--\n\nA tensor on this memory."},
+    {"_restore", restore, METH_VARARGS | METH_STATIC, nullptr},
+    {"__reduce_ex__", reduce, METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef properties[] = {{"device", get_device, nullptr, "Where the memory is.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_mp_length, reinterpret_cast<void*>(length)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer_of_storage)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+    {Py_tp_doc, const_cast<char*>("The block of memory behind a tensor and its views.")},
+    {0, nullptr}};
+PyType_Spec spec = {"flambeau.UntypedStorage", sizeof(StorageObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+PyObject* wrap_storage(const Ref<Storage>& storage) {
+  PyObject*& existing = live_wrappers()[storage.get()];
+  if (existing) return Py_NewRef(existing);
+  PyObject* object = storage_type->tp_alloc(storage_type, 0);
+  if (!object) {
+    live_wrappers().erase(storage.get());
+    throw_python_error();
+  }
+  new (&reinterpret_cast<StorageObject*>(object)->storage) Ref<Storage>(storage);
+  return existing = object;
+}
+
+const Ref<Storage>& unwrap_storage(PyObject* object) {
+  check(Py_TYPE(object) == storage_type, ErrorKind::type, "expected an UntypedStorage, got ",
+        describe_type(object));
+  return storage_of(object);
+}
+
+void add_storage_type(PyObject* module) { storage_type = add_type(module, spec); }
+
+}  // namespace flambeau::python

@@ -1,0 +1,146 @@
+#include "autograd/graph/history.h"
+#include "ops/view.h"
+#include "python/autograd/autograd_bindings.h"
+#include "python/calls/arguments.h"
+#include "python/calls/results.h"
+#include "python/objects/dtype_object.h"
+#include "python/objects/layout_object.h"
+#include "python/objects/tensor_members.h"
+
+namespace flambeau::python {
+
+namespace {
+
+/// A getter over the C++ tensor; C++ exceptions become Python's.
+template <auto function>
+PyObject* get(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* { return function(unwrap(self)); });
+}
+/// A setter; deleting the attribute passes null.
+template <auto function>
+int set(PyObject* self, PyObject* value, void*) {
+  return guarded_number<int>([&] {
+    function(unwrap(self), value);
+    return 0;
+  });
+}
+
+PyObject* shape(const Tensor& self) { return to_size(self.sizes()); }
+PyObject* dtype(const Tensor& self) { return Py_NewRef(dtype_object(self.dtype())); }
+PyObject* device(const Tensor& self) { return to_python(self.device()); }
+PyObject* layout(const Tensor&) { return Py_NewRef(strided_layout()); }
+PyObject* ndim(const Tensor& self) { return PyLong_FromLongLong(self.dim()); }
+PyObject* itemsize(const Tensor& self) { return PyLong_FromSize_t(self.itemsize()); }
+PyObject* nbytes(const Tensor& self) {
+  return PyLong_FromLongLong(self.numel() * static_cast<int64_t>(self.itemsize()));
+}
+PyObject* is_cpu(const Tensor& self) { return PyBool_FromLong(self.device().is_cpu()); }
+PyObject* is_cuda(const Tensor& self) {
+  return PyBool_FromLong(self.device().backend == Backend::cuda);
+}
+PyObject* is_meta(const Tensor& self) { return PyBool_FromLong(self.device().is_meta()); }
+PyObject* is_sparse(const Tensor&) { return Py_NewRef(Py_False); }
+PyObject* version(const Tensor& self) { return PyLong_FromUnsignedLong(self.version()); }
+
+PyObject* transposed(const Tensor& self) {
+  const int64_t rank = self.dim();
+  if (rank == 2) return to_python(ops::transpose(self, 0, 1));
+  Shape dims(static_cast<size_t>(rank), 0);
+  for (int64_t i = 0; i < rank; ++i) dims[static_cast<size_t>(i)] = rank - 1 - i;
+  return to_python(ops::permute(self, dims));
+}
+PyObject* matrix_transposed(const Tensor& self) {
+  check(self.dim() >= 2, ErrorKind::runtime, "Tensor.mT: needs at least 2 dimensions, got shape ",
+        self.sizes());
+  return to_python(ops::transpose(self, -2, -1));
+}
+
+PyObject* requires_grad(const Tensor& self) {
+  return PyBool_FromLong(autograd::requires_grad(self));
+}
+void set_requires_grad(const Tensor& self, PyObject* value) {
+  check(value && PyBool_Check(value), ErrorKind::type, "Tensor.requires_grad must be a bool, not ",
+        value ? describe_type(value) : "deleted");
+  autograd::set_requires_grad(self, value == Py_True);
+}
+PyObject* is_leaf(const Tensor& self) { return PyBool_FromLong(autograd::is_leaf(self)); }
+PyObject* retains_grad(const Tensor& self) { return PyBool_FromLong(autograd::retains_grad(self)); }
+PyObject* grad_fn(const Tensor& self) { return wrap_node(autograd::grad_fn(self)); }
+PyObject* output_nr(const Tensor& self) {
+  return PyLong_FromUnsignedLong(autograd::grad_fn(self) ? autograd::gradient_edge(self).index : 0);
+}
+PyObject* base(const Tensor& self) {
+  return autograd::is_view(self) ? to_python(autograd::view_base(self)) : Py_NewRef(Py_None);
+}
+
+void set_grad(const Tensor& self, PyObject* value) {
+  if (!given(value)) {
+    if (autograd::grad(self).defined()) autograd::set_grad(self, Tensor());
+    return;
+  }
+  check(is_tensor(value), ErrorKind::type, "Tensor.grad must be a Tensor or None, not ",
+        describe_type(value));
+  const Tensor& gradient = unwrap(value);
+  check(!gradient.is_same(self), ErrorKind::runtime,
+        "Tensor.grad: a tensor cannot be its own grad");
+  check(equal(gradient.sizes(), self.sizes()), ErrorKind::runtime, "Tensor.grad: got shape ",
+        gradient.sizes(), ", expected that of the tensor, ", self.sizes());
+  check(gradient.dtype() == self.dtype(), ErrorKind::runtime, "Tensor.grad: got dtype ",
+        gradient.dtype(), ", expected that of the tensor, ", self.dtype());
+  check(gradient.device() == self.device(), ErrorKind::runtime, "Tensor.grad: it is on ",
+        gradient.device(), ", the tensor is on ", self.device());
+  autograd::set_grad(self, gradient);
+}
+
+/// A .grad may be given attributes that lead back to its tensor.
+PyObject* get_grad(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Tensor grad = autograd::grad(unwrap(self));
+    if (grad.defined()) track(self);
+    return to_python(std::move(grad));
+  });
+}
+int set_grad_and_track(PyObject* self, PyObject* value, void* context) {
+  track(self);
+  return set<set_grad>(self, value, context);
+}
+PyObject* data(const Tensor& self) { return to_python(alias(self, false)); }
+void set_data(const Tensor& self, PyObject* value) {
+  check(value && is_tensor(value), ErrorKind::type, "Tensor.data must be a Tensor, not ",
+        value ? describe_type(value) : "deleted");
+  autograd::set_data(self, unwrap(value));
+}
+
+}  // namespace
+
+PyGetSetDef tensor_properties[] = {
+    {"shape", get<shape>, nullptr, "The sizes of the dimensions: a flambeau.Size.", nullptr},
+    {"dtype", get<dtype>, nullptr, "The type of the elements.", nullptr},
+    {"device", get<device>, nullptr, "Where the elements live.", nullptr},
+    {"layout", get<layout>, nullptr, "flambeau.strided.", nullptr},
+    {"ndim", get<ndim>, nullptr, "The number of dimensions.", nullptr},
+    {"itemsize", get<itemsize>, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", get<nbytes>, nullptr, "Bytes of all elements.", nullptr},
+    {"is_cpu", get<is_cpu>, nullptr, "Whether it lives on the CPU.", nullptr},
+    {"is_cuda", get<is_cuda>, nullptr, "Whether it lives on a CUDA device.", nullptr},
+    {"is_meta", get<is_meta>, nullptr, "Whether it has a shape but no elements.", nullptr},
+    {"is_sparse", get<is_sparse>, nullptr, "False: every tensor is strided.", nullptr},
+    {"_version", get<version>, nullptr, "How often the storage was written in place.", nullptr},
+    {"T", get<transposed>, nullptr, "A view with the dimensions in reverse order.", nullptr},
+    {"mT", get<matrix_transposed>, nullptr, "A view with the last two dimensions swapped.",
+     nullptr},
+    {"requires_grad", get<requires_grad>, set<set_requires_grad>,
+     "Whether operations on it are recorded; settable on leaves.", nullptr},
+    {"is_leaf", get<is_leaf>, nullptr, "Whether it is not the result of a recorded operation.",
+     nullptr},
+    {"retains_grad", get<retains_grad>, nullptr, "Whether a non-leaf keeps its grad.", nullptr},
+    {"grad_fn", get<grad_fn>, nullptr, "The recorded operation that made it, or None.", nullptr},
+    {"output_nr", get<output_nr>, nullptr, "Which output of grad_fn it is.", nullptr},
+    {"_base", get<base>, nullptr, "Of a view under autograd: the tensor it looks at.", nullptr},
+    {"grad", get_grad, set_grad_and_track, "The gradient accumulated by backward(), or None.",
+     nullptr},
+    {"data", get<data>, set<set_data>,
+     "The same elements without history and with a version of their own.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace flambeau::python
