@@ -232,7 +232,8 @@ class ShapeRule:
     """Result shapes (and, for views, strides and offset), over the arguments.
 
     `dynamic`: the shape depends on data, and the kernel allocates. `geometry`: the name of a
-    hand-written function in native/core/tensor/views.h that computes a view's sizes, strides and offset.
+    hand-written function in native/core/tensor/views.h that computes a view's sizes, strides and
+    offset.
     """
 
     lets: tuple[tuple[tuple[str, ...], Expression], ...]  # (names, value): `b, n, k = self.shape`

@@ -73,7 +73,7 @@ def cpp_type(declared: Type) -> CppType:
 
 
 def checked_class(declared: Type) -> str | None:
-    """The class of core/geometry/arguments.h that a checked argument becomes; None where it stays."""
+    """The class of core/geometry/arguments.h that a checked argument becomes; None: it stays."""
     if declared.meaning is not None and declared.meaning.role is Role.DIM:
         return "Dims" if declared.is_list else "Dim"
     return f"Ints<{declared.list_length}>" if _has_fixed_length(declared) else None

@@ -1,5 +1,5 @@
-"""dtypes.yaml -> dtypes.h, the X-macro that native/core/types/dtype.h is made from, and dtype_aliases.h,
-which the Python module alone reads."""
+"""dtypes.yaml -> dtypes.h, the X-macro that native/core/types/dtype.h is made from, and
+dtype_aliases.h, which the Python module alone reads."""
 
 from __future__ import annotations
 
