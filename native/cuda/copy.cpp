@@ -2,8 +2,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstring>
-
 #include "core/iteration/copy.h"
 #include "core/iteration/iterator.h"
 #include "core/tensor/overlap.h"
@@ -154,56 +152,12 @@ void fill(const Tensor& tensor, const Scalar& value) {
   copy_words(iter);
 }
 
-Scalar item(const Tensor& tensor) {
-  alignas(16) char bytes[16];
-  const int device = tensor.device().index;
-  const DeviceGuard guard(device);
-  const cudaStream_t stream = current_stream(device);
-  FLAMBEAU_CUDA(
-      cudaMemcpyAsync(bytes, tensor.raw_data(), tensor.itemsize(), cudaMemcpyDeviceToHost, stream));
-  FLAMBEAU_CUDA(cudaStreamSynchronize(stream));
-  const auto as = [&]<class T>(T value) {
-    std::memcpy(static_cast<void*>(&value), bytes, sizeof value);
-    return value;
-  };
-  switch (category(tensor.dtype())) {
-    case DTypeCategory::complex:
-      return tensor.dtype() == DType::complex64 ? Scalar(complex<double>(as(complex<float>())))
-                                                : Scalar(as(complex<double>()));
-    default:
-      break;
-  }
-  switch (tensor.dtype()) {
-    case DType::bool_:
-      return Scalar(as(false));
-    case DType::uint8:
-      return Scalar(int64_t{as(uint8_t{})});
-    case DType::int8:
-      return Scalar(int64_t{as(int8_t{})});
-    case DType::int16:
-      return Scalar(int64_t{as(int16_t{})});
-    case DType::int32:
-      return Scalar(int64_t{as(int32_t{})});
-    case DType::int64:
-      return Scalar(as(int64_t{}));
-    case DType::float16:
-      return Scalar(static_cast<float>(as(float16())));
-    case DType::bfloat16:
-      return Scalar(static_cast<float>(as(bfloat16())));
-    case DType::float32:
-      return Scalar(as(0.f));
-    default:
-      return Scalar(as(0.));
-  }
-}
-
 struct RegisterCopies {
   RegisterCopies() {
     register_copy(Backend::cpu, Backend::cuda, &copy_to_device);
     register_copy(Backend::cuda, Backend::cpu, &copy_to_host);
     register_copy(Backend::cuda, Backend::cuda, &copy_between_devices);
     register_fill(Backend::cuda, &fill);
-    register_item(Backend::cuda, &item);
   }
 } const register_copies;
 
