@@ -40,7 +40,7 @@ class Hole:
 HOLES = (
     Hole("native/core/geometry/arguments.h", "given < -limit || given >= limit"),
     Hole("native/core/tensor/tensor.cpp", "check(reach(sizes, strides, offset, lowest, highest)"),
-    Hole("native/core/memory/storage.cpp", "check(pins_.load"),
+    Hole("native/core/tensor/storage_growth.cpp", "check(pins_.load"),
     Hole("native/core/geometry/broadcast.cpp", "check(broadcastable(a, b)"),
     Hole("native/core/geometry/shape_rules.cpp", "check(window.stride > 0"),
     Hole("native/cpu/index/advanced.cpp", "check(first + rank <= self.sizes().size()"),

@@ -34,16 +34,42 @@ bool same(const Scalar& a, const Scalar& b) {
 Scalar converted(const Scalar& value, DType to) {
   const auto number = value.to<complex<double>>();
   if (to == DType::bool_) return number.re != 0 || number.im != 0;
-  if (is_complex(to)) return number;
-  if (is_floating(to)) return number.re;
-  const auto truncated = static_cast<int64_t>(number.re);
+  switch (to) {
+    case DType::float16:
+      return static_cast<float>(float16(static_cast<float>(number.re)));
+    case DType::bfloat16:
+      return static_cast<float>(bfloat16(static_cast<float>(number.re)));
+    case DType::float32:
+      return static_cast<float>(number.re);
+    case DType::float64:
+      return number.re;
+    case DType::complex64:
+      return complex<double>(static_cast<float>(number.re), static_cast<float>(number.im));
+    case DType::complex128:
+      return number;
+    default:
+      break;
+  }
+  // Integers lose their upper bits.
+  const auto bits = value.is_integral() ? value.to<uint64_t>()
+                                        : static_cast<uint64_t>(static_cast<int64_t>(number.re));
   switch (to) {
     case DType::uint8:
-      return static_cast<int64_t>(static_cast<uint8_t>(truncated));
+      return static_cast<int64_t>(static_cast<uint8_t>(bits));
+    case DType::uint16:
+      return static_cast<int64_t>(static_cast<uint16_t>(bits));
+    case DType::uint32:
+      return static_cast<int64_t>(static_cast<uint32_t>(bits));
+    case DType::uint64:
+      return bits;
     case DType::int8:
-      return static_cast<int64_t>(static_cast<int8_t>(truncated));
+      return static_cast<int64_t>(static_cast<int8_t>(bits));
+    case DType::int16:
+      return static_cast<int64_t>(static_cast<int16_t>(bits));
+    case DType::int32:
+      return static_cast<int64_t>(static_cast<int32_t>(bits));
     default:
-      return truncated;
+      return static_cast<int64_t>(bits);
   }
 }
 }  // namespace

@@ -1,7 +1,10 @@
 // Dtypes, scalars, shapes, devices, dispatch.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "check.h"
 #include "core/backends/dispatch.h"
@@ -13,10 +16,20 @@ using namespace flambeau;
 using namespace flambeau::testing;
 
 namespace {
-// One letter per dtype, in the order of the enumeration.
+// One letter per dtype that operators compute with, in the order of the enumeration.
 const std::string kLetters = "bu1248hefdFD";
-DType dtype_at(size_t i) { return static_cast<DType>(i); }
-char letter(DType dtype) { return kLetters[static_cast<size_t>(dtype)]; }
+std::vector<DType> computed_dtypes() {
+  std::vector<DType> found;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (!is_limited(static_cast<DType>(i))) found.push_back(static_cast<DType>(i));
+  }
+  return found;
+}
+const std::vector<DType> kDTypes = computed_dtypes();
+DType dtype_at(size_t i) { return kDTypes.at(i); }
+char letter(DType dtype) {
+  return kLetters.at(static_cast<size_t>(std::ranges::find(kDTypes, dtype) - kDTypes.begin()));
+}
 Tensor of(DType dtype, Shape sizes) { return empty(sizes, dtype); }
 }  // namespace
 

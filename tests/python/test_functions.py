@@ -302,3 +302,13 @@ def test_import_is_quick_and_light() -> None:
         best = min(best, float(output[0]))
         time.sleep(0.01)
     assert best < 0.15
+
+
+@pytest.mark.parametrize("ends", [(1.0, 2j), (0, 1 - 3j), (2j, 2j)])
+def test_spacings_of_complex_numbers(ends: tuple[complex, complex]) -> None:
+    start, end = ends
+    found = flambeau.linspace(start, end, 5, dtype=flambeau.complex128)
+    assert flambeau.linspace(start, end, 5).dtype == flambeau.complex64
+    np.testing.assert_allclose(np.array(found), np.linspace(start, end, 5), rtol=1e-14)
+    powers = flambeau.logspace(start, end, 5, base=2, dtype=flambeau.complex128)
+    np.testing.assert_allclose(np.array(powers), np.logspace(start, end, 5, base=2), rtol=1e-13)

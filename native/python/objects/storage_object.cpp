@@ -110,7 +110,9 @@ PyObject* reduce(PyObject* self, PyObject* protocol) {
     const Ref<Storage>& storage = storage_of(self);
     PyRef bytes;
     const Tensor local = bytes_on_cpu(storage);
-    if (PyLong_AsLong(protocol) >= 5) {
+    const long version = PyLong_AsLong(protocol);
+    if (version == -1 && PyErr_Occurred()) throw_python_error();
+    if (version >= 5) {
       // Written without a copy, and out of band where the pickler asks for that.
       const PyRef owner =
           local.storage() == storage ? PyRef::borrow(self) : checked(wrap_storage(local.storage()));
