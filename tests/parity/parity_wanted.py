@@ -1,9 +1,10 @@
-"""Differences that are wanted, with their reasons: wanted.yaml."""
+"""Differences that are wanted, with their reasons: wanted.yaml and wanted_functions.yaml."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,16 +70,20 @@ class Wanted:
         return None
 
 
-def load(path: Path = Path(__file__).parent / "wanted.yaml") -> Wanted:
-    """The file's rules; an unknown key is an error."""
-    rules = []
+def load(folder: Path = Path(__file__).parent) -> Wanted:
+    """The rules of both files."""
+    files = (folder / "wanted.yaml", folder / "wanted_functions.yaml")
+    return Wanted(tuple(rule for file in files for rule in _rules(file)))
+
+
+def _rules(path: Path) -> Iterator[Rule]:
+    """A file's rules; an unknown key is an error."""
     for entry in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
         patterns = {key: re.compile(str(entry.pop(key, ".*")), re.S) for key in _KEYS}
         reason, ends = entry.pop("reason"), entry.pop("ends", False)
         if entry:
             raise ValueError(f"{path}: unknown keys {sorted(entry)}")
-        rules.append(Rule(reason, **patterns, ends=ends))
-    return Wanted(tuple(rules))
+        yield Rule(reason, **patterns, ends=ends)
 
 
 _KEYS = ("name", "kind", "detail", "text")
