@@ -35,8 +35,8 @@ GENERATOR = (
 # of a folder's rooms where the folder is named. `kernels`, `ops` and headers without a folder are
 # generated; so are `formulas`, which generated units alone include.
 CORE = (
-    *("base", "types", "backends", "geometry", "memory", "tensor", "threads", "random"),
-    *("math", "iteration"),
+    *("base", "types", "backends", "geometry", "memory", "tensor", "threads", "files"),
+    *("random", "math", "iteration"),
 )
 AUTOGRAD = ("graph", "views", "engine", "recording")
 # A type needs calls to be made, and calls need types: in the Python module, headers point one way.

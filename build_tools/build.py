@@ -39,9 +39,9 @@ def generate(generated: Path) -> None:
     bridge = ROOT / "build" / "generator" / "flambeau"
     bridge.mkdir(parents=True, exist_ok=True)
     (bridge / "__init__.py").touch()  # a package proper: an installed flambeau must not win
-    link = bridge / "codegen"
-    if not link.exists():
-        link.symlink_to(ROOT / "codegen")
+    for name, folder in (("codegen", "codegen"), ("_build", "build_tools/shared")):
+        if not (bridge / name).exists():
+            (bridge / name).symlink_to(ROOT / folder)
     paths = [str(bridge.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "flambeau.codegen", "emit", str(generated)]
@@ -51,7 +51,8 @@ def generate(generated: Path) -> None:
 
 def write_abi_header(generated: Path) -> None:
     """Names the state of the headers: packages that were compiled against others do not load."""
-    headers = [*sorted((ROOT / "native").rglob("*.h")), generated / "dtypes.h"]
+    made = [generated / name for name in ("dtypes.h", "functions.h")]
+    headers = [*sorted((ROOT / "native").rglob("*.h")), *made]
     digest = sha256(b"".join(header.read_bytes() for header in headers)).hexdigest()[:12]
     version = (ROOT / "python" / "flambeau" / "_version.py").read_text(encoding="utf-8")
     number = re.sub(r"\W", "_", version.split('"')[-2])
@@ -64,7 +65,7 @@ def prepare(sanitize: str | None = None, fuzzing: bool = False) -> Build:
     name = f"sanitize-{sanitize}" if sanitize else "release"
     folder = ROOT / "build" / (f"{name}-fuzzing" if fuzzing else name)
     generated = ROOT / "build" / "generated"
-    toolchain = find_toolchain(compiler_name(), ROOT / "build" / "third_party")
+    toolchain = find_toolchain(compiler_name())
     # The generated files are shared by all builds, the rest is of this one.
     with exclusive(ROOT / "build"):
         generate(generated)
@@ -80,8 +81,15 @@ def build(sanitize: str | None = None, jobs: int | None = None, fuzzing: bool = 
     command = [prepared.toolchain.ninja, "-f", str(prepared.folder / "build.ninja"), "-k", "20"]
     if jobs:
         command += ["-j", str(jobs)]
+    # For ccache, where the compiler goes through it: what it must not mind to keep objects of units
+    # that were given compiled headers.
+    environment = {
+        "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+        "CCACHE_PCH_EXTSUM": "1",
+        **os.environ,
+    }
     with exclusive(prepared.folder):
-        if subprocess.run(command, check=False).returncode != 0:
+        if subprocess.run(command, env=environment, check=False).returncode != 0:
             raise BuildError("The compiler reported errors (above).")
         # A library with a sanitizer needs its runtime to be imported; its stubs nobody reads.
         if sanitize is None:

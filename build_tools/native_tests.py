@@ -2,7 +2,7 @@
 
 `python -m build_tools.native_tests [NAME ...]` builds what changed first. A program links the
 objects of what is written by hand in native/, not libflambeau.so, which hides what is internal.
-A *.simd.cpp is built once for each instruction set that this processor has. Benchmarks in C++ run
+A *.simd.cpp is built once for each instruction set that the library is. Benchmarks in C++ run
 when they are named.
 """
 
@@ -18,17 +18,11 @@ from pathlib import Path
 
 from build_tools.build import ROOT, prepare
 from build_tools.ninja_file import internal_archive
+from build_tools.processor import built_instruction_sets, runnable_instruction_sets
 from build_tools.shared.compiler import BuildError, find_ninja
 from build_tools.shared.compiling import ELEMENTS, INSTRUCTION_SETS, LOOPS
 from build_tools.shared.lock import exclusive
 from build_tools.shared.ninja_writer import NinjaWriter
-
-# What an instruction set needs, in the words of /proc/cpuinfo.
-_FEATURES = {
-    "baseline": set[str](),
-    "avx2": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe"},
-    "avx512": {"avx2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-}
 
 
 @dataclass(frozen=True)
@@ -45,11 +39,12 @@ class Program:
 
 
 def programs(root: Path = ROOT) -> list[Program]:
-    """The programs that this processor can run."""
+    """The programs that this processor can run with this build's loops."""
+    sets = [name for name in runnable_instruction_sets() if name in built_instruction_sets()]
     found = []
     for source in sorted((root / "tests" / "native").glob("test_*.cpp")):
         if source.name.endswith(".simd.cpp"):
-            found += [Program(source, name) for name in runnable_instruction_sets()]
+            found += [Program(source, name) for name in sets]
         else:
             found.append(Program(source))
     return found
@@ -58,18 +53,6 @@ def programs(root: Path = ROOT) -> list[Program]:
 def benchmarks(root: Path = ROOT) -> list[Program]:
     """Programs that measure."""
     return [Program(source) for source in sorted((root / "tests" / "benchmarks").glob("*.cpp"))]
-
-
-def runnable_instruction_sets() -> list[str]:
-    """Those of this processor, the smallest first."""
-    words: set[str] = set()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("flags"):
-                words = set(line.split())
-                break
-    return [name for name in INSTRUCTION_SETS if _FEATURES[name] <= words]
 
 
 def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = None) -> Path:

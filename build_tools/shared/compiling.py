@@ -22,11 +22,18 @@ FORMULAS = "-fno-thread-jumps"
 # Loops by hand are in their best order already.
 INTERLEAVED = "-fschedule-insns -fweb -frename-registers"
 # One object per instruction set for every *.simd.cpp; the best is picked when the library loads.
+# The smallest comes first.
 INSTRUCTION_SETS = {
     "baseline": "",
     "avx2": "-march=x86-64-v3",
     "avx512": "-march=x86-64-v4 -mprefer-vector-width=512",
 }
+
+
+def without_flags(built: Iterable[str]) -> str:
+    """What tells C++ which of the instruction sets have no loops."""
+    missing = (name for name in INSTRUCTION_SETS if name not in built)
+    return " ".join(f"-DFLAMBEAU_WITHOUT_{name.upper()}" for name in missing)
 
 
 def include_flags(folders: Iterable[Path], system: Iterable[Path] = ()) -> str:
@@ -51,10 +58,15 @@ def write_rules(writer: NinjaWriter, compiler: str, flags: str, link_flags: str 
         deps="gcc",
         description="compile $in",
     )
-    # A header is no main file, which warnings say of everything that is odd in one.
+    # A header is no main file, which warnings say of everything that is odd in one. Compiled ones
+    # know the exact text of what they include, comments too, which ccache does not see; and they
+    # come out different each time: ccache knows them by their .sum.
     writer.rule(
         "precompile",
-        command=f"{compiler} $flags $extra -w -x c++-header -MMD -MF $out.d -c $in -o $out",
+        command=(
+            "$linker $flags $extra -w -x c++-header -MMD -MF $out.d -c $in -o $out"
+            r" && sed -e 's/^[^:]*://' -e 's/\\$$//' $out.d | xargs cat | sha256sum > $out.sum"
+        ),
         depfile="$out.d",
         deps="gcc",
         description="precompile $in",
@@ -92,6 +104,9 @@ class Compiling:
     instruction_sets: Mapping[str, str] = field(default_factory=lambda: INSTRUCTION_SETS)
     # By folder of generated sources, for *.simd.cpp as in "cpu.simd": what they include first.
     precompiled: Mapping[str, Path] = field(default_factory=dict)
+    # By folder of others: what they are given before their first line.
+    given: Mapping[Path, Mapping[str, Path]] = field(default_factory=dict)
+    _ahead: dict[tuple[Path, str], str] = field(default_factory=dict)  # compiled, by header and set
 
     def objects(self, sources: Iterable[Path], further: str = "") -> Objects:
         """A *.simd.cpp is compiled once per instruction set, other sources once; all of these with
@@ -99,20 +114,18 @@ class Compiling:
         """
         plain: list[str] = []
         special: list[str] = []
-        ahead: dict[tuple[Path, str], str] = {}  # compiled headers by instruction set
         for source in sources:
             stem = place(source, self.folder, (self.generated, *self.bases)).with_suffix("")
             is_generated = source.is_relative_to(self.generated)
-            header = self._header(source) if is_generated else None
             for name, flags in self._sets(source).items():
                 extra = f"{flags} {further}".strip()
                 if is_generated and name:
                     extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
-                if header and (header, name) not in ahead:
-                    ahead[header, name] = self._precompile(header, name or "any", extra)
                 target = f"{stem}.{name}.o" if name else f"{stem}.o"
-                self._compile(target, source, extra, ahead[header, name] if header else None)
-                (special if self.instruction_sets.get(name) else plain).append(target)
+                header = None if further else self._header(source, is_generated)
+                ahead = self._precompiled(header, is_generated, name, extra) if header else None
+                self._compile(target, source, extra, ahead, not is_generated)
+                (plain if name in ("", "baseline") else special).append(target)
         return Objects(tuple(plain), tuple(special))
 
     def _sets(self, source: Path) -> dict[str, str]:
@@ -124,21 +137,35 @@ class Compiling:
             for name, flags in self.instruction_sets.items()
         }
 
-    def _header(self, source: Path) -> Path | None:
-        """What a generated source includes before others, if that is compiled ahead."""
-        folder = source.relative_to(self.generated).parts[0]
+    def _header(self, source: Path, is_generated: bool) -> Path | None:
+        """What a source includes before others, or is given, if that is compiled ahead."""
         suffix = ".simd" if source.name.endswith(".simd.cpp") else ""
-        return self.precompiled.get(f"{folder}{suffix}")
+        if is_generated:
+            folder = source.relative_to(self.generated).parts[0]
+            return self.precompiled.get(f"{folder}{suffix}")
+        rooms = (room for room in self.given if source.is_relative_to(room))
+        return next((self.given[room].get(suffix) for room in rooms), None)
 
-    def _precompile(self, header: Path, name: str, extra: str) -> str:
-        """The compiled header, in a folder of its own that stands for the header's room."""
-        target = f"{self.folder / 'precompiled' / name / header.parent.name / header.name}.gch"
-        self.writer.build(target, "precompile", [str(header)], variables={"extra": extra})
-        return target
+    def _precompiled(self, header: Path, is_generated: bool, name: str, extra: str) -> str:
+        """The compiled header, in a folder of its own that stands for the header's room: flags
+        must be those of the unit.
+        """
+        kind = f"{'formulas' if is_generated else 'loops'}-{name}" if name else "plain"
+        if (header, kind) not in self._ahead:
+            target = f"{self.folder / 'precompiled' / kind / header.parent.name / header.name}.gch"
+            self.writer.build(target, "precompile", [str(header)], variables={"extra": extra})
+            self._ahead[header, kind] = target
+        return self._ahead[header, kind]
 
-    def _compile(self, target: str, source: Path, extra: str, ahead: str | None = None) -> None:
-        """`ahead`: a precompiled header, which the compiler finds before the header itself."""
-        if ahead:
+    def _compile(
+        self, target: str, source: Path, extra: str, ahead: str | None = None, give: bool = False
+    ) -> None:
+        """`ahead`: a precompiled header, which the compiler finds before the header itself. `give`:
+        whether the source does not include it.
+        """
+        if ahead and give:
+            extra += f" -include {_quoted(Path(ahead).with_suffix(''))}"
+        elif ahead:
             extra += f" -iquote {_quoted(Path(ahead).parents[1])}"
         implicit = [ahead] if ahead else []
         variables = {"extra": extra}

@@ -115,7 +115,7 @@ def bind(
             values[argument.name] = default_value(argument)
         if not plausible(argument, values[argument.name]):
             return None
-        if argument.type.is_list and isinstance(values[argument.name], int):
+        if argument.type.is_list and isinstance(values[argument.name], int | float):
             values[argument.name] = [values[argument.name]] * (argument.type.list_length or 1)
     return values
 
@@ -138,13 +138,14 @@ def plausible(argument: Argument, value: Any) -> bool:
     if value is None:
         return declared.optional or declared.base.value in ("dtype", "device", "Generator")
     if declared.is_list:
-        return isinstance(value, list | tuple | int) and not isinstance(value, bool)
+        single = int | float if declared.base.value == "float" else int
+        return isinstance(value, list | tuple | single) and not isinstance(value, bool)
     if isinstance(value, np.ndarray | np.generic):
         return declared.base.value == "Tensor"
     if declared.base.value == "Tensor":
         return declared.or_scalar and isinstance(value, int | float | complex)
     if isinstance(value, str):
-        return declared.base.value in ("str", "dtype", "device")
+        return declared.base.value in ("str", "memory_format", "dtype", "device")
     return not isinstance(value, list | tuple)
 
 

@@ -65,6 +65,14 @@ def _check_tokens(declarations: Declarations, diagnostics: Diagnostics) -> None:
             Report(operator, diagnostics).error(message, "operator")
 
 
+def _found_at(operator: Operator) -> set[str]:
+    """The namespaces where an operator is called by its name, and `Tensor` where it is a method."""
+    places = {place.namespace for place in operator.also_in if place.name == operator.name}
+    as_function = {operator.namespace} if "function" in operator.variants else set()
+    as_method = {"Tensor"} if "method" in operator.variants else set()
+    return places | as_function | as_method
+
+
 def _check_order(declarations: Declarations, diagnostics: Diagnostics) -> None:
     """One int may stand for a list of it, so overloads that take one come before those of lists."""
     overloads: dict[str, list[Operator]] = {}
@@ -73,7 +81,7 @@ def _check_order(declarations: Declarations, diagnostics: Diagnostics) -> None:
     for earlier, later in chain.from_iterable(combinations(o, 2) for o in overloads.values()):
         pairs = zip(earlier.signature.given, later.signature.given, strict=False)
         differing = next(((a, b) for a, b in pairs if a.type != b.type), None)
-        if differing is None:
+        if differing is None or not _found_at(earlier) & _found_at(later):
             continue
         listed, single = (argument.type for argument in differing)
         if listed.is_list and not single.is_list and listed.base is single.base is Base.INT:

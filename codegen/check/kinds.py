@@ -42,7 +42,11 @@ def check_kind(report: Report, context: Context) -> None:
 
 
 def _has_default(operator: Operator, key: str) -> bool:
-    """A shape is known for folds, and not needed where nothing is allocated."""
+    """A shape is known for folds, and not needed where nothing is allocated; what has no kernel is
+    computed by a body.
+    """
+    if key == "kernel":
+        return operator.body is not None
     return key == "shape" and (operator.shape is not None or not operator.signature.results)
 
 
@@ -77,6 +81,7 @@ def _check_all_read(report: Report, formulas: list[Expression], where: str) -> N
             report.at(argument.span, message)
 
 
+_FOR_COMPATIBILITY = "accepted for compatibility"
 _NOT_READ = (Base.TENSOR, Base.GENERATOR, Base.DTYPE, Base.DEVICE)
 
 
@@ -99,6 +104,8 @@ def _check_numbers_read(report: Report) -> None:
         return
     read = frozenset[str]().union(*(free_names(f, constants=True) for f in formulas))
     for argument in operator.signature.arguments:
+        if _FOR_COMPATIBILITY in operator.doc.arguments.get(argument.name, ""):
+            continue
         if argument.name not in read and argument.type.base not in _NOT_READ:
             message = f"no formula reads the argument '{argument.name}'"
             report.at(argument.span, message, aside=True)
@@ -123,6 +130,8 @@ def _check_shape(report: Report) -> None:
             report.error(f"'shape' has no formula for '{result.name}'", "shape", key=True)
     if rule.offset is not None and operator.kind is not Kind.VIEW:
         report.error("only a view has 'offset'", "shape", "offset", key=True)
+    if rule.by_columns and operator.kind is not Kind.STRUCTURED:
+        report.error("only a structured operator has 'by_columns'", "shape", "by_columns", key=True)
     if rule.strides is not None and operator.kind not in (Kind.VIEW, Kind.STRUCTURED):
         message = "only a view and a structured operator have 'strides'"
         report.error(message, "shape", "strides", key=True)
@@ -192,9 +201,10 @@ def _inplace_problem(operator: Operator, is_method: bool, results: int) -> str |
         return "needs a tensor as first argument"
     if operator.name.endswith("_"):
         return "is what an operator called NAME_ is already"
-    if operator.kind in (Kind.REDUCTION, Kind.VIEW):
-        return f"makes no sense for a {operator.kind.value}"
-    return None if results == 1 else "needs exactly one result"
+    if operator.kind is Kind.REDUCTION:
+        return "makes no sense for a reduction"
+    listed = any(r.is_list for r in operator.signature.results)
+    return "needs exactly one result" if results != 1 or listed else None
 
 
 def _check_random(report: Report) -> None:

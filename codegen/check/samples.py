@@ -1,6 +1,7 @@
 """The sample language: values that tests and checks feed in, deterministic for a seed.
 
 randn(3, 4)  rand(3)  positive(2, 2)  randint(0, 5, 3)  boolean(3)  complex_randn(2) array([1, 2])
+symmetric(2, 3, 3)  definite(2, 3, 3): symmetric matrices, of positive eigenvalues
 arange(6)  zeros(2)  ones(2)  full([2], 3.0)  eye(3)  .T  [1:, ::2]  reshape  lists, numbers
 """
 
@@ -75,6 +76,12 @@ def sample_functions(seed: int) -> dict[str, Callable[..., Any]]:
     def full(shape: Any, value: Any) -> Any:
         return np.full(shaped((shape,) if isinstance(shape, int) else (tuple(shape),)), value)
 
+    def symmetric(matrices: Any) -> Any:
+        return matrices + np.swapaxes(matrices, -1, -2)
+
+    def definite(matrices: Any) -> Any:
+        return matrices @ np.swapaxes(matrices, -1, -2) + np.eye(matrices.shape[-1])
+
     return {
         "randn": array(random.standard_normal),
         "rand": array(random.random),
@@ -85,6 +92,8 @@ def sample_functions(seed: int) -> dict[str, Callable[..., Any]]:
         "permutation": lambda n: random.permutation(shaped((n,))[0]),
         "randint": randint,
         "complex_randn": complex_randn,
+        "symmetric": lambda *shape: symmetric(random.standard_normal(shaped(shape))),
+        "definite": lambda *shape: definite(random.standard_normal(shaped(shape))),
         "full": full,
         "array": np.array,
         "tensor": np.array,

@@ -225,7 +225,7 @@ def spacing_dtype(start: complex, end: complex) -> str:
 
 def range_length(start: float, end: float, step: float, dtype: str) -> int:
     """How many numbers of a dtype lie from `start` to below `end`."""
-    if np.dtype(dtype).kind in "iu":
+    if np.dtype(dtype) == np.int64:
         start, end, step = int(start), int(end), int(step)
     return max(math.ceil((end - start) / step), 0)
 
@@ -270,6 +270,101 @@ def copied_strides(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
     return list(strides)
 
 
+def scale_of(scales: Sequence[float] | float | None, position: int) -> float | None:
+    """The scale at a position, where there is one; a list of one holds for all."""
+    if scales is None or isinstance(scales, int | float):
+        return scales
+    return scales[min(position, len(scales) - 1)]
+
+
+def resized_shape(
+    spatial: Sequence[int],
+    size: Sequence[int] | int | None,
+    scales: Sequence[float] | float | None,
+) -> Shape:
+    """`size`, or else the spatial sizes times `scales`, rounded down."""
+    if size is not None:
+        given = [size] if isinstance(size, int) else list(size)
+        return given * len(spatial) if len(given) == 1 else given
+    factors = [scale_of(scales, i) for i in range(len(spatial))]
+    return [math.floor(n * (1 if f is None else f)) for n, f in zip(spatial, factors, strict=True)]
+
+
+def near_size(
+    pooled: Sequence[int],
+    kernel: Sequence[int] | int,
+    stride: Sequence[int] | int | None,
+    padding: Sequence[int] | int,
+    size: Sequence[int] | int | None,
+) -> bool:
+    """Whether a size is within a stride of what was pooled to `pooled`."""
+    if size is None:
+        return True
+    wanted = [size] if isinstance(size, int) else list(size)
+    rank = len(pooled)
+    if len(wanted) not in (rank, rank + 2):
+        return False
+    lists = (kernel, kernel if stride is None else stride, padding)
+    kernels, steps, around = ([v] * rank if isinstance(v, int) else list(v) for v in lists)
+    usual = [
+        (n - 1) * s + k - 2 * p for n, k, s, p in zip(pooled, kernels, steps, around, strict=True)
+    ]
+    triples = zip(wanted[-rank:], usual, steps, strict=True)
+    return all(abs(w - u) < s for w, u, s in triples)
+
+
+def resize_step(length: int, size: int, align_corners: bool, scale: float | None) -> float:
+    """The distance between the sources of neighbours in a dim that is resized."""
+    if align_corners:
+        return (length - 1) / (size - 1) if size > 1 else 0.0
+    return 1 / scale if scale is not None and scale > 0 else length / size
+
+
+def placed(items: Sequence[int], positions: Sequence[int], values: Sequence[int]) -> list[int]:
+    """The list with the items at some positions replaced."""
+    result = list(items)
+    for position, value in zip(positions, values, strict=True):
+        result[position] = value
+    return result
+
+
+def fft_dims(rank: int, sizes: Sequence[int] | None, dims: Sequence[int] | None) -> list[int]:
+    """The dims of a transform: those given, or the last ones, as many as there are sizes."""
+    if dims is not None:
+        return [wrap(dim, rank) for dim in dims]
+    return list(range(rank - (rank if sizes is None else len(sizes)), rank))
+
+
+def fft_sizes(shape: Sequence[int], sizes: Sequence[int] | None, dims: Sequence[int]) -> list[int]:
+    """The lengths of a transform: those given, -1: that of the dim."""
+    given = [-1] * len(dims) if sizes is None else sizes
+    return [shape[dim] if size == -1 else size for size, dim in zip(given, dims, strict=True)]
+
+
+def fft_order(strides: Sequence[int], dims: Sequence[int], keeps_last: bool) -> list[int]:
+    """The dims that are not transformed, then those that are, large strides first."""
+    last = list(dims[-1:]) if keeps_last else []
+    by_stride = sorted(range(len(strides)), key=lambda d: -strides[d])
+    others = [d for d in by_stride if d not in dims]
+    return [*others, *(d for d in by_stride if d in dims and d not in last), *last]
+
+
+def nested_strides(shape: Sequence[int], order: Sequence[int]) -> list[int]:
+    """Strides without gaps of dims that are nested in an order."""
+    result, step = list(shape), 1
+    for d in reversed(order):
+        result[d] = step
+        step *= max(shape[d], 1)
+    return result
+
+
+def fft_scale(norm: str | None, n: int, forward: bool) -> float:
+    """What a transform of n points is multiplied with."""
+    if norm == "ortho":
+        return 1 / math.sqrt(n)
+    return 1 / n if (norm == "forward") == forward else 1.0
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "wrap": wrap,
     "reduced": reduced,
@@ -311,5 +406,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_dense": is_dense,
     "reduction_of": reduction_of,
     "copied_strides": copied_strides,
+    "placed": placed,
+    "fft_dims": fft_dims,
+    "fft_sizes": fft_sizes,
+    "fft_scale": fft_scale,
+    "fft_order": fft_order,
+    "nested_strides": nested_strides,
     "item": int,
+    "all_positive": lambda items: all(item > 0 for item in items),
+    "scale_of": scale_of,
+    "resized_shape": resized_shape,
+    "resize_step": resize_step,
+    "near_size": near_size,
+    "windows_fit": lambda spatial, kernel, parts: all(
+        k > 0 and p > 0 and p + k - 1 <= n for n, k, p in zip(spatial, kernel, parts, strict=True)
+    ),
+    "taps_within": lambda reach: 2 * math.ceil(reach) + 1,
 }

@@ -36,6 +36,7 @@ _KEYS = frozenset(
         "result",
         "numpy",
         "cpp",
+        "written_in",
         "latex",
         "expands",
         "definition",
@@ -80,6 +81,7 @@ class Function:
     doc: str
     numpy: str | None
     cpp: str
+    written_in: str | None  # the C++ type that its own C++ function, made of the definition, has
     latex: str
     expands: Expression | None
     definition: Expression | None
@@ -132,7 +134,7 @@ def function_keys() -> tuple[str, ...]:
     return tuple(sorted(_KEYS))
 
 
-FUNCTION_FILES = ("functions.yaml", "shape_functions.yaml")
+FUNCTION_FILES = ("functions.yaml", "special_functions.yaml", "shape_functions.yaml")
 
 
 @cache
@@ -196,9 +198,10 @@ def _entry(node: Node) -> Function:
         doc=_text(node, "doc").value,
         numpy=_text(node, "numpy").value if node.get("numpy") else None,
         cpp=_text(node, "cpp", name).value,
+        written_in=_text(node, "written_in").value if node.get("written_in") else None,
         latex=_text(node, "latex", rf"\operatorname{{{name}}}").value,
         expands=_formula(node, "expands"),
-        definition=_formula(node, "definition"),
+        definition=_definition(node),
         tensors=_formula(node, "tensors"),
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
@@ -220,6 +223,19 @@ def _text(node: Tree, key: str, default: str | None = None) -> Text:
 
 def _formula(node: Tree, key: str) -> Expression | None:
     return parse_expression(_text(node, key)) if node.get(key) is not None else None
+
+
+def _definition(node: Tree) -> Expression | None:
+    """A formula, or `let:` with names for its parts, and `result:`."""
+    value = node.get("definition")
+    if not isinstance(value, Tree):
+        return _formula(node, "definition")
+    parts: dict[str, Expression] = {}
+    let = value.get("let")
+    for name, text in let.entries if isinstance(let, Tree) else ():
+        if isinstance(text, Text):
+            parts[name.value] = nodes.substitute(parse_expression(text), parts)
+    return nodes.substitute(parse_expression(_text(value, "result")), parts)
 
 
 def _formulas(node: Tree, key: str) -> dict[str, Expression]:
@@ -249,7 +265,7 @@ def _signature(text: Text) -> tuple[str, tuple[Parameter, ...], str]:
 
 
 def _shape_signature(text: Text) -> tuple[str, tuple[Parameter, ...], str]:
-    match = re.fullmatch(r"(\w+)\((.*)\) -> ([\w\[\]]+)", text.value)
+    match = re.fullmatch(r"(\w+)\((.*)\) -> ([\w\[\]]+\??)", text.value)
     if match is None:
         raise DeclarationError.at(
             text.span, "a shape function is written name(type name, ...) -> type"

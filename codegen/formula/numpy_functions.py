@@ -45,6 +45,16 @@ def floor_divide(a: Array, b: Array) -> Array:
     return np.where(np.asarray(b) == 0, np.divide(a, b), np.floor_divide(a, b))
 
 
+def binary_exponent(x: Array) -> Array:
+    """The second result of frexp, of the first one's type."""
+    return np.frexp(x)[1].astype(np.asarray(x).dtype)
+
+
+def binary_fraction(x: Array) -> Array:
+    """The first result of frexp."""
+    return np.asarray(np.frexp(x)[0])
+
+
 def remainder(a: Array, b: Array) -> Array:
     """Python's %."""
     return np.remainder(a, b)
@@ -56,13 +66,13 @@ def fmod(a: Array, b: Array) -> Array:
 
 
 def sign(x: Array) -> Array:
-    """-1, 0 or 1, x / |x| for complex numbers; False and True stay."""
+    """-1, 0 or 1, 0 for NaN, x / |x| for complex numbers; False and True stay."""
     if np.asarray(x).dtype == bool:
         return x
     if np.iscomplexobj(x):
         size = np.abs(x)
         return np.where(size == 0, 0, x / np.where(size == 0, 1, size))
-    return np.sign(x)
+    return np.where(np.isnan(x), 0, np.sign(x))
 
 
 def signbit(x: Array) -> Array:
@@ -79,6 +89,51 @@ def polygamma(n: Array, x: Array) -> Array:
     """The n-th derivative of digamma."""
     special = importlib.import_module("scipy.special")
     return special.digamma(x) if np.all(np.asarray(n) == 0) else special.polygamma(n, x)
+
+
+def zeta(s: Array, q: Array) -> Array:
+    """The Hurwitz zeta function; SciPy's own loops over a large negative q."""
+    special = importlib.import_module("scipy.special")
+    return special.zeta(s, np.maximum(q, -1000.0))
+
+
+def normal_quantile(q: Array, tail: Array) -> Array:
+    """The inverse of the normal distribution function at q + 1/2, from the nearer end."""
+    special = importlib.import_module("scipy.special")
+    middle = special.erfinv(2 * np.asarray(q)) * np.sqrt(2.0)
+    return np.where(np.abs(q) < 0.4, middle, -np.sign(q) * special.ndtri(tail))
+
+
+def airy_ai(x: Array) -> Array:
+    """The Airy function Ai, which SciPy does not know at infinity."""
+    value = importlib.import_module("scipy.special").airy(x)[0]
+    return np.where(np.isposinf(x), 0.0, value)
+
+
+def incomplete_gamma(upper: Array, a: Array, x: Array) -> Array:
+    """P(a, x), or Q(a, x)."""
+    special = importlib.import_module("scipy.special")
+    return np.where(np.asarray(upper) != 0, special.gammaincc(a, x), special.gammainc(a, x))
+
+
+def orthogonal_polynomial(kind: Array, x: Array, n: Array) -> Array:
+    """A polynomial of degree n, by its recurrence."""
+    x, n = np.broadcast_arrays(np.asarray(x, dtype=float), np.trunc(np.asarray(n, dtype=float)))
+    kind = int(np.max(kind))
+    first = (x, 2 * x, 2 * x - 1, 2 * x + 1, 2 * x, x, 1 - x, x)[kind]
+    before, now = np.ones_like(x), first
+    result = np.where(n < 0, 0.0, np.where(n == 0, before, now))
+    for k in range(1, min(int(np.fmax.reduce(n, axis=None, initial=0)), 1000)):
+        two_x = x if kind == 5 else 2 * x
+        step = {
+            4: two_x * now - 2 * k * before,
+            5: two_x * now - k * before,
+            6: ((2 * k + 1 - x) * now - k * before) / (k + 1),
+            7: ((2 * k + 1) * x * now - k * before) / (k + 1),
+        }
+        before, now = now, step.get(kind, two_x * now - before)
+        result = np.where(n == k + 1, now, result)
+    return np.where(np.isnan(n), np.nan, result)
 
 
 def _integral(*values: Array) -> bool:

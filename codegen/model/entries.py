@@ -26,8 +26,8 @@ class Kind(Enum):
     STRUCTURED = "structured"
 
 
-# Keys that an entry of the kind must have ('shape' unless it follows from the signature), and those
-# that mean nothing for it.
+# Keys that an entry of the kind must have ('shape' unless it follows from the signature; 'kernel'
+# unless a body serves every backend), and those that mean nothing for it.
 NEEDED_KEYS: dict[Kind, tuple[str, ...]] = {
     Kind.POINTWISE: ("expr",),
     Kind.REDUCTION: ("reduce",),
@@ -56,6 +56,7 @@ class Base(Enum):
     DTYPE = "dtype"
     DEVICE = "device"
     GENERATOR = "Generator"
+    MEMORY_FORMAT = "memory_format"  # its name, a str, in formulas and C++
 
 
 class Role(Enum):
@@ -242,6 +243,7 @@ class ShapeRule:
     offset: Expression | None = None
     dynamic: bool = False
     geometry: str | None = None
+    by_columns: tuple[str, ...] = ()  # results whose last two dims are matrices laid out by columns
 
 
 # What generated code needs of the operators, whatever they are called: see `role` of an entry.
@@ -384,6 +386,8 @@ class Dtype:
     accumulate: str
     real: str
     numpy: str | None
+    tensor_type: str  # of Tensor.type(): "Float" of FloatTensor
+    significant_bits: int  # of floats; the other bits but one are the exponent's
     doc: str
     entry: Mapping | None = field(default=None, repr=False, compare=False)
 

@@ -28,6 +28,7 @@ _KINDS = {
     Base.FLOAT: "floating",
     Base.BOOL: "boolean",
     Base.STR: "string",
+    Base.MEMORY_FORMAT: "memory_format",
     Base.DTYPE: "dtype",
     Base.DEVICE: "device",
     Base.GENERATOR: "generator",

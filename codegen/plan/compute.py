@@ -475,6 +475,8 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
         if rule.strides is not None:
             strides = translator.value(rule.strides, names, INTS)
             made = f"empty_strided({shape}, {strides}, {dtype}, device_)"
+        elif result.name in rule.by_columns:
+            made = f"forms::empty_by_columns({shape}, {dtype}, device_)"
         lines.append(f"Tensor {cpp_name(result.name)} = {made};")
         names[result.name] = Symbol(cpp_name(result.name), TENSOR)
     outputs = [cpp_name(r.name) for r in results]

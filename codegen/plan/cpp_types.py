@@ -44,6 +44,7 @@ _PLAIN = {
     Base.FLOAT: CppType("double", "double"),
     Base.BOOL: CppType("bool", "bool"),
     Base.STR: CppType("std::string_view", "std::string"),
+    Base.MEMORY_FORMAT: CppType("std::string_view", "std::string"),
     Base.DTYPE: CppType("DType", "DType"),
     Base.DEVICE: CppType("Device", "Device"),
     Base.GENERATOR: CppType("Generator*", "Generator*"),

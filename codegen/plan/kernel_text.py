@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.signs import ignores_sign
 from flambeau.codegen.formula.to_cpp import (
     ScalarCode,
     ScalarType,
@@ -55,6 +56,7 @@ class KernelText:
     numbers: tuple[str, ...]  # parameters as local constants
     formulas: tuple[FormulaText, ...]
     cost: int
+    ignores_sign: bool  # of integers, which share loops then
 
 
 def struct_fields(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
@@ -98,6 +100,21 @@ def kernel_text(
             _formula(kernel, branch.condition, branch.formulas, draws) for branch in kernel.branches
         ),
         cost=kernel.cost,
+        ignores_sign=_has_unsigned(kernel.dtypes, dtypes) and _ignores_sign(kernel),
+    )
+
+
+def _has_unsigned(names: Iterable[str], dtypes: Mapping[str, Dtype]) -> bool:
+    return any(dtypes[name].category in ("unsigned", "limited") for name in names)
+
+
+def _ignores_sign(kernel: PointwiseKernel) -> bool:
+    symbols = {name: symbol.type for name, symbol in kernel_symbols(kernel).items()}
+    results = [element_type(o) for o in kernel.outputs]
+    return not kernel.random and all(
+        ignores_sign(formula, symbols, result)
+        for branch in kernel.branches
+        for formula, result in zip(branch.formulas, results, strict=True)
     )
 
 
@@ -252,6 +269,8 @@ class FoldText:
     dtypes: str  # a set in C++
     output: str  # as core/types/kernel_types.h names its type
     parts: tuple[FoldPart, ...]
+    ignores_sign: bool = False  # of integers, which share loops then
+    same_as: str = ""  # the class of one before it in its file that has the same parts
 
 
 def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
@@ -262,7 +281,9 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
     dtypes = {d.name: d for d in declarations.dtypes}
     result = operator.signature.results[0]
     kind = result.dtype or operator.dtypes.results.get(result.name)
-    symbols = fold_symbols(operator, accumulated_type(operator, declarations))
+    accumulated = accumulated_type(operator, declarations)
+    symbols = fold_symbols(operator, accumulated)
+    types = {name: symbol.type for name, symbol in symbols.items()}
     numbers = _number_lines(parameters)
     return FoldText(
         name=operator.identifier,
@@ -278,7 +299,20 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
             FoldPart("combine", "A a, A b", (*numbers, *_lines(fold.combine, symbols))),
             FoldPart("finish", "A acc, int64_t n", (*numbers, *_lines(fold.finish, symbols))),
         ),
+        ignores_sign=_has_unsigned(operator.dtypes.kernels, dtypes)
+        and all(
+            ignores_sign(part, types, accumulated)
+            for part in (fold.init, fold.step, fold.combine, fold.finish)
+        ),
     )
+
+
+def with_shared_parts(folds: Iterable[FoldText]) -> Iterator[FoldText]:
+    """Folds of one file, those with the parts of another one marked: its loops serve both."""
+    known: dict[tuple[FoldPart, ...], str] = {}
+    for fold in folds:
+        same = "" if fold.fields else known.setdefault(fold.parts, fold.class_name)
+        yield replace(fold, same_as=same if same != fold.class_name else "")
 
 
 def fold_dtypes(operator: Operator, declarations: Declarations) -> tuple[str, ...]:

@@ -277,6 +277,10 @@ class Forms:
         first = cpp_name(operator.signature.arguments[0].name)
         if self._is_composite:
             return self._overwriting(first)
+        if operator.kind is Kind.VIEW:
+            rest = (cpp_name(a.name) for a in operator.signature.arguments[1:])
+            given = _joined(first, f'"{operator.name}_"', *rest)
+            return [f"return forms::become_view<{description_name(operator)}>({given});"]
         names = argument_names(operator)
         lines = []
         for condition, value in operator.skip_when:

@@ -39,6 +39,7 @@ WORDS = {
     Base.FLOAT: "float",
     Base.BOOL: "bool",
     Base.STR: "str",
+    Base.MEMORY_FORMAT: "memory_format",
     Base.DTYPE: "dtype",
     Base.DEVICE: "DeviceLike",
     Base.GENERATOR: "Generator",
@@ -161,7 +162,8 @@ def python_signature(operator: Operator, form: Form, name: str | None = None) ->
     if not form.is_inplace and form is not Form.LIST and is_factory(operator):
         parameters += _FACTORY_PARAMETERS
     fields = named_result(operator) if not form.is_inplace else ()
-    returns = f"return_types.{operator.name}" if fields else _returns(operator, form)
+    named = f"return_types.{result_name(operator.namespace, operator.name)}"
+    returns = named if fields else _returns(operator, form)
     return PythonSignature(
         name=name or form_name(operator, form),
         parameters=_ordered(parameters),
@@ -250,6 +252,13 @@ def named_result(operator: Operator) -> tuple[str, ...]:
     return tuple(r.name for r in visible) if len(visible) > 1 and not operator.internal else ()
 
 
+def result_name(namespace: str, name: str) -> str:
+    """What that named tuple is called: after the function, `linalg_eigh` where its namespace is no
+    module of layers.
+    """
+    return f"{namespace}_{name}" if namespace and "." not in namespace else name
+
+
 def returns_self(operator: Operator, inplace: bool) -> bool:
     """Whether the tensor that was written is returned."""
     mutates = any(a.type.mutable for a in operator.tensor_arguments)
@@ -307,7 +316,7 @@ def annotation(declared: Type) -> Annotation:
     if declared.is_list and declared.base is Base.TENSOR:
         return Annotation((*words, "None") if declared.optional else words, sequence=True)
     if declared.is_list:
-        or_one = declared.base is Base.INT
+        or_one = declared.base in (Base.INT, Base.FLOAT)
         words += ("None",) if declared.none_items else ()
         return Annotation(words, sequence=True, or_one=or_one, optional=declared.optional)
     return Annotation(words, optional=declared.optional)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from flambeau.codegen.formula.nodes import Expression, calls, free_names, substitute
 from flambeau.codegen.formula.nodes import Sequence as NodeSequence
@@ -18,7 +18,7 @@ Lets = tuple[tuple[Text, Expression], ...]
 Body = tuple[tuple[tuple[str, Expression], ...], Expression | None]
 
 _DERIVATIVE_WORDS = ("auto", "none")
-_SHAPE_WORDS = ("let", "strides", "offset", "geometry")
+_SHAPE_WORDS = ("let", "strides", "offset", "geometry", "by_columns")
 
 
 def formula(node: Node, what: str) -> Expression:
@@ -93,6 +93,7 @@ def shape_rule(node: Node, signature: Signature, diagnostics: Diagnostics) -> Sh
     names = [r.name for r in signature.results]
     shapes = [(k, v) for k, v in node.entries if k.value not in _SHAPE_WORDS]
     let, geometry = node.get("let"), node.get("geometry")
+    columns = node.get("by_columns")
     strides, offset = node.get("strides"), node.get("offset")
     return ShapeRule(
         lets=unpackings(schema.text(let, "'let'")) if let is not None else (),
@@ -100,7 +101,18 @@ def shape_rule(node: Node, signature: Signature, diagnostics: Diagnostics) -> Sh
         strides=formula(strides, "'strides'") if strides is not None else None,
         offset=formula(offset, "'offset'") if offset is not None else None,
         geometry=schema.name(geometry, "'geometry'").value if geometry is not None else None,
+        by_columns=_results(columns, names) if columns is not None else (),
     )
+
+
+def _results(node: Node, known: Sequence[str]) -> tuple[str, ...]:
+    """Results whose matrices lie by columns."""
+    found = schema.names(node, "'by_columns'")
+    for name in found:
+        if name.value not in known:
+            message = f"'{name.value}' is not a result"
+            raise DeclarationError.at(name.span, message, did_you_mean(name.value, known))
+    return tuple(name.value for name in found)
 
 
 def unpackings(text: Text) -> tuple[tuple[tuple[str, ...], Expression], ...]:

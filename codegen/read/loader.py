@@ -292,8 +292,8 @@ def _read(
 
 
 def _dtype(entry: Mapping, diagnostics: Diagnostics) -> Dtype:
-    keys = ["dtype", "aliases", "cpp", "size", "category", "accumulate", "real", "numpy", "doc"]
-    required = ("cpp", "size", "category", "doc")
+    required = ("cpp", "size", "category", "tensor_type", "doc")
+    keys = ("dtype", "aliases", *required, "accumulate", "real", "numpy", "significant_bits")
     schema.check_keys(entry, "a dtype", keys, required, diagnostics)
     values = _Values(entry, required)
     name = schema.name(values.get("dtype"), "a dtype's name").value
@@ -307,9 +307,16 @@ def _dtype(entry: Mapping, diagnostics: Diagnostics) -> Dtype:
         accumulate=values.text("accumulate", name),
         real=values.text("real", name),
         numpy=values.text("numpy", "") or None,
+        tensor_type=values.text("tensor_type"),
+        significant_bits=_optional_integer(entry, "significant_bits"),
         doc=values.text("doc"),
         entry=entry,
     )
+
+
+def _optional_integer(entry: Mapping, key: str) -> int:
+    node = entry.get(key)
+    return schema.integer(node, f"'{key}'") if node else 0
 
 
 def _backend(entry: Mapping, diagnostics: Diagnostics) -> Backend:

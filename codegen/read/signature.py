@@ -457,6 +457,7 @@ _FITS: dict[Base, Callable[[object], bool]] = {
     Base.FLOAT: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     Base.BOOL: lambda value: isinstance(value, bool),
     Base.STR: lambda value: isinstance(value, str),
+    Base.MEMORY_FORMAT: lambda value: False,
     Base.DEVICE: lambda value: isinstance(value, str),
     Base.GENERATOR: lambda value: False,
 }

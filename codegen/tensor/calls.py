@@ -187,6 +187,8 @@ class CallRules(NumberRules):
         token = next((t for t, f in OPERATOR_FUNCTIONS.items() if f == name), None)
         if token is not None and len(values) == 2:
             return self.tensor_binary(node, token, values[0], values[1])
+        if function.definition is not None:
+            return self.emit(function.define(node.arguments))
         raise fail(node, f"no operator '{name}' is declared for tensors")
 
     def operator_call(

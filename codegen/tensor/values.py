@@ -83,6 +83,6 @@ def literal_value(number: object) -> Value:
                 code = ("-" if number < 0 else "") + "std::numeric_limits<double>::infinity()"
             return Value(code, FLOAT, SIGN if code.startswith("-") else ATOM, number)
         case complex():
-            code = f"Scalar(complex<double>({number.real!r}, {number.imag!r}))"
+            code = f"Scalar(::flambeau::complex<double>({number.real!r}, {number.imag!r}))"
             return Value(code, SCALAR, ATOM, number)
     raise AssertionError(f"not a number: {number!r}")

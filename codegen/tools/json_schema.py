@@ -61,7 +61,7 @@ _KEYS_OF: dict[type, dict[str, str | None]] = {
 _REQUIRED: dict[type, tuple[str, ...]] = {
     Constraint: ("error",),  # alone it is the name of a shared one
     Reduce: ("init", "step", "combine"),
-    Dtype: ("dtype", "cpp", "size", "category", "doc"),
+    Dtype: ("dtype", "cpp", "size", "category", "tensor_type", "doc"),
     Backend: ("backend", "emit", "doc"),
 }
 # Where the model's type says less than the reader asks for.
@@ -212,7 +212,7 @@ def _operator() -> Schema:
         {
             "if": {"properties": {"kind": {"const": kind.value}}, "required": ["kind"]},
             "then": {
-                "required": [key for key in NEEDED_KEYS[kind] if key != "shape"],
+                "required": [key for key in NEEDED_KEYS[kind] if key not in ("shape", "kernel")],
                 "properties": dict.fromkeys(REFUSED_KEYS[kind], False),
             },
         }
@@ -284,6 +284,8 @@ _DTYPE = {
     "accumulate": "the dtype that sums and products of it are computed in",
     "real": "the dtype of the absolute value",
     "numpy": "the code of NumPy's array interface; null where NumPy has no such type",
+    "tensor_type": "Float, where Tensor.type() gives FloatTensor",
+    "significant_bits": "of real floats: those of the significand, the leading one among them",
     "doc": "one sentence",
 }
 _BACKEND = {
@@ -360,6 +362,7 @@ _KEYS: dict[str, tuple[Schema, str]] = {
                     ("strides", FORMULA),
                     ("offset", FORMULA),
                     ("geometry", {"type": "string"}),
+                    ("by_columns", {"type": "array", "items": {"type": "string"}}),
                 ),
             ]
         },
@@ -421,4 +424,7 @@ def _function() -> Schema:
     properties: dict[str, Schema] = dict.fromkeys(function_keys(), text)
     for key in ("derivative", "gradient"):
         properties[key] = _formulas()
+    lets: Schema = {"type": "object", "additionalProperties": text}
+    body = _closed({"let": lets, "result": text}, ("result",))
+    properties["definition"] = {"anyOf": [text, body]}
     return _closed(properties, ("function", "doc"))

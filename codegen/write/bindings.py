@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from flambeau.codegen.model.entries import Declarations, Place
 from flambeau.codegen.plan.binding import Binding, plan_bindings
 from flambeau.codegen.plan.number_slots import COMPARISONS, plan_slots
+from flambeau.codegen.plan.python_signature import result_name
 from flambeau.codegen.write.files import Sink
-
-COLUMNS = 100
+from flambeau.codegen.write.layout import COLUMNS
 
 
 def emit_bindings(declarations: Declarations, sink: Sink) -> None:
@@ -49,7 +49,12 @@ def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink:
             for b in members
             for o in b.overloads
         }
-        results = {o.result: (b.name, o) for b in members for o in b.overloads if o.named_result}
+        results = {
+            o.result: (result_name(b.namespace, b.name), o)
+            for b in members
+            for o in b.overloads
+            if o.named_result
+        }
         sink.render(
             "bindings.cpp.jinja",
             f"python/{family}.cpp",

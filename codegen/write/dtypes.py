@@ -1,5 +1,5 @@
 """dtypes.yaml -> dtypes.h, the X-macro that native/core/types/dtype.h is made from, and
-dtype_aliases.h, which the Python module alone reads."""
+dtype_names.h, which the Python module alone reads."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _CATEGORIES = {
 _DTYPES = "#define FLAMBEAU_FOR_EACH_DTYPE(X)"
 _COMPUTED = "#define FLAMBEAU_FOR_EACH_COMPUTED_DTYPE(X)"
 _ALIASES = "#define FLAMBEAU_FOR_EACH_DTYPE_ALIAS(X)"
+_PROPERTIES = "#define FLAMBEAU_FOR_EACH_DTYPE_PROPERTY(X)"
 _ARGUMENTS = "enumerator, C++ type, category, size, python name"
 _THE_SAME = "the same of those that kernels compute in"
 _WIDTH = 61  # where the backslashes stand, unless a line is longer
@@ -30,11 +31,18 @@ def emit_dtypes(declarations: Declarations) -> dict[str, str]:
         for dtype in declarations.dtypes
         for alias in dtype.aliases
     ]
+    properties = [
+        f'X({enumerator(dtype)}, "{dtype.tensor_type}", {dtype.significant_bits})'
+        for dtype in declarations.dtypes
+    ]
     return {
         "dtypes.h": _header(
             _macro(_DTYPES, _ARGUMENTS, dtypes), _macro(_COMPUTED, _THE_SAME, computed)
         ),
-        "dtype_aliases.h": _header(_macro(_ALIASES, "enumerator, another name in Python", aliases)),
+        "dtype_names.h": _header(
+            _macro(_ALIASES, "enumerator, another name in Python", aliases),
+            _macro(_PROPERTIES, "enumerator, type of tensors, significant bits", properties),
+        ),
     }
 
 

@@ -11,6 +11,7 @@ from flambeau.codegen.write.cuda import emit_cuda
 from flambeau.codegen.write.docs import emit_docs
 from flambeau.codegen.write.dtypes import emit_dtypes
 from flambeau.codegen.write.files import INSTRUCTION_SETS, Output, Sink
+from flambeau.codegen.write.functions import emit_functions
 from flambeau.codegen.write.native import emit_native
 from flambeau.codegen.write.stubs import emit_package_stubs, emit_stubs
 
@@ -27,6 +28,7 @@ def emit_into(declarations: Declarations, sink: Sink) -> None:
     """Every generated file."""
     for name, text in emit_dtypes(declarations).items():
         sink.write(name, text)
+    emit_functions(sink)
     emit_native(declarations, sink)
     emit_cuda(declarations, sink)
     emit_bindings(declarations, sink)

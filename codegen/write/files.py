@@ -10,9 +10,13 @@ from typing import Any
 
 import jinja2
 
+from flambeau._build import compiling
+from flambeau.codegen.write.layout import laid_out
+
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 # That CPU loops are compiled for, the smallest first.
-INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
+INSTRUCTION_SETS = tuple(compiling.INSTRUCTION_SETS)
+_CPP = (".h", ".cpp", ".cu")
 RECORD = ".generated"  # in a generated folder: the names of its files, a line each
 
 
@@ -34,7 +38,8 @@ class Sink(ABC):
 
     def render(self, template: str, name: str, /, **values: Any) -> None:
         """Prints a template into the file `name`."""
-        self.write(name, _environment().get_template(template).render(**self._known, **values))
+        text = _environment().get_template(template).render(**self._known, **values)
+        self.write(name, laid_out(text) if name.endswith(_CPP) else text)
 
     @abstractmethod
     def write(self, name: str, text: str) -> None:

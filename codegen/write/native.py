@@ -13,7 +13,13 @@ from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.compute import compute_type
 from flambeau.codegen.plan.cpp_types import cpp_name, kernel_type
 from flambeau.codegen.plan.derivation import Derivations
-from flambeau.codegen.plan.kernel_text import FoldText, KernelText, fold_text, kernel_text
+from flambeau.codegen.plan.kernel_text import (
+    FoldText,
+    KernelText,
+    fold_text,
+    kernel_text,
+    with_shared_parts,
+)
 from flambeau.codegen.plan.kernels import forward_kernel
 from flambeau.codegen.plan.operator import operator_text
 from flambeau.codegen.plan.translate import Translator
@@ -149,7 +155,7 @@ def emit_formulas(family: str, unit: Unit, sink: Sink) -> None:
         unit=file,
         first=unit.first,
         kernels=unit.kernels,
-        folds=unit.folds,
+        folds=tuple(with_shared_parts(unit.folds)),
         classes=[member.class_name for member in unit.members],
     )
 

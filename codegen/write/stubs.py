@@ -20,6 +20,7 @@ from flambeau.codegen.plan.python_signature import (
     places,
     python_names,
     python_signature,
+    result_name,
 )
 from flambeau.codegen.write.files import TEMPLATES, Sink
 
@@ -262,7 +263,7 @@ def _result_classes(declarations: Declarations) -> list[ResultClass]:
             fields = python_signature(operator, form).fields
             if not fields:
                 continue
-            name = result_class(operator.name, fields)
+            name = result_class(result_name(operator.namespace, operator.name), fields)
             types = [
                 "_tuple[_Tensor, ...]" if r.is_list else "_Tensor"
                 for r in operator.signature.visible_results

@@ -30,6 +30,14 @@ def padded(x: Array, padding: Pair) -> Array:
     return np.pad(x, [(0, 0)] * (x.ndim - 2) + [(p, p), (q, q)])
 
 
+def met(
+    x: Array, size: Sequence[int], stride: Pair, padding: Pair, dilation: Pair, groups: int
+) -> Array:
+    """What filters of a size meet: [n, group, channel, row, column, height, width]."""
+    seen = windows(padded(x, padding), size, stride, dilation)
+    return seen.reshape((len(seen), groups, seen.shape[1] // groups, *seen.shape[2:]))
+
+
 def conv2d(
     x: Array,
     weight: Array,
@@ -40,10 +48,8 @@ def conv2d(
     groups: int,
 ) -> Array:
     """[n, c, h, w] or [c, h, w] with [k, c / groups, r, s]."""
-    images = padded(x.reshape((1,) * (4 - x.ndim) + x.shape), padding)
-    seen = windows(images, weight.shape[2:], stride, dilation)
-    n, c = seen.shape[:2]
-    seen = seen.reshape((n, groups, c // groups, *seen.shape[2:]))
+    images = x.reshape((1,) * (4 - x.ndim) + x.shape)
+    seen = met(images, weight.shape[2:], stride, padding, dilation, groups)
     filters = weight.reshape((groups, -1, *weight.shape[1:]))
     found = np.einsum("ngcijrs,gkcrs->ngkij", seen, filters)
     found = found.reshape((*x.shape[:-3], weight.shape[0], *found.shape[-2:]))
@@ -75,9 +81,7 @@ def weight_grad(
     groups: int,
 ) -> Array:
     """Sums of products of gradients and of what the filter met."""
-    seen = windows(padded(x, padding), size[2:], stride, dilation)
-    seen = seen[:, :, : grad.shape[-2], : grad.shape[-1]]
-    n, c = seen.shape[:2]
-    seen = seen.reshape((n, groups, c // groups, *seen.shape[2:]))
-    grad = grad.reshape((n, groups, size[0] // groups, *grad.shape[-2:]))
+    seen = met(x, size[2:], stride, padding, dilation, groups)
+    grad = grad.reshape((len(grad), groups, size[0] // groups, *grad.shape[-2:]))
+    seen = seen[:, :, :, : grad.shape[-2], : grad.shape[-1]]
     return np.asarray(np.einsum("ngkij,ngcijrs->gkcrs", grad, seen)).reshape(size)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/backends/dispatch.h"
+#include "core/backends/instruction_set.h"
 #include "core/types/dtype.h"
 
 namespace flambeau::cpu {
@@ -22,14 +22,7 @@ ConvertFunction* find_convert(DType to, DType from);
 }
 
 inline ConvertFunction* find_convert(DType to, DType from) {
-  switch (instruction_set()) {
-    case InstructionSet::avx512:
-      return avx512::find_convert(to, from);
-    case InstructionSet::avx2:
-      return avx2::find_convert(to, from);
-    default:
-      return baseline::find_convert(to, from);
-  }
+  return pick(&baseline::find_convert, &avx2::find_convert, &avx512::find_convert)(to, from);
 }
 
 }  // namespace flambeau::cpu

@@ -81,12 +81,28 @@ void convert(char* to_bytes, const char* from_bytes, int64_t count) {
   }
 }
 
+template <class T>
+inline constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+/// The function for two types. Integers become the same bits whether signed or not, as do those
+/// that they come from where these are not widened: one function does for all of them.
+template <class To, class From>
+constexpr ConvertFunction* function_for() {
+  if constexpr (!is_integer<To> || !is_integer<From>) {
+    return &convert<To, From>;
+  } else if constexpr (sizeof(From) < sizeof(To)) {
+    return &convert<std::make_signed_t<To>, From>;
+  } else {
+    return &convert<std::make_signed_t<To>, std::make_signed_t<From>>;
+  }
+}
+
 template <class To>
 ConvertFunction* find_from(DType from) {
   switch (from) {
-#define FLAMBEAU_FROM(name, type, ...)                                  \
-  case DType::name:                                                     \
-    if constexpr (!std::is_same_v<To, type>) return &convert<To, type>; \
+#define FLAMBEAU_FROM(name, type, ...)                                        \
+  case DType::name:                                                           \
+    if constexpr (!std::is_same_v<To, type>) return function_for<To, type>(); \
     break;
     FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_FROM)
 #undef FLAMBEAU_FROM

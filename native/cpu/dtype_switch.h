@@ -24,6 +24,19 @@ decltype(auto) visit_dtype(DType dtype, Function&& function) {
   }
 }
 
+/// The same for kernels that take the limited dtypes too.
+template <class Function>
+decltype(auto) visit_stored_dtype(DType dtype, Function&& function) {
+  switch (dtype) {
+#define FLAMBEAU_VISIT(name, type, ...) \
+  case DType::name:                     \
+    return std::forward<Function>(function).template operator()<InMemory<type>>();
+    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_VISIT)
+#undef FLAMBEAU_VISIT
+  }
+  fail(ErrorKind::runtime, "there is no such dtype: ", static_cast<int>(dtype));
+}
+
 template <class T>
 inline constexpr bool is_complex_type = false;
 template <class T>
@@ -46,17 +59,28 @@ T from_number(Number value) {
   }
 }
 
-/// The same for types that have an order; Error(runtime) naming `op` for complex ones.
+namespace detail {
 template <class Function>
-decltype(auto) visit_ordered_dtype(DType dtype, const char* op, Function&& function) {
+auto for_ordered(const char* op, Function& function) {
   using Result = decltype(function.template operator()<float>());
-  return visit_dtype(dtype, [&]<class T>() -> Result {
+  return [op, &function]<class T>() -> Result {
     if constexpr (is_complex_type<T>) {
       fail(ErrorKind::runtime, op, ": complex numbers have no order");
     } else {
       return function.template operator()<T>();
     }
-  });
+  };
+}
+}  // namespace detail
+
+/// Both for types that have an order; Error(runtime) naming `op` for complex ones.
+template <class Function>
+decltype(auto) visit_ordered_dtype(DType dtype, const char* op, Function&& function) {
+  return visit_dtype(dtype, detail::for_ordered(op, function));
+}
+template <class Function>
+decltype(auto) visit_stored_ordered_dtype(DType dtype, const char* op, Function&& function) {
+  return visit_stored_dtype(dtype, detail::for_ordered(op, function));
 }
 
 /// What sums of T are collected in: half types in float.

@@ -34,12 +34,12 @@ void fill_dense(char* to, int64_t count, Word word) {
 void fill(const Tensor& tensor, const Scalar& value) {
   alignas(16) char element[16] = {};
   switch (tensor.dtype()) {
-#define FLAMBEAU_ELEMENT(name, type, ...) \
-  case DType::name:                       \
-    new (element) type(value.to<type>()); \
+#define FLAMBEAU_ELEMENT_CASE(name, type, ...) \
+  case DType::name:                            \
+    new (element) type(value.to<type>());      \
     break;
-    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_ELEMENT)
-#undef FLAMBEAU_ELEMENT
+    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_ELEMENT_CASE)
+#undef FLAMBEAU_ELEMENT_CASE
   }
   const auto bytes = static_cast<int64_t>(tensor.itemsize());
   Walk walk;

@@ -3,8 +3,8 @@
 /// The loops that pointwise kernels run in. A kernel gives a formula on elements; everything else
 /// (broadcasting, strides, conversion of half types, random numbers, threads) happens here.
 /// Included by units that are compiled once per instruction set (-DFLAMBEAU_ISA=baseline|avx2|
-/// avx512). What is generated describes a kernel, as core/types/kernel_types.h says, and
-/// run<Kernel>() is what the operator's table gets; kernels by hand call map():
+/// avx512). What is generated describes a kernel, as core/types/kernel_types.h says;
+/// kernels by hand call map():
 ///
 ///     map<Outs<float>, Ins<float, float>>(iter, [=](float a, float b) { return a + alpha * b; });
 ///
@@ -219,9 +219,6 @@ void map_random(const Iterator& iter, const RandomStream& stream, const Formula&
   detail::map<false>(iter, Outputs{}, Drawn{}, Inputs{}, formula, cost, stream);
 }
 
-/// Error(runtime) naming the operator and the dtype, which there is no loop for.
-[[noreturn]] void unsupported(const Iterator& iter);
-
 namespace detail {
 
 template <class Outputs, class Drawn, class Inputs>
@@ -262,21 +259,5 @@ struct Mapping {
 };
 
 }  // namespace detail
-
-/// A described kernel, as its operator's table holds it.
-template <class Kernel>
-void run(Iterator& iter, const typename Kernel::Parameters& parameters) {
-  RandomStream stream{};
-  if constexpr (requires { parameters.stream; }) stream = parameters.stream;
-  const bool has_loop = visit_dtype_of<Kernel::dtypes>(iter.common_dtype(), [&]<class Stored>() {
-    using T = Compute<Stored>;
-    using Kinds = detail::Kinds<OperandsOf<typename Kernel::Outputs, Stored>,
-                                OperandsOf<typename Kernel::Drawn, Stored>,
-                                OperandsOf<typename Kernel::Inputs, Stored>>;
-    Kernel::template formula<T, RealOf<T>, NumberOf<T>>(
-        parameters, detail::Mapping<Kernel, T>{iter, stream, Kinds::plan});
-  });
-  if (!has_loop) unsupported(iter);
-}
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

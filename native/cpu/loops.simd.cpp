@@ -324,8 +324,4 @@ FLAMBEAU_API void run_map(const Iterator& iter, const MapPlan& plan, const void*
 
 }  // namespace detail
 
-FLAMBEAU_API void unsupported(const Iterator& iter) {
-  fail(ErrorKind::runtime, iter.op(), ": no CPU kernel for dtype ", name(iter.common_dtype()));
-}
-
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

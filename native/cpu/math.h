@@ -200,6 +200,9 @@ inline double fmod(double a, double b) { return ::fmod(a, b); }
 #include "core/math/complex.h"
 #include "core/math/elementary.h"
 #include "core/math/gamma.h"
+#include "core/math/incomplete_gamma.h"
+#include "core/math/polynomials.h"
+#include "functions.h"
 
 #undef FLAMBEAU_MATH
 #undef FLAMBEAU_SHORT

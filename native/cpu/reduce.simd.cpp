@@ -348,9 +348,4 @@ FLAMBEAU_API void run_reduce(const Reduction& reduction, const FoldLoops& loops,
 
 }  // namespace detail
 
-FLAMBEAU_API void unsupported(const Reduction& reduction) {
-  fail(ErrorKind::runtime, reduction.op(), ": no CPU kernel for dtype ",
-       name(reduction.input_dtype()));
-}
-
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

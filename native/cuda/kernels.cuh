@@ -2,7 +2,7 @@
 
 /// What units of generated kernels include before the descriptions of these.
 
-#include "core/backends/dispatch.h"
+#include "core/iteration/described.h"
 #include "cuda/loops.cuh"
 #include "cuda/math.cuh"
 #include "cuda/reduce.cuh"
@@ -11,17 +11,24 @@
 
 namespace flambeau::cuda {
 
-/// Puts described kernels into the tables of their operators.
+/// How described kernels are run.
+struct Loops {
+  static constexpr Backend backend = Backend::cuda;
+  static constexpr const char* name = "CUDA";
+
+  template <class Kernel, class Stored>
+  static auto mapping(const Iterator& iter, const RandomStream& stream) {
+    return detail::Mapping<Kernel, Stored>{iter, stream};
+  }
+  template <class Out, class In, class Fold>
+  static void reduce(const Reduction& reduction, const Fold& fold) {
+    cuda::reduce<Out, In>(reduction, fold);
+  }
+};
+
 template <class... Kernels>
 void register_kernels() {
-  const auto put = []<class Kernel>(const Kernel*) {
-    if constexpr (requires { Kernel::cost; }) {
-      register_kernel(Kernel::name, Backend::cuda, kernel_of(&run<Kernel>));
-    } else {
-      register_kernel(Kernel::name, Backend::cuda, kernel_of(&fold<Kernel>));
-    }
-  };
-  (put(static_cast<const Kernels*>(nullptr)), ...);
+  described::register_kernels<Loops, Kernels...>();
 }
 
 }  // namespace flambeau::cuda

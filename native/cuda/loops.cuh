@@ -2,8 +2,7 @@
 
 /// The loops that pointwise kernels run in on a GPU. A kernel gives a formula on elements;
 /// broadcasting, strides, conversion of half types and random numbers happen here. What is
-/// generated describes a kernel, as core/types/kernel_types.h says, and run<Kernel>() is what the
-/// operator's table gets; kernels by hand call map():
+/// generated describes a kernel, as core/types/kernel_types.h says; kernels by hand call map():
 ///
 ///     map<Types<Outs<float>, Ins<float, float>>, Returns, 2>(
 ///         iter, [=] __device__(float a, float b) { return a + alpha * b; });
@@ -369,9 +368,6 @@ void map_random(const Iterator& iter, const RandomStream& stream, const Formula&
   detail::launch<detail::Map<Types, kForm, false, kCost>>(iter, formula, stream);
 }
 
-/// Error(runtime) naming the operator and the dtype, which there is no loop for.
-[[noreturn]] FLAMBEAU_API void unsupported(const Iterator& iter);
-
 namespace detail {
 
 template <class Outputs>
@@ -399,18 +395,5 @@ struct Mapping {
 };
 
 }  // namespace detail
-
-/// A described kernel, as its operator's table holds it.
-template <class Kernel>
-void run(Iterator& iter, const typename Kernel::Parameters& parameters) {
-  RandomStream stream{};
-  if constexpr (requires { parameters.stream; }) stream = parameters.stream;
-  const bool has_loop = visit_dtype_of<Kernel::dtypes>(iter.common_dtype(), [&]<class Stored>() {
-    using T = Compute<Stored>;
-    Kernel::template formula<T, RealOf<T>, NumberOf<T>>(
-        parameters, detail::Mapping<Kernel, Stored>{iter, stream});
-  });
-  if (!has_loop) unsupported(iter);
-}
 
 }  // namespace flambeau::cuda

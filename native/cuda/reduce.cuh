@@ -248,40 +248,11 @@ void reduce(const Reduction& reduction, const Fold& fold, Outs<Out...>) {
   FLAMBEAU_CUDA_LAUNCHED(reduction.op());
 }
 
-template <class T>
-struct AsOuts {
-  using type = Outs<T>;
-};
-template <class... T>
-struct AsOuts<Outs<T...>> {
-  using type = Outs<T...>;
-};
-
 }  // namespace detail
 
 template <class Out, class In, class Fold>
 void reduce(const Reduction& reduction, const Fold& fold) {
-  detail::reduce<In>(reduction, fold, typename detail::AsOuts<Out>::type{});
-}
-
-/// Error(runtime) naming the operator and the dtype, which there is no fold for.
-[[noreturn]] FLAMBEAU_API void unsupported(const Reduction& reduction);
-
-/// A described reduction, as its operator's table holds it.
-template <class Kernel>
-void fold(const Reduction& reduction, const typename Kernel::Parameters& parameters) {
-  const bool has_fold =
-      visit_dtype_of<Kernel::dtypes>(reduction.input_dtype(), [&]<class Stored>() {
-        using T = Compute<Stored>;
-        using Out = OperandOf<typename Kernel::Output, Stored>;
-        using Fold = typename Kernel::template Fold<T, RealOf<T>, NumberOf<T>, Compute<Out>>;
-        if constexpr (std::is_empty_v<typename Kernel::Parameters>) {
-          reduce<Out, Stored>(reduction, Fold{});
-        } else {
-          reduce<Out, Stored>(reduction, Fold{parameters});
-        }
-      });
-  if (!has_fold) unsupported(reduction);
+  detail::reduce<In>(reduction, fold, AsOuts<Out>{});
 }
 
 }  // namespace flambeau::cuda

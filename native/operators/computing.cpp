@@ -1,5 +1,21 @@
 #include "operators/computing.h"
 
+#include "core/geometry/shape.h"
+
+namespace flambeau::forms {
+
+Tensor empty_by_columns(IntList sizes, DType dtype, Device device) {
+  const size_t rank = sizes.size();
+  Shape strides = contiguous_strides(sizes);
+  if (rank >= 2) {
+    strides[rank - 2] = 1;
+    strides[rank - 1] = std::max<int64_t>(sizes[rank - 2], 1);
+  }
+  return empty_strided(sizes, strides, dtype, device);
+}
+
+}  // namespace flambeau::forms
+
 namespace flambeau::forms::detail {
 
 void gradients(const char* op, PromotionRule rule, std::initializer_list<Operand> inputs,

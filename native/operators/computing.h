@@ -78,6 +78,9 @@ Tensor reduce(const KernelTable<void(const Reduction&, const P&)>& table, const 
   return reduction.take_output(0);
 }
 
+/// A result whose last two dims are matrices, laid out by columns.
+FLAMBEAU_API Tensor empty_by_columns(IntList sizes, DType dtype, Device device);
+
 /// Calls a kernel that is written by hand, unless there is no data.
 template <class Function, class... Args>
 FLAMBEAU_INLINE void run_on(Device device, const KernelTable<Function>& table, Args&&... args) {

@@ -69,6 +69,12 @@ inline constexpr auto kInplaceName = [] {
   return name;
 }();
 
+/// Whether gradients flow to the first argument.
+template <class Inputs>
+inline constexpr bool kTracksFirst = false;
+template <size_t... rest>
+inline constexpr bool kTracksFirst<Indices<0, rest...>> = true;
+
 template <size_t... i, class... Args>
 FLAMBEAU_INLINE bool any_has_autograd(Indices<i...>, const Args&... args) {
   [[maybe_unused]] const auto all = std::forward_as_tuple(args...);
@@ -215,7 +221,7 @@ auto call_view(const Tensor& base, const Args&... args) {
   if constexpr (Op::is_recorded) {
     constexpr bool is_list = !std::is_same_v<decltype(result), Tensor>;
     if constexpr (is_list) {
-      for (const Tensor& view : result) autograd::set_view(view, base);
+      for (const Tensor& view : result) autograd::set_view(view, base, true);
     } else {
       autograd::set_view(result, base);
     }
@@ -233,6 +239,15 @@ auto call_view(const Tensor& base, const Args&... args) {
     }
   }
   return result;
+}
+
+/// A view that takes the place of its base.
+template <class Op, class... Args>
+const Tensor& become_view(const Tensor& self, const char* op, const Args&... args) {
+  autograd::check_inplace(self, op, autograd::requires_grad(self));
+  autograd::become_view(self, call_view<Op>(self, args...));
+  self.bump_version();  // what saved the tensor finds another geometry
+  return self;
 }
 
 /// An in-place form that copies the result over its first argument. What the operator saves must
@@ -294,12 +309,15 @@ const Tensor& call_inplace(const Tensor& self, const Args&... args) {
     if (FLAMBEAU_UNLIKELY(detail::any_has_autograd(typename Op::Inputs{}, self, args...))) {
       return detail::write_recorded<Op>(self, args...);
     }
-  } else if (FLAMBEAU_UNLIKELY(autograd::has_autograd(self))) {
-    // The result is constant, but what it overwrites may not be.
-    const std::array<Tracked, 1> inputs{self};
-    if (any_requires_grad(inputs) || any_has_tangent(inputs)) {
-      const auto again = [&](const Tensor& before) { return call<Op>(before, args...); };
-      return overwrite(self, detail::kInplaceName<Op>.data(), inputs, again);
+  }
+  if constexpr (!detail::kTracksFirst<typename Op::Inputs>) {
+    if (FLAMBEAU_UNLIKELY(autograd::has_autograd(self))) {
+      // The result is constant, but what it overwrites may not be.
+      const std::array<Tracked, 1> inputs{self};
+      if (any_requires_grad(inputs) || any_has_tangent(inputs)) {
+        const auto again = [&](const Tensor& before) { return call<Op>(before, args...); };
+        return overwrite(self, detail::kInplaceName<Op>.data(), inputs, again);
+      }
     }
   }
   autograd::check_inplace(self, detail::kInplaceName<Op>.data(), false);

@@ -16,6 +16,7 @@
 #include "core/iteration/reduction.h"
 #include "core/random/generator.h"
 #include "core/tensor/formula_rules.h"
+#include "core/tensor/transform_rules.h"
 #include "core/tensor/views.h"
 #include "core/types/scalar_math.h"
 #include "operators/computing.h"

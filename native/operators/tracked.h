@@ -9,10 +9,10 @@ namespace flambeau::forms {
 /// tensors.
 class Tracked {
  public:
-  Tracked(const Tensor& tensor) : tensor_(&tensor) {}  // NOLINT: implicit on purpose
-  Tracked(const Operand& operand)                      // NOLINT: implicit on purpose
+  Tracked(const Tensor& tensor) : tensor_(&tensor) {}  // implicit on purpose
+  Tracked(const Operand& operand)                      // implicit on purpose
       : tensor_(operand.is_tensor() ? &operand.tensor() : nullptr) {}
-  Tracked(const TensorList& list) : list_(&list) {}  // NOLINT: implicit on purpose
+  Tracked(const TensorList& list) : list_(&list) {}  // implicit on purpose
 
   /// Of one that is no list.
   const Tensor& tensor() const { return *tensor_; }

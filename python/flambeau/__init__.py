@@ -23,6 +23,8 @@ from flambeau import _lazy
 from flambeau import _tensor as _tensor
 from flambeau._dtype_limits import finfo, iinfo
 from flambeau._einsum import einsum
+from flambeau._low_rank import pca_lowrank, svd_lowrank
+from flambeau._matrix_chains import chain_matmul
 from flambeau._queries import (
     allclose,
     equal,
@@ -54,9 +56,12 @@ if _typing.TYPE_CHECKING:
         backends,
         cpu,
         cuda,
+        datasets,
         extension,
+        fft,
         library,
         linalg,
+        multiprocessing,
         nn,
         ops,
         optim,
@@ -74,9 +79,12 @@ else:
             "backends",
             "cpu",
             "cuda",
+            "datasets",
             "extension",
+            "fft",
             "library",
             "linalg",
+            "multiprocessing",
             "nn",
             "ops",
             "optim",

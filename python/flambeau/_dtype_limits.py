@@ -8,19 +8,6 @@ from typing import Any
 import flambeau
 from flambeau._values import brief
 
-# name: (significant bits, largest exponent); IEEE 754-2019, and bfloat16 of float32's exponents.
-_FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
-_INTEGERS = {
-    "uint8": (8, False),
-    "int8": (8, True),
-    "int16": (16, True),
-    "int32": (32, True),
-    "int64": (64, True),
-    "uint16": (16, False),
-    "uint32": (32, False),
-    "uint64": (64, False),
-}
-
 
 class finfo:
     """Limits of a floating dtype (of a complex one: of its parts).
@@ -40,10 +27,12 @@ class finfo:
         if not isinstance(dtype, flambeau.dtype):
             raise TypeError(f"finfo: expected a dtype, got {brief(dtype)}")
         real = dtype.to_real() if dtype.is_complex else dtype
-        if real.name not in _FLOATS:
+        if not real.is_floating_point:
             raise TypeError(f"finfo: expected a floating dtype, got {dtype}; use iinfo")
-        significant, exponent = _FLOATS[real.name]
         self.bits = real.itemsize * 8
+        significant = real._significant_bits
+        # IEEE 754-2019, 3.6: the sign takes a bit, the leading one of the significand none.
+        exponent = 2 ** (self.bits - significant - 1) - 1
         self.eps = math.ldexp(1.0, 1 - significant)
         self.max = math.ldexp(2.0 - self.eps, exponent)
         self.min = -self.max
@@ -78,11 +67,12 @@ class iinfo:
     """
 
     def __init__(self, type: Any) -> None:
-        if not isinstance(type, flambeau.dtype) or type.name not in _INTEGERS:
+        is_dtype = isinstance(type, flambeau.dtype)
+        if not is_dtype or type.is_floating_point or type.is_complex or type is flambeau.bool:
             raise TypeError(f"iinfo: expected an integer dtype, got {brief(type)}")
-        self.bits, signed = _INTEGERS[type.name]
-        self.max = 2 ** (self.bits - signed) - 1
-        self.min = -self.max - 1 if signed else 0
+        self.bits = type.itemsize * 8
+        self.max = 2 ** (self.bits - type.is_signed) - 1
+        self.min = -self.max - 1 if type.is_signed else 0
         self.dtype: str = type.name
 
     def __repr__(self) -> str:

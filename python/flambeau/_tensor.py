@@ -36,8 +36,8 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    """The elements in reverse order along every dimension."""
-    return self if self.ndim == 0 else self.flip(tuple(range(self.ndim)))
+    """The rows in reverse order."""
+    return self if self.ndim == 0 else self.flip(0)
 
 
 def _array_wrap(
@@ -129,35 +129,16 @@ def _new_tensor(
     )
 
 
-_TYPE_NAMES = {
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "uint16": "UInt16",
-    "uint32": "UInt32",
-    "uint64": "UInt64",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "float32": "Float",
-    "float64": "Double",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
-
-
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Without an argument the name of the tensor's type, else the tensor converted to a dtype."""
     if dtype is None:
         module = "flambeau.cuda" if self.is_cuda else "flambeau"
-        return f"{module}.{_TYPE_NAMES[self.dtype.name]}Tensor"
+        return f"{module}.{self.dtype._tensor_type}Tensor"
     if isinstance(dtype, str):
         wanted = dtype.rpartition(".")[2].removesuffix("Tensor")
-        for name, type_name in _TYPE_NAMES.items():
-            if type_name == wanted:
-                return self.to(getattr(_C, name), non_blocking=non_blocking)
+        for found in vars(_C).values():
+            if isinstance(found, _C.dtype) and found._tensor_type == wanted:
+                return self.to(found, non_blocking=non_blocking)
         raise ValueError(f"Tensor.type(): unknown type {brief(dtype)}")
     return self.to(dtype, non_blocking=non_blocking)
 

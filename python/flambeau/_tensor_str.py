@@ -6,6 +6,7 @@ Works on nested lists of Python numbers (`Tensor.tolist`), so that printing need
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -63,7 +64,8 @@ def set_printoptions(
         sci_mode: True or False forces scientific notation on or off; None decides by the values.
 
     Raises:
-        ValueError: if `profile` is none of the three.
+        TypeError: if a count is not an integer, or `threshold` not a number.
+        ValueError: if `profile` is none of the three, or a number is negative.
     """
     global _options
     if profile is not None:
@@ -79,8 +81,23 @@ def set_printoptions(
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {name: _checked(name, value) for name, value in given.items() if value is not None}
     _options = replace(_options, sci_mode=sci_mode, **changes)
+
+
+def _checked(name: str, value: Any) -> Any:
+    """A Python number: sums with it cannot overflow."""
+    convert = float if name == "threshold" else operator.index
+    try:
+        number = convert(value)
+    except (TypeError, ValueError) as error:
+        kind = "a number" if name == "threshold" else "an integer"
+        raise TypeError(
+            f"set_printoptions(): argument '{name}' must be {kind}, got {type(value).__name__}"
+        ) from error
+    if not number >= 0:
+        raise ValueError(f"set_printoptions(): argument '{name}' must not be negative, got {value}")
+    return number
 
 
 def get_printoptions() -> dict[str, Any]:

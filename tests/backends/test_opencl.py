@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau import nn
+from flambeau import multiprocessing, nn
 from flambeau._command_line import main
 from flambeau.codegen.model.entries import Kind
 from flambeau.codegen.read.loader import load_declarations
@@ -91,6 +91,27 @@ def test_saving(opencl: str) -> None:
     file.seek(0)
     loaded = flambeau.load(file, map_location="cpu")["weights"]
     assert (loaded.device.type, loaded.tolist()) == ("cpu", tensor.tolist())
+
+
+def test_other_processes(opencl: str) -> None:
+    """A copy would arrive, which is not what is promised."""
+    tensor = flambeau.ones(3, device=opencl)
+    queue = multiprocessing.get_context("fork").SimpleQueue()
+    for sent in (
+        tensor,
+        nn.Parameter(tensor),
+        tensor.untyped_storage(),
+        [nn.Linear(2, 2).to(opencl)],
+    ):
+        with pytest.raises(RuntimeError, match=r"memory is on opencl:0, .* send cpu\(\) of it"):
+            queue.put(sent)
+    with pytest.raises(RuntimeError, match="memory is on opencl:0; only that of the CPU"):
+        tensor.share_memory_()
+    queue.put(tensor.cpu())
+    assert queue.get().tolist() == [1, 1, 1]
+    queue.put(flambeau.empty(2, 3, device="meta"))
+    arrived = queue.get()
+    assert (arrived.shape, arrived.device.type) == ((2, 3), "meta")
 
 
 def test_errors(opencl: str) -> None:

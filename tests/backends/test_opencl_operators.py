@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from operator_calls import is_reachable
 from operator_cases import Case, cases
-from operator_devices import Comparison, has_gradient
+from operator_devices import Comparison, has_gradient, has_place
 
-CASES = [c for c in cases() if is_reachable(c.operator)]
+CASES = [c for c in cases() if is_reachable(c.operator) and has_place(c)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -34,22 +34,34 @@ PER_FAMILY = 25
 
 
 def synthetic_folder(parent: Path, count: int) -> Path:
-    """The library's declarations, and operators made by `ops new` up to `count` of them."""
-    from flambeau.codegen.read.loader import load_declarations
+    """The library's declarations, and operators up to `count` of them."""
     from flambeau.codegen.text.folders import default_folder
-    from flambeau.codegen.write.files import Texts
 
     folder = parent / f"declarations_{count}" / "declarations"
     shutil.copytree(default_folder(), folder)
+    add_operators(folder, parent / "native", count)
+    return folder
+
+
+def add_operators(folder: Path, native: Path, count: int) -> None:
+    """What `ops new` makes, until the folder has so many; kernels go into `native`."""
+    from flambeau.codegen.read.loader import load_declarations
+    from flambeau.codegen.write.files import Texts
+
     kinds = cycle(KINDS)
     for index in range(len(load_declarations(folder).operators), count):
-        name, family = f"synthetic_{index}", f"synthetic_{index // PER_FAMILY}"
+        name, family, kind = f"synthetic_{index}", f"synthetic_{index // PER_FAMILY}", next(kinds)
+        kernel = Path(family, f"{name}.cpp")
+        values = {"name": name, "short": name, "identifier": name, "family": family}
         texts = Texts()
-        values = {"name": name, "short": name, "kernel": f"{family}/{name}.cpp"}
-        texts.render(f"new/{next(kinds)}.yaml.jinja", "entry", **values)
+        texts.render(f"new/{kind}.yaml.jinja", "entry", **values, kernel=kernel)
         with (folder / f"{family}.yaml").open("a", encoding="utf-8") as file:
             file.write(texts.files["entry"] + "\n")
-    return folder
+        if kind == "structured":
+            texts.render("new/structured.cpp.jinja", "kernel", **values)
+            path = native / "cpu" / kernel
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(texts.files["kernel"], encoding="utf-8")
 
 
 @dataclass(frozen=True)

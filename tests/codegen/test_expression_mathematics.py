@@ -141,7 +141,8 @@ def test_shape_rules() -> None:
     assert rules.expanded_dims([5, 3, 4], [3, 1]) == [0, 2]
     assert rules.range_length(0, 10, 3, "int64") == 4
     assert rules.range_length(0.5, 5.5, 1.5, "float32") == 4
-    assert rules.range_length(0.5, 5.5, 1.5, "int32") == 5
+    assert rules.range_length(0.5, 5.5, 1.5, "int64") == 5
+    assert rules.range_length(0.5, 5.5, 1.5, "int32") == 4
     assert rules.is_dense([2, 1, 3], [3, 99, 1])
 
 

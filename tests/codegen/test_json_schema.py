@@ -132,9 +132,9 @@ def test_mistakes_are_rejected(old: str, new: str, validator: Any) -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        "{dtype: float8, cpp: f8, size: one, category: float, doc: x}",
-        "{dtype: float8, cpp: f8, size: 1, category: floating, doc: x}",
-        "{dtype: float8, cpp: f8, size: 1, category: float}",
+        "{dtype: float8, cpp: f8, size: one, category: float, tensor_type: F, doc: x}",
+        "{dtype: float8, cpp: f8, size: 1, category: floating, tensor_type: F, doc: x}",
+        "{dtype: float8, cpp: f8, size: 1, category: float, tensor_type: F}",
         "{backend: tpu, emit: python, doc: x}",
         "{argument: x}",
         "{family: x}",

@@ -259,7 +259,7 @@ def test_dtypes_headers() -> None:
     assert all(
         text.startswith("// Generated from declarations/dtypes.yaml.") for text in headers.values()
     )
-    dtypes, aliases = headers["dtypes.h"], headers["dtype_aliases.h"]
+    dtypes, aliases = headers["dtypes.h"], headers["dtype_names.h"]
     assert '  X(bool_, bool, boolean, 1, "bool")' in dtypes
     assert 'X(complex64, ::flambeau::complex<float>, complex, 8, "complex64") \\\n' in dtypes
     assert dtypes.endswith('16, "complex128")\n')
@@ -267,5 +267,7 @@ def test_dtypes_headers() -> None:
     computed = dtypes.partition("COMPUTED_DTYPE")[2]
     assert "int64_t" in computed and "uint16_t" not in computed
     assert '  X(int16, "short")' in aliases
-    assert aliases.endswith('X(complex128, "cdouble")\n')
-    assert aliases.count("\\\n") == 8
+    assert '  X(complex128, "cdouble")\n' in aliases
+    assert 'X(uint8, "Byte", 0)' in aliases
+    assert aliases.endswith('X(complex128, "ComplexDouble", 0)\n')
+    assert aliases.count("\\\n") == 8 + 15

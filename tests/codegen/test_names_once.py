@@ -18,15 +18,18 @@ from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.text.folders import default_folder
 
 ROOT = Path(__file__).parents[2]
-PYTHON = [p for f in ("python", "codegen", "build_tools") for p in sorted((ROOT / f).rglob("*.py"))]
+FOLDERS = ("python", "codegen", "build_tools", "tests/parity/databases")
+PYTHON = [p for f in FOLDERS for p in sorted((ROOT / f).rglob("*.py"))]
 CPP = [p for p in sorted((ROOT / "native").rglob("*")) if p.suffix in (".h", ".cpp", ".cu", ".cuh")]
 
 # What the words are that files list, where they are no operators although some are called so.
 WORDS = {
     "codegen/check/samples.py": "makers of the sample language",
     "codegen/check/shape_rules.py": "functions of the shape language",
+    "codegen/tools/diff.py": "a command of the tool",
     "codegen/plan/coverage.py": "how a derivative comes about",
     "codegen/write/stubs.py": "Python's special methods",
+    "codegen/formula/to_latex.py": "letters of LaTeX",
     "codegen/formula/evaluate.py": "functions and attributes of NumPy",
     "codegen/formula/functions.py": "functions of formulas",
     "codegen/formula/sandbox.py": "functions of NumPy",
@@ -37,10 +40,16 @@ WORDS = {
     "codegen/read/operator_reader.py": "Python's unary operators",
     "codegen/plan/number_slots.py": "Python's unary operators",
     "codegen/plan/kernels.py": "dtypes of results",
+    "codegen/plan/compute.py": "dtypes of results",
+    "codegen/read/dtype_rules.py": "categories of dtypes",
+    "python/flambeau/serialization/names.py": "types of Python",
     "python/flambeau/_tensor.py": "attributes of Tensor",
     "python/flambeau/autograd/graph.py": "values of an argument",
+    "python/flambeau/datasets/transforms/__init__.py": "transforms of images",
+    "python/flambeau/utils/trainer/best.py": "values of an argument",
+    "python/flambeau/utils/trainer/trainer.py": "values of an argument",
     "python/flambeau/nn/init.py": "kinds of layers, and values of an argument",
-    "python/flambeau/nn/loss.py": "values of an argument",
+    "python/flambeau/nn/functional/reductions.py": "values of an argument",
     "python/flambeau/nn/rnn.py": "values of an argument",
     "python/flambeau/nn/rnn_cells.py": "values of an argument",
     "python/flambeau/nn/transformer.py": "values of an argument",

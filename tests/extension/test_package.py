@@ -86,7 +86,7 @@ def test_meta_and_missing_kernels(example_operators: Any) -> None:
         example_operators.tridiagonal_mv(flambeau.ones(2, 4), flambeau.ones(4))
 
 
-@pytest.mark.parametrize("instruction_set", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize("instruction_set", flambeau._C._cpu_capabilities())
 def test_instruction_sets(installed: Installed, instruction_set: str) -> None:
     """Every version of a kernel gives the same; a processor that lacks one takes a smaller one."""
     code = (

@@ -237,6 +237,8 @@ def _of_sample(draw: Draw, entry: Entry) -> dict[str, str]:
         arrays = _resized(draw, arrays)
     if draw.random() < 0.1:
         arrays = _one_element_changed(draw, arrays)
+    elif draw.random() < 0.1:
+        arrays = _one_size_changed(draw, arrays)
     name = draw.choice(values.dtype_names()) if draw.random() < 0.2 else None
     given: dict[str, str] = {}
     for slot in entry.slots:
@@ -277,6 +279,8 @@ def _sample_text(draw: Draw, slot: Slot, value: Any, dtype_name: str | None) -> 
     assert declared is not None
     if declared.base is Base.DTYPE:
         return f"flambeau.{value}" if value in values.dtype_names() else repr(value)
+    if declared.base is Base.MEMORY_FORMAT:
+        return f"flambeau.{value}" if value is not None else "None"
     if declared.base is Base.TENSOR:
         if declared.is_list:
             items = value if isinstance(value, list | tuple) else [value]
@@ -308,6 +312,18 @@ def _resized(draw: Draw, arrays: dict[str, Any]) -> dict[str, Any]:
         return np.resize(value, wanted) if value.size else np.zeros(wanted, value.dtype)
 
     return {name: resize(value) for name, value in arrays.items()}
+
+
+def _one_size_changed(draw: Draw, arrays: dict[str, Any]) -> dict[str, Any]:
+    """A dim of one tensor no longer fits those of the others."""
+    shaped = [n for n, a in arrays.items() if isinstance(a, np.ndarray) and a.size and a.ndim]
+    if not shaped:
+        return arrays
+    name = draw.choice(shaped)
+    sizes = list(arrays[name].shape)
+    dim = draw.randrange(len(sizes))
+    sizes[dim] = draw.choice((sizes[dim] + 1, sizes[dim] + 1, 2 * sizes[dim], sizes[dim] - 1))
+    return {**arrays, name: np.resize(arrays[name], sizes)}
 
 
 def _one_element_changed(draw: Draw, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -354,7 +370,10 @@ _INTEGER = re.compile(r"(?<![\w*.])(?<!\* )-?\d+(?![\w*.])")
 
 
 def _has_integers(slot: Slot, text: str) -> bool:
-    return slot.type is not None and slot.type.base is Base.INT and bool(_INTEGER.search(text))
+    """Itself: those of `bytearray(3)` say how much memory Python takes."""
+    is_call = text[:1].isalpha()
+    is_int = slot.type is not None and slot.type.base is Base.INT
+    return is_int and not is_call and bool(_INTEGER.search(text))
 
 
 def _one_integer_changed(draw: Draw, text: str) -> str:

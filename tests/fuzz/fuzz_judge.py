@@ -22,7 +22,7 @@ ADVICE = ("nameless", "backward")
 # Words of the implementation, which are no explanation.
 _INTERNAL = re.compile(
     r"_internal\.|std::|vector::|basic_string|bad_alloc|bad_optional|bad_cast|_M_\w+"
-    r"|max_size\(\)|pybind11|generated\.|\bcore/\w+\.h"
+    r"|max_size\(\)|generated\.|\bcore/\w+\.h"
 )
 # Exceptions of objects that were passed, not of the library.
 _FOREIGN = (

@@ -200,7 +200,8 @@ def _close(worker: Worker, ended: str, tally: Tally, task: Task) -> list[int]:
     """Counts what a worker did; the numbers that it did not come to."""
     number, _, statements, worked = worker.channel.read()
     for finding in worker.findings():
-        tally.add(finding)
+        if finding.kind != "growth" or _grows_again(task, worker.numbers, finding):
+            tally.add(finding)
     tally.worked += worked
     left: list[int] = []
     if ended and number not in worker.numbers:
@@ -217,6 +218,16 @@ def _close(worker: Worker, ended: str, tally: Tally, task: Task) -> list[int]:
     tally.calls += len(worker.numbers) - len(left)
     worker.close()
     return left
+
+
+def _grows_again(task: Task, numbers: list[int], finding: Finding) -> bool:
+    """Whether the same programs before it lead to the same: what caches keep may come once."""
+    worker = Worker(numbers[: numbers.index(finding.number) + 1], task)
+    while worker.poll() is None:
+        time.sleep(0.002)
+    found = [(f.kind, f.number) for f in worker.findings()]
+    worker.close()
+    return ("growth", finding.number) in found
 
 
 def _hangs(task: Task, number: int) -> bool:

@@ -129,6 +129,7 @@ HOSTILE_SHAPES = (
 )  # fmt: skip
 DEVICES = ("'cpu'", "'meta'", "'cuda'", "'cuda:99'", "'cpu:1'", "''", "'x'", "-1", "0", "'\\0'",
            "'cpu:' + '9' * 30", "flambeau.device('cpu')", "None")  # fmt: skip
+FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 STRINGS = ("''", "'x'", "'mean'", "'sum'", "'none'", "'\\0'", "'é\\ud800'", "'a' * 70000", "b'sum'")
 BOOLS = ("True", "False", "None", "0", "1", "2", "'x'", "flambeau.tensor(True)", "1.0")
 
@@ -373,6 +374,7 @@ _SCALARS: dict[Base, Callable[[Draw, bool], str]] = {
     Base.DTYPE: dtype,
     Base.DEVICE: lambda draw, hostile: draw.choice(DEVICES if hostile else DEVICES[:2]),
     Base.GENERATOR: lambda draw, hostile: draw.choice(("None", "flambeau.Generator()")),
+    Base.MEMORY_FORMAT: lambda draw, hostile: f"flambeau.{draw.choice(FORMATS)}",
 }
 
 # What a parameter of a function written by hand seems to want: a word of its name or annotation.

@@ -68,6 +68,8 @@ def _library_value(operator: Operator, name: str, value: Any, convert: Convert) 
         return convert(value) if isinstance(value, ARRAY) else value
     if declared.base is Base.DTYPE and isinstance(value, str):
         return library_dtype(value)
+    if declared.base is Base.MEMORY_FORMAT and isinstance(value, str):
+        return getattr(flambeau, value)
     if isinstance(value, np.generic):
         return value.item()
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,13 @@ def on_cpu(value: Any) -> Tensor:
     return to_tensor(np.array(value, order="C"))
 
 
+def has_place(case: Case) -> bool:
+    """Whether a call says where its results are: by a tensor, or a device."""
+    operator = case.operator
+    arguments = operator.signature.arguments
+    return bool(operator.tensor_arguments) or any(a.type.base is Base.DEVICE for a in arguments)
+
+
 def has_gradient(case: Case) -> bool:
     """Whether an operator gives new tensors that could carry a gradient, of numbers that could."""
     operator = case.operator
@@ -39,9 +47,11 @@ def is_lacking(device: str, error: NotImplementedError) -> bool:
 
     Any other is a failure: what a backend has, or what it is composed of, has to run.
     """
-    name = str(error).partition(":")[0]
-    converts = "no kernel converts" in str(error) and "complex" in str(error)
-    return converts or flambeau.backends.kernels(device)[name] == "missing"
+    text = str(error)
+    wanted = re.search(r'register_kernel\("([\w.]+)"', text)  # of what the operator is made of
+    name = wanted[1] if wanted else text.partition(":")[0]
+    lacks_complex = "complex" in text and ("no kernel converts" in text or "no kernel for" in text)
+    return lacks_complex or flambeau.backends.kernels(device)[name] == "missing"
 
 
 @dataclass(frozen=True, slots=True)

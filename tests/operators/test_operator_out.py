@@ -182,7 +182,7 @@ def test_outs_that_share_memory_are_refused(case: Case) -> None:
     results = plain(case, given)
     memory = flambeau.zeros(max(16 * t.numel() for t in results), dtype=flambeau.uint8)
     outs = [memory[: t.numel() * t.element_size()].view(t.dtype).view(t.shape) for t in results]
-    if not all(t.numel() for t in results):
+    if sum(t.numel() > 0 for t in results) < 2:
         assert write(case.operator, given, outs)  # nothing is shared by what is empty
         return
     with pytest.raises(RuntimeError, match=rf"{case.operator.name}.*share memory"):

@@ -5,7 +5,8 @@
 PYTHON: an interpreter of the same version that has PyTorch, PyYAML and Jinja2. Calls of declared
 operators, index expressions, programs of views and in-place writes: values, dtypes, shapes and
 gradients to the second order. Differences are explained in wanted.yaml, or listed, each once and
-reduced; then the exit status is 1.
+reduced; then the exit status is 1. `python tests/parity databases` runs the inputs of PyTorch's own
+tests instead.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ HERE = Path(__file__).parent
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["databases"]:
+        sys.path.insert(0, str(HERE / "databases"))
+        from db_main import main as databases
+
+        return databases()
     parser = argparse.ArgumentParser(prog="python tests/parity", description=__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument("--torch", help="an interpreter that has PyTorch (default: this one)")

@@ -173,6 +173,8 @@ def _argument(draw: Draw, slot: Slot, arrays: dict[str, Any], style: Style) -> s
     if declared.base is Base.DTYPE:
         name = value if draw.random() < 0.7 else draw.choice(DTYPES)
         return f"lib.{name}" if name in DTYPES else None
+    if declared.base is Base.MEMORY_FORMAT:
+        return f"lib.{value}" if value is not None else "None"
     if declared.base is Base.TENSOR:
         if declared.is_list:
             items = value if isinstance(value, list | tuple) else [value]

@@ -212,7 +212,7 @@ def wrong_places(ours: Any, theirs: Any, tolerance: float) -> Any:
         wrong = ours != theirs
     elif ours.dtype.kind == "c":
         parts = [
-            wrong_places(np.ascontiguousarray(f(ours)), np.ascontiguousarray(f(theirs)), tolerance)
+            wrong_places(np.array(f(ours)), np.array(f(theirs)), tolerance)
             for f in (np.real, np.imag)
         ]
         found = [part for part in parts if part is not None]

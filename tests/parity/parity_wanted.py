@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from parity_calls import Case
 from parity_compare import Difference, Missing, compare
 
 _MAIN = "flambeau."
+FILES = ("wanted.yaml", "wanted_functions.yaml")
 CRASH = "crash"  # the kind of what PyTorch must not run: it writes outside its memory
 
 
@@ -70,10 +71,9 @@ class Wanted:
         return None
 
 
-def load(folder: Path = Path(__file__).parent) -> Wanted:
-    """The rules of both files."""
-    files = (folder / "wanted.yaml", folder / "wanted_functions.yaml")
-    return Wanted(tuple(rule for file in files for rule in _rules(file)))
+def load(folder: Path = Path(__file__).parent, names: Sequence[str] = FILES) -> Wanted:
+    """The rules of all files."""
+    return Wanted(tuple(rule for name in names for rule in _rules(folder / name)))
 
 
 def _rules(path: Path) -> Iterator[Rule]:

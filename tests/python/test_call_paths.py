@@ -19,12 +19,17 @@ from flambeau.codegen.plan.binding import Binding, plan_bindings
 from flambeau.codegen.read.loader import load_declarations
 
 # What has nothing but these has no subclass to give.
-EXACT = {"tensor", "boolean", "dtype", "device", "generator"}
+EXACT = {"tensor", "boolean", "dtype", "device", "generator", "memory_format"}
 BINDINGS = [
     binding
     for binding in plan_bindings(load_declarations())
     if len(binding.overloads) > 1
-    and any(p.kind not in EXACT for o in binding.overloads for p in o.parameters)
+    and any(
+        p.kind not in EXACT and "kOut" not in p.flags
+        for o in binding.overloads
+        for p in o.parameters
+    )
+    and not any(operator.test.arbitrary for operator, _, _ in binding.documented)
 ]
 MOST = 3  # arguments after the first
 SAMPLED = 200  # of the calls with so many

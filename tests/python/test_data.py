@@ -180,9 +180,9 @@ def test_batch_sampler() -> None:
 def test_persistent_workers_serve_every_pass() -> None:
     loader = DataLoader(Squares(4), 2, num_workers=1, persistent_workers=True)
     first = [b.tolist() for b in loader]
-    processes = loader._workers._processes  # type: ignore[union-attr]
+    processes = loader._workers.processes  # type: ignore[union-attr]
     assert [b.tolist() for b in loader] == first
-    assert loader._workers._processes is processes  # type: ignore[union-attr]
+    assert loader._workers.processes == processes  # type: ignore[union-attr]
     assert processes[0].is_alive()
 
 

@@ -52,6 +52,15 @@ def test_a_write_into_a_view_keeps_the_rest_of_the_tangent() -> None:
         assert tangent(view) == [6.0, 6.0]
 
 
+def test_an_index_that_takes_everything() -> None:
+    with forward_ad.dual_level():
+        x = make_dual(flambeau.tensor([1.0, 2.0, 3.0]), flambeau.ones(3)) * 1
+        for whole in (x[:], x[...], x[:3]):
+            assert tangent(whole) == [1.0, 1.0, 1.0]
+        x[:].mul_(3)
+        assert tangent(x) == [3.0, 3.0, 3.0]
+
+
 def test_a_write_into_a_transposed_result() -> None:
     """Tangents are laid out as what they belong to, so that views of both agree."""
     with forward_ad.dual_level():

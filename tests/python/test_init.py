@@ -89,6 +89,9 @@ def test_dirac_passes_channels_through() -> None:
     image = flambeau.randn(1, 4, 5, 5)
     result = nn.functional.conv2d(image, weight, None, 1, 1, 1, 2)  # type: ignore[attr-defined]
     np.testing.assert_allclose(result.numpy(), image.numpy())
+    assert init.dirac_(flambeau.empty(0, 2, 3), groups=2**61).shape == (0, 2, 3)
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        init.dirac_(weight, groups=0)
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (6, 2, 3)])

@@ -108,6 +108,21 @@ class TestLimited:
         np.testing.assert_allclose((small / 2).numpy(), array[0] / 2)
         assert flambeau.equal(x, x) and not x.isnan().any()
 
+    def test_sorted_and_drawn(self, name: str) -> None:
+        top = int(np.iinfo(name).max)
+        array = np.array([top, 0, 7, top - 1, 7], name)
+        x = flambeau.from_numpy(array)
+        np.testing.assert_array_equal(x.sort()[0].numpy(), np.sort(array))
+        np.testing.assert_array_equal(flambeau.msort(x).numpy(), np.sort(array))
+        assert x.argsort(descending=True, stable=True).tolist() == [0, 3, 2, 4, 1]
+        np.testing.assert_array_equal(x.unique().numpy(), np.unique(array))
+        np.testing.assert_array_equal(x.unique(dim=0).numpy(), np.unique(array))
+        assert flambeau.unique_consecutive(x).tolist() == array.tolist()
+        for rounded in (x.floor(), x.ceil(), x.round(), x.trunc()):
+            assert rounded.dtype is x.dtype and rounded.tolist() == array.tolist()
+        drawn = flambeau.randint(3, 9, (1000,), dtype=x.dtype)
+        assert drawn.dtype is x.dtype and set(drawn.tolist()) == set(range(3, 9))
+
     def test_refused(self, name: str) -> None:
         """As in PyTorch: no common dtype with other integers, bools and complex numbers."""
         kind, x = dtype(name), flambeau.ones(2, dtype=dtype(name))

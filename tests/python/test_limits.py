@@ -44,7 +44,8 @@ MISFITS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("channel_shuffle", RuntimeError, lambda: F.channel_shuffle(ones(4), 2)),
     ("rms_norm", RuntimeError, lambda: F.rms_norm(ones(2, 3), [3], ones(1))),
     ("arange", RuntimeError, lambda: flambeau.arange(5, 0)),
-    ("arange", RuntimeError, lambda: flambeau.arange(0, 5, 0.5, dtype=flambeau.int64)),
+    ("arange", ValueError, lambda: flambeau.arange(0, 5, 0.5, dtype=flambeau.int64)),
+    ("arange", ValueError, lambda: flambeau.arange(0, 5, 0.5, dtype=flambeau.int8)),
     ("full", RuntimeError, lambda: flambeau.full((2,), 300, dtype=flambeau.int8)),
     ("fill_", RuntimeError, lambda: small(2).fill_(float("nan"))),
     ("index_fill_", RuntimeError, lambda: small(2).index_fill(0, integers(0), 300)),
@@ -107,7 +108,9 @@ def test_ranges_between_the_ends_of_64_bits() -> None:
 
 
 def test_fractions_of_a_range_of_integers_are_dropped_first() -> None:
-    assert flambeau.arange(0.5, 5.5, 1.5, dtype=flambeau.int32).tolist() == [0, 1, 2, 3, 4]
+    assert flambeau.arange(0.5, 5.5, 1.5, dtype=flambeau.int64).tolist() == [0, 1, 2, 3, 4]
+    # Of smaller integers they count for the length.
+    assert flambeau.arange(0.5, 5.5, 1.5, dtype=flambeau.int32).tolist() == [0, 1, 2, 3]
     assert flambeau.arange(5, -5, -2.7, dtype=flambeau.int64).tolist() == [5, 3, 1, -1, -3]
 
 

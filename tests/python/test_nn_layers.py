@@ -233,6 +233,20 @@ def test_batch_norm_of_plain_averages() -> None:
         nn.BatchNorm2d(3)(flambeau.randn(2, 3))
 
 
+def test_batch_norm_divides_by_something() -> None:
+    x = flambeau.randn(4, 2)
+    for eps in (0.0, -1.0):
+        for untracked in (False, True):
+            layer = nn.BatchNorm1d(2, eps=eps, track_running_stats=not untracked)
+            with pytest.raises(ValueError, match=f"BatchNorm1d: eps must be positive.*{eps}"):
+                layer.train(not untracked)(x)
+            assert untracked or layer.num_batches_tracked.item() == 0
+    with pytest.raises(ValueError, match=r"eps must be at least 0, got -1\.0"):
+        nn.BatchNorm1d(2, eps=-1.0).eval()(x)
+    # New running statistics are mean 0 and variance 1.
+    close(nn.BatchNorm1d(2, eps=0.0).eval()(x), values(x))
+
+
 def test_other_norms() -> None:
     x = flambeau.randn(4, 6, 5, 3) * 3 + 1
     close(nn.LayerNorm([5, 3])(x), normalized(values(x), (2, 3)), 1e-4)
@@ -423,6 +437,19 @@ def test_pad_with_a_value_and_cuts() -> None:
         F.pad(x, (1, 2, 3))
     with pytest.raises(RuntimeError, match="reflect"):
         F.pad(x, (4, 0), "reflect")
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_circular_padding_of_pixels(rank: int) -> None:
+    layer = getattr(nn, f"CircularPad{rank}d")(1)
+    for dims in range(1, 7):
+        x = flambeau.randn([2] * dims)
+        if dims in (rank + 1, rank + 2):
+            amounts = [(0, 0)] * (dims - rank) + [(1, 1)] * rank
+            close(layer(x), np.pad(values(x), amounts, mode="wrap"))
+        else:
+            with pytest.raises(ValueError, match=f"expected {rank + 1} or {rank + 2} dimensions"):
+                layer(x)
 
 
 def test_distances() -> None:

@@ -106,6 +106,18 @@ def test_options():
     assert repr(x) == "tensor([  1.2346, 100.0000])"
     with pytest.raises(ValueError, match="profile"):
         flambeau.set_printoptions(profile="tall")
+    with pytest.raises(TypeError, match="'edgeitems' must be an integer, got str"):
+        flambeau.set_printoptions(edgeitems="3")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'linewidth' must not be negative, got -1"):
+        flambeau.set_printoptions(linewidth=-1)
+
+
+def test_options_of_other_integer_types_do_not_overflow() -> None:
+    flambeau.set_printoptions(edgeitems=np.int64(2**62), threshold=np.float32(1))
+    try:
+        assert str(flambeau.arange(4)) == "tensor([0, 1, 2, 3])"
+    finally:
+        flambeau.set_printoptions(profile="default")
 
 
 def test_low_precision_and_subclasses():

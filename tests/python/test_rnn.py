@@ -203,6 +203,39 @@ def test_bad_arguments() -> None:
         nn.GRU(2, 3)(flambeau.randn(4, 1, 2), flambeau.zeros(1, 2, 3))
 
 
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_bad_sizes(kind: Any) -> None:
+    for what in ("input_size", "hidden_size", "num_layers"):
+        for size in (0, -1):
+            with pytest.raises(ValueError, match=f"{kind.__name__}: {what} must be positive"):
+                kind(**{"input_size": 2, "hidden_size": 3, what: size})
+    for shape in ((2,), (1, 1, 1, 2)):
+        with pytest.raises(ValueError, match="2 or 3 dimensions"):
+            kind(2, 3)(flambeau.randn(shape))
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM])
+def test_bad_dtype(kind: Any) -> None:
+    x = flambeau.randn(4, 1, 2, dtype=flambeau.float64)
+    for given in (x, sequences.pack_sequence([x[:, 0]])):
+        with pytest.raises(ValueError, match="weights' dtype flambeau.float32, got flambeau.float"):
+            kind(2, 3)(given)
+
+
+@pytest.mark.parametrize("kind", [nn.RNNCell, nn.GRUCell, nn.LSTMCell])
+def test_bad_shapes_of_cells(kind: Any) -> None:
+    cell = kind(2, 3)
+    for shape in ((), (1, 4, 2)):
+        with pytest.raises(ValueError, match="expected an input of shape"):
+            cell(flambeau.randn(shape))
+    with pytest.raises(RuntimeError, match="expected an input of shape"):
+        cell(flambeau.randn(4, 3))
+    for shape, error in (((1, 4, 3), ValueError), ((3, 3), RuntimeError), ((3,), RuntimeError)):
+        state = flambeau.zeros(shape)
+        with pytest.raises(error, match="expected a state of shape"):
+            cell(flambeau.randn(4, 2), (state, state) if kind is nn.LSTMCell else state)
+
+
 def test_padding_sequences() -> None:
     a, b = flambeau.tensor([1.0, 2.0, 3.0]), flambeau.tensor([4.0])
     padded = sequences.pad_sequence([a, b], batch_first=True, padding_value=-1)

@@ -103,7 +103,7 @@ def test_code_in_a_file_does_not_run() -> None:
         round_trip({"model": Attack()})
     # Through a name that a module of flambeau happens to import.
     with pytest.raises(pickle.UnpicklingError, match="weights_only"):
-        round_trip(flambeau.serialization.os.getcwd)
+        round_trip(serialization.saving.os.getcwd)
 
 
 class Own:

@@ -184,8 +184,10 @@ def test_dates_are_no_numbers(value: Any) -> None:
 
 def test_errors_have_the_names_that_users_know() -> None:
     for function in ("from_numpy", "from_dlpack", "to_dlpack"):
-        with pytest.raises(TypeError, match=rf"^flambeau\.{function}\(\)"):
+        with pytest.raises(TypeError, match=rf"^(flambeau\.)?{function}\(\)"):
             getattr(flambeau, function)()
+    with pytest.raises(TypeError, match=r"^to_dlpack\(\): .* must be Tensor, not int"):
+        flambeau.to_dlpack(0)
     assert pickle.loads(pickle.dumps(flambeau.add)) is flambeau.add
     assert flambeau.add.__module__ == "flambeau"
     assert flambeau._C.nn.functional.gelu.__module__ == "flambeau.nn.functional"

@@ -42,8 +42,9 @@ FLAMBEAU_API void rebase_history(const Tensor& self, const Ref<Node>& node, uint
 /// grad mode is on.
 FLAMBEAU_API void check_inplace(const Tensor& self, const char* op, bool records_history);
 /// `view` shares storage with `base`. A view of a view belongs to the first base. Call it for every
-/// result of a view operator, before or after set_history.
-FLAMBEAU_API void set_view(const Tensor& view, const Tensor& base);
+/// result of a view operator, before or after set_history; `one_of_several`: one call made it and
+/// others, and no write into it can be recorded.
+FLAMBEAU_API void set_view(const Tensor& view, const Tensor& base, bool one_of_several = false);
 
 FLAMBEAU_API Tensor grad(const Tensor& tensor);
 /// Replaces .grad; shape, dtype and device are checked.
@@ -64,6 +65,8 @@ FLAMBEAU_API void detach_(const Tensor& tensor);
 /// Tensor.data = other: takes over storage, geometry and dtype; .grad and hooks stay. Graphs that
 /// were recorded before keep the former values, and their gradients go to .grad.
 FLAMBEAU_API void set_data(const Tensor& tensor, const Tensor& other);
+/// The tensor becomes `view`, a view of itself: its geometry and its history.
+FLAMBEAU_API void become_view(const Tensor& self, const Tensor& view);
 FLAMBEAU_API bool is_view(const Tensor& tensor);
 FLAMBEAU_API Tensor view_base(const Tensor& tensor);
 

@@ -27,16 +27,20 @@ AccumulateGrad& gradient_slot(State& state, const Tensor& tensor) {
   return *state.accumulator;
 }
 
+void take_geometry(TensorImpl& to, const TensorImpl& from) {
+  to.offset = from.offset;
+  to.numel = from.numel;
+  to.sizes = from.sizes;
+  to.strides = from.strides;
+  to.contiguous = from.contiguous;
+}
+
 Tensor shallow_copy(const Tensor& tensor) {
   const TensorImpl& from = *tensor.impl();
   Ref<TensorImpl> impl = TensorImpl::make();
   impl->storage = from.storage;
-  impl->offset = from.offset;
-  impl->numel = from.numel;
-  impl->sizes = from.sizes;
-  impl->strides = from.strides;
   impl->dtype = from.dtype;
-  impl->contiguous = from.contiguous;
+  take_geometry(*impl, from);
   impl->wrapped_number = from.wrapped_number;
   impl->inference = from.inference;
   return Tensor(std::move(impl));
@@ -173,12 +177,8 @@ void set_data(const Tensor& tensor, const Tensor& other) {
   // The version goes on, so that what saved the tensor notices.
   storage->set_version(to.storage->version() + 1);
   to.storage = std::move(storage);
-  to.offset = from.offset;
-  to.numel = from.numel;
-  to.sizes = from.sizes;
-  to.strides = from.strides;
   to.dtype = from.dtype;
-  to.contiguous = from.contiguous;
+  take_geometry(to, from);
   if (to.autograd) to.autograd->follow_geometry(tensor);
 }
 

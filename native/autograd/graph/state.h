@@ -25,6 +25,7 @@ class State final : public AutogradState {
   bool requires_grad = false;  ///< of a leaf
   bool retains_grad = false;
   bool made_without_grad = false;  ///< a view taken while grad mode was off
+  bool one_of_several = false;     ///< a view that was made with others, or a view of one
 };
 
 inline State* state_if_any(const Tensor& tensor) {
@@ -54,6 +55,9 @@ AccumulateGrad& gradient_slot(State& state, const Tensor& tensor);
 
 /// A new handle on the same storage and geometry, without autograd.
 Tensor shallow_copy(const Tensor& tensor);
+
+/// Sizes, strides and offset of another tensor; storage and dtype stay.
+void take_geometry(TensorImpl& to, const TensorImpl& from);
 
 /// Notes shape, dtype and device of output `index`.
 void describe_output(Node& node, const Tensor& result, uint32_t index);

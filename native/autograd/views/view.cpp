@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "autograd/graph/anomaly.h"
+#include "autograd/graph/forward_mode.h"
 #include "autograd/graph/history.h"
 #include "autograd/graph/hooks.h"
 #include "autograd/graph/operations.h"
@@ -95,12 +96,13 @@ void set_result_edge(const Tensor& result, const Node& node, uint32_t index) {
   own.grad_fn = std::move(slice);
 }
 
-void set_view(const Tensor& view, const Tensor& base) {
+void set_view(const Tensor& view, const Tensor& base, bool one_of_several) {
   // A view of an ordinary tensor is ordinary, in inference mode too.
   view.impl()->inference = base.impl()->inference;
   if (!is_differentiable(view.dtype()) || view.is_same(base)) return;
   const State* parent = state_if_any(base);
   State& own = state(view);
+  own.one_of_several = one_of_several || (parent && parent->one_of_several);
   own.made_without_grad = !grad_enabled() || (parent && parent->made_without_grad);
   own.base = parent && parent->base.defined() ? parent->base : base;
   const State* root = state_if_any(own.base);
@@ -143,6 +145,9 @@ void check_inplace(const Tensor& self, const char* op, bool records_history) {
     check(!own.made_without_grad, ErrorKind::runtime, op,
           "(): self is a view that was taken while grad mode was off, and is written in place "
           "while it is on; take the view with grad mode on, or write with grad mode off");
+    check(!own.one_of_several, ErrorKind::runtime, op,
+          "(): self is one of several views that one call made, and cannot be written in place "
+          "while that is recorded; write into a slice of the base, or into a clone");
     const State* base = state_if_any(own.base);
     check(!(base && base->requires_grad && !base->grad_fn), ErrorKind::runtime, op,
           "(): self is a view of a leaf tensor that requires grad and cannot be written in place; "
@@ -185,6 +190,16 @@ void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t index) {
   refresh_view(own, self);
 }
 
+void become_view(const Tensor& self, const Tensor& view) {
+  TensorImpl& to = *self.impl();
+  take_geometry(to, *view.impl());
+  if (to.autograd) to.autograd->follow_geometry(self);
+  const State* taken = state_if_any(view);
+  if (!taken) return;
+  if (taken->grad_fn) move_history(state(self), self, taken->grad_fn, taken->output_index);
+  if (taken->tangent.defined()) set_tangent(self, taken->tangent);
+}
+
 Tensor alias(const Tensor& tensor) {
   Tensor result = shallow_copy(tensor);
   if (grad_enabled() && requires_grad(tensor)) {
@@ -193,6 +208,10 @@ Tensor alias(const Tensor& tensor) {
     set_history(result, node);
   }
   set_view(result, tensor);
+  if (has_tangent(tensor)) {
+    const ForwardPause pause;
+    set_tangent(result, shallow_copy(tangent(tensor)));
+  }
   return result;
 }
 

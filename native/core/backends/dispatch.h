@@ -102,24 +102,4 @@ struct RegisterUnit {
   explicit RegisterUnit(void (*unit)()) { unit(); }
 };
 
-/// Instruction sets that CPU loops are compiled for; the best one the processor has is used.
-enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
-/// Can be lowered with FLAMBEAU_CPU=baseline|avx2|avx512.
-#ifndef FLAMBEAU_BASELINE_ONLY
-FLAMBEAU_API InstructionSet instruction_set();
-#else
-/// A build for one set: choices between several fold away.
-constexpr InstructionSet instruction_set() { return InstructionSet::baseline; }
-#endif
-/// Of the versions of a function, the one for this processor.
-template <class Function>
-Function* pick(Function* baseline, Function* avx2, Function* avx512) {
-  const InstructionSet set = instruction_set();
-  return set == InstructionSet::avx512 ? avx512 : set == InstructionSet::avx2 ? avx2 : baseline;
-}
-template <class Function>
-Function* pick(Function* only) {
-  return only;
-}
-
 }  // namespace flambeau

@@ -10,7 +10,16 @@
 namespace flambeau {
 
 /// The Python exception that an Error becomes.
-enum class ErrorKind { runtime, value, type, index, not_implemented, out_of_memory, overflow };
+enum class ErrorKind {
+  runtime,
+  value,
+  type,
+  index,
+  not_implemented,
+  out_of_memory,
+  overflow,
+  linalg  ///< a matrix that is singular, or that an algorithm does not converge for
+};
 
 /// Every failure that a user can cause. The message names operator, argument, what was seen, what
 /// was expected.

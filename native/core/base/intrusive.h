@@ -26,7 +26,18 @@ class RefCounted {
   /// Instead of the first retain() of a new object, which nobody else can see yet: a plain store.
   void retain_new() const noexcept { count_.store(1, std::memory_order_relaxed); }
 
+  /// For tables that find objects without owning them, under the table's lock. False: it is dying.
+  bool retain_if_alive() const noexcept {
+    uint32_t count = use_count();
+    while (count != 0 && !count_.compare_exchange_weak(count, count + 1)) {
+    }
+    return count != 0;
+  }
+
  protected:
+  /// In destroy() of such objects, under the same lock: whether it was found after all, and lives
+  /// on. A sole owner that lets go is still counted then (see release).
+  bool was_found_again() const noexcept { return use_count() != 0 && count_.fetch_sub(1) != 1; }
   RefCounted() = default;
   virtual ~RefCounted() = default;
   /// Returns the object to where it came from; `delete this` unless it is pooled.

@@ -18,10 +18,10 @@ inline bool is_removed(const char* file, int line) noexcept {
 /// A condition that knows where it is looked at.
 class RemovableCondition {
  public:
-  RemovableCondition(bool holds,  // NOLINT: implicit on purpose
+  RemovableCondition(bool holds,  // implicit on purpose
                      std::source_location place = std::source_location::current())
       : holds_(holds || is_removed(place.file_name(), static_cast<int>(place.line()))) {}
-  operator bool() const { return holds_; }  // NOLINT: implicit on purpose
+  operator bool() const { return holds_; }  // implicit on purpose
 
  private:
   bool holds_;

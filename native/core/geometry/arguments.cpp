@@ -34,6 +34,8 @@ void check_size(int64_t given, ArgumentName name) {
 }
 
 void check_sizes(IntList given, ArgumentName name) {
+  check(given.size() <= kMaxDims, ErrorKind::runtime, name.op, "(): ", name.argument, " lists ",
+        given.size(), " sizes; a tensor has at most ", kMaxDims, " dimensions");
   for (const int64_t size : given) {
     check(size >= 0, ErrorKind::runtime, name.op, "(): ", name.argument,
           " must not be negative, got ", ShapeText{given});

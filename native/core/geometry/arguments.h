@@ -29,7 +29,7 @@ class Dim {
     if (FLAMBEAU_UNLIKELY(given < -limit || given >= limit)) refuse(given, rank, name);
     if (given < 0) value_ += limit;
   }
-  operator int64_t() const { return value_; }  // NOLINT: implicit on purpose
+  operator int64_t() const { return value_; }  // implicit on purpose
   IntList list() const { return {&value_, 1}; }
 
  private:
@@ -42,7 +42,7 @@ class FLAMBEAU_API Dims {
  public:
   /// IndexError for a dim out of range, RuntimeError for one that is listed twice.
   Dims(IntList given, int64_t rank, ArgumentName name);
-  operator IntList() const { return values_; }  // NOLINT: implicit on purpose
+  operator IntList() const { return values_; }  // implicit on purpose
   const int64_t* begin() const { return values_.begin(); }
   const int64_t* end() const { return values_.end(); }
   size_t size() const { return values_.size(); }
@@ -73,7 +73,7 @@ class Ints {
   }
   /// For kernels that call one another.
   explicit Ints(const std::array<int64_t, count>& values) : values_(values) {}
-  operator IntList() const { return values_; }  // NOLINT: implicit on purpose
+  operator IntList() const { return values_; }  // implicit on purpose
   int64_t operator[](size_t i) const { return values_[i]; }
   static constexpr size_t size() { return count; }
 

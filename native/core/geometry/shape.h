@@ -22,7 +22,7 @@ class FLAMBEAU_API Shape {
   static constexpr int kInline = 6;
   Shape() = default;
   Shape(std::initializer_list<int64_t> values) : Shape(IntList(values.begin(), values.size())) {}
-  Shape(IntList values) { assign(values); }  // NOLINT: implicit on purpose
+  Shape(IntList values) { assign(values); }  // implicit on purpose
   Shape(size_t count, int64_t value);
   Shape(const Shape& other) : Shape(IntList(other)) {}
   Shape(Shape&& other) noexcept;

@@ -6,6 +6,8 @@
 namespace flambeau::shape_rules {
 
 Shape wrap_dims(std::optional<IntList> dims, int64_t rank, const char* op) {
+  check(rank <= kMaxDims, ErrorKind::runtime, op, "(): at most ", kMaxDims, " dimensions, got ",
+        rank);
   Shape result;
   if (!dims || dims->empty()) {
     for (int64_t d = 0; d < rank; ++d) result.push_back(d);

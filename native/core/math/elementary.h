@@ -128,11 +128,11 @@ FLAMBEAU_SHORT T abs(T x) {
   }
 }
 
-/// -1, 0 or 1; a NaN stays one.
+/// -1, 0 or 1, 0 for a NaN.
 template <Arithmetic T>
 FLAMBEAU_SHORT T sign(T x) {
   if constexpr (Real<T>) {
-    return x > 0 ? T(1) : x < 0 ? T(-1) : x;
+    return x > 0 ? T(1) : x < 0 ? T(-1) : T(0);
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<T>((x > 0) - (x < 0));
   } else {
@@ -282,6 +282,36 @@ FLAMBEAU_SHORT T trunc_divide(T a, T b) {
     }
     return static_cast<T>(a / b);
   }
+}
+
+/// Euclid's algorithm over magnitudes; the largest one, of the smallest integer, wraps around.
+template <Integer T>
+FLAMBEAU_LONG T gcd(T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  U large = a < T(0) ? U(0) - static_cast<U>(a) : static_cast<U>(a);
+  U small = b < T(0) ? U(0) - static_cast<U>(b) : static_cast<U>(b);
+  while (small != 0) {
+    const U rest = static_cast<U>(large % small);
+    large = small;
+    small = rest;
+  }
+  return static_cast<T>(large);
+}
+
+/// The power of 2 that x is a fraction in [0.5, 1) of; 0 of what is none.
+template <Real T>
+FLAMBEAU_LONG T binary_exponent(T x) {
+  if (!(x - x == 0)) return T(0);
+  int exponent = 0;
+  (void)::frexp(x, &exponent);
+  return static_cast<T>(exponent);
+}
+/// x without that power.
+template <Real T>
+FLAMBEAU_LONG T binary_fraction(T x) {
+  if (!(x - x == 0)) return x;
+  int exponent = 0;
+  return static_cast<T>(::frexp(x, &exponent));
 }
 
 FLAMBEAU_DEAR float pow(float a, float b) { return ::powf(a, b); }

@@ -94,18 +94,33 @@ FLAMBEAU_LONG double hurwitz_zeta(double s, double q) {
   return sum;
 }
 
-/// n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x), moved to positive x by
-/// psi_n(x) = psi_n(x + m) - (-1)^n n! sum_k 1 / (x + k)^(n + 1).
+/// The Hurwitz zeta function sum_k 1 / (q + k)^s. Infinite at poles, NaN for s < 1, and where
+/// powers of negative numbers are not real. With f the fraction of q, the terms with q + k < 0 are
+/// +-(zeta(s, 1 - f) - zeta(s, 1 - q)).
+FLAMBEAU_LONG double zeta(double s, double q) {
+  if (s == 1) return highest<double>();
+  if (!(s > 1) || q != q) return highest<double>() - highest<double>();
+  if (q > 0 && s == highest<double>()) return q > 1 ? 0 : q == 1 ? 1 : s;
+  if (q > 0) return q == highest<double>() ? 0 : hurwitz_zeta(s, q);
+  if (q == floor(q)) return highest<double>();
+  if (s != floor(s)) return highest<double>() - highest<double>();
+  const double fraction = q - floor(q);
+  const double below = hurwitz_zeta(s, 1 - fraction) - hurwitz_zeta(s, 1 - q);
+  const bool is_odd = 2 * floor(0.5 * s) != s;
+  return hurwitz_zeta(s, fraction) + (is_odd ? -below : below);
+}
+FLAMBEAU_SHORT float zeta(float s, float q) {
+  return static_cast<float>(zeta(static_cast<double>(s), static_cast<double>(q)));
+}
+
+/// n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
 FLAMBEAU_LONG double polygamma(int64_t n, double x) {
   if (n == 0) return digamma(x);
   if (x != x) return x;
   if (x == highest<double>()) return 0;
   if (n == 1) return detail::trigamma_from(12, x);
-  const double order = static_cast<double>(n + 1), sign = n % 2 == 0 ? -1 : 1;
-  double shift = 0;
-  if (x <= 0 && x == trunc(x)) return sign * highest<double>();
-  for (; x <= 0; ++x) shift += pow(x, -order);
-  return sign * ::tgamma(order) * (shift + hurwitz_zeta(order, x));
+  const double order = static_cast<double>(n + 1);
+  return (n % 2 == 0 ? -1 : 1) * ::tgamma(order) * zeta(order, x);
 }
 FLAMBEAU_LONG float polygamma(int64_t n, float x) {
   if (n == 0) return digamma(x);

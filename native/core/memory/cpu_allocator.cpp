@@ -158,31 +158,36 @@ void* CpuAllocator::map_large(size_t bytes) {
 void CpuAllocator::deallocate(void* data, size_t bytes, Device) noexcept {
   if (bytes <= detail::kSmallLimit) return cpu_deallocate(data, bytes);
   const Lock lock(mutex_);
-  size_t size;
-  if (bytes <= kLargeLimit) {
-    size = round_to_class(bytes);
-    counts_.allocated_bytes -= static_cast<int64_t>(size);
-    if (size > limit_) {
-      std::free(data);
-    } else {
-      Link*& head = medium_[medium_class(size)];
-      Link* block = static_cast<Link*>(data);
-      block->next = head;
-      head = block;
-      detail::poison(block, size);
-      cached_ += size;
-    }
-  } else {
-    const auto entry = large_in_use_.find(data);
-    size = entry->second;
-    large_in_use_.erase(entry);
-    counts_.allocated_bytes -= static_cast<int64_t>(size);
-    const size_t most = limit();
+  const bool is_large = bytes > kLargeLimit;
+  // Asking the system costs more than a medium block does.
+  const size_t most = is_large ? limit() : limit_;
+  const size_t size = is_large ? take_out_of_use(data) : round_to_class(bytes);
+  counts_.allocated_bytes -= static_cast<int64_t>(size);
+  if (is_large) {
     if (size > most || !keep_large(data, size)) munmap(data, size);
-    if (FLAMBEAU_UNLIKELY(cached_ > most)) trim(most);
-    return;
+  } else if (size > most) {
+    std::free(data);
+  } else {
+    keep_medium(data, size);
   }
-  if (FLAMBEAU_UNLIKELY(cached_ > limit_)) trim(limit_);
+  if (FLAMBEAU_UNLIKELY(cached_ > most)) trim(most);
+}
+
+/// The size of a large block that is in use no longer.
+size_t CpuAllocator::take_out_of_use(void* data) noexcept {
+  const auto entry = large_in_use_.find(data);
+  const size_t size = entry->second;
+  large_in_use_.erase(entry);
+  return size;
+}
+
+void CpuAllocator::keep_medium(void* data, size_t size) noexcept {
+  Link*& head = medium_[medium_class(size)];
+  Link* block = static_cast<Link*>(data);
+  block->next = head;
+  head = block;
+  detail::poison(block, size);
+  cached_ += size;
 }
 
 /// False when there is no memory to note the block in.

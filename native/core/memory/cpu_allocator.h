@@ -45,6 +45,8 @@ class CpuAllocator final : public Allocator {
   void* allocate_medium(size_t bytes);
   void* allocate_large(size_t bytes);
   void* map_large(size_t bytes);
+  size_t take_out_of_use(void* data) noexcept;
+  void keep_medium(void* data, size_t size) noexcept;
   bool keep_large(void* data, size_t size) noexcept;
   void count_allocation(size_t bytes);
   void trim(size_t limit);

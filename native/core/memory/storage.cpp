@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <mutex>
 #include <new>
 
 #include "core/backends/dispatch.h"
 #include "core/memory/cpu_allocator.h"
+#include "core/memory/shared_storage.h"
+#include "core/memory/storage_alias.h"
 
 namespace flambeau {
 
@@ -75,25 +76,14 @@ Ref<Storage> Storage::borrow(void* data, size_t bytes, Device device, void* cont
   return Ref<Storage>::adopt_new(storage);
 }
 
-namespace {
-void release_base(void* context) noexcept { delete static_cast<PinnedStorage*>(context); }
-}  // namespace
-
 Ref<Storage> Storage::alias(Ref<Storage> base) {
   // An alias of an alias is one of its base: `x.data = x.data` in a loop makes no chain.
-  if (base->release_ == release_base) {
-    base = static_cast<const PinnedStorage*>(base->context_)->storage();
-  }
-  auto pinned = std::make_unique<PinnedStorage>(std::move(base));
-  const Storage& memory = *pinned->storage();
-  Ref<Storage> storage =
-      borrow(memory.data(), memory.bytes(), memory.device(), pinned.get(), release_base);
-  pinned.release();  // NOLINT: the storage owns it now
-  return storage;
+  return StorageAlias::make(StorageAlias::base_of(base));
 }
 
 void Storage::destroy() noexcept {
   if (FLAMBEAU_UNLIKELY(release_ != nullptr)) {
+    if (release_ == SharedStorage::release && !SharedStorage::forget(*this)) return;
     release_(context_);
   } else if (FLAMBEAU_LIKELY(device_.is_cpu())) {
     cpu_deallocate(data_, bytes_);

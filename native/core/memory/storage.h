@@ -45,7 +45,7 @@ class FLAMBEAU_API Storage final : public RefCounted {
   /// Borrows memory of somebody else's; `release(context)` is called when the last tensor goes.
   static Ref<Storage> borrow(void* data, size_t bytes, Device device, void* context,
                              Release release);
-  /// The same memory with a version of its own (Tensor.data). The base is pinned while it lives.
+  /// The same memory with a version of its own (Tensor.data). The base lives as long.
   static Ref<Storage> alias(Ref<Storage> base);
 
   void* data() const { return data_; }
@@ -64,6 +64,8 @@ class FLAMBEAU_API Storage final : public RefCounted {
 
  private:
   friend class PinnedStorage;
+  friend class SharedStorage;
+  friend class StorageAlias;
   Storage() = default;
   void* data_ = nullptr;
   size_t bytes_ = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -119,7 +120,8 @@ inline Scalar below(const Scalar& bound, DType dtype) {
 inline int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype,
                             const char* op = "arange") {
   const auto check_direction = [&](auto from, auto to, auto distance) {
-    check(distance != 0, ErrorKind::runtime, op, "(): argument step must not be zero");
+    check(distance != 0, step.to<double>() == 0 ? ErrorKind::runtime : ErrorKind::value, op,
+          "(): argument step must not be zero");
     check(distance > 0 ? from <= to : from >= to, ErrorKind::runtime, op,
           "(): argument step = ", step, " leads away from end = ", end,
           ", beginning at start = ", start);
@@ -127,6 +129,8 @@ inline int64_t range_length(const Scalar& start, const Scalar& end, const Scalar
   if (is_integral(dtype)) {
     for (const auto& [name, number] : {std::pair("start", start), {"end", end}, {"step", step}})
       number.check_fits(DTypeOf<int64_t>::value, op, name);
+  }
+  if (is_integral(dtype) && (dtype == DType::int64 || step.to<int64_t>() == 0)) {
     __extension__ using Wide = __int128;  // of two numbers far apart
     const Wide span = static_cast<Wide>(end.to<int64_t>()) - start.to<int64_t>();
     const int64_t distance = step.to<int64_t>();
@@ -423,6 +427,82 @@ inline std::string_view reduction_of(std::string_view reduction, std::optional<b
   if (!size_average && !reduce) return reduction;
   if (reduce && !*reduce) return "none";
   return size_average && !*size_average ? "sum" : "mean";
+}
+
+/// Whether all integers are above 0.
+inline bool all_positive(IntList items) {
+  return std::all_of(items.begin(), items.end(), [](int64_t item) { return item > 0; });
+}
+
+/// What elements are computed in: halves and integers in float32.
+inline DType computed_dtype(DType dtype) {
+  const bool wide = dtype == DType::float64 || is_complex(dtype);
+  return wide ? dtype : DType::float32;
+}
+
+/// The scale at a position, where there is one; a list of one holds for all.
+inline std::optional<double> scale_of(const std::optional<std::span<const double>>& scales,
+                                      int64_t position) {
+  if (!scales || scales->empty()) return std::nullopt;
+  return (*scales)[std::min(static_cast<size_t>(position), scales->size() - 1)];
+}
+
+/// `size`, or else sizes times `scales`, rounded down; a list of one holds for all.
+inline Shape resized_shape(IntList spatial, const std::optional<IntList>& size,
+                           const std::optional<std::span<const double>>& scales,
+                           const char* op = "resized_shape") {
+  Shape result(spatial);
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    if (size) {
+      result[i] = at(*size, size->size() == 1 ? 0 : static_cast<int64_t>(i), op);
+      continue;
+    }
+    const double scale = scale_of(scales, static_cast<int64_t>(i)).value_or(1);
+    const double scaled = std::floor(static_cast<double>(spatial[i]) * scale);
+    check(scaled >= -0x1p62 && scaled <= 0x1p62, ErrorKind::runtime, op, "(): ", spatial[i],
+          " elements times ", scale, " are no size");
+    result[i] = static_cast<int64_t>(scaled);
+  }
+  return result;
+}
+
+/// The distance between the sources of neighbours in a dim that is resized.
+inline double resize_step(int64_t length, int64_t size, bool align_corners,
+                          std::optional<double> scale) {
+  if (align_corners)
+    return size > 1 ? static_cast<double>(length - 1) / static_cast<double>(size - 1) : 0;
+  if (scale && *scale > 0) return 1 / *scale;
+  return static_cast<double>(length) / static_cast<double>(size);
+}
+
+/// Whether a size, or the last items of a shape, is within a stride of what was pooled to `pooled`.
+inline bool near_size(IntList pooled, IntList kernel, const std::optional<IntList>& stride,
+                      IntList padding, const std::optional<IntList>& size) {
+  if (!size) return true;
+  const size_t rank = pooled.size();
+  if (size->size() != rank && size->size() != rank + 2) return false;
+  for (size_t i = 0; i < rank; ++i) {
+    const double step = static_cast<double>(stride ? (*stride)[i] : kernel[i]);
+    const double usual = static_cast<double>(pooled[i] - 1) * step +
+                         static_cast<double>(kernel[i]) - 2 * static_cast<double>(padding[i]);
+    const double wanted = static_cast<double>((*size)[size->size() - rank + i]);
+    if (std::abs(wanted - usual) >= step) return false;
+  }
+  return true;
+}
+
+/// Whether so many windows, each at least a step further, lie inside.
+inline bool windows_fit(IntList spatial, IntList kernel, IntList parts) {
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    if (kernel[i] < 1 || parts[i] < 1 || kernel[i] > spatial[i]) return false;
+    if (parts[i] > spatial[i] - kernel[i] + 1) return false;
+  }
+  return true;
+}
+
+/// How many elements can lie within a distance on either side.
+inline int64_t taps_within(double reach) {
+  return 2 * static_cast<int64_t>(std::ceil(std::min(reach, 0x1p60))) + 1;
 }
 
 }  // namespace shape_rules

@@ -104,12 +104,12 @@ using TensorList = std::span<const Tensor>;
 /// An argument declared `Tensor|Scalar`. Borrows the tensor: valid while the call lasts.
 class Operand {
  public:
-  Operand(const Tensor& tensor) : tensor_(&tensor) {}  // NOLINT: implicit on purpose
-  Operand(const Scalar& scalar) : tensor_(nullptr), scalar_(scalar) {}  // NOLINT
-  Operand(int value) : Operand(Scalar(value)) {}                        // NOLINT
-  Operand(int64_t value) : Operand(Scalar(value)) {}                    // NOLINT
-  Operand(double value) : Operand(Scalar(value)) {}                     // NOLINT
-  Operand(bool value) : Operand(Scalar(value)) {}                       // NOLINT
+  Operand(const Tensor& tensor) : tensor_(&tensor) {}  // implicit on purpose
+  Operand(const Scalar& scalar) : tensor_(nullptr), scalar_(scalar) {}
+  Operand(int value) : Operand(Scalar(value)) {}
+  Operand(int64_t value) : Operand(Scalar(value)) {}
+  Operand(double value) : Operand(Scalar(value)) {}
+  Operand(bool value) : Operand(Scalar(value)) {}
   bool is_tensor() const { return tensor_ != nullptr; }
   const Tensor& tensor() const { return *tensor_; }
   const Scalar& scalar() const { return scalar_; }

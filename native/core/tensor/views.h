@@ -86,7 +86,6 @@ FLAMBEAU_API std::vector<View> split(const Tensor& self, int64_t split_size, int
 FLAMBEAU_API std::vector<View> split_with_sizes(const Tensor& self, IntList split_sizes,
                                                 int64_t dim = 0);
 FLAMBEAU_API std::vector<View> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
-FLAMBEAU_API std::vector<View> tensor_split(const Tensor& self, int64_t sections, int64_t dim = 0);
 FLAMBEAU_API std::vector<View> unbind(const Tensor& self, int64_t dim = 0);
 /// Blocks of these heights and widths, each below and to the right of the one before.
 FLAMBEAU_API std::vector<View> diagonal_blocks(const Tensor& self, IntList heights, IntList widths);

@@ -195,23 +195,6 @@ std::vector<View> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   return split(self, (size - 1) / chunks + 1, dim);
 }
 
-std::vector<View> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
-  need_dims(self, "tensor_split");
-  check(sections > 0, ErrorKind::runtime, "tensor_split: argument sections must be positive, got ",
-        sections);
-  dim = wrap_dim(dim, self.dim(), "tensor_split");
-  const int64_t size = self.sizes()[dim];
-  check_parts(sections, size, "tensor_split", "sections");
-  std::vector<View> result = room_for(sections);
-  int64_t start = 0;
-  for (int64_t i = 0; i < sections; ++i) {
-    const int64_t length = size / sections + (i < size % sections ? 1 : 0);
-    result.push_back(narrow(self, dim, start, length));
-    start += length;
-  }
-  return result;
-}
-
 std::vector<View> unbind(const Tensor& self, int64_t dim) {
   need_dims(self, "unbind");
   dim = wrap_dim(dim, self.dim(), "unbind");

@@ -15,7 +15,7 @@ class FunctionRef<Result(Arguments...)> {
  public:
   /// A lambda, function object or function; it must outlive the reference.
   template <class Callable>
-  FunctionRef(Callable&& callable)  // NOLINT: implicit on purpose
+  FunctionRef(Callable&& callable)  // implicit on purpose
       : call_(&invoke<std::remove_reference_t<Callable>>) {
     if constexpr (std::is_function_v<std::remove_reference_t<Callable>>) {
       object_ = reinterpret_cast<void*>(&callable);

@@ -16,8 +16,8 @@ namespace flambeau {
 struct Boolean {
   uint8_t byte = 0;
   Boolean() = default;
-  FLAMBEAU_HOST_DEVICE constexpr Boolean(bool value) : byte(value) {}         // NOLINT: implicit
-  FLAMBEAU_HOST_DEVICE constexpr operator bool() const { return byte != 0; }  // NOLINT: implicit
+  FLAMBEAU_HOST_DEVICE constexpr Boolean(bool value) : byte(value) {}         // implicit on purpose
+  FLAMBEAU_HOST_DEVICE constexpr operator bool() const { return byte != 0; }  // implicit on purpose
 };
 /// What an element of type T is in memory.
 template <class T>

@@ -106,8 +106,20 @@ struct OperandsOf<List<Operands...>, T> {
   using type = List<typename OperandOf<Operands, T>::type...>;
 };
 
+template <class T>
+struct AsOuts {
+  using type = Outs<T>;
+};
+template <class... T>
+struct AsOuts<Outs<T...>> {
+  using type = Outs<T...>;
+};
+
 }  // namespace detail
 
+/// One output, or the list that it is already.
+template <class Out>
+using AsOuts = typename detail::AsOuts<Out>::type;
 /// An operand, or a list of them, where elements are of type T.
 template <class Operand, class T>
 using OperandOf = typename detail::OperandOf<Operand, T>::type;
@@ -123,6 +135,7 @@ struct Pointwise {
   using Drawn = D;
   static constexpr DTypeSet dtypes = loops;
   static constexpr int cost = price;
+  static constexpr bool ignores_sign = false;  ///< integers give the same bits, signed or not
 };
 
 /// A reduction. Accumulators hold what the output is computed in.
@@ -131,24 +144,7 @@ struct Folded {
   using Parameters = P;
   using Output = O;
   static constexpr DTypeSet dtypes = loops;
+  static constexpr bool ignores_sign = false;
 };
-
-/// Calls function.template operator()<T>() with the C++ type of `dtype` where a set has it; whether
-/// it does.
-template <DTypeSet set, class Function>
-FLAMBEAU_INLINE bool visit_dtype_of(DType dtype, const Function& function) {
-  switch (dtype) {
-#define FLAMBEAU_VISIT(name, type, ...)                  \
-  case DType::name:                                      \
-    if constexpr ((set & dtype_bit(DType::name)) != 0) { \
-      function.template operator()<type>();              \
-      return true;                                       \
-    }                                                    \
-    return false;
-    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_VISIT)
-#undef FLAMBEAU_VISIT
-  }
-  return false;
-}
 
 }  // namespace flambeau

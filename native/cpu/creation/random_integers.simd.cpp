@@ -32,7 +32,7 @@ void random_integers_(const Tensor& self, int64_t low, int64_t high, Generator* 
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   const Tensor dense =
       self.is_contiguous() ? self : flambeau::empty(self.sizes(), self.dtype(), self.device());
-  visit_dtype(self.dtype(), [&]<class T>() {
+  visit_stored_dtype(self.dtype(), [&]<class T>() {
     T* const out = dense.data<T>();
     const Rounded<T> rounded{high};
     parallel_for(0, numel, kGrain / 8, [&](int64_t begin, int64_t end) {

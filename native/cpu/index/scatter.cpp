@@ -89,6 +89,25 @@ void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const 
                run);
 }
 
+/// meet(a, b) in the type that halves are computed in.
+template <class T, class Meet>
+T in_compute_type(T a, T b, const Meet& meet) {
+  if constexpr (is_half_type<T>) {
+    return T(meet(static_cast<float>(a), static_cast<float>(b)));
+  } else {
+    return static_cast<T>(meet(a, b));
+  }
+}
+/// NaN where either is.
+template <class T>
+T larger(T a, T b) {
+  return in_compute_type(a, b, [](auto x, auto y) { return y != y || y > x ? y : x; });
+}
+template <class T>
+T smaller(T a, T b) {
+  return in_compute_type(a, b, [](auto x, auto y) { return y != y || y < x ? y : x; });
+}
+
 /// Writes move bytes only.
 template <class Body>
 void with_element(const Tensor& self, const Body& body) {
@@ -120,6 +139,33 @@ void scatter_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor
   visit_dtype(self.dtype(), [&]<class T>() {
     scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_add_",
                     [](T& to, T from) { to = plus(to, from); });
+  });
+}
+
+void scatter_prod(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index,
+                  const Tensor& src) {
+  copy_data(result, self);
+  visit_dtype(self.dtype(), [&]<class T>() {
+    scatter_with<T>(result, dim, index, src.data<T>(), &src, "scatter_reduce",
+                    [](T& to, T from) { to = times(to, from); });
+  });
+}
+
+void scatter_amax(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index,
+                  const Tensor& src) {
+  copy_data(result, self);
+  visit_ordered_dtype(self.dtype(), "scatter_reduce", [&]<class T>() {
+    scatter_with<T>(result, dim, index, src.data<T>(), &src, "scatter_reduce",
+                    [](T& to, T from) { to = larger(to, from); });
+  });
+}
+
+void scatter_amin(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index,
+                  const Tensor& src) {
+  copy_data(result, self);
+  visit_ordered_dtype(self.dtype(), "scatter_reduce", [&]<class T>() {
+    scatter_with<T>(result, dim, index, src.data<T>(), &src, "scatter_reduce",
+                    [](T& to, T from) { to = smaller(to, from); });
   });
 }
 

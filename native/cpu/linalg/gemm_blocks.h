@@ -62,11 +62,16 @@ void gemm_packed(const GemmCall<T>& call) {
             const int64_t tile_rows = std::min<int64_t>(kTileRows, rows - i);
             const int64_t tile_columns = std::min(width, columns - j);
             const SteppedLines<T> b{packed_b + j * depth, width};
-            if (packs_a)
-              run_tile(tile_rows, tile_columns, depth, PackedRows<T>{packed_a + i * depth}, b, out);
+            // The rest of a packed panel goes the way of other rows, as half of all tiles would be
+            // for it alone.
+            if (packs_a && tile_rows == kTileRows)
+              run_tile<kTileRows>(tile_rows, tile_columns, depth,
+                                  PackedRows<T>{packed_a + i * depth}, b, out);
             else
               run_tile(tile_rows, tile_columns, depth,
-                       StridedRows<T>{a.data + i * a.row, a.row, a.column}, b, out);
+                       packs_a ? StridedRows<T>{packed_a + i * depth, 1, kTileRows}
+                               : StridedRows<T>{a.data + i * a.row, a.row, a.column},
+                       b, out);
           }
       }
     }

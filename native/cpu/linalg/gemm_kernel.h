@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/backends/dispatch.h"
+#include "core/backends/instruction_set.h"
 #include "core/types/complex.h"
 
 namespace flambeau::cpu {
@@ -75,17 +75,16 @@ FLAMBEAU_DECLARE_GEMM(avx512)
 template <class T>
 const GemmKernels<T>& gemm_kernels() {
   static const GemmKernels<T>& best =
-      instruction_set() == InstructionSet::avx512 ? avx512::gemm_kernels<T>()
-      : instruction_set() == InstructionSet::avx2 ? avx2::gemm_kernels<T>()
-                                                  : baseline::gemm_kernels<T>();
+      pick(&baseline::gemm_kernels<T>, &avx2::gemm_kernels<T>, &avx512::gemm_kernels<T>)();
   return best;
 }
 
 /// Products of bfloat16 pairs in float; null where the processor has none.
 inline const GemmKernels<Bfloat16Pair>* bfloat16_kernels() {
-  static const bool has_products =
-      instruction_set() == InstructionSet::avx512 && __builtin_cpu_supports("avx512bf16");
-  return has_products ? avx512::bfloat16_kernels() : nullptr;
+  static const bool has_products = __builtin_cpu_supports("avx512bf16");
+  return has_products ? pick(&baseline::bfloat16_kernels, &avx2::bfloat16_kernels,
+                             &avx512::bfloat16_kernels)()
+                      : nullptr;
 }
 
 }  // namespace flambeau::cpu

@@ -116,24 +116,24 @@ void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) 
 template <class T, class Rows, class Lines>
 using Tile = void (*)(int64_t, Rows, Lines, const Epilogue<T>&, int64_t);
 
-/// The tile function for 1..kTileRows rows, 1 or 2 vectors, whole or partial.
-template <class T, class Rows, class Lines, int... index>
+/// The tile function for `least`..kTileRows rows, 1 or 2 vectors, whole or partial.
+template <class T, class Rows, class Lines, int least, int... index>
 constexpr std::array<Tile<T, Rows, Lines>, sizeof...(index)> make_tiles(
     std::integer_sequence<int, index...>) {
-  return {tile<T, Rows, Lines, index / 4 + 1, index / 2 % 2 + 1, index % 2 == 1>...};
+  return {tile<T, Rows, Lines, index / 4 + least, index / 2 % 2 + 1, index % 2 == 1>...};
 }
-template <class T, class Rows, class Lines>
-inline constexpr auto kTiles =
-    make_tiles<T, Rows, Lines>(std::make_integer_sequence<int, kTileRows * 4>());
+template <class T, class Rows, class Lines, int least>
+inline constexpr auto kTiles = make_tiles<T, Rows, Lines, least>(
+    std::make_integer_sequence<int, (kTileRows - least + 1) * 4>());
 
-/// rows <= kTileRows, columns <= kTileColumns<T>.
-template <class T, class Rows, class Lines>
+/// least <= rows <= kTileRows, columns <= kTileColumns<T>.
+template <int least = 1, class T, class Rows, class Lines>
 inline void run_tile(int64_t rows, int64_t columns, int64_t depth, const Rows& a, const Lines& b,
                      const Epilogue<T>& out) {
   const int64_t vectors = (columns + kLanes<T> - 1) / kLanes<T>;
   const int64_t last = columns - (vectors - 1) * kLanes<T>;
-  const int64_t index = (rows - 1) * 4 + (vectors - 1) * 2 + (last != kLanes<T>);
-  kTiles<T, Rows, Lines>[static_cast<size_t>(index)](depth, a, b, out, last);
+  const int64_t index = (rows - least) * 4 + (vectors - 1) * 2 + (last != kLanes<T>);
+  kTiles<T, Rows, Lines, least>[static_cast<size_t>(index)](depth, a, b, out, last);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

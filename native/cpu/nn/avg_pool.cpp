@@ -32,17 +32,13 @@ struct Divisor {
 
 void run_average(const char* op, const PoolGeometry& geometry, const Divisor& divisor,
                  const Tensor& result, const Tensor& input) {
-  with_float_compute(
-      op, result,
-      [&](auto zero, const Tensor& out, const Tensor& x) {
-        using T = decltype(zero);
-        const std::vector<T> divisors = divisor.of_windows<T>(geometry);
-        over_planes(geometry, [&](int64_t begin, int64_t end) {
-          pool_kernels<T>().average(geometry, begin, end, divisors.data(), x.data<T>(),
-                                    out.data<T>());
-        });
-      },
-      input);
+  with_pooled_type(op, result, input, [&](auto zero, const Tensor& out, const Tensor& x) {
+    using T = decltype(zero);
+    const std::vector<T> divisors = divisor.of_windows<T>(geometry);
+    over_planes(geometry, [&](int64_t begin, int64_t end) {
+      pool_kernels<T>().average(geometry, begin, end, divisors.data(), x.data<T>(), out.data<T>());
+    });
+  });
 }
 
 void run_spread(const char* op, const PoolGeometry& geometry, const Divisor& divisor,

@@ -1,13 +1,40 @@
+#include "cpu/nn/conv_integers.h"
+#include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/correlation.h"
 
 namespace flambeau::cpu {
+namespace {
+
+/// Adds complex numbers to the channels of dense images.
+void add_to_channels(const Tensor& images, const Tensor& bias) {
+  if (!bias.defined() || images.numel() == 0) return;
+  visit_dtype(images.dtype(), [&]<class T>() {
+    const Tensor dense = contiguous_data(bias);
+    const int64_t channels = dense.numel();
+    const int64_t area = images.size(images.dim() - 1) * images.size(images.dim() - 2);
+    for (int64_t i = 0; i < images.numel(); ++i)
+      images.data<T>()[i] = plus(images.data<T>()[i], dense.data<T>()[i / area % channels]);
+  });
+}
+
+}  // namespace
 
 void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, const Tensor& bias,
             const Ints<2>& stride, const Ints<2>& padding, const Ints<2>& dilation,
             int64_t groups) {
+  if (computed_by_parts(result, input, weight,
+                        [&](const Tensor& out, const Tensor& x, const Tensor& w) {
+                          conv2d(out, x, w, Tensor(), stride, padding, dilation, groups);
+                        })) {
+    return add_to_channels(result, bias);
+  }
   const ConvGeometry geometry = conv_geometry(input.sizes(), weight.sizes(), result.sizes(), stride,
                                               padding, dilation, groups);
+  if (result.dtype() == DType::int64) {
+    return convolve_integers(geometry, result, contiguous_data(input), contiguous_data(weight),
+                             bias.defined() ? contiguous_data(bias) : bias);
+  }
   const auto run = [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w,
                        const Tensor& b) {
     using T = decltype(zero);

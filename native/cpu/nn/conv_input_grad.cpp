@@ -1,3 +1,5 @@
+#include "cpu/nn/conv_integers.h"
+#include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/correlation.h"
 
@@ -83,8 +85,18 @@ bool leaves_gaps(const ConvAxis& axis) {
 void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& weight,
                        IntList input_size, const Ints<2>& stride, const Ints<2>& padding,
                        const Ints<2>& dilation, int64_t groups) {
+  if (computed_by_parts(
+          result, grad, weight, [&](const Tensor& out, const Tensor& g, const Tensor& w) {
+            conv2d_input_grad(out, g, w, input_size, stride, padding, dilation, groups);
+          })) {
+    return;
+  }
   const ConvGeometry geometry =
       conv_geometry(input_size, weight.sizes(), grad.sizes(), stride, padding, dilation, groups);
+  if (result.dtype() == DType::int64) {
+    fill_data(result, 0);
+    return spread_integers(geometry, result, contiguous_data(grad), contiguous_data(weight));
+  }
   if (leaves_gaps(geometry.axes[0]) || leaves_gaps(geometry.axes[1]) || weight.sizes()[0] == 0)
     fill_data(result, 0);
   if (weight.sizes()[0] == 0) return;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/backends/dispatch.h"
+#include "core/backends/instruction_set.h"
 
 namespace flambeau::cpu {
 
@@ -64,9 +64,7 @@ FLAMBEAU_DECLARE_CONV(avx512)
 template <class T>
 const ConvKernels<T>& conv_kernels() {
   static const ConvKernels<T>& best =
-      instruction_set() == InstructionSet::avx512 ? avx512::conv_kernels<T>()
-      : instruction_set() == InstructionSet::avx2 ? avx2::conv_kernels<T>()
-                                                  : baseline::conv_kernels<T>();
+      pick(&baseline::conv_kernels<T>, &avx2::conv_kernels<T>, &avx512::conv_kernels<T>)();
   return best;
 }
 

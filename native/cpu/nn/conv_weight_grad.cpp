@@ -6,6 +6,7 @@
 #include "cpu/linalg/scratch.h"
 #include "cpu/nn/conv_geometry.h"
 #include "cpu/nn/conv_kernel.h"
+#include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/winograd.h"
 
@@ -175,6 +176,12 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
                         const Ints<2>& dilation, int64_t groups) {
   if (result.numel() == 0) return;
   if (grad.numel() == 0) return fill_data(result, 0);
+  if (computed_by_parts(
+          result, grad, input, [&](const Tensor& out, const Tensor& g, const Tensor& x) {
+            conv2d_weight_grad(out, g, x, weight_size, stride, padding, dilation, groups);
+          })) {
+    return;
+  }
   const ConvGeometry geometry =
       conv_geometry(input.sizes(), weight_size, grad.sizes(), stride, padding, dilation, groups);
   with_float_compute(

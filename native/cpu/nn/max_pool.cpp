@@ -41,13 +41,10 @@ void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const 
   if (result.numel() == 0) return;
   const PoolGeometry geometry =
       pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, dilation);
-  with_float_compute(
-      "max_pool2d", result,
-      [&](auto zero, const Tensor& out, const Tensor& x) {
-        using T = decltype(zero);
-        max_windows(geometry, x.data<T>(), out.data<T>(), indices.data<int64_t>());
-      },
-      input);
+  with_pooled_type("max_pool2d", result, input, [&](auto zero, const Tensor& out, const Tensor& x) {
+    using T = decltype(zero);
+    max_windows(geometry, x.data<T>(), out.data<T>(), indices.data<int64_t>());
+  });
 }
 
 void max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,

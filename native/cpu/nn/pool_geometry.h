@@ -7,6 +7,7 @@
 #include "core/geometry/arguments.h"
 #include "core/tensor/tensor.h"
 #include "core/threads/parallel.h"
+#include "cpu/nn/conv_types.h"
 
 namespace flambeau::cpu {
 
@@ -40,6 +41,16 @@ PoolGeometry pool_geometry(IntList input, IntList output, const Ints<2>& kernel,
                            const std::optional<Ints<2>>& stride, const Ints<2>& padding,
                            const Ints<2>& dilation);
 PoolGeometry adaptive_geometry(IntList input, IntList output);
+
+/// As with_float_compute, of one input; integers are pooled as int64.
+template <class Body>
+void with_pooled_type(const char* op, const Tensor& result, const Tensor& input, const Body& body) {
+  if (!is_integral(result.dtype())) return with_float_compute(op, result, body, input);
+  const bool wide = result.dtype() == DType::int64;
+  const Tensor out = wide ? result : empty(result.sizes(), DType::int64);
+  body(int64_t(), out, contiguous_data(cast_data(input, DType::int64)));
+  if (!wide) copy_data(result, out);
+}
 
 /// Calls body(begin, end) on ranges of planes, on several threads when there is enough to do.
 template <class Body>

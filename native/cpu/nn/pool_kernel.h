@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/backends/dispatch.h"
+#include "core/backends/instruction_set.h"
 #include "cpu/nn/pool_geometry.h"
 
 namespace flambeau::cpu {
@@ -37,9 +37,7 @@ FLAMBEAU_DECLARE_POOL(avx512)
 template <class T>
 const PoolKernels<T>& pool_kernels() {
   static const PoolKernels<T>& best =
-      instruction_set() == InstructionSet::avx512 ? avx512::pool_kernels<T>()
-      : instruction_set() == InstructionSet::avx2 ? avx2::pool_kernels<T>()
-                                                  : baseline::pool_kernels<T>();
+      pick(&baseline::pool_kernels<T>, &avx2::pool_kernels<T>, &avx512::pool_kernels<T>)();
   return best;
 }
 

@@ -32,7 +32,8 @@ bool wins(T candidate, T value) {
 /// `count` windows that lie in the padding.
 template <class T>
 void no_windows(int64_t count, T* out, int64_t* index) {
-  std::fill_n(out, count, -std::numeric_limits<T>::infinity());
+  using Limits = std::numeric_limits<T>;
+  std::fill_n(out, count, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
   std::fill_n(index, count, kNoPlace);
 }
 
@@ -300,5 +301,6 @@ const PoolKernels<T>& pool_kernels() {
 }
 template const PoolKernels<float>& pool_kernels();
 template const PoolKernels<double>& pool_kernels();
+template const PoolKernels<int64_t>& pool_kernels();
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

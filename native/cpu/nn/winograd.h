@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/backends/dispatch.h"
+#include "core/backends/instruction_set.h"
 #include "cpu/nn/conv_kernel.h"
 
 namespace flambeau::cpu {
@@ -56,9 +56,7 @@ const WinogradKernels& winograd_kernels();
 /// The kernels for the processor at hand.
 inline const WinogradKernels& winograd_kernels() {
   static const WinogradKernels& best =
-      instruction_set() == InstructionSet::avx512 ? avx512::winograd_kernels()
-      : instruction_set() == InstructionSet::avx2 ? avx2::winograd_kernels()
-                                                  : baseline::winograd_kernels();
+      pick(&baseline::winograd_kernels, &avx2::winograd_kernels, &avx512::winograd_kernels)();
   return best;
 }
 

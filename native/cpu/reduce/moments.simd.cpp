@@ -56,35 +56,51 @@ double sum_parts(int64_t count, const Part& part) {
   return sum;
 }
 
-/// store(index, squared distances, mean) for every output.
-template <class T, class Store>
-void moments_of(const ReducedRows& rows, const Store& store) {
+/// Takes the squared distances and means of `count` outputs from the first on. A function of any
+/// kind, so that the loops exist once for all that is made of them.
+using Store =
+    FunctionRef<void(int64_t first, int64_t count, const double* squares, const double* means)>;
+
+template <class T>
+void moments_of_long_row(const T* x, int64_t n, int64_t row, Store store) {
+  const double mean =
+      sum_parts(n, [&](int64_t at, int64_t size) { return sum_run(x + at, size); }) /
+      static_cast<double>(n);
+  const double square =
+      sum_parts(n, [&](int64_t at, int64_t size) { return square_run(x + at, size, mean); });
+  store(row, 1, &square, &mean);
+}
+
+/// Dense rows, one after the other.
+template <class T>
+void moments_of_rows(const ReducedRows& rows, Store store) {
   const T* const data = rows.data.data<T>();
-  const int64_t n = rows.count, inner = rows.inner;
-  if (inner == 1) {
-    if (rows.outer < num_threads() && n > 2 * kPart) {
-      for (int64_t row = 0; row < rows.outer; ++row) {
-        const T* const x = data + row * n;
-        const double mean =
-            sum_parts(n, [&](int64_t at, int64_t size) { return sum_run(x + at, size); }) /
-            static_cast<double>(n);
-        store(
-            row,
-            sum_parts(n, [&](int64_t at, int64_t size) { return square_run(x + at, size, mean); }),
-            mean);
-      }
-      return;
-    }
-    parallel_for(0, rows.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t row = begin; row < end; ++row) {
-                     const T* const x = data + row * n;
-                     const double mean = sum_run(x, n) / static_cast<double>(n);
-                     store(row, square_run(x, n, mean), mean);
-                   }
-                 });
+  const int64_t n = rows.count;
+  if (rows.outer < num_threads() && n > 2 * kPart) {
+    for (int64_t row = 0; row < rows.outer; ++row)
+      moments_of_long_row(data + row * n, n, row, store);
     return;
   }
+  parallel_for(0, rows.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)),
+               [&](int64_t begin, int64_t end) {
+                 double mean[kColumns], square[kColumns];
+                 for (int64_t first = begin; first < end; first += kColumns) {
+                   const int64_t count = std::min(kColumns, end - first);
+                   for (int64_t i = 0; i < count; ++i) {
+                     const T* const x = data + (first + i) * n;
+                     mean[i] = sum_run(x, n) / static_cast<double>(n);
+                     square[i] = square_run(x, n, mean[i]);
+                   }
+                   store(first, count, square, mean);
+                 }
+               });
+}
+
+/// Columns side by side.
+template <class T>
+void moments_of_columns(const ReducedRows& rows, Store store) {
+  const T* const data = rows.data.data<T>();
+  const int64_t n = rows.count, inner = rows.inner;
   const int64_t blocks = (inner + kColumns - 1) / kColumns;
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n * kColumns));
   parallel_for(0, rows.outer * blocks, grain, [&](int64_t begin, int64_t end) {
@@ -109,11 +125,14 @@ void moments_of(const ReducedRows& rows, const Store& store) {
           square[j] += distance * distance;
         }
       }
-      for (int64_t j = 0; j < width; ++j) {
-        store(block / blocks * inner + first + j, square[j], mean[j]);
-      }
+      store(block / blocks * inner + first, width, square, mean);
     }
   });
+}
+
+template <class T>
+void moments_of(const ReducedRows& rows, Store store) {
+  rows.inner == 1 ? moments_of_rows<T>(rows, store) : moments_of_columns<T>(rows, store);
 }
 
 template <class T>
@@ -130,9 +149,9 @@ double variance(double squares, int64_t n, double correction) {
 
 /// store.operator()<T>(index, squared distances, mean, n) for every output; T: type of the
 /// elements. The squared distances of complex numbers are those of both parts together.
-template <class Store>
+template <class StoreOne>
 void visit_moments(const Tensor& self, const std::optional<Dims>& dim, const char* op,
-                   const Store& store) {
+                   const StoreOne& store) {
   visit_dtype(self.dtype(), [&]<class T>() {
     if constexpr (is_complex_type<T>) {
       using Real = typename T::value_type;
@@ -140,21 +159,27 @@ void visit_moments(const Tensor& self, const std::optional<Dims>& dim, const cha
       const ReducedRows real(make_view(self, views::real(self), dtype), dim, op);
       const ReducedRows imag(make_view(self, views::imag(self), dtype), dim, op);
       const size_t results = static_cast<size_t>(real.outer * real.inner);
-      std::vector<double> squares(results), means(results);
-      moments_of<Real>(real, [&](int64_t i, double square, double mean) {
-        squares[static_cast<size_t>(i)] = square;
-        means[static_cast<size_t>(i)] = mean;
-      });
-      moments_of<Real>(imag, [&](int64_t i, double square, double mean) {
-        const size_t at = static_cast<size_t>(i);
-        store.template operator()<T>(i, squares[at] + square, complex<double>(means[at], mean),
-                                     imag.count);
-      });
+      std::vector<double> real_squares(results), real_means(results);
+      moments_of<Real>(
+          real, [&](int64_t first, int64_t count, const double* squares, const double* means) {
+            std::copy_n(squares, count, &real_squares[static_cast<size_t>(first)]);
+            std::copy_n(means, count, &real_means[static_cast<size_t>(first)]);
+          });
+      moments_of<Real>(
+          imag, [&](int64_t first, int64_t count, const double* squares, const double* means) {
+            for (int64_t i = 0; i < count; ++i) {
+              const size_t at = static_cast<size_t>(first + i);
+              store.template operator()<T>(first + i, real_squares[at] + squares[i],
+                                           complex<double>(real_means[at], means[i]), imag.count);
+            }
+          });
     } else if constexpr (is_half_type<T> || std::is_floating_point_v<T>) {
       const ReducedRows rows(self, dim, op);
-      moments_of<T>(rows, [&](int64_t i, double square, double mean) {
-        store.template operator()<T>(i, square, mean, rows.count);
-      });
+      moments_of<T>(rows,
+                    [&](int64_t first, int64_t count, const double* squares, const double* means) {
+                      for (int64_t i = 0; i < count; ++i)
+                        store.template operator()<T>(first + i, squares[i], means[i], rows.count);
+                    });
     } else {
       fail(ErrorKind::runtime, op, "(): expected floating-point or complex elements, got ",
            name(self.dtype()));

@@ -1,6 +1,6 @@
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
-#include "kernels/sorting.h"
+#include "kernels/searching.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -24,8 +24,8 @@ int64_t count_in_front(const T* row, int64_t length, KeyOf<T> key) {
 
 }  // namespace
 
-void searchsorted(const Tensor& result, const Tensor& sorted_sequence, const Tensor& self,
-                  bool out_int32, bool right) {
+void insertion_points(const Tensor& result, const Tensor& sorted_sequence, const Tensor& self,
+                      bool out_int32, bool right) {
   if (result.numel() == 0) return;
   const Tensor boundaries = contiguous_data(sorted_sequence), values = contiguous_data(self);
   const int64_t length = boundaries.dim() == 0 ? 1 : boundaries.size(-1);

@@ -20,7 +20,7 @@ void sort_rows(const Tensor* values, const Tensor& indices, const Tensor& self, 
   check(length < int64_t{1} << 32, ErrorKind::runtime, op, "(): a dim of size ", length,
         " is too long to be sorted");
   const Rows<2> rows(places.sizes(), {IntList(places.strides()), IntList(sorted.strides())});
-  visit_ordered_dtype(self.dtype(), op, [&]<class T>() {
+  visit_stored_ordered_dtype(self.dtype(), op, [&]<class T>() {
     using Key = KeyOf<T>;
     const T* const from = source.data<T>();
     T* const out = values ? sorted.data<T>() : nullptr;

@@ -44,7 +44,7 @@ Unique collect(const Tensor& self, const T* data, const int64_t* order, const Eq
 Unique unique_elements(const Tensor& self, bool) {
   const Tensor dense = contiguous_data(self);
   const int64_t numel = dense.numel();
-  return visit_ordered_dtype(self.dtype(), "unique", [&]<class T>() -> Unique {
+  return visit_stored_ordered_dtype(self.dtype(), "unique", [&]<class T>() -> Unique {
     using Key = KeyOf<T>;
     const T* const data = dense.data<T>();
     const auto size = static_cast<size_t>(numel);
@@ -69,7 +69,7 @@ Unique unique_elements(const Tensor& self, bool) {
 
 Unique unique_runs(const Tensor& self) {
   const Tensor dense = contiguous_data(self);
-  return visit_dtype(self.dtype(), [&]<class T>() -> Unique {
+  return visit_stored_dtype(self.dtype(), [&]<class T>() -> Unique {
     return collect<T>(self, dense.data<T>(), nullptr, [](T a, T b) { return a == b; });
   });
 }

@@ -63,9 +63,9 @@ std::tuple<Tensor, Tensor, Tensor> unique_slices(const Tensor& self, Dim dim, bo
     }
   };
   if (runs) {
-    visit_dtype(self.dtype(), [&]<class T>() { collect(Rows<T>{dense.data<T>(), width}); });
+    visit_stored_dtype(self.dtype(), [&]<class T>() { collect(Rows<T>{dense.data<T>(), width}); });
   } else {
-    visit_ordered_dtype(self.dtype(), "unique", [&]<class T>() {
+    visit_stored_ordered_dtype(self.dtype(), "unique", [&]<class T>() {
       const Rows<T> rows{dense.data<T>(), width};
       std::stable_sort(order.begin(), order.end(),
                        [&](int64_t a, int64_t b) { return rows.less(a, b); });
@@ -77,7 +77,7 @@ std::tuple<Tensor, Tensor, Tensor> unique_slices(const Tensor& self, Dim dim, bo
   const Tensor values = flambeau::empty(sizes, self.dtype(), self.device());
   const Tensor counts = flambeau::empty(Shape{sizes[0]}, DType::int64, self.device());
   std::copy(times.begin(), times.end(), counts.data<int64_t>());
-  visit_dtype(self.dtype(), [&]<class T>() {
+  visit_stored_dtype(self.dtype(), [&]<class T>() {
     T* out = values.data<T>();
     for (const int64_t row : firsts) out = std::copy_n(dense.data<T>() + row * width, width, out);
   });

@@ -7,6 +7,9 @@
 #include "autograd/views/view.h"
 #include "python/autograd/autograd_internal.h"
 #include "python/autograd/mirror.h"
+#include "python/base/modules.h"
+#include "python/base/names.h"
+#include "python/calls/define.h"
 #include "python/calls/results.h"
 
 namespace flambeau::python {
@@ -16,8 +19,6 @@ using autograd::Gradients;
 
 namespace {
 
-py::object steal(PyObject* object) { return py::reinterpret_steal<py::object>(object); }
-
 /// Python nodes and hooks may run on other threads: the GIL is not held meanwhile.
 Gradients run_released(TensorList roots, TensorList gradients, TensorList inputs,
                        const BackwardOptions& options) {
@@ -25,52 +26,49 @@ Gradients run_released(TensorList roots, TensorList gradients, TensorList inputs
   return autograd::backward(roots, gradients, inputs, options);
 }
 
-py::tuple run_backward(const py::object& tensors, const py::object& grad_tensors, bool keep_graph,
-                       bool create_graph, const py::object& inputs, bool allow_unused,
-                       bool accumulate_grad) {
+const Tensor& single_tensor(PyObject* value, const char* what) {
+  check(is_tensor(value), ErrorKind::type, what, " must be a Tensor, not ", describe_type(value));
+  return unwrap(value);
+}
+
+std::vector<Tensor> to_inputs(PyObject* inputs, const char* what) {
+  if (inputs == Py_None) return {};
+  std::vector<Tensor> wanted = to_tensors(inputs, what);
+  check(!wanted.empty(), ErrorKind::runtime, "backward: inputs must not be empty");
+  return wanted;
+}
+
+PyRef run_backward(PyObject* tensors, PyObject* grad_tensors, bool keep_graph, bool create_graph,
+                   PyObject* inputs, bool allow_unused, bool accumulate_grad) {
   const std::vector<Tensor> roots = to_tensors(tensors, "backward: a root");
   const Gradients gradients =
-      grad_tensors.is_none() ? Gradients() : to_gradients(grad_tensors, "backward: grad_tensors");
-  std::vector<Tensor> wanted;
-  if (!inputs.is_none()) {
-    wanted = to_tensors(inputs, "backward: an input");
-    check(!wanted.empty(), ErrorKind::runtime, "backward: inputs must not be empty");
-  }
-  return to_tuple(run_released(roots, gradients, wanted,
+      grad_tensors == Py_None ? Gradients() : to_gradients(grad_tensors, "backward: grad_tensors");
+  return to_tuple(run_released(roots, gradients, to_inputs(inputs, "backward: an input"),
                                {.keep_graph = keep_graph,
                                 .create_graph = create_graph,
                                 .accumulate = accumulate_grad,
                                 .allow_unused = allow_unused}));
 }
 
-/// Tensor.backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)
-PyObject* tensor_backward(PyObject* self, PyObject* args, PyObject* keywords) {
-  PyObject *gradient = Py_None, *retain_graph = Py_None, *inputs = Py_None;
-  int create_graph = 0;
-  if (PyTuple_GET_SIZE(args) != 0 || keywords) {
-    static const char* names[] = {"gradient", "retain_graph", "create_graph", "inputs", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOpO:backward", const_cast<char**>(names),
-                                     &gradient, &retain_graph, &create_graph, &inputs)) {
-      return nullptr;
-    }
-  }
-  return guarded([&]() -> PyObject* {
-    check(gradient == Py_None || is_tensor(gradient), ErrorKind::type,
-          "backward(): gradient must be a Tensor or None, not ", describe_type(gradient));
-    const Tensor root = unwrap(self);
-    const Tensor root_gradient = gradient == Py_None ? Tensor() : unwrap(gradient);
-    std::vector<Tensor> wanted;
-    if (inputs != Py_None) {
-      wanted = to_tensors(inputs, "backward(): inputs");
-      check(!wanted.empty(), ErrorKind::runtime, "backward(): inputs must not be empty");
-    }
-    int keep = create_graph;
-    if (retain_graph != Py_None) keep = checked(PyObject_IsTrue(retain_graph));
-    run_released(TensorList(&root, 1), TensorList(&root_gradient, 1), wanted,
-                 {.keep_graph = keep != 0, .create_graph = create_graph != 0});
-    Py_RETURN_NONE;
-  });
+constexpr Parameter backward_run[] = {
+    {"tensors", Kind::object},         {"grad_tensors", Kind::object},
+    {"keep_graph", Kind::boolean},     {"create_graph", Kind::boolean},
+    {"inputs", Kind::object},          {"allow_unused", Kind::boolean},
+    {"accumulate_grad", Kind::boolean}};
+
+void tensor_backward(const Tensor& self, const Tensor& gradient, std::optional<bool> retain_graph,
+                     bool create_graph, PyObject* inputs) {
+  const Tensor root = self, root_gradient = gradient;
+  run_released(TensorList(&root, 1), TensorList(&root_gradient, 1),
+               to_inputs(inputs, "backward(): inputs"),
+               {.keep_graph = retain_graph.value_or(create_graph), .create_graph = create_graph});
 }
+
+constexpr Parameter backward_method[] = {{"self", Kind::tensor},
+                                         {"gradient", Kind::tensor, "None", kNone},
+                                         {"retain_graph", Kind::boolean, "None", kNone},
+                                         {"create_graph", Kind::boolean, {"False", false}},
+                                         {"inputs", Kind::object, "None"}};
 
 PyObject* handle_of(const Tensor& tensor, uint64_t id) {
   return make_handle(autograd::gradient_edge(tensor).node->extras_if_any(), id);
@@ -126,10 +124,9 @@ PyObject* tensor_is_view(PyObject* self, PyObject*) {
 }
 
 PyMethodDef tensor_methods_of_autograd[] = {
-    {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_backward)),
-     METH_VARARGS | METH_KEYWORDS,
-     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
-     "Adds the gradients of this tensor to the .grad of the leaves (or of `inputs`)."},
+    define_method<"backward", tensor_backward, backward_method>(
+        "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
+        "Adds the gradients of this tensor to the .grad of the leaves (or of `inputs`)."),
     {"register_hook", tensor_register_hook, METH_O,
      "register_hook(hook)\n--\n\n"
      "Calls hook(grad) when the gradient is computed; what it returns replaces the gradient."},
@@ -150,72 +147,80 @@ void add_tensor_methods() {
   }
 }
 
-void add_modes(py::module_& module) {
-  module.def(
-      "is_grad_enabled", [] { return grad_enabled(); },
-      "is_grad_enabled()\n--\n\n"
-      "Whether operations of this thread are recorded.");
-  module.def(
-      "_set_grad_enabled", [](bool enabled) { set_grad_enabled(enabled); }, py::arg("enabled"),
-      "_set_grad_enabled(enabled)\n--\n\n"
-      "Whether operations of this thread are recorded from now on.");
-  module.def(
-      "is_inference_mode_enabled", [] { return inference_mode; },
-      "is_inference_mode_enabled()\n--\n\n"
-      "Whether tensors that this thread makes are inference tensors.");
-  module.def(
-      "_set_inference_mode", [](bool enabled) { inference_mode = enabled; }, py::arg("enabled"),
-      "_set_inference_mode(enabled)\n--\n\n"
-      "Whether tensors that this thread makes are inference tensors from now on.");
-  module.def(
-      "is_anomaly_enabled", [] { return autograd::anomaly_enabled(); },
-      "is_anomaly_enabled()\n--\n\n"
-      "Whether anomaly detection is on.");
-  module.def(
-      "is_anomaly_check_nan_enabled", [] { return autograd::anomaly_checks_nan(); },
-      "is_anomaly_check_nan_enabled()\n--\n\n"
-      "Whether anomaly detection looks for NaN.");
-  module.def(
-      "set_anomaly_enabled",
-      [](bool enabled, bool check_nan) { autograd::set_anomaly_enabled(enabled, check_nan); },
-      py::arg("enabled"), py::arg("check_nan") = true,
-      "set_anomaly_enabled(enabled, check_nan=True)\n--\n\n"
-      "Turns anomaly detection on or off.");
+// Modes -----------------------------------------------------------------------------------------
+
+bool is_grad_enabled() { return grad_enabled(); }
+void change_grad_enabled(bool enabled) { set_grad_enabled(enabled); }
+bool is_inference_mode_enabled() { return inference_mode; }
+void change_inference_mode(bool enabled) { inference_mode = enabled; }
+bool is_anomaly_enabled() { return autograd::anomaly_enabled(); }
+bool is_anomaly_check_nan_enabled() { return autograd::anomaly_checks_nan(); }
+void change_anomaly_enabled(bool enabled, bool check_nan) {
+  autograd::set_anomaly_enabled(enabled, check_nan);
 }
 
-void add_forward_mode(py::module_& module) {
-  module.def("enter_dual_level", [] { return autograd::enter_forward_level(); });
-  module.def(
-      "exit_dual_level", [](uint32_t level) { autograd::exit_forward_level(level); },
-      py::arg("level"));
-  module.def(
-      "make_dual",
-      [](const py::object& tensor, const py::object& tangent) {
-        const Tensor dual = autograd::alias(to_tensors(tensor, "make_dual(): tensor").at(0));
-        autograd::set_tangent(dual, to_tensors(tangent, "make_dual(): tangent").at(0));
-        return steal(wrap(dual));
-      },
-      py::arg("tensor"), py::arg("tangent"));
-  module.def(
-      "unpack_dual",
-      [](const py::object& tensor) {
-        const Tensor dual = to_tensors(tensor, "unpack_dual(): tensor").at(0);
-        const Tensor tangent = autograd::tangent(dual);
-        // The primal is a view without the tangent, with its history.
-        return py::make_tuple(steal(wrap(autograd::alias(dual))), steal(wrap(tangent)));
-      },
-      py::arg("tensor"));
+constexpr Parameter enabled[] = {{"enabled", Kind::boolean}};
+constexpr Parameter enabled_and_check[] = {{"enabled", Kind::boolean},
+                                           {"check_nan", Kind::boolean, {"True", true}}};
+
+PyMethodDef modes[] = {
+    define<"is_grad_enabled", is_grad_enabled>(
+        "is_grad_enabled()\n--\n\nWhether operations of this thread are recorded."),
+    define<"_set_grad_enabled", change_grad_enabled, enabled>(
+        "_set_grad_enabled(enabled)\n--\n\n"
+        "Whether operations of this thread are recorded from now on."),
+    define<"is_inference_mode_enabled", is_inference_mode_enabled>(
+        "is_inference_mode_enabled()\n--\n\n"
+        "Whether tensors that this thread makes are inference tensors."),
+    define<"_set_inference_mode", change_inference_mode, enabled>(
+        "_set_inference_mode(enabled)\n--\n\n"
+        "Whether tensors that this thread makes are inference tensors from now on."),
+    define<"is_anomaly_enabled", is_anomaly_enabled>(
+        "is_anomaly_enabled()\n--\n\nWhether anomaly detection is on."),
+    define<"is_anomaly_check_nan_enabled", is_anomaly_check_nan_enabled>(
+        "is_anomaly_check_nan_enabled()\n--\n\nWhether anomaly detection looks for NaN."),
+    define<"set_anomaly_enabled", change_anomaly_enabled, enabled_and_check>(
+        "set_anomaly_enabled(enabled, check_nan=True)\n--\n\n"
+        "Turns anomaly detection on or off."),
+    kNoMore};
+
+// Forward mode ----------------------------------------------------------------------------------
+
+int64_t enter_dual_level() { return autograd::enter_forward_level(); }
+void exit_dual_level(int64_t level) {
+  check(level >= 0 && level <= UINT32_MAX, ErrorKind::runtime,
+        "exit_dual_level(): there is no level ", level);
+  autograd::exit_forward_level(static_cast<uint32_t>(level));
 }
+PyRef make_dual(PyObject* tensor, PyObject* tangent) {
+  const Tensor dual = autograd::alias(single_tensor(tensor, "make_dual(): tensor"));
+  autograd::set_tangent(dual, single_tensor(tangent, "make_dual(): tangent"));
+  return checked(wrap(dual));
+}
+/// The primal is a view without the tangent, with its history.
+PyRef unpack_dual(PyObject* tensor) {
+  const Tensor dual = single_tensor(tensor, "unpack_dual(): tensor");
+  const PyRef primal = checked(wrap(autograd::alias(dual)));
+  const PyRef tangent = checked(wrap(autograd::tangent(dual)));
+  return checked(PyTuple_Pack(2, primal.get(), tangent.get()));
+}
+
+constexpr Parameter level[] = {{"level", Kind::integer}};
+constexpr Parameter tensor[] = {{"tensor", Kind::object}};
+constexpr Parameter tensor_and_tangent[] = {{"tensor", Kind::object}, {"tangent", Kind::object}};
+
+// Hooks -----------------------------------------------------------------------------------------
 
 /// saved_tensors_hooks: pack(tensor) -> anything, unpack(that) -> tensor.
-void push_hooks(const py::function& pack, const py::function& unpack) {
+void push_hooks(PyObject* pack, PyObject* unpack) {
+  for (PyObject* hook : {pack, unpack}) check_callable(hook, "saved_tensors_hooks");
   auto hooks = std::make_shared<autograd::SavedTensorHooks>();
-  hooks->pack = [held = hold(pack.ptr())](const Tensor& tensor) -> std::shared_ptr<void> {
+  hooks->pack = [held = hold(pack)](const Tensor& tensor) -> std::shared_ptr<void> {
     const AcquireGil gil;
     const PyRef argument = checked(wrap(tensor));
     return hold(call_python(PyObject_CallOneArg, held.get(), argument.get()).get());
   };
-  hooks->unpack = [held = hold(unpack.ptr())](const std::shared_ptr<void>& value) {
+  hooks->unpack = [held = hold(unpack)](const std::shared_ptr<void>& value) {
     const AcquireGil gil;
     const PyRef result =
         call_python(PyObject_CallOneArg, held.get(), static_cast<PyObject*>(value.get()));
@@ -224,23 +229,52 @@ void push_hooks(const py::function& pack, const py::function& unpack) {
           describe_type(result.get()));
     return unwrap(result.get());
   };
-  hooks->objects[0] = pack.ptr();
-  hooks->objects[1] = unpack.ptr();
+  hooks->objects[0] = pack;
+  hooks->objects[1] = unpack;
   autograd::push_saved_tensor_hooks(std::move(hooks));
 }
-
-void add_saved_tensor_hooks(py::module_& module) {
-  module.def("push_saved_tensor_hooks", &push_hooks, py::arg("pack"), py::arg("unpack"));
-  module.def("pop_saved_tensor_hooks", &autograd::pop_saved_tensor_hooks);
-  module.def("disable_saved_tensor_hooks", &autograd::disable_saved_tensor_hooks,
-             py::arg("message"));
+std::string disable_hooks(std::string_view message) {
+  return autograd::disable_saved_tensor_hooks(std::string(message));
 }
+void queue_callback(PyObject* callback) {
+  check_callable(callback, "queue_callback");
+  autograd::queue_callback([held = hold(callback)] {
+    const AcquireGil gil;
+    call_python(PyObject_CallNoArgs, held.get());
+  });
+}
+PyRef gradient_edge(PyObject* tensor) {
+  const autograd::Edge edge = autograd::gradient_edge(single_tensor(tensor, "tensor"));
+  check(static_cast<bool>(edge), ErrorKind::runtime,
+        "get_gradient_edge(): the tensor does not require grad");
+  return edge_tuple(edge);
+}
+
+constexpr Parameter pack_and_unpack[] = {{"pack", Kind::object}, {"unpack", Kind::object}};
+constexpr Parameter message[] = {{"message", Kind::string}};
+constexpr Parameter callback[] = {{"callback", Kind::object}};
+
+PyMethodDef internal_functions[] = {
+    define<"run_backward", run_backward, backward_run>(nullptr),
+    define<"enter_dual_level", enter_dual_level>(nullptr),
+    define<"exit_dual_level", exit_dual_level, level>(nullptr),
+    define<"make_dual", make_dual, tensor_and_tangent>(nullptr),
+    define<"unpack_dual", unpack_dual, tensor>(nullptr),
+    define<"push_saved_tensor_hooks", push_hooks, pack_and_unpack>(nullptr),
+    define<"pop_saved_tensor_hooks", autograd::pop_saved_tensor_hooks>(nullptr),
+    define<"disable_saved_tensor_hooks", disable_hooks, message>(nullptr),
+    define<"queue_callback", queue_callback, callback>(nullptr),
+    define<"gradient_edge", gradient_edge, tensor>(nullptr),
+    kNoMore};
 
 /// The Python stack, innermost call last.
 std::string python_stack() {
   const AcquireGil gil;
-  const py::object lines = py::module_::import("traceback").attr("format_stack")();
-  return py::str("").attr("join")(lines).cast<std::string>();
+  const PyRef module = checked(PyImport_ImportModule("traceback"));
+  const PyRef lines = checked(PyObject_CallMethodNoArgs(module.get(), interned<"format_stack">()));
+  const PyRef nothing = checked(PyUnicode_FromString(""));
+  const PyRef text = checked(PyUnicode_Join(nothing.get(), lines.get()));
+  return std::string(to_string(text.get()));
 }
 
 void warn(const std::string& message) {
@@ -260,37 +294,14 @@ void check_callable(PyObject* hook, const char* method) {
 }
 
 void bind_autograd(PyObject* module) {
-  auto extension = py::reinterpret_borrow<py::module_>(module);
-  // Classes that have no place among the public names of flambeau.
-  auto classes = extension.def_submodule("_autograd");
-  for (const auto add : {add_node_type, add_handle_type, add_context_type}) add(classes.ptr());
+  // Classes and functions that have no place among the public names of flambeau.
+  const PyRef internal = submodule(module, "_autograd");
+  for (const auto add : {add_node_type, add_handle_type, add_context_type}) add(internal.get());
   add_mirror();
-  bind_functions(classes);
+  bind_functions(internal.get());
+  add_functions(internal.get(), internal_functions);
+  add_functions(module, modes);
   add_tensor_methods();
-  add_modes(extension);
-  add_forward_mode(classes);
-  add_saved_tensor_hooks(classes);
-  classes.def("run_backward", &run_backward, py::arg("tensors"), py::arg("grad_tensors"),
-              py::arg("keep_graph"), py::arg("create_graph"), py::arg("inputs"),
-              py::arg("allow_unused"), py::arg("accumulate_grad"));
-  classes.def(
-      "queue_callback",
-      [](const py::function& callback) {
-        autograd::queue_callback([held = hold(callback.ptr())] {
-          const AcquireGil gil;
-          call_python(PyObject_CallNoArgs, held.get());
-        });
-      },
-      py::arg("callback"));
-  classes.def(
-      "gradient_edge",
-      [](const py::object& tensor) {
-        const autograd::Edge edge = autograd::gradient_edge(to_tensors(tensor, "tensor").at(0));
-        check(static_cast<bool>(edge), ErrorKind::runtime,
-              "get_gradient_edge(): the tensor does not require grad");
-        return py::make_tuple(steal(wrap_node(edge.node)), edge.index);
-      },
-      py::arg("tensor"));
   autograd::describe_forward_location = &python_stack;
   autograd::show_warning = &warn;
 }

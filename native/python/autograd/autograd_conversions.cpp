@@ -4,45 +4,50 @@ namespace flambeau::python {
 
 using autograd::Gradients;
 
-namespace {
-py::object steal(PyObject* object) { return py::reinterpret_steal<py::object>(object); }
-}  // namespace
-
-py::tuple to_tuple(const Gradients& gradients) {
-  py::tuple result(gradients.size());
-  for (size_t i = 0; i < gradients.size(); ++i) result[i] = steal(wrap(gradients[i]));
+PyRef to_tuple(const Gradients& gradients) {
+  PyRef result = checked(PyTuple_New(static_cast<Py_ssize_t>(gradients.size())));
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), wrap(gradients[i]));
+  }
   return result;
 }
 
-Gradients to_gradients(py::handle value, const char* what) {
+Gradients to_gradients(PyObject* value, const char* what) {
   Gradients result;
-  const auto add = [&](py::handle item) {
-    check(item.is_none() || is_tensor(item.ptr()), ErrorKind::type, what,
-          " must give tensors or None, not ", describe_type(item.ptr()));
-    result.push_back(item.is_none() ? Tensor() : unwrap(item.ptr()));
+  const auto add = [&](PyObject* item) {
+    check(item == Py_None || is_tensor(item), ErrorKind::type, what,
+          " must give tensors or None, not ", describe_type(item));
+    result.push_back(item == Py_None ? Tensor() : unwrap(item));
   };
-  if (py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value)) {
-    for (const py::handle item : value) add(item);
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+      add(PySequence_Fast_GET_ITEM(value, i));
+    }
   } else {
     add(value);
   }
   return result;
 }
 
-std::vector<Tensor> to_tensors(py::handle value, const char* what) {
+std::vector<Tensor> to_tensors(PyObject* value, const char* what) {
   std::vector<Tensor> result;
-  const auto add = [&](py::handle item) {
-    check(is_tensor(item.ptr()), ErrorKind::type, what, " must be a Tensor, not ",
-          describe_type(item.ptr()));
-    result.push_back(unwrap(item.ptr()));
+  const auto add = [&](PyObject* item) {
+    check(is_tensor(item), ErrorKind::type, what, " must be a Tensor, not ", describe_type(item));
+    result.push_back(unwrap(item));
   };
-  if (is_tensor(value.ptr())) {
+  if (is_tensor(value)) {
     add(value);
-  } else {
-    check(py::isinstance<py::iterable>(value), ErrorKind::type, what,
-          " must be a Tensor or a sequence of them, not ", describe_type(value.ptr()));
-    for (const py::handle item : py::reinterpret_borrow<py::iterable>(value)) add(item);
+    return result;
   }
+  const PyRef iterator(PyObject_GetIter(value));
+  if (!iterator && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    fail(ErrorKind::type, what, " must be a Tensor or a sequence of them, not ",
+         describe_type(value));
+  }
+  if (!iterator) throw_python_error();
+  while (const PyRef item = PyRef(PyIter_Next(iterator.get()))) add(item.get());
+  if (PyErr_Occurred()) throw_python_error();
   return result;
 }
 

@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <span>
 
 #include "autograd/graph/accumulate.h"
 #include "autograd/graph/forward_mode.h"
 #include "autograd/graph/history.h"
 #include "python/autograd/autograd_internal.h"
 #include "python/autograd/function_context.h"
+#include "python/base/modules.h"
 #include "python/base/names.h"
+#include "python/calls/define.h"
 
 /// autograd.Function: operators whose forward and backward are written in Python.
 namespace flambeau::python {
@@ -16,8 +19,15 @@ using autograd::SavedTensor;
 
 namespace {
 
-py::object steal(PyObject* object) { return py::reinterpret_steal<py::object>(object); }
-py::object borrow(PyObject* object) { return py::reinterpret_borrow<py::object>(object); }
+/// A list or a tuple as a tuple, anything else as a tuple of one.
+PyRef items_of(PyObject* value) {
+  if (PyTuple_Check(value) || PyList_Check(value)) return checked(PySequence_Tuple(value));
+  return checked(PyTuple_Pack(1, value));
+}
+
+std::span<PyObject* const> items_in(const PyRef& tuple) {
+  return {&PyTuple_GET_ITEM(tuple.get(), 0), static_cast<size_t>(PyTuple_GET_SIZE(tuple.get()))};
+}
 
 /// Names of saved tensors in errors; SavedTensor does not own its name.
 const char* saved_name(size_t i) {
@@ -30,8 +40,8 @@ const char* saved_name(size_t i) {
 /// The node of one call of a Function.
 class FunctionNode final : public ContextNode {
  public:
-  FunctionNode(std::string name, const py::object& context, const py::object& type)
-      : context_(hold(context.ptr())), type_(hold(type.ptr())), name_(std::move(name)) {
+  FunctionNode(std::string name, PyObject* context, PyObject* type)
+      : context_(hold(context)), type_(hold(type)), name_(std::move(name)) {
     this->context().node = this;
   }
   ~FunctionNode() override {
@@ -54,17 +64,17 @@ class FunctionNode final : public ContextNode {
 
  private:
   FunctionContext& context() const { return to_context(context_.get()); }
-  py::tuple arguments(const Gradients& gradients) const;
-  Gradients results(const py::object& returned) const;
+  PyRef arguments(const Gradients& gradients) const;
+  Gradients results(PyObject* returned) const;
 
   HeldObject context_, type_;
   std::string name_;
 };
 
 /// (ctx, *gradients), missing gradients as zeros if the context says so.
-py::tuple FunctionNode::arguments(const Gradients& gradients) const {
-  py::tuple result(output_count + 1);
-  result[0] = borrow(context_.get());
+PyRef FunctionNode::arguments(const Gradients& gradients) const {
+  PyRef result = checked(PyTuple_New(output_count + 1));
+  PyTuple_SET_ITEM(result.get(), 0, Py_NewRef(context_.get()));
   const bool materializes = context().materializes;
   for (size_t i = 0; i < output_count; ++i) {
     Tensor gradient = i < gradients.size() ? gradients[i] : Tensor();
@@ -72,22 +82,22 @@ py::tuple FunctionNode::arguments(const Gradients& gradients) const {
       gradient = empty(outputs[i].sizes, outputs[i].dtype, outputs[i].device);
       fill_data(gradient, 0);
     }
-    result[i + 1] = steal(wrap(std::move(gradient)));
+    PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i) + 1, wrap(std::move(gradient)));
   }
   return result;
 }
 
-Gradients FunctionNode::results(const py::object& returned) const {
-  const bool is_list = PyTuple_Check(returned.ptr()) || PyList_Check(returned.ptr());
-  const py::tuple items = is_list ? py::tuple(returned) : py::make_tuple(returned);
+Gradients FunctionNode::results(PyObject* returned) const {
+  const PyRef tuple = items_of(returned);
+  const std::span<PyObject* const> items = items_in(tuple);
   const std::vector<bool>& needs = context().needs;
   size_t count = items.size();
-  while (count > needs.size() && items[count - 1].is_none()) --count;
+  while (count > needs.size() && items[count - 1] == Py_None) --count;
   check(count == needs.size(), ErrorKind::runtime, name_, ": backward returned ", items.size(),
         " gradients, expected ", needs.size(), ", one for each argument of forward");
   Gradients result(needs.size());
   for (size_t i = 0; i < needs.size(); ++i) {
-    PyObject* item = items[i].ptr();
+    PyObject* item = items[i];
     if (item == Py_None) continue;
     check(is_tensor(item), ErrorKind::type, name_, ": gradient ", i,
           " that backward returned must be a Tensor or None, not ", describe_type(item));
@@ -99,10 +109,10 @@ Gradients FunctionNode::results(const py::object& returned) const {
 Gradients FunctionNode::apply(Gradients&& gradients) {
   const AcquireGil gil;
   const PyRef backward = checked(PyObject_GetAttr(type_.get(), interned<"_backward">()));
-  const py::tuple given = arguments(gradients);
+  const PyRef given = arguments(gradients);
   // The gradients live in the tuple now; a sum further down may reuse them once that is gone.
   gradients.clear();
-  return results(steal(call_python(PyObject_CallObject, backward.get(), given.ptr()).release()));
+  return results(call_python(PyObject_CallObject, backward.get(), given.get()).get());
 }
 
 /// Raises when a gradient reaches it.
@@ -119,16 +129,18 @@ class RefusingNode final : public Node {
 /// One call of Function.apply.
 class Call {
  public:
-  Call(py::object type, py::tuple args)
-      : type_(std::move(type)),
-        args_(std::move(args)),
-        context_object_(type_.attr("_context")()),
-        context_(to_context(context_object_.ptr())) {}
-  py::object run();
+  Call(PyObject* type, PyObject* args)
+      : type_(type),
+        args_(checked(PySequence_Tuple(args))),
+        context_object_(checked(PyObject_CallMethodNoArgs(type_, interned<"_context">()))),
+        context_(to_context(context_object_.get())) {}
+  PyRef run();
 
  private:
   void record_inputs();
-  py::object forward();
+  PyRef forward();
+  /// type.NAME(*args), or (ctx, *args).
+  PyRef call(PyObject* name, PyObject* args, bool with_context) const;
   /// Output i of forward, with its history.
   Tensor finish(const Tensor& output, uint32_t i);
   void save(const std::vector<Tensor>& returned);
@@ -144,9 +156,9 @@ class Call {
                        [&](const Tensor& other) { return other.is_same(tensor); });
   }
 
-  py::object type_;
-  py::tuple args_;
-  py::object context_object_;
+  PyObject* const type_;
+  const PyRef args_;
+  const PyRef context_object_;
   FunctionContext& context_;
   std::vector<Tensor> inputs_;  // undefined for arguments that are no tensors
   std::vector<Tensor> dirty_, non_differentiable_;
@@ -156,27 +168,39 @@ class Call {
 
 void Call::record_inputs() {
   bool records = false;
-  for (const py::handle arg : args_) {
-    inputs_.push_back(is_tensor(arg.ptr()) ? unwrap(arg.ptr()) : Tensor());
-    if (inputs_.back().defined()) track(arg.ptr());  // the context may keep it
+  for (PyObject* arg : items_in(args_)) {
+    inputs_.push_back(is_tensor(arg) ? unwrap(arg) : Tensor());
+    if (inputs_.back().defined()) track(arg);  // the context may keep it
     const bool needs =
         grad_enabled() && inputs_.back().defined() && autograd::requires_grad(inputs_.back());
     context_.needs.push_back(needs);
     records = records || needs;
   }
-  name_ = type_.attr("__name__").cast<std::string>() + "Backward";
+  const PyRef own_name = checked(PyObject_GetAttr(type_, interned<"__name__">()));
+  name_ = std::string(to_string(own_name.get())) + "Backward";
   if (!records) return;
-  node_ = make_ref<FunctionNode>(name_, context_object_, type_);
+  node_ = make_ref<FunctionNode>(name_, context_object_.get(), type_);
   for (const Tensor& input : inputs_) node_->add_input(input);
 }
 
-py::object Call::forward() {
+PyRef Call::call(PyObject* name, PyObject* args, bool with_context) const {
+  const PyRef function = checked(PyObject_GetAttr(type_, name));
+  if (!with_context) return checked(PyObject_CallObject(function.get(), args));
+  const PyRef context = checked(PyTuple_Pack(1, context_object_.get()));
+  const PyRef all = checked(PySequence_Concat(context.get(), args));
+  return checked(PyObject_CallObject(function.get(), all.get()));
+}
+
+PyRef Call::forward() {
   const GradMode no_grad(false);
-  if (!type_.attr("_has_setup_context")().cast<bool>()) {
-    return type_.attr("forward")(context_object_, *args_);
+  const PyRef has_setup =
+      checked(PyObject_CallMethodNoArgs(type_, interned<"_has_setup_context">()));
+  const bool apart = checked(PyObject_IsTrue(has_setup.get())) != 0;
+  PyRef output = call(interned<"forward">(), args_.get(), !apart);
+  if (apart) {
+    const PyRef given = checked(PyTuple_Pack(2, args_.get(), output.get()));
+    call(interned<"setup_context">(), given.get(), true);
   }
-  py::object output = type_.attr("forward")(*args_);
-  type_.attr("setup_context")(context_object_, args_, output);
   return output;
 }
 
@@ -207,10 +231,11 @@ Tensor Call::finish(const Tensor& output, uint32_t i) {
 
 void Call::save(const std::vector<Tensor>& returned) {
   if (!context_.to_save || !node_) return;
-  const auto tensors = py::reinterpret_borrow<py::tuple>(context_.to_save);
+  const PyRef tuple = PyRef::borrow(context_.to_save);
+  const std::span<PyObject* const> tensors = items_in(tuple);
   node_->saved.reserve(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
-    PyObject* item = tensors[i].ptr();
+    PyObject* item = tensors[i];
     check(item == Py_None || is_tensor(item), ErrorKind::type, name_,
           ": save_for_backward() takes tensors or None, got ", describe_type(item));
     const Tensor tensor = item == Py_None ? Tensor() : unwrap(item);
@@ -230,15 +255,15 @@ void Call::save(const std::vector<Tensor>& returned) {
 
 void Call::set_tangents(const std::vector<Tensor>& outputs) {
   bool any = false;
-  py::tuple tangents(inputs_.size());
+  const PyRef tangents = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs_.size())));
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor tangent = inputs_[i].defined() ? autograd::tangent(inputs_[i]) : Tensor();
     any = any || tangent.defined();
-    tangents[i] = steal(wrap(tangent));
+    PyTuple_SET_ITEM(tangents.get(), static_cast<Py_ssize_t>(i), wrap(tangent));
   }
   if (!any) return;
-  const py::object returned = type_.attr("jvp")(context_object_, *tangents);
-  const Gradients results = to_gradients(returned, "jvp of an autograd.Function");
+  const PyRef returned = call(interned<"jvp">(), tangents.get(), true);
+  const Gradients results = to_gradients(returned.get(), "jvp of an autograd.Function");
   check(results.size() == outputs.size(), ErrorKind::runtime, name_, ": jvp returned ",
         results.size(), " tangents, expected ", outputs.size(), ", one for each result of forward");
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -250,24 +275,28 @@ std::vector<Tensor> tensors_of(PyObject* tuple, const char* what) {
   return tuple ? to_tensors(tuple, what) : std::vector<Tensor>();
 }
 
-py::object Call::run() {
+PyRef Call::run() {
   record_inputs();
-  const py::object output = forward();
+  const PyRef output = forward();
   dirty_ = tensors_of(context_.dirty, "mark_dirty(): an argument");
   non_differentiable_ =
       tensors_of(context_.non_differentiable, "mark_non_differentiable(): an argument");
-  const bool is_tuple = PyTuple_Check(output.ptr()) || PyList_Check(output.ptr());
-  const py::tuple items = is_tuple ? py::tuple(output) : py::make_tuple(output);
+  const bool is_tuple = PyTuple_Check(output.get()) || PyList_Check(output.get());
+  const PyRef tuple = items_of(output.get());
+  const std::span<PyObject* const> items = items_in(tuple);
   if (node_) {
     node_->output_count = static_cast<uint32_t>(items.size());
     node_->outputs.resize(items.size());
   }
   std::vector<Tensor> returned(items.size()), outputs(items.size());
-  py::tuple results(items.size());
+  PyRef results = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  const auto put = [&](size_t i, PyObject* stolen) {
+    PyTuple_SET_ITEM(results.get(), static_cast<Py_ssize_t>(i), stolen);
+  };
   for (size_t i = 0; i < items.size(); ++i) {
-    PyObject* item = items[i].ptr();
+    PyObject* item = items[i];
     if (!is_tensor(item)) {
-      results[i] = borrow(item);
+      put(i, Py_NewRef(item));
       continue;
     }
     returned[i] = unwrap(item);
@@ -276,16 +305,31 @@ py::object Call::run() {
       // backward() gets zeros for it.
       node_->outputs[i] = {returned[i].sizes(), returned[i].dtype(), returned[i].device(), true};
     }
-    results[i] = outputs[i].is_same(returned[i]) ? borrow(item) : steal(wrap(outputs[i]));
-    if (node_) track(results[i].ptr());
+    put(i, outputs[i].is_same(returned[i]) ? Py_NewRef(item) : wrap(outputs[i]));
+    if (node_) track(PyTuple_GET_ITEM(results.get(), i));
   }
   set_tangents(outputs);
   save(outputs);
   context_.is_set_up = true;
   Py_CLEAR(context_.dirty);
   Py_CLEAR(context_.non_differentiable);
-  return is_tuple ? py::object(results) : py::object(results[0]);
+  return is_tuple ? results : PyRef::borrow(PyTuple_GET_ITEM(results.get(), 0));
 }
+
+PyRef apply_function(PyObject* type, PyObject* args) { return Call(type, args).run(); }
+
+Tensor refuse_gradient(const Tensor& tensor, std::string_view message) {
+  const Tensor result = autograd::detach(tensor);
+  autograd::set_history(result, make_ref<RefusingNode>(std::string(message)));
+  return result;
+}
+
+constexpr Parameter type_and_args[] = {{"type", Kind::object}, {"args", Kind::object}};
+constexpr Parameter tensor_and_message[] = {{"tensor", Kind::tensor}, {"message", Kind::string}};
+
+PyMethodDef functions[] = {define<"apply_function", apply_function, type_and_args>(nullptr),
+                           define<"refuse_gradient", refuse_gradient, tensor_and_message>(nullptr),
+                           kNoMore};
 
 }  // namespace
 
@@ -294,19 +338,6 @@ PyObject* function_context(const Node& node) {
   return function ? function->context_object() : nullptr;
 }
 
-void bind_functions(py::module_& module) {
-  module.def(
-      "apply_function",
-      [](const py::object& type, const py::tuple& args) { return Call(type, args).run(); },
-      py::arg("type"), py::arg("args"));
-  module.def(
-      "refuse_gradient",
-      [](const py::object& tensor, std::string message) {
-        const Tensor result = autograd::detach(to_tensors(tensor, "tensor").at(0));
-        autograd::set_history(result, make_ref<RefusingNode>(std::move(message)));
-        return steal(wrap(result));
-      },
-      py::arg("tensor"), py::arg("message"));
-}
+void bind_functions(PyObject* module) { add_functions(module, functions); }
 
 }  // namespace flambeau::python

@@ -1,6 +1,8 @@
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include <Python.h>
+
+#include <vector>
 
 #include "autograd/graph/hooks.h"
 #include "autograd/graph/node.h"
@@ -14,27 +16,28 @@
 /// Shared by the files that make up the Python side of autograd.
 namespace flambeau::python {
 
-namespace py = pybind11;
-
 /// Adds Node (node_object.cpp), RemovableHandle (hook_handle.cpp) and FunctionCtx
 /// (function_context.cpp).
 void add_node_type(PyObject* module);
 void add_handle_type(PyObject* module);
 void add_context_type(PyObject* module);
 /// The machinery of autograd.Function (autograd_function.cpp).
-void bind_functions(py::module_& module);
+void bind_functions(PyObject* module);
 
 /// A tuple of tensors; None where undefined.
-py::tuple to_tuple(const autograd::Gradients& gradients);
+PyRef to_tuple(const autograd::Gradients& gradients);
 /// From a tensor, None, or a sequence of them. `what` names the culprit in errors.
-autograd::Gradients to_gradients(py::handle value, const char* what);
+autograd::Gradients to_gradients(PyObject* value, const char* what);
 /// The same, where None is no tensor: for lists of roots and inputs.
-std::vector<Tensor> to_tensors(py::handle value, const char* what);
+std::vector<Tensor> to_tensors(PyObject* value, const char* what);
 /// Error(type) that names the method that was to get a hook.
 void check_callable(PyObject* hook, const char* method);
 
 /// A RemovableHandle of a hook among these.
 PyObject* make_handle(const std::shared_ptr<autograd::Node::Extras>& extras, uint64_t id);
+
+/// (node, which of its outputs): what next_functions holds.
+PyRef edge_tuple(const autograd::Edge& edge);
 
 /// The node of a Python object; null for objects that are no nodes.
 const autograd::Node* node_behind(PyObject* object);

@@ -97,11 +97,12 @@ PyObject* saved_for_forward(PyObject* self, void*) {
 PyObject* needs_input_grad(PyObject* self, void*) {
   return guarded([&] {
     const FunctionContext& context = *cast(self);
-    py::tuple result(context.needs.size());
+    PyRef result = checked(PyTuple_New(static_cast<Py_ssize_t>(context.needs.size())));
     for (size_t i = 0; i < context.needs.size(); ++i) {
-      result[i] = py::bool_(context.needs[i] && (!context.node || context.node->wants(i)));
+      const bool needed = context.needs[i] && (!context.node || context.node->wants(i));
+      PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(needed));
     }
-    return result.release().ptr();
+    return result.release();
   });
 }
 

@@ -26,7 +26,6 @@ PyTypeObject* node_type = nullptr;
 
 NodeObject* cast(PyObject* self) { return reinterpret_cast<NodeObject*>(self); }
 Node& node_of(PyObject* self) { return *cast(self)->node; }
-py::object steal(PyObject* object) { return py::reinterpret_steal<py::object>(object); }
 
 // Lifetime --------------------------------------------------------------------------------------
 
@@ -86,12 +85,12 @@ PyObject* repr(PyObject* self) {
 PyObject* next_functions(PyObject* self, void*) {
   return guarded([&] {
     const Node& node = node_of(self);
-    py::tuple result(node.edges.size());
+    PyRef result = checked(PyTuple_New(static_cast<Py_ssize_t>(node.edges.size())));
     for (size_t i = 0; i < node.edges.size(); ++i) {
-      const Edge& edge = node.edges[i];
-      result[i] = py::make_tuple(steal(wrap_node(edge.node)), edge.index);
+      PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i),
+                       edge_tuple(node.edges[i]).release());
     }
-    return result.release().ptr();
+    return result.release();
   });
 }
 
@@ -99,7 +98,7 @@ PyObject* next_functions(PyObject* self, void*) {
 PyObject* metadata(PyObject* self, void*) {
   return guarded([&] {
     auto& kept = node_of(self).extras().metadata;
-    if (!kept) kept = hold(py::dict().ptr());
+    if (!kept) kept = hold(checked(PyDict_New()).get());
     return Py_NewRef(static_cast<PyObject*>(kept.get()));
   });
 }
@@ -115,11 +114,12 @@ PyObject* variable(PyObject* self, void*) {
 
 PyObject* saved(PyObject* self, PyObject*) {
   return guarded([&] {
-    py::dict result;
+    PyRef result = checked(PyDict_New());
     for (const auto& [key, tensor] : node_of(self).saved_tensors()) {
-      result[key] = steal(wrap(tensor));
+      const PyRef value = checked(wrap(tensor));
+      checked(PyDict_SetItemString(result.get(), std::string(key).c_str(), value.get()));
     }
-    return result.release().ptr();
+    return result.release();
   });
 }
 
@@ -146,8 +146,8 @@ PyObject* get_attribute(PyObject* self, PyObject* attribute) {
 
 // Hooks -----------------------------------------------------------------------------------------
 
-py::object call(const HeldObject& function, const py::tuple& arguments) {
-  return steal(call_python(PyObject_CallObject, function.get(), arguments.ptr()).release());
+Gradients to_gradients_if_any(PyObject* returned, const char* what) {
+  return returned == Py_None ? Gradients() : to_gradients(returned, what);
 }
 
 PyObject* handle_of(Node& node, uint64_t id) { return make_handle(node.extras_if_any(), id); }
@@ -157,8 +157,11 @@ PyObject* register_hook(PyObject* self, PyObject* function) {
     check_callable(function, "Node.register_hook");
     const auto hook = [held = hold(function)](const Gradients& inputs, const Gradients& outputs) {
       const AcquireGil gil;
-      const py::object result = call(held, py::make_tuple(to_tuple(inputs), to_tuple(outputs)));
-      return result.is_none() ? Gradients() : to_gradients(result, "a hook of a node");
+      const PyRef arguments = checked(PyTuple_New(2));
+      PyTuple_SET_ITEM(arguments.get(), 0, to_tuple(inputs).release());
+      PyTuple_SET_ITEM(arguments.get(), 1, to_tuple(outputs).release());
+      const PyRef result = call_python(PyObject_CallObject, held.get(), arguments.get());
+      return to_gradients_if_any(result.get(), "a hook of a node");
     };
     return handle_of(node_of(self), autograd::add_post_hook(node_of(self), hook, function));
   });
@@ -169,8 +172,9 @@ PyObject* register_prehook(PyObject* self, PyObject* function) {
     check_callable(function, "Node.register_prehook");
     const auto hook = [held = hold(function)](const Gradients& outputs) {
       const AcquireGil gil;
-      const py::object result = call(held, py::make_tuple(to_tuple(outputs)));
-      return result.is_none() ? Gradients() : to_gradients(result, "a pre-hook of a node");
+      const PyRef argument = to_tuple(outputs);
+      const PyRef result = call_python(PyObject_CallOneArg, held.get(), argument.get());
+      return to_gradients_if_any(result.get(), "a pre-hook of a node");
     };
     return handle_of(node_of(self), autograd::add_pre_hook(node_of(self), hook, function));
   });
@@ -226,6 +230,11 @@ PyObject* wrap_node(const Ref<Node>& node) {
   new (&cast(object)->node) Ref<Node>(node);
   node->python_object = object;
   return object;
+}
+
+PyRef edge_tuple(const Edge& edge) {
+  const PyRef node = checked(wrap_node(edge.node));
+  return checked(Py_BuildValue("OI", node.get(), static_cast<unsigned>(edge.index)));
 }
 
 const Node* node_behind(PyObject* object) {

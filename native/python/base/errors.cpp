@@ -10,6 +10,7 @@
 namespace flambeau::python {
 
 PyObject* out_of_memory_error = nullptr;
+PyObject* linalg_error = nullptr;
 
 /// The exception, owned; the last copy may die on a thread without the GIL.
 struct PythonError::State {
@@ -61,6 +62,8 @@ PyObject* exception_of(ErrorKind kind) {
       return out_of_memory_error;
     case ErrorKind::overflow:
       return PyExc_OverflowError;
+    case ErrorKind::linalg:
+      return linalg_error;
   }
   return PyExc_RuntimeError;
 }
@@ -93,8 +96,9 @@ PyObject* raise_current_exception(const char* called) noexcept {
   } catch (const Error& error) {
     set_error(exception_of(error.kind()), public_message(error.message(), called));
   } catch (const std::bad_alloc& error) {
+    const bool is_ours = dynamic_cast<const OutOfMemory*>(&error) != nullptr;
     PyErr_Format(PyExc_MemoryError, "%s%s%s", called ? called : "", called ? "(): " : "",
-                 error.what());
+                 is_ours ? error.what() : "out of memory: working space of the operator");
   } catch (const std::length_error& error) {
     // A container of more elements than an address space holds.
     PyErr_Format(PyExc_MemoryError, "%s%sout of memory: more elements than can be (%s)",
@@ -114,6 +118,12 @@ void add_exceptions(PyObject* module) {
                                         PyExc_RuntimeError, nullptr))
           .release();
   checked(PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error));
+  linalg_error = checked(PyErr_NewExceptionWithDoc(
+                             "flambeau.linalg.LinAlgError",
+                             "A matrix is singular, or an algorithm does not converge for it.",
+                             PyExc_RuntimeError, nullptr))
+                     .release();
+  checked(PyModule_AddObjectRef(module, "_LinAlgError", linalg_error));
 }
 
 }  // namespace flambeau::python

@@ -97,6 +97,8 @@ FLAMBEAU_INLINE Result guarded_number(Body&& body) noexcept {
 
 /// flambeau.OutOfMemoryError, a RuntimeError.
 extern PyObject* out_of_memory_error;
+/// flambeau.linalg.LinAlgError, a RuntimeError.
+extern PyObject* linalg_error;
 void add_exceptions(PyObject* module);
 
 }  // namespace flambeau::python

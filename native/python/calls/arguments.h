@@ -133,7 +133,7 @@ class QuickOperand {
 class FLAMBEAU_API TensorListArgument {
  public:
   explicit TensorListArgument(const Slot& slot);
-  operator TensorList() const { return tensors_; }  // NOLINT: implicit on purpose
+  operator TensorList() const { return tensors_; }  // implicit on purpose
 
  private:
   std::vector<Tensor> tensors_;
@@ -166,7 +166,7 @@ class FLAMBEAU_API IntListArgument {
   explicit IntListArgument(PyObject* object) { read(object, 1); }
   IntListArgument(const IntListArgument&) = delete;
   IntListArgument& operator=(const IntListArgument&) = delete;
-  operator IntList() const { return list_; }  // NOLINT: implicit on purpose
+  operator IntList() const { return list_; }  // implicit on purpose
 
  private:
   void read(const Slot& slot);
@@ -178,7 +178,7 @@ class FLAMBEAU_API IntListArgument {
 class FLAMBEAU_API FloatListArgument {
  public:
   explicit FloatListArgument(const Slot& slot);
-  operator std::span<const double>() const { return values_; }  // NOLINT
+  operator std::span<const double>() const { return values_; }
 
  private:
   std::vector<double> values_;
@@ -187,7 +187,7 @@ class FLAMBEAU_API FloatListArgument {
 class FLAMBEAU_API BoolListArgument {
  public:
   explicit BoolListArgument(const Slot& slot);
-  operator std::span<const bool>() const {  // NOLINT
+  operator std::span<const bool>() const {
     return {reinterpret_cast<const bool*>(values_.data()), values_.size()};
   }
 

@@ -148,6 +148,8 @@ bool accepts(const Parameter& parameter, PyObject* value) {
       return is_generator(value);
     case Kind::layout:
       return is_layout(value);
+    case Kind::memory_format:
+      return is_memory_format(value);
     case Kind::integers:
       if (parameter.flags & kNoneElements) {
         return is_int(value) ||
@@ -155,7 +157,7 @@ bool accepts(const Parameter& parameter, PyObject* value) {
       }
       return is_int(value) || all_elements(value, is_int);
     case Kind::floats:
-      return (parameter.length > 0 && is_real(value)) || all_elements(value, is_real);
+      return is_real(value) || all_elements(value, is_real);
     case Kind::booleans:
       return all_elements(value, [](PyObject* item) { return PyBool_Check(item) != 0; });
     case Kind::tensors:
@@ -291,6 +293,7 @@ BoolListArgument::BoolListArgument(const Slot& slot) {
 }
 
 std::string_view to_string(PyObject* slot) {
+  if (is_memory_format(slot)) return memory_format_name(slot);
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(slot, &size);
   if (!text) throw_python_error();

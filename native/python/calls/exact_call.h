@@ -65,6 +65,7 @@ inline constexpr Classes kClasses[] = {
     {kSmallInt | kText, kTensor | kFloat | kBool | kNothing | kList | kDType},  // device
     {0, kTensor | kNumbers | kNothing | kList | kText | kDType},                // generator
     {0, kTensor | kNumbers | kNothing | kList | kText | kDType},                // layout
+    {0, kTensor | kNumbers | kNothing | kList | kText | kDType},                // memory_format
     {kSmallInt, kFloat | kBool | kNothing | kText | kDType},                    // integers
     {0, kNothing | kText | kDType},                                             // floats
     {0, kNumbers | kNothing | kText | kDType},                                  // booleans

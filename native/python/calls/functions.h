@@ -59,6 +59,11 @@ struct Reader<Generator*> {
   static Generator* read(PyObject* object) { return to_generator(object); }
   static Generator* read(const Default&) { return nullptr; }
 };
+template <>
+struct Reader<PyObject*> {
+  static PyObject* read(PyObject* object) { return object; }
+  static PyObject* read(const Default&) { return Py_None; }
+};
 template <class T>
 struct Reader<std::optional<T>> {
   static std::optional<T> read(PyObject* object) {
@@ -164,6 +169,20 @@ FLAMBEAU_LIST_ARGUMENT(TensorList, TensorListArgument);
 #undef FLAMBEAU_LIST_ARGUMENT
 
 template <>
+class Argument<std::optional<std::span<const double>>> {
+ public:
+  explicit Argument(const Slot& slot) : list_(slot) {
+    if (slot.count > 0 && *slot.objects != Py_None) value_ = list_;
+  }
+  std::optional<std::span<const double>> value() const { return value_; }
+  int64_t work() const { return 0; }
+
+ private:
+  const FloatListArgument list_;
+  std::optional<std::span<const double>> value_;
+};
+
+template <>
 class Argument<std::optional<IntList>> {
  public:
   explicit Argument(const Slot& slot) : list_(slot) {
@@ -219,6 +238,10 @@ struct Exact<DType> {
 template <>
 struct Exact<std::string_view> {
   static bool is(PyObject* object) { return PyUnicode_CheckExact(object); }
+};
+template <>
+struct Exact<PyObject*> {
+  static bool is(PyObject*) { return true; }
 };
 template <>
 struct Exact<IntList> {
@@ -289,11 +312,14 @@ struct FunctionOf<Result(Types...)> : Function {
     return Call{pointer, overload, Argument<Types>(slot_at(indices))...}.result;
   }
 
+  static constexpr bool kKeepsGil =
+      std::is_same_v<Result, PyRef> || (std::is_same_v<Types, PyObject*> || ...);
+
   struct Call {
     FLAMBEAU_INLINE Call(Result (*pointer)(Types...), const Overload& overload,
                          const Argument<Types>&... arguments)
         : result(to_python(overload, [&]() -> Result {
-            const ReleaseGil release((int64_t{0} + ... + arguments.work()));
+            const ReleaseGil release(kKeepsGil ? 0 : (int64_t{0} + ... + arguments.work()));
             return pointer(arguments.value()...);
           })) {}
     PyObject* const result;

@@ -14,15 +14,26 @@ struct Mismatch {
   std::string reason;
 };
 
-/// NumPy's names of common parameters, accepted as keywords.
+/// Other names of common parameters, NumPy's most of them, accepted as keywords.
 struct Alias {
   const char* parameter;
   const char* alias;
 };
 constexpr Alias kAliases[] = {
-    {"self", "input"}, {"self", "x"},          {"self", "a"},    {"self", "x1"},
-    {"input", "x"},    {"dim", "axis"},        {"dims", "axes"}, {"keepdim", "keepdims"},
-    {"other", "x2"},   {"correction", "ddof"},
+    {"self", "input"},
+    {"self", "x"},
+    {"self", "a"},
+    {"self", "x1"},
+    {"input", "x"},
+    {"dim", "axis"},
+    {"dims", "axes"},
+    {"keepdim", "keepdims"},
+    {"other", "x2"},
+    {"correction", "ddof"},
+    {"dim0", "axis0"},
+    {"dim1", "axis1"},
+    {"split_size", "split_size_or_sections"},
+    {"split_sizes", "split_size_or_sections"},
 };
 
 const char* shown_name(const Parameter& parameter, bool method) {
@@ -53,6 +64,8 @@ const char* element_text(Kind kind) {
       return "Generator";
     case Kind::layout:
       return "layout";
+    case Kind::memory_format:
+      return "memory_format";
     case Kind::integers:
       return "int | Sequence[int]";
     case Kind::floats:

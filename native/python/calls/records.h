@@ -38,22 +38,23 @@ class NamedResult;
 /// What a parameter accepts, and the C++ parameter that it becomes; that of an `?` type is an
 /// optional of it (of a tensor: an undefined one), and takes the flag kNone.
 enum class Kind : uint8_t {
-  tensor,     ///< const Tensor&
-  operand,    ///< const Operand&
-  scalar,     ///< const Scalar&
-  integer,    ///< int64_t
-  floating,   ///< double
-  boolean,    ///< bool
-  string,     ///< std::string_view
-  dtype,      ///< DType
-  device,     ///< Device
-  generator,  ///< Generator*
-  layout,     ///< nothing: tensors have one
-  integers,   ///< IntList; one int stands for all of a list of fixed length
-  floats,     ///< std::span<const double>
-  booleans,   ///< std::span<const bool>
-  tensors,    ///< TensorList
-  object      ///< anything
+  tensor,         ///< const Tensor&
+  operand,        ///< const Operand&
+  scalar,         ///< const Scalar&
+  integer,        ///< int64_t
+  floating,       ///< double
+  boolean,        ///< bool
+  string,         ///< std::string_view
+  dtype,          ///< DType
+  device,         ///< Device
+  generator,      ///< Generator*
+  layout,         ///< nothing: tensors have one
+  memory_format,  ///< std::string_view, its name
+  integers,       ///< IntList; one int stands for all of a list of fixed length
+  floats,         ///< std::span<const double>
+  booleans,       ///< std::span<const bool>
+  tensors,        ///< TensorList
+  object          ///< anything
 };
 
 enum ParameterFlags : uint16_t {
@@ -77,7 +78,7 @@ class Default {
  public:
   enum class Holds : uint8_t { nothing, integer, floating, text, integers };
   constexpr Default() = default;
-  constexpr Default(const char* shown) : shown_(shown) {}  // NOLINT: "None"
+  constexpr Default(const char* shown) : shown_(shown) {}  // "None"
   constexpr Default(const char* shown, bool value) : Default(shown, static_cast<int>(value)) {}
   constexpr Default(const char* shown, int value) : Default(shown, int64_t{value}) {}
   constexpr Default(const char* shown, int64_t value)

@@ -2,6 +2,7 @@
 
 #include <Python.h>
 
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -20,6 +21,11 @@ FLAMBEAU_API PyObject* to_python(std::vector<Tensor>&& tensors);
 FLAMBEAU_API PyObject* to_python(const Scalar& value);
 FLAMBEAU_API PyObject* to_python(DType dtype);
 FLAMBEAU_API PyObject* to_python(Device device);
+inline PyObject* to_python(PyRef&& object) { return object.release(); }
+inline PyObject* to_python(const char* text) { return PyUnicode_FromString(text); }
+inline PyObject* to_python(const std::string& text) {
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
 /// A flambeau.Size.
 FLAMBEAU_API PyObject* to_size(IntList sizes);
 /// A plain tuple of ints.

@@ -5,10 +5,11 @@
 #include "autograd/graph/history.h"
 #include "python/base/gil.h"
 #include "python/base/names.h"
-#include "python/calls/parser.h"
+#include "python/calls/define.h"
 #include "python/calls/results.h"
 #include "python/interop/interop.h"
 #include "python/interop/numpy_types.h"
+#include "python/objects/storage_object.h"
 
 namespace flambeau::python {
 
@@ -117,7 +118,7 @@ Tensor tensor_over(std::unique_ptr<Borrowed> borrowed, void* data, IntList sizes
   impl->dtype = dtype;
   impl->refresh_geometry();
   impl->storage = Storage::borrow(data, bytes, Device{}, borrowed.get(), release_borrowed);
-  borrowed.release();  // NOLINT: the storage owns it now
+  borrowed.release();  // the storage owns it now
   return Tensor(std::move(impl));
 }
 
@@ -214,7 +215,10 @@ const char* buffer_refusal(const Tensor& tensor, int flags) {
   return nullptr;
 }
 
-void fill_view(Py_buffer* view, PyObject* self, const Tensor& tensor, int flags) {
+/// The view belongs to the storage's object: arrays tell the garbage collector of nothing that they
+/// hold, and a tensor with hooks may lead back to them.
+void fill_view(Py_buffer* view, const Tensor& tensor, int flags) {
+  PyRef owner = checked(wrap_storage(tensor.storage()));
   const auto itemsize = static_cast<int64_t>(tensor.itemsize());
   auto exported = std::make_unique<ExportedBuffer>(
       ExportedBuffer{PinnedStorage(tensor.storage()), tensor.sizes(), tensor.strides()});
@@ -236,7 +240,7 @@ void fill_view(Py_buffer* view, PyObject* self, const Tensor& tensor, int flags)
       (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? exported->byte_strides.data() : nullptr;
   view->suboffsets = nullptr;
   view->internal = exported.release();
-  view->obj = Py_NewRef(self);
+  view->obj = owner.release();
 }
 
 }  // namespace
@@ -246,7 +250,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded_number<int>([&] {
     view->obj = nullptr;
     if (const char* reason = buffer_refusal(tensor, flags)) return refuse_buffer(view, reason);
-    fill_view(view, self, tensor, flags);
+    fill_view(view, tensor, flags);
     return 0;
   });
 }
@@ -275,7 +279,7 @@ int get_storage_buffer(PyObject* self, const Ref<Storage>& storage, Py_buffer* v
 
 namespace {
 
-PyObject* numpy_of(PyObject* self, const char* op) {
+PyRef array_of(PyObject* self, const char* op) {
   const Tensor& tensor = unwrap(self);
   check(!grad_enabled() || !autograd::requires_grad(tensor), ErrorKind::runtime, op,
         ": the tensor requires grad, which an array cannot record; use detach().numpy()");
@@ -284,117 +288,90 @@ PyObject* numpy_of(PyObject* self, const char* op) {
   check(format_of(tensor.dtype()) != nullptr, ErrorKind::type, op, ": NumPy has no dtype ",
         tensor.dtype(), "; use float() first");
   const PyRef module = checked(PyImport_ImportModule("numpy"));
-  return PyObject_CallMethodOneArg(module.get(), interned<"asarray">(), self);
+  return checked(PyObject_CallMethodOneArg(module.get(), interned<"asarray">(), self));
 }
 
-PyObject* numpy(PyObject* self, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"force", nullptr};
-  int force = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$p:numpy", const_cast<char**>(names),
-                                   &force)) {
-    return nullptr;
+PyRef numpy(PyObject* self, bool force) {
+  if (!force) return array_of(self, "numpy()");
+  const PyRef detached = checked(wrap(autograd::detach(unwrap(self))));
+  const PyRef local = checked(PyObject_CallMethodNoArgs(detached.get(), interned<"cpu">()));
+  return array_of(local.get(), "numpy()");
+}
+
+PyRef array(PyObject* self, PyObject* dtype, PyObject* copy) {
+  const PyRef result = array_of(self, "__array__()");
+  if (dtype != Py_None) {
+    return PyRef(PyObject_CallMethodObjArgs(result.get(), interned<"astype">(), dtype,
+                                            interned<"K">(), interned<"unsafe">(), Py_True,
+                                            copy == Py_True ? Py_True : Py_False, nullptr));
   }
-  return guarded([&]() -> PyObject* {
-    if (!force) return numpy_of(self, "numpy()");
-    const PyRef detached = checked(wrap(autograd::detach(unwrap(self))));
-    const PyRef local = checked(PyObject_CallMethodNoArgs(detached.get(), interned<"cpu">()));
-    return numpy_of(local.get(), "numpy()");
-  });
+  if (copy != Py_True) return result;
+  return PyRef(PyObject_CallMethodNoArgs(result.get(), interned<"copy">()));
 }
 
-PyObject* array(PyObject* self, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"dtype", "copy", nullptr};
-  PyObject *dtype = Py_None, *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO:__array__", const_cast<char**>(names),
-                                   &dtype, &copy)) {
-    return nullptr;
+PyRef from_numpy(PyObject* array) {
+  check(is_numpy_array(array), ErrorKind::type, "from_numpy(): expected a numpy.ndarray, got ",
+        describe_type(array));
+  return PyRef(to_python(from_buffer(array, Sharing::share, "from_numpy")));
+}
+
+Tensor frombuffer(PyObject* buffer, DType dtype, int64_t count, int64_t offset) {
+  check(PyObject_CheckBuffer(buffer) != 0, ErrorKind::type,
+        "frombuffer(): expected an object with the buffer protocol, got ", describe_type(buffer));
+  const auto itemsize = static_cast<int64_t>(size_of(dtype));
+  auto borrowed = std::make_unique<Borrowed>(buffer, PyBUF_SIMPLE);
+  if (borrowed->view.readonly) warn_read_only("frombuffer");
+  const int64_t bytes = borrowed->view.len;
+  check(offset >= 0 && offset <= bytes, ErrorKind::value, "frombuffer(): offset ", offset,
+        " lies outside the buffer of ", bytes, " bytes");
+  if (count < 0) {
+    check((bytes - offset) % itemsize == 0, ErrorKind::value, "frombuffer(): the ", bytes - offset,
+          " bytes after the offset are no multiple of the element size ", itemsize, " of ", dtype);
+    count = (bytes - offset) / itemsize;
   }
-  return guarded([&]() -> PyObject* {
-    PyRef result = checked(numpy_of(self, "__array__()"));
-    if (dtype != Py_None) {
-      result = checked(PyObject_CallMethodObjArgs(result.get(), interned<"astype">(), dtype,
-                                                  interned<"K">(), interned<"unsafe">(), Py_True,
-                                                  copy == Py_True ? Py_True : Py_False, nullptr));
-    } else if (copy == Py_True) {
-      result = checked(PyObject_CallMethodNoArgs(result.get(), interned<"copy">()));
-    }
-    return result.release();
-  });
+  check(count <= (bytes - offset) / itemsize, ErrorKind::value, "frombuffer(): ", count,
+        " elements of ", itemsize, " bytes from offset ", offset, " need more than the buffer's ",
+        bytes, " bytes");
+  void* data = static_cast<char*>(borrowed->view.buf) + offset;
+  check(count == 0 || is_aligned(data, dtype), ErrorKind::value,
+        "frombuffer(): the byte at offset ", offset,
+        " has an address that is no multiple of the element size ", itemsize, " of ", dtype,
+        "; read the bytes as uint8, clone() them and view() them as ", dtype);
+  return tensor_over(std::move(borrowed), data, Shape{count}, Shape{1}, dtype);
 }
 
-PyObject* from_numpy(PyObject*, PyObject* object) {
-  return guarded([&]() -> PyObject* {
-    check(is_numpy_array(object), ErrorKind::type, "from_numpy(): expected a numpy.ndarray, got ",
-          describe_type(object));
-    return to_python(from_buffer(object, Sharing::share, "from_numpy"));
-  });
-}
-
+constexpr Parameter numpy_parameters[] = {{"self", Kind::tensor},
+                                          {"force", Kind::boolean, {"False", false}, kKeywordOnly}};
+constexpr Parameter array_parameters[] = {
+    {"self", Kind::tensor}, {"dtype", Kind::object, "None"}, {"copy", Kind::object, "None"}};
+constexpr Parameter array_parameter[] = {{"array", Kind::object}};
 constexpr Parameter frombuffer_parameters[] = {
     {"buffer", Kind::object},
     {"dtype", Kind::dtype, {}, kKeywordOnly},
-    {"count", Kind::integer, "-1", kKeywordOnly},
-    {"offset", Kind::integer, "0", kKeywordOnly},
-    {"requires_grad", Kind::boolean, "False", kKeywordOnly}};
-constexpr Overload frombuffer_overloads[] = {{frombuffer_parameters, kFunction}};
-constexpr Binding frombuffer_binding("frombuffer", frombuffer_overloads);
-
-PyObject* frombuffer(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* names) {
-  return guarded([&]() -> PyObject* {
-    Slots<5> slots;
-    const Parsed in = parse(frombuffer_binding, nullptr, args, arg_count, names, slots);
-    check(PyObject_CheckBuffer(in[0]) != 0, ErrorKind::type,
-          "frombuffer(): expected an object with the buffer protocol, got ", describe_type(in[0]));
-    const DType dtype = to_dtype(in[1]);
-    const auto itemsize = static_cast<int64_t>(size_of(dtype));
-    auto borrowed = std::make_unique<Borrowed>(in[0], PyBUF_SIMPLE);
-    if (borrowed->view.readonly) warn_read_only("frombuffer");
-    const int64_t bytes = borrowed->view.len, offset = to_int(in[3], 0);
-    check(offset >= 0 && offset <= bytes, ErrorKind::value, "frombuffer(): offset ", offset,
-          " lies outside the buffer of ", bytes, " bytes");
-    int64_t count = to_int(in[2], -1);
-    if (count < 0) {
-      check((bytes - offset) % itemsize == 0, ErrorKind::value, "frombuffer(): the ",
-            bytes - offset, " bytes after the offset are no multiple of the element size ",
-            itemsize, " of ", dtype);
-      count = (bytes - offset) / itemsize;
-    }
-    check(count <= (bytes - offset) / itemsize, ErrorKind::value, "frombuffer(): ", count,
-          " elements of ", itemsize, " bytes from offset ", offset, " need more than the buffer's ",
-          bytes, " bytes");
-    void* data = static_cast<char*>(borrowed->view.buf) + offset;
-    check(count == 0 || is_aligned(data, dtype), ErrorKind::value,
-          "frombuffer(): the byte at "
-          "offset ",
-          offset, " has an address that is no multiple of the element size ", itemsize, " of ",
-          dtype, "; read the bytes as uint8, clone() them and view() them as ", dtype);
-    return factory_result(tensor_over(std::move(borrowed), data, Shape{count}, Shape{1}, dtype),
-                          in[4]);
-  });
-}
+    {"count", Kind::integer, {"-1", -1}, kKeywordOnly},
+    {"offset", Kind::integer, {"0", 0}, kKeywordOnly},
+    {"requires_grad", Kind::boolean, "False", kKeywordOnly | kRequiresGrad}};
 
 }  // namespace
 
 PyMethodDef numpy_methods[] = {
-    {"numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(numpy)),
-     METH_VARARGS | METH_KEYWORDS,
-     "numpy(*, force=False)\n--\n\n"
-     "A NumPy array on the same memory. With `force`, a tensor that requires grad or lives on\n"
-     "another device is detached and copied first; without, it raises."},
-    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array)),
-     METH_VARARGS | METH_KEYWORDS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+    define_method<"numpy", numpy, numpy_parameters>(
+        "numpy(*, force=False)\n--\n\n"
+        "A NumPy array on the same memory. With `force`, a tensor that requires grad or lives on\n"
+        "another device is detached and copied first; without, it raises."),
+    define_method<"__array__", array, array_parameters>(nullptr), kNoMore};
 
 PyMethodDef buffer_functions[] = {
-    {"from_numpy", from_numpy, METH_O,
-     "from_numpy(array)\n--\n\n"
-     "A tensor on the memory of a NumPy array, which it keeps alive. Raises ValueError for arrays\n"
-     "with negative strides, foreign byte order or memory that is not aligned for its elements,\n"
-     "TypeError for elements without a dtype here."},
-    {"frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(frombuffer)),
-     METH_FASTCALL | METH_KEYWORDS,
-     "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\n"
-     "A 1-d tensor on the memory of an object with the buffer protocol, from byte `offset` on."},
-    {nullptr, nullptr, 0, nullptr}};
+    define<"from_numpy", from_numpy, array_parameter>(
+        "from_numpy(array)\n--\n\n"
+        "A tensor on the memory of a NumPy array, which it keeps alive. Raises ValueError for "
+        "arrays\n"
+        "with negative strides, foreign byte order or memory that is not aligned for its "
+        "elements,\n"
+        "TypeError for elements without a dtype here."),
+    define<"frombuffer", frombuffer, frombuffer_parameters>(
+        "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\n"
+        "A 1-d tensor on the memory of an object with the buffer protocol, from byte `offset` on."),
+    kNoMore};
 
 }  // namespace flambeau::python

@@ -5,6 +5,7 @@
 #include "autograd/graph/history.h"
 #include "python/base/names.h"
 #include "python/calls/arguments.h"
+#include "python/calls/define.h"
 #include "python/calls/results.h"
 #include "python/interop/interop.h"
 #include "python/objects/construct.h"
@@ -96,7 +97,7 @@ Exchange* make_export(const Tensor& tensor) {
                          0};
   exchange.deleter = [](Exchange* self) { delete static_cast<Export<Exchange>*>(self->context); };
   exchange.context = owner.get();
-  return &owner.release()->exchange;  // NOLINT: its deleter owns it now
+  return &owner.release()->exchange;  // its deleter owns it now
 }
 
 /// Frees an export that nobody took.
@@ -131,40 +132,27 @@ std::pair<int64_t, int64_t> to_pair(PyObject* value, const char* argument) {
   return {to_int(PyTuple_GET_ITEM(value, 0)), to_int(PyTuple_GET_ITEM(value, 1))};
 }
 
-PyObject* dlpack_method(PyObject* self, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
-  PyObject *stream = Py_None, *max_version = Py_None, *device = Py_None, *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOO:__dlpack__", const_cast<char**>(names),
-                                   &stream, &max_version, &device, &copy)) {
-    return nullptr;
+PyRef to_capsule(const Tensor& self, PyObject*, PyObject* max_version, PyObject* device,
+                 PyObject* copy) {
+  check(!autograd::requires_grad(self), ErrorKind::runtime,
+        "__dlpack__(): the tensor requires grad, which other libraries cannot record; use "
+        "detach()");
+  const dlpack::DeviceCode own = device_code(self.device());
+  if (device != Py_None) {
+    const auto [type, index] = to_pair(device, "dl_device");
+    check(type == own.device_type && index == own.device_id, ErrorKind::value,
+          "__dlpack__(): the tensor is on ", self.device(), "; copy it with to() first");
   }
-  return guarded([&]() -> PyObject* {
-    Tensor tensor = unwrap(self);
-    check(!autograd::requires_grad(tensor), ErrorKind::runtime,
-          "__dlpack__(): the tensor requires grad, which other libraries cannot record; use "
-          "detach()");
-    const dlpack::DeviceCode own = device_code(tensor.device());
-    if (device != Py_None) {
-      const auto [type, index] = to_pair(device, "dl_device");
-      check(type == own.device_type && index == own.device_id, ErrorKind::value,
-            "__dlpack__(): the tensor is on ", tensor.device(), "; copy it with to() first");
-    }
-    const bool copied = copy == Py_True;
-    if (copied) {
-      const Tensor fresh = empty(tensor.sizes(), tensor.dtype(), tensor.device());
-      copy_data(fresh, tensor);
-      tensor = fresh;
-    }
-    const int64_t major = max_version == Py_None ? 0 : to_pair(max_version, "max_version").first;
-    return export_capsule(tensor, major >= 1, copied);
-  });
+  const int64_t major = max_version == Py_None ? 0 : to_pair(max_version, "max_version").first;
+  if (copy != Py_True) return PyRef(export_capsule(self, major >= 1, false));
+  const Tensor fresh = empty(self.sizes(), self.dtype(), self.device());
+  copy_data(fresh, self);
+  return PyRef(export_capsule(fresh, major >= 1, true));
 }
 
-PyObject* dlpack_device(PyObject* self, PyObject*) {
-  return guarded([&] {
-    const dlpack::DeviceCode code = device_code(unwrap(self).device());
-    return Py_BuildValue("(ii)", code.device_type, code.device_id);
-  });
+std::tuple<int64_t, int64_t> dlpack_device(const Tensor& self) {
+  const dlpack::DeviceCode code = device_code(self.device());
+  return {code.device_type, code.device_id};
 }
 
 /// Bytes from the first element to the end of the last one.
@@ -232,57 +220,57 @@ Tensor import_capsule(PyObject* capsule) {
   return tensor;
 }
 
-PyObject* from_dlpack(PyObject*, PyObject* object) {
-  return guarded([&]() -> PyObject* {
-    PyRef capsule;
-    if (PyCapsule_CheckExact(object)) {
-      capsule = PyRef::borrow(object);
-    } else {
-      check(PyObject_HasAttr(object, interned<"__dlpack__">()), ErrorKind::type,
-            "from_dlpack(): expected an object with __dlpack__ or a DLPack capsule, got ",
-            describe_type(object));
-      const PyRef method = checked(PyObject_GetAttr(object, interned<"__dlpack__">()));
-      const PyRef none = checked(PyTuple_New(0));
-      const PyRef version = checked(
-          Py_BuildValue("{s(II)}", "max_version", dlpack::kMajorVersion, dlpack::kMinorVersion));
-      capsule = PyRef(PyObject_Call(method.get(), none.get(), version.get()));
-      if (!capsule) {
-        // Producers older than version 1 do not know the keyword.
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw_python_error();
-        PyErr_Clear();
-        capsule = checked(PyObject_CallNoArgs(method.get()));
-      }
-    }
-    return to_python(import_capsule(capsule.get()));
-  });
+PyRef from_dlpack(PyObject* source) {
+  if (PyCapsule_CheckExact(source)) return PyRef(to_python(import_capsule(source)));
+  check(PyObject_HasAttr(source, interned<"__dlpack__">()), ErrorKind::type,
+        "from_dlpack(): expected an object with __dlpack__ or a DLPack capsule, got ",
+        describe_type(source));
+  const PyRef method = checked(PyObject_GetAttr(source, interned<"__dlpack__">()));
+  const PyRef none = checked(PyTuple_New(0));
+  const PyRef version = checked(
+      Py_BuildValue("{s(II)}", "max_version", dlpack::kMajorVersion, dlpack::kMinorVersion));
+  PyRef capsule(PyObject_Call(method.get(), none.get(), version.get()));
+  if (!capsule) {
+    // Producers older than version 1 do not know the keyword.
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw_python_error();
+    PyErr_Clear();
+    capsule = checked(PyObject_CallNoArgs(method.get()));
+  }
+  return PyRef(to_python(import_capsule(capsule.get())));
 }
 
-PyObject* to_dlpack(PyObject*, PyObject* object) {
-  return guarded([&]() -> PyObject* {
-    check(is_tensor(object), ErrorKind::type, "to_dlpack(): expected a Tensor, got ",
-          describe_type(object));
-    return PyObject_CallMethodNoArgs(object, interned<"__dlpack__">());
-  });
+PyRef to_dlpack(const Tensor& tensor) {
+  const PyRef object(to_python(tensor));
+  return PyRef(checked(PyObject_CallMethodNoArgs(object.get(), interned<"__dlpack__">())));
 }
+
+constexpr Parameter self_parameter[] = {{"self", Kind::tensor}};
+constexpr Parameter capsule_parameters[] = {{"self", Kind::tensor},
+                                            {"stream", Kind::object, "None", kKeywordOnly},
+                                            {"max_version", Kind::object, "None", kKeywordOnly},
+                                            {"dl_device", Kind::object, "None", kKeywordOnly},
+                                            {"copy", Kind::object, "None", kKeywordOnly}};
+constexpr Parameter source_parameter[] = {{"source", Kind::object}};
+constexpr Parameter tensor_parameter[] = {{"tensor", Kind::tensor}};
 
 }  // namespace
 
 PyMethodDef dlpack_methods[] = {
-    {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dlpack_method)),
-     METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "A DLPack capsule on the tensor's memory."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS,
-     "__dlpack_device__()\n--\n\nDLPack's codes of the device: (type, index)."},
-    {nullptr, nullptr, 0, nullptr}};
+    define_method<"__dlpack__", to_capsule, capsule_parameters>(
+        "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+        "A DLPack capsule on the tensor's memory."),
+    define_method<"__dlpack_device__", dlpack_device, self_parameter>(
+        "__dlpack_device__()\n--\n\nDLPack's codes of the device: (type, index)."),
+    kNoMore};
 
 PyMethodDef dlpack_functions[] = {
-    {"from_dlpack", from_dlpack, METH_O,
-     "from_dlpack(source, /)\n--\n\n"
-     "A tensor on the memory of an array of another library, given as an object with __dlpack__\n"
-     "or as a capsule."},
-    {"to_dlpack", to_dlpack, METH_O,
-     "to_dlpack(tensor, /)\n--\n\nA DLPack capsule on the tensor's memory."},
-    {nullptr, nullptr, 0, nullptr}};
+    define<"from_dlpack", from_dlpack, source_parameter>(
+        "from_dlpack(source)\n--\n\n"
+        "A tensor on the memory of an array of another library, given as an object with "
+        "__dlpack__\n"
+        "or as a capsule."),
+    define<"to_dlpack", to_dlpack, tensor_parameter>(
+        "to_dlpack(tensor)\n--\n\nA DLPack capsule on the tensor's memory."),
+    kNoMore};
 
 }  // namespace flambeau::python

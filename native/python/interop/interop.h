@@ -26,6 +26,7 @@ Tensor from_buffer(PyObject* object, Sharing sharing, const char* op);
 
 extern PyMethodDef numpy_methods[];     ///< of the type: numpy, __array__
 extern PyMethodDef buffer_functions[];  ///< of the module: from_numpy, frombuffer
+extern PyMethodDef file_functions[];    ///< of the module: storages from files
 extern PyMethodDef dlpack_methods[];    ///< of the type: __dlpack__, __dlpack_device__
 extern PyMethodDef dlpack_functions[];  ///< of the module: from_dlpack, to_dlpack
 

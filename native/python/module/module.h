@@ -6,8 +6,8 @@
 
 namespace flambeau::python {
 
-/// Fills the module flambeau._C. What it is made of lies in libflambeau_python.so, which extension
-/// modules of others link too. Throws pybind11::error_already_set.
-FLAMBEAU_API void initialize_module(PyObject* module);
+/// The module flambeau._C; null with an exception set. What it is made of lies in
+/// libflambeau_python.so, which extension modules of others link too.
+FLAMBEAU_API PyObject* create_module(PyModuleDef& definition);
 
 }  // namespace flambeau::python

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/backends/dispatch.h"
+#include "python/base/modules.h"
 #include "python/objects/tensor_object.h"
 
 extern "C" const int FLAMBEAU_ABI = 1;
@@ -14,23 +15,6 @@ extern "C" const int FLAMBEAU_ABI = 1;
 namespace flambeau::python {
 
 namespace {
-
-/// `module` or one of its submodules, made when it is missing: "nn.functional".
-PyRef submodule(const PyRef& module, const std::string& path) {
-  PyRef parent = module;
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find('.', begin), path.size());
-    const std::string part = path.substr(begin, end - begin);
-    const char* outer = PyModule_GetName(parent.get());
-    if (!outer) throw_python_error();
-    PyRef child = PyRef::borrow(PyImport_AddModule((std::string(outer) + "." + part).c_str()));
-    if (!child) throw_python_error();
-    checked(PyObject_SetAttrString(parent.get(), part.c_str(), child.get()));
-    parent = child;
-    begin = end + 1;
-  }
-  return parent;
-}
 
 /// Which package a method of Tensor came from: a package that is loaded anew replaces its own.
 std::unordered_map<std::string, std::string>& method_owners() {
@@ -76,7 +60,7 @@ PyObject* create_package(const char* package, PyModuleDef& definition,
     load_cuda_kernels(definition);
     PyRef module = checked(PyModule_Create(&definition));
     for (const FunctionNamespace* space = namespaces; space->name; ++space) {
-      checked(PyModule_AddFunctions(submodule(module, space->name).get(), space->functions));
+      checked(PyModule_AddFunctions(submodule(module.get(), space->name).get(), space->functions));
     }
     for (PyMethodDef* method = methods; method->ml_name; ++method) add_method(package, method);
     return module.release();

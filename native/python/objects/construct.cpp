@@ -6,6 +6,7 @@
 #include "autograd/graph/history.h"
 #include "python/base/names.h"
 #include "python/base/sequences.h"
+#include "python/calls/define.h"
 #include "python/calls/parser.h"
 #include "python/calls/results.h"
 #include "python/interop/interop.h"
@@ -289,53 +290,38 @@ PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* n
 constexpr Parameter as_tensor_parameters[] = {{"data", Kind::object},
                                               {"dtype", Kind::dtype, "None", kNone},
                                               {"device", Kind::device, "None", kNone}};
-constexpr Overload as_tensor_overloads[] = {{as_tensor_parameters, kFunction}};
-constexpr Binding as_tensor_binding("as_tensor", as_tensor_overloads);
 
-PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return guarded([&]() -> PyObject* {
-    Slots<3> slots;
-    const Parsed in = parse(as_tensor_binding, nullptr, args, count, names, slots);
-    const std::optional<DType> dtype = to_optional_dtype(in[1]);
-    const std::optional<Device> device = to_optional_device(in[2]);
-    if (is_tensor(in[0])) {
-      const Tensor& source = unwrap(in[0]);
-      if (dtype.value_or(source.dtype()) == source.dtype() &&
-          device.value_or(source.device()) == source.device()) {
-        return Py_NewRef(in[0]);
-      }
-      const PyRef target = checked(device ? to_python(*device) : to_python(source.device()));
-      const PyRef wanted = checked(to_python(dtype.value_or(source.dtype())));
-      return PyObject_CallMethodObjArgs(in[0], interned<"to">(), target.get(), wanted.get(),
-                                        nullptr);
+PyRef as_tensor(PyObject* data, std::optional<DType> dtype, std::optional<Device> device) {
+  if (is_tensor(data)) {
+    const Tensor& source = unwrap(data);
+    if (dtype.value_or(source.dtype()) == source.dtype() &&
+        device.value_or(source.device()) == source.device()) {
+      return PyRef::borrow(data);
     }
-    if (is_numpy_array(in[0])) {
-      Tensor shared = from_buffer(in[0], Sharing::share, "as_tensor");
-      if (dtype) shared = cast_data(shared, *dtype);
-      return to_python(move_to(shared, device.value_or(Device{})));
-    }
-    return to_python(tensor_from_data(in[0], dtype, device.value_or(Device{}), "as_tensor"));
-  });
+    const PyRef target = checked(to_python(device.value_or(source.device())));
+    const PyRef wanted = checked(to_python(dtype.value_or(source.dtype())));
+    return PyRef(
+        PyObject_CallMethodObjArgs(data, interned<"to">(), target.get(), wanted.get(), nullptr));
+  }
+  if (is_numpy_array(data)) {
+    Tensor shared = from_buffer(data, Sharing::share, "as_tensor");
+    if (dtype) shared = cast_data(shared, *dtype);
+    return PyRef(to_python(move_to(shared, device.value_or(Device{}))));
+  }
+  return PyRef(to_python(tensor_from_data(data, dtype, device.value_or(Device{}), "as_tensor")));
 }
 
-/// _make_subclass(cls, data, requires_grad=False)
-PyObject* make_subclass(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"cls", "data", "requires_grad", nullptr};
-  PyObject *type = nullptr, *data = nullptr;
-  int requires_grad = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!|p:_make_subclass",
-                                   const_cast<char**>(names), &PyType_Type, &type, tensor_type,
-                                   &data, &requires_grad)) {
-    return nullptr;
-  }
-  return guarded([&]() -> PyObject* {
-    auto* subclass = reinterpret_cast<PyTypeObject*>(type);
-    check(PyType_IsSubtype(subclass, tensor_type) != 0, ErrorKind::type,
-          "_make_subclass(): ", subclass->tp_name, " is not a subclass of Tensor");
-    const Tensor shared = alias(unwrap(data), true);
-    if (requires_grad) autograd::set_requires_grad(shared, true);
-    return wrap_as(subclass, shared);
-  });
+constexpr Parameter subclass_parameters[] = {
+    {"cls", Kind::object},
+    {"data", Kind::tensor},
+    {"requires_grad", Kind::boolean, "False", kRequiresGrad}};
+
+PyRef make_subclass(PyObject* type, const Tensor& data) {
+  auto* subclass = reinterpret_cast<PyTypeObject*>(type);
+  check(PyType_Check(type) && PyType_IsSubtype(subclass, tensor_type), ErrorKind::type,
+        "_make_subclass(): expected a subclass of Tensor, got ",
+        PyType_Check(type) ? subclass->tp_name : describe_type(type));
+  return PyRef(wrap_as(subclass, alias(data, true)));
 }
 
 /// What Tensor(*args) stands for: nothing, sizes, data.
@@ -367,11 +353,10 @@ PyObject* construct_tensor(PyTypeObject* type, PyObject* args, PyObject* keyword
 }
 
 PyMethodDef construction_methods[] = {
-    {"_make_subclass", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_subclass)),
-     METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-     "_make_subclass(cls, data, requires_grad=False)\n--\n\n"
-     "An instance of a subclass on the storage of `data`, without its history."},
-    {nullptr, nullptr, 0, nullptr}};
+    define_static<"_make_subclass", make_subclass, subclass_parameters>(
+        "_make_subclass(cls, data, requires_grad=False)\n--\n\n"
+        "An instance of a subclass on the storage of `data`, without its history."),
+    kNoMore};
 
 PyMethodDef construction_functions[] = {
     {"tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor)),
@@ -382,11 +367,10 @@ PyMethodDef construction_functions[] = {
      "numbers its complex counterpart, arrays keep theirs. Raises ValueError for ragged "
      "sequences,\n"
      "TypeError for other objects."},
-    {"as_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(as_tensor)),
-     METH_FASTCALL | METH_KEYWORDS,
-     "as_tensor(data, dtype=None, device=None)\n--\n\n"
-     "Like tensor(), but shares memory with `data` when it is a tensor or a NumPy array that\n"
-     "already has the dtype and the device."},
-    {nullptr, nullptr, 0, nullptr}};
+    define<"as_tensor", as_tensor, as_tensor_parameters>(
+        "as_tensor(data, dtype=None, device=None)\n--\n\n"
+        "Like tensor(), but shares memory with `data` when it is a tensor or a NumPy array that\n"
+        "already has the dtype and the device."),
+    kNoMore};
 
 }  // namespace flambeau::python

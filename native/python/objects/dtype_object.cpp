@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "dtype_aliases.h"  // generated
+#include "dtype_names.h"  // generated
 #include "python/base/type_object.h"
 #include "python/calls/arguments.h"
 #include "python/calls/results.h"
@@ -35,6 +35,32 @@ PyObject* get_is_complex(PyObject* self, void*) {
 PyObject* get_is_signed(PyObject* self, void*) {
   return PyBool_FromLong(is_signed(value_of(self)));
 }
+const char* tensor_type_of(DType dtype) {
+  switch (dtype) {
+#define FLAMBEAU_CASE(name, tensor_type, bits) \
+  case DType::name:                            \
+    return tensor_type;
+    FLAMBEAU_FOR_EACH_DTYPE_PROPERTY(FLAMBEAU_CASE)
+#undef FLAMBEAU_CASE
+  }
+  return "";
+}
+int significant_bits_of(DType dtype) {
+  switch (dtype) {
+#define FLAMBEAU_CASE(name, tensor_type, bits) \
+  case DType::name:                            \
+    return bits;
+    FLAMBEAU_FOR_EACH_DTYPE_PROPERTY(FLAMBEAU_CASE)
+#undef FLAMBEAU_CASE
+  }
+  return 0;
+}
+PyObject* get_tensor_type(PyObject* self, void*) {
+  return PyUnicode_FromString(tensor_type_of(value_of(self)));
+}
+PyObject* get_significant_bits(PyObject* self, void*) {
+  return PyLong_FromLong(significant_bits_of(value_of(self)));
+}
 PyObject* to_real(PyObject* self, PyObject*) {
   return Py_NewRef(dtype_object(real_dtype(value_of(self))));
 }
@@ -55,6 +81,10 @@ PyGetSetDef properties[] = {
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"is_floating_point", get_is_floating, nullptr, "Whether elements are real floats.", nullptr},
     {"is_complex", get_is_complex, nullptr, "Whether elements are complex.", nullptr},
+    {"_tensor_type", get_tensor_type, nullptr, "Of Tensor.type(): 'Float' of FloatTensor.",
+     nullptr},
+    {"_significant_bits", get_significant_bits, nullptr,
+     "Of real floats: bits of the significand, the first one among them; else 0.", nullptr},
     {"is_signed", get_is_signed, nullptr, "Whether elements can be negative.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 

@@ -1,18 +1,16 @@
 #include "python/objects/generator_object.h"
 
-#include <pybind11/pybind11.h>
-
 #include <cstring>
 #include <memory>
 
 #include "core/random/generator.h"
+#include "python/base/modules.h"
 #include "python/base/type_object.h"
 #include "python/calls/arguments.h"
+#include "python/calls/define.h"
 #include "python/calls/results.h"
 
 namespace flambeau::python {
-
-namespace py = pybind11;
 
 namespace {
 
@@ -145,45 +143,49 @@ PyType_Slot slots[] = {
 PyType_Spec spec = {"flambeau.Generator", sizeof(GeneratorObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
+// The default one -------------------------------------------------------------------------------
+
+PyObject* default_object = nullptr;
+
+PyRef seed_default(PyObject* seed) {
+  default_generator().manual_seed(seed_of(seed));
+  return PyRef::borrow(default_object);
+}
+uint64_t seed_by_entropy() { return default_generator().seed(); }
+uint64_t default_initial_seed() { return default_generator().initial_seed(); }
+PyRef default_state() { return PyRef(state_tensor(default_generator())); }
+void set_default_state(PyObject* state) { set_state(default_generator(), state); }
+
+constexpr Parameter seed_parameter[] = {{"seed", Kind::object}};
+constexpr Parameter state_parameter[] = {{"new_state", Kind::object}};
+
+PyMethodDef functions[] = {
+    define<"manual_seed", seed_default, seed_parameter>(
+        "manual_seed(seed)\n--\n\n"
+        "Seeds the default generator, for every device; returns it."),
+    define<"seed", seed_by_entropy>(
+        "seed()\n--\n\n"
+        "Seeds the default generator from the system's entropy; returns the seed."),
+    define<"initial_seed", default_initial_seed>(
+        "initial_seed()\n--\n\nThe seed that the default generator started from."),
+    define<"get_rng_state", default_state>(
+        "get_rng_state()\n--\n\nThe state of the default generator as a tensor of bytes."),
+    define<"set_rng_state", set_default_state, state_parameter>(
+        "set_rng_state(new_state)\n--\n\nSets the state of the default generator."),
+    kNoMore};
+
 }  // namespace
 
 bool is_generator(PyObject* value) { return PyObject_TypeCheck(value, generator_type); }
 
 Generator* to_generator(PyObject* slot) { return given(slot) ? &generator_of(slot) : nullptr; }
 
-void add_generator(PyObject* module_object) {
-  auto module = py::reinterpret_borrow<py::module_>(module_object);
-  generator_type = add_type(module_object, spec);
-  PyObject* shared = checked(generator_type->tp_alloc(generator_type, 0)).release();
-  reinterpret_cast<GeneratorObject*>(shared)->generator = &default_generator();
-  checked(PyModule_AddObjectRef(module_object, "default_generator", shared));
-  module.def(
-      "manual_seed",
-      [shared](const py::object& seed) {
-        default_generator().manual_seed(seed_of(seed.ptr()));
-        return py::reinterpret_borrow<py::object>(shared);
-      },
-      py::arg("seed"),
-      "manual_seed(seed)\n--\n\n"
-      "Seeds the default generator, for every device; returns it.");
-  module.def(
-      "seed", [] { return default_generator().seed(); },
-      "seed()\n--\n\n"
-      "Seeds the default generator from the system's entropy; returns the seed.");
-  module.def(
-      "initial_seed", [] { return default_generator().initial_seed(); },
-      "initial_seed()\n--\n\n"
-      "The seed that the default generator started from.");
-  module.def(
-      "get_rng_state",
-      [] { return py::reinterpret_steal<py::object>(state_tensor(default_generator())); },
-      "get_rng_state()\n--\n\n"
-      "The state of the default generator as a tensor of bytes.");
-  module.def(
-      "set_rng_state", [](const py::object& state) { set_state(default_generator(), state.ptr()); },
-      py::arg("new_state"),
-      "set_rng_state(new_state)\n--\n\n"
-      "Sets the state of the default generator.");
+void add_generator(PyObject* module) {
+  generator_type = add_type(module, spec);
+  default_object = checked(generator_type->tp_alloc(generator_type, 0)).release();
+  reinterpret_cast<GeneratorObject*>(default_object)->generator = &default_generator();
+  checked(PyModule_AddObjectRef(module, "default_generator", default_object));
+  add_functions(module, functions);
 }
 
 }  // namespace flambeau::python

@@ -163,7 +163,7 @@ class Selection {
     check(!is_differentiable(tensor.dtype()), ErrorKind::index,
           "index: tensors used as indices must hold ints or bools, got dtype ", tensor.dtype());
     if (tensor.dim() == 0) {
-      if (tensor.dtype() == DType::bool_) {
+      if (is_mask(tensor)) {
         select_by_truth(item(tensor).to<bool>());
       } else {
         select(item(tensor).to<int64_t>());

@@ -30,7 +30,7 @@ PyType_Slot format_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_methods, methods},
     {Py_tp_doc, const_cast<char*>("The order of dimensions in memory: contiguous_format, "
-                                  "channels_last, or preserve_format.")},
+                                  "channels_last, channels_last_3d, or preserve_format.")},
     {0, nullptr}};
 constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 PyType_Spec layout_spec = {"flambeau.layout", sizeof(NamedConstant), 0, kFlags, layout_slots};
@@ -55,7 +55,8 @@ void add_layouts(PyObject* module) {
   layout_type = add_type(module, layout_spec);
   format_type = add_type(module, format_spec);
   strided = add_constant(module, layout_type, "strided");
-  for (const char* name : {"contiguous_format", "preserve_format", "channels_last"}) {
+  for (const char* name :
+       {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"}) {
     add_constant(module, format_type, name);
   }
 }

@@ -3,10 +3,12 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/memory/shared_storage.h"
 #include "core/tensor/tensor.h"
 #include "python/base/names.h"
 #include "python/base/type_object.h"
 #include "python/calls/arguments.h"
+#include "python/calls/define.h"
 #include "python/calls/results.h"
 #include "python/interop/interop.h"
 
@@ -22,8 +24,7 @@ PyTypeObject* storage_type = nullptr;
 
 /// Wrappers that are alive. The GIL protects it.
 std::unordered_map<const Storage*, PyObject*>& live_wrappers() {
-  static auto* wrappers =
-      new std::unordered_map<const Storage*, PyObject*>;  // NOLINT: outlives all
+  static auto* wrappers = new std::unordered_map<const Storage*, PyObject*>;  // outlives all
   return *wrappers;
 }
 
@@ -127,27 +128,69 @@ PyObject* reduce(PyObject* self, PyObject* protocol) {
   });
 }
 /// _restore(buffer, device): takes over a buffer that is writable and aligned, copies another.
-PyObject* restore(PyObject*, PyObject* args) {
-  PyObject *buffer, *device;
-  if (!PyArg_ParseTuple(args, "OO:_restore", &buffer, &device)) return nullptr;
+PyRef restore(PyObject* buffer, Device device) {
+  Py_buffer probe;
+  checked(PyObject_GetBuffer(buffer, &probe, PyBUF_SIMPLE));
+  // Whatever is saved in it finds its place in a block of the allocator.
+  const bool takes = !probe.readonly && is_aligned(probe.buf, DType::complex128);
+  const auto size = static_cast<size_t>(probe.len);
+  PyBuffer_Release(&probe);
+  if (device.is_meta()) return PyRef(wrap_storage(Storage::allocate(size, device)));
+  Tensor bytes = from_buffer(buffer, takes ? Sharing::share : Sharing::copy, "unpickle");
+  if (!device.is_cpu()) {
+    const Tensor moved = empty(bytes.sizes(), DType::uint8, device);
+    copy_data(moved, bytes);
+    bytes = moved;
+  }
+  return PyRef(wrap_storage(bytes.storage()));
+}
+
+/// How many hold the storage: this object, tensors, aliases.
+PyObject* holders(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLong(storage_of(self)->use_count());
+}
+PyObject* is_shared(PyObject* self, PyObject*) {
+  return PyBool_FromLong(SharedStorage::holds(*storage_of(self)));
+}
+PyObject* share_memory(PyObject* self, PyObject*) {
   return guarded([&] {
-    const Device target = to_device(device);
-    Py_buffer probe;
-    checked(PyObject_GetBuffer(buffer, &probe, PyBUF_SIMPLE));
-    // Whatever is saved in it finds its place in a block of the allocator.
-    const bool takes = !probe.readonly && is_aligned(probe.buf, DType::complex128);
-    const auto size = static_cast<size_t>(probe.len);
-    PyBuffer_Release(&probe);
-    if (target.is_meta()) return wrap_storage(Storage::allocate(size, target));
-    Tensor bytes = from_buffer(buffer, takes ? Sharing::share : Sharing::copy, "unpickle");
-    if (!target.is_cpu()) {
-      const Tensor moved = empty(bytes.sizes(), DType::uint8, target);
-      copy_data(moved, bytes);
-      bytes = moved;
-    }
-    return wrap_storage(bytes.storage());
+    share_storage(*storage_of(self), "UntypedStorage.share_memory_()");
+    return Py_NewRef(self);
   });
 }
+PyRef new_shared(int64_t bytes) {
+  check(bytes >= 0, ErrorKind::value, "UntypedStorage._new_shared(): a negative size, ", bytes);
+  return PyRef(wrap_storage(SharedStorage::allocate(static_cast<size_t>(bytes), "_new_shared()")));
+}
+/// (storage, descriptor, offset, nbytes): what another process opens. The storage is this one,
+/// moved to shared memory if need be, or a copy while its address must stay.
+PyObject* sent(PyObject* self, PyObject*) {
+  return guarded([&] {
+    constexpr const char* op = "sending a tensor to another process";
+    Ref<Storage> storage = storage_of(self);
+    if (SharedStorage::holds(*storage) || SharedStorage::can_move(*storage)) {
+      SharedStorage::move(*storage, op);
+    } else {
+      storage = SharedStorage::copy(*storage, op);
+    }
+    const SharedStorage::Place place = SharedStorage::place(*storage);
+    return Py_BuildValue("(Nikk)", wrap_storage(storage), place.descriptor, place.offset,
+                         place.bytes);
+  });
+}
+PyRef received(int64_t descriptor, int64_t offset, int64_t bytes) {
+  check(descriptor == static_cast<int>(descriptor) && offset >= 0 && bytes >= 0, ErrorKind::value,
+        "UntypedStorage._received(): no memory of another process: ", descriptor, ", ", offset,
+        ", ", bytes);
+  return PyRef(wrap_storage(SharedStorage::open(
+      {static_cast<int>(descriptor), {}, static_cast<size_t>(offset), static_cast<size_t>(bytes)},
+      "receiving a tensor from another process")));
+}
+
+constexpr Parameter restore_parameters[] = {{"buffer", Kind::object}, {"device", Kind::device}};
+constexpr Parameter size_parameters[] = {{"nbytes", Kind::integer}};
+constexpr Parameter received_parameters[] = {
+    {"descriptor", Kind::integer}, {"offset", Kind::integer}, {"nbytes", Kind::integer}};
 
 PyObject* repr(PyObject* self) {
   return guarded([&] {
@@ -161,12 +204,28 @@ PyMethodDef methods[] = {
     {"size", nbytes, METH_NOARGS, "size()\n--\n\nBytes of the whole block."},
     {"data_ptr", data_ptr, METH_NOARGS, "data_ptr()\n--\n\nIts address."},
     {"clone", clone, METH_NOARGS, "clone()\n--\n\nA copy of the whole block."},
+    {"is_shared", is_shared, METH_NOARGS,
+     "is_shared()\n--\n\nWhether other processes can map it; see share_memory_()."},
+    {"share_memory_", share_memory, METH_NOARGS,
+     "share_memory_()\n--\n\nMoves it to where other processes can map it; returns self."},
+    define_static<"_new_shared", new_shared, size_parameters>(
+        "_new_shared(nbytes)\n--\n\nA new block that other processes can map, full of zeros."),
+    {"_holders", holders, METH_NOARGS,
+     "_holders()\n--\n\nHow many references the memory has, those of C++ among them."},
+    {"_sent", sent, METH_NOARGS,
+     "_sent()\n--\n\n"
+     "Itself, and where other processes find the memory: descriptor, offset, bytes."},
+    define_static<"_received", received, received_parameters>(
+        "_received(descriptor, offset, nbytes)\n--\n\n"
+        "The storage that another process has sent: the same one while it is alive here."),
     {"__deepcopy__", clone, METH_O, nullptr},
     {"_view", view, METH_VARARGS,
      "_view(dtype, offset, sizes, strides)\n--\n\nA tensor on this memory."},
-    {"_restore", restore, METH_VARARGS | METH_STATIC, nullptr},
+    define_static<"_restore", restore, restore_parameters>(
+        "_restore(buffer, device)\n--\n\n"
+        "A storage with the contents of a buffer, which it takes over where it can."),
     {"__reduce_ex__", reduce, METH_O, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+    kNoMore};
 PyGetSetDef properties[] = {{"device", get_device, nullptr, "Where the memory is.", nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -195,6 +254,12 @@ PyObject* wrap_storage(const Ref<Storage>& storage) {
   }
   new (&reinterpret_cast<StorageObject*>(object)->storage) Ref<Storage>(storage);
   return existing = object;
+}
+
+void share_storage(Storage& storage, const char* op) {
+  check(storage.device().is_cpu(), ErrorKind::runtime, op, ": the memory is on ", storage.device(),
+        "; only that of the CPU can be shared");
+  SharedStorage::move(storage, op);
 }
 
 const Ref<Storage>& unwrap_storage(PyObject* object) {

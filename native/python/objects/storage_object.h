@@ -11,6 +11,8 @@ namespace flambeau::python {
 PyObject* wrap_storage(const Ref<Storage>& storage);
 /// Error(type) when the object is something else.
 const Ref<Storage>& unwrap_storage(PyObject* object);
+/// Moves its memory to where other processes can map it. Error(runtime) that names `op`.
+void share_storage(Storage& storage, const char* op);
 void add_storage_type(PyObject* module);
 
 }  // namespace flambeau::python

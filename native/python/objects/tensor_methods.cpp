@@ -1,7 +1,8 @@
 #include <cstring>
 
 #include "autograd/graph/history.h"
-#include "python/calls/parser.h"
+#include "core/memory/shared_storage.h"
+#include "python/calls/define.h"
 #include "python/calls/results.h"
 #include "python/objects/layout_object.h"
 #include "python/objects/storage_object.h"
@@ -19,35 +20,11 @@ PyObject* plain(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* { return function(unwrap(self)); });
 }
 
-/// size(dim=None), stride(dim=None): everything, or one dimension.
-constexpr Parameter dim_parameters[] = {{"self", Kind::tensor},
-                                        {"dim", Kind::integer, "None", kNone}};
-constexpr Overload dim_overloads[] = {{dim_parameters, kMethod, 0}};
-constexpr Binding size_binding("size", dim_overloads);
-constexpr Binding stride_binding("stride", dim_overloads);
-
-PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return guarded([&]() -> PyObject* {
-    const Tensor& tensor = unwrap(self);
-    if (count == 0 && !names) return to_size(tensor.sizes());
-    int64_t dim;
-    if (count == 1 && !names && small_int(args[0], dim)) {
-      return PyLong_FromLongLong(tensor.size(dim));
-    }
-    Slots<2> slots;
-    const Parsed in = parse(size_binding, self, args, count, names, slots);
-    if (!given(in[1])) return to_size(tensor.sizes());
-    return PyLong_FromLongLong(tensor.size(to_int(in[1])));
-  });
+PyRef size(const Tensor& self, std::optional<int64_t> dim) {
+  return PyRef(dim ? PyLong_FromLongLong(self.size(*dim)) : to_size(self.sizes()));
 }
-PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return guarded([&]() -> PyObject* {
-    const Tensor& tensor = unwrap(self);
-    Slots<2> slots;
-    const Parsed in = parse(stride_binding, self, args, count, names, slots);
-    if (!given(in[1])) return to_tuple(tensor.strides());
-    return PyLong_FromLongLong(tensor.stride(to_int(in[1])));
-  });
+PyRef stride(const Tensor& self, std::optional<int64_t> dim) {
+  return PyRef(dim ? PyLong_FromLongLong(self.stride(*dim)) : to_tuple(self.strides()));
 }
 
 PyObject* dim(const Tensor& self) { return PyLong_FromLongLong(self.dim()); }
@@ -65,6 +42,18 @@ PyObject* is_signed(const Tensor& self) { return PyBool_FromLong(is_signed(self.
 PyObject* is_inference(const Tensor& self) { return PyBool_FromLong(self.impl()->inference); }
 PyObject* detach(const Tensor& self) { return to_python(autograd::detach(self)); }
 PyObject* untyped_storage(const Tensor& self) { return wrap_storage(self.storage()); }
+PyObject* is_shared(const Tensor& self) {
+  return PyBool_FromLong(self.device().backend == Backend::cuda ||
+                         SharedStorage::holds(*self.storage()));
+}
+PyObject* share_memory(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Tensor& tensor = unwrap(self);
+    if (tensor.device().backend != Backend::cuda)
+      share_storage(*tensor.storage(), "Tensor.share_memory_()");
+    return Py_NewRef(self);
+  });
+}
 PyObject* get_device(const Tensor& self) {
   const Device device = self.device();
   return PyLong_FromLong(device.is_cpu() || device.is_meta() ? -1 : device.index);
@@ -84,82 +73,76 @@ PyObject* has_attributes(PyObject* self, PyObject*) {
   return PyBool_FromLong(dict && PyDict_GET_SIZE(dict) > 0);
 }
 
-/// Strides of a dense tensor whose channels (dimension 1) vary fastest.
-bool is_channels_last(const Tensor& tensor) {
-  if (tensor.dim() != 4) return false;
-  constexpr int order[] = {1, 3, 2, 0};
+/// Strides of a dense tensor of so many dims whose channels (dim 1) vary fastest.
+bool is_channels_last(const Tensor& tensor, size_t rank) {
+  if (tensor.sizes().size() != rank) return false;
   int64_t expected = 1;
-  for (const int i : order) {
-    const int64_t size = tensor.sizes()[static_cast<size_t>(i)];
-    if (size == 1) continue;
-    if (tensor.strides()[static_cast<size_t>(i)] != expected) return false;
+  const auto follows = [&](size_t dim) {
+    const int64_t size = tensor.sizes()[dim];
+    const bool is_next = size == 1 || tensor.strides()[dim] == expected;
     expected *= size;
-  }
-  return true;
+    return is_next;
+  };
+  bool in_order = follows(1);
+  for (size_t dim = rank - 1; dim >= 2; --dim) in_order = in_order && follows(dim);
+  return in_order && follows(0);
 }
 
-PyObject* is_contiguous(PyObject* self, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"memory_format", nullptr};
-  PyObject* format = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:is_contiguous", const_cast<char**>(names),
-                                   &format)) {
-    return nullptr;
-  }
-  return guarded([&]() -> PyObject* {
-    const Tensor& tensor = unwrap(self);
-    if (!given(format)) return PyBool_FromLong(tensor.is_contiguous());
-    check(is_memory_format(format), ErrorKind::type,
-          "is_contiguous(): memory_format must be a flambeau.memory_format, not ",
-          describe_type(format));
-    const bool channels_last = std::strcmp(memory_format_name(format), "channels_last") == 0;
-    return PyBool_FromLong(channels_last ? is_channels_last(tensor) : tensor.is_contiguous());
-  });
+bool is_contiguous(const Tensor& self, PyObject* format) {
+  if (!given(format)) return self.is_contiguous();
+  check(is_memory_format(format), ErrorKind::type,
+        "is_contiguous(): memory_format must be a flambeau.memory_format, not ",
+        describe_type(format));
+  const std::string_view name = memory_format_name(format);
+  if (name == "channels_last") return is_channels_last(self, 4);
+  return name == "channels_last_3d" ? is_channels_last(self, 5) : self.is_contiguous();
 }
 
-PyObject* requires_grad_(PyObject* self, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"requires_grad", nullptr};
-  PyObject* value = Py_True;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O!:requires_grad_", const_cast<char**>(names),
-                                   &PyBool_Type, &value)) {
-    return nullptr;
-  }
-  return guarded([&] {
-    autograd::set_requires_grad(unwrap(self), value == Py_True);
-    return Py_NewRef(self);
-  });
+PyRef requires_grad_(PyObject* self, bool requires_grad) {
+  autograd::set_requires_grad(unwrap(self), requires_grad);
+  return PyRef::borrow(self);
 }
 
-template <class Function>
-PyCFunction c_function(Function* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
-constexpr int kTuple = METH_VARARGS | METH_KEYWORDS;
+constexpr Parameter dim_parameters[] = {{"self", Kind::tensor},
+                                        {"dim", Kind::integer, "None", kNone}};
+constexpr Parameter format_parameters[] = {{"self", Kind::tensor},
+                                           {"memory_format", Kind::object, "None"}};
+constexpr Parameter requires_grad_parameters[] = {{"self", Kind::tensor},
+                                                  {"requires_grad", Kind::boolean, {"True", true}}};
 
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
-    {"size", c_function(size), kFast,
-     "size(dim=None)\n--\n\nThe shape as a Size, or the size of one dimension."},
-    {"stride", c_function(stride), kFast,
-     "stride(dim=None)\n--\n\nElements to step over per dimension: a tuple, or one int."},
+    define_method<"size", size, dim_parameters>(
+        "size(dim=None)\n--\n\nThe shape as a Size, or the size of one dimension."),
+    define_method<"stride", stride, dim_parameters>(
+        "stride(dim=None)\n--\n\nElements to step over per dimension: a tuple, or one int."),
     {"dim", plain<dim>, METH_NOARGS, "dim()\n--\n\nThe number of dimensions."},
     {"ndimension", plain<dim>, METH_NOARGS, "ndimension()\n--\n\nThe number of dimensions."},
     {"numel", plain<numel>, METH_NOARGS, "numel()\n--\n\nThe number of elements."},
     {"nelement", plain<numel>, METH_NOARGS, "nelement()\n--\n\nThe number of elements."},
     {"element_size", plain<element_size>, METH_NOARGS,
      "element_size()\n--\n\nBytes of one element."},
-    {"is_contiguous", c_function(is_contiguous), kTuple,
-     "is_contiguous(memory_format=None)\n--\n\n"
-     "Whether the elements lie densely in memory, in row-major order."},
+    define_method<"is_contiguous", is_contiguous, format_parameters>(
+        "is_contiguous(memory_format=None)\n--\n\n"
+        "Whether the elements lie densely in memory, in row-major order."),
     {"data_ptr", plain<data_ptr>, METH_NOARGS,
      "data_ptr()\n--\n\nThe address of the first element; 0 when there is none."},
     {"storage_offset", plain<storage_offset>, METH_NOARGS,
      "storage_offset()\n--\n\nElements between the storage's start and the first element."},
     {"untyped_storage", plain<untyped_storage>, METH_NOARGS,
      "untyped_storage()\n--\n\nThe memory behind the tensor, shared with its views."},
-    {"requires_grad_", c_function(requires_grad_), kTuple,
-     "requires_grad_(requires_grad=True)\n--\n\nStarts or stops recording; returns self."},
+    {"is_shared", plain<is_shared>, METH_NOARGS,
+     "is_shared()\n--\n\nWhether its memory is shared with other processes when it is sent to "
+     "them; always True on CUDA."},
+    {"share_memory_", share_memory, METH_NOARGS,
+     "share_memory_()\n--\n\n"
+     "Moves its memory to where other processes can map it, with that of all its views; returns "
+     "self.\n\nDoes nothing on CUDA, or if it is shared already. A NumPy array that the tensor was "
+     "made from keeps the old memory.\n\nRaises:\n    RuntimeError: while an array, a memoryview "
+     "or a DLPack capsule of it exists."},
+    define_method<"requires_grad_", requires_grad_, requires_grad_parameters>(
+        "requires_grad_(requires_grad=True)\n--\n\nStarts or stops recording; returns self."),
     {"detach", plain<detach>, METH_NOARGS,
      "detach()\n--\n\nA view of the same elements without history."},
     {"retain_grad", plain<retain_grad>, METH_NOARGS,
@@ -178,6 +161,6 @@ PyMethodDef tensor_methods[] = {
      "_has_attributes()\n--\n\nWhether the instance has attributes of its own."},
     {"_bump_version", plain<bump_version>, METH_NOARGS,
      "_bump_version()\n--\n\nNotes a write that was made behind the library's back."},
-    {nullptr, nullptr, 0, nullptr}};
+    kNoMore};
 
 }  // namespace flambeau::python

@@ -1,5 +1,5 @@
 #include "ops/creation.h"
-#include "ops/view.h"
+#include "ops/memory_format.h"
 #include "python/calls/parser.h"
 #include "python/calls/results.h"
 #include "python/objects/layout_object.h"
@@ -35,18 +35,11 @@ PyObject* convert(PyObject* self, const Conversion& wanted, const char* op) {
   const bool same_dtype = !wanted.dtype || *wanted.dtype == tensor.dtype();
   const bool same_device = !wanted.device || is_same_place(*wanted.device, tensor.device());
   const bool converts = wanted.copy || !same_dtype || !same_device;
-  if (!converts && format != "channels_last") {
-    if (format == "preserve_format" || tensor.is_contiguous()) return Py_NewRef(self);
-    return to_python(released(work_of(tensor), [&] { return ops::contiguous(tensor); }));
-  }
+  if (!converts && format == "preserve_format") return Py_NewRef(self);
   return to_python(released(work_of(tensor), [&] {
     Tensor result = tensor;
     if (converts) result = ops::to_copy(tensor, wanted.dtype, wanted.device, wanted.non_blocking);
-    if (format != "channels_last") return result;
-    check(result.dim() == 4, ErrorKind::runtime, op,
-          ": channels_last needs a tensor of 4 dimensions, got shape ", result.sizes());
-    constexpr int64_t to_last[] = {0, 2, 3, 1}, back[] = {0, 3, 1, 2};
-    return ops::permute(ops::contiguous(ops::permute(result, to_last)), back);
+    return format == "preserve_format" ? result : ops::contiguous_format(result, format);
   }));
 }
 

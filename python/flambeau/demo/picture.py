@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import io
 from pathlib import Path
 from typing import Any
 
 import flambeau
 from flambeau import nn
+from flambeau._whole_files import write_whole
+from flambeau.datasets.digits import Digits
 from flambeau.demo.command import DemoError
-from flambeau.demo.data import Digits
-from flambeau.demo.training import History, device_of
 from flambeau.utils.data import DataLoader
+from flambeau.utils.trainer import History
+from flambeau.utils.trainer.compute import device_of
+from flambeau.utils.trainer.curves import draw_curves, plain_style
 
 IMAGES = 12
-# Colours that the colour-blind tell apart, dark enough for text.
-_TRAIN, _TEST, _RIGHT, _WRONG, _INK = "#c2570c", "#1d5fa8", "#1a7f4b", "#b3261e", "#2b2b2b"
+_RIGHT, _WRONG = "#1a7f4b", "#b3261e"  # told apart by the colour-blind, dark enough for text
 
 
 def draw(path: Path, history: History, model: nn.Module, digits: Digits) -> None:
@@ -30,58 +31,34 @@ def draw(path: Path, history: History, model: nn.Module, digits: Digits) -> None
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(
-        {
-            "font.size": 11,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.edgecolor": "#8a8a8a",
-            "axes.labelcolor": _INK,
-            "text.color": _INK,
-            "xtick.color": _INK,
-            "ytick.color": _INK,
-        }
-    ):
+    with plain_style():
         figure = pyplot.figure(figsize=(11, 6.6), layout="constrained")
         parts: Any = figure.subfigures(2, 1, height_ratios=[3.2, 1.35])
         upper, lower = parts
-        accuracy = history.test_accuracy[-1]
+        accuracy = history.last["validation_accuracy"]
         upper.suptitle(
             f"Reading digits with Flambeau: {accuracy:.1%} of {len(digits.test)} test images",
             fontsize=15,
             fontweight="bold",
         )
         left, right = upper.subplots(1, 2)
-        _curves(left, "Loss", history.train_loss, history.test_loss)
+        for axes, name, label, scale in (
+            (left, "loss", "Loss", 1),
+            (right, "accuracy", "Accuracy (%)", 100),
+        ):
+            curves = {"training": history[name], "test": history[f"validation_{name}"]}
+            scaled = {of: [scale * value for value in values] for of, values in curves.items()}
+            draw_curves(axes, label, history["epoch"], scaled)
         left.set_yscale("log")
-        _curves(
-            right, "Accuracy (%)", _percent(history.train_accuracy), _percent(history.test_accuracy)
-        )
         _images(lower, model, digits)
         try:
-            _write(figure, path)
+            picture = io.BytesIO()
+            figure.savefig(picture, dpi=130, format=path.suffix[1:] or "png")
+            write_whole(path, picture.getvalue())
         except (OSError, ValueError) as error:
             raise DemoError(f"the picture {path} cannot be written: {error}") from error
         finally:
             pyplot.close(figure)
-
-
-def _percent(shares: list[float]) -> list[float]:
-    return [100 * share for share in shares]
-
-
-def _curves(axes: Any, label: str, train: list[float], test: list[float]) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    epochs = range(1, len(train) + 1)
-    for values, name, color in ((train, "training", _TRAIN), (test, "test", _TEST)):
-        axes.plot(epochs, values, color=color, linewidth=2.2, marker="o", markersize=4, label=name)
-    axes.set_xlabel("Epoch")
-    axes.set_ylabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(axis="y", color="#d9d9d9", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.legend(frameon=False)
 
 
 def _images(figure: Any, model: nn.Module, digits: Digits) -> None:
@@ -107,16 +84,3 @@ def _images(figure: Any, model: nn.Module, digits: Digits) -> None:
         for spine in axes.spines.values():
             spine.set_visible(True)
             spine.set_color(_RIGHT if right else _WRONG)
-
-
-def _write(figure: Any, path: Path) -> None:
-    suffix = path.suffix or ".png"
-    handle, name = tempfile.mkstemp(prefix=".flambeau-", suffix=suffix, dir=path.resolve().parent)
-    os.close(handle)
-    try:
-        figure.savefig(name, dpi=130, format=suffix[1:])
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 
 import flambeau
+from flambeau.datasets.digits import load_digits
 from flambeau.demo.command import DemoError
-from flambeau.demo.data import load_digits
 from flambeau.demo.model import DigitNet
-from flambeau.demo.training import train
+from flambeau.demo.training import train_digits
 
 
 def run(options: argparse.Namespace, check: Callable[[], None] = lambda: None) -> None:
@@ -35,9 +35,11 @@ def run(options: argparse.Namespace, check: Callable[[], None] = lambda: None) -
         f"{options.threads} {'thread' if options.threads == 1 else 'threads'}, device {device}"
     )
     start = time.perf_counter()
-    history = train(model, digits, options.epochs, options.batch_size, options.learning_rate, check)
+    history = train_digits(
+        model, digits, options.epochs, options.batch_size, options.learning_rate, check
+    )
     seconds = time.perf_counter() - start
-    print(f"Test accuracy {history.test_accuracy[-1]:.2%} after {seconds:.1f} s")
+    print(f"Test accuracy {history.last['validation_accuracy']:.2%} after {seconds:.1f} s")
     from flambeau.demo.picture import draw
 
     draw(options.output, history, model, digits)
@@ -55,7 +57,8 @@ def _device(name: str) -> flambeau.device:
 
 def _check(options: argparse.Namespace) -> None:
     """Refuses before training what would fail after it."""
-    for module, package in (("sklearn", "scikit-learn"), ("matplotlib", "matplotlib")):
+    packages = {"sklearn": "scikit-learn", "matplotlib": "matplotlib", "tqdm": "tqdm"}
+    for module, package in packages.items():
         if importlib.util.find_spec(module) is None:
             raise DemoError(f"it needs {package}: install it with 'pip install {package}'.")
     folder = options.output.resolve().parent

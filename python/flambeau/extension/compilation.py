@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import flambeau
+from flambeau import _C
 from flambeau._build.compiler import (
     compiler_name,
     find_compiler,
@@ -19,6 +20,7 @@ from flambeau._build.compiling import (
     Compiling,
     cpp_files,
     include_flags,
+    without_flags,
     write_rules,
 )
 from flambeau._build.cuda import cuda_files, cuda_objects, find_nvcc, write_cuda_rules
@@ -40,6 +42,11 @@ class Cuda:
     sources: tuple[Path, ...] = ()  # beside the generated ones
 
 
+def library_instruction_sets() -> dict[str, str]:
+    """Flags of those that the library has loops for: a package's kernels call functions of its."""
+    return {name: INSTRUCTION_SETS[name] for name in _C._compiled_instruction_sets()}
+
+
 @dataclass(frozen=True)
 class Compilation:
     """What is compiled into which file, with what."""
@@ -53,7 +60,7 @@ class Compilation:
     compile_flags: tuple[str, ...] = ()
     link_flags: tuple[str, ...] = ()
     run_paths: tuple[str, ...] = ()  # where the module looks for Flambeau's libraries
-    instruction_sets: Mapping[str, str] = field(default_factory=lambda: INSTRUCTION_SETS)
+    instruction_sets: Mapping[str, str] = field(default_factory=library_instruction_sets)
     cuda: Cuda | None = None
 
     @property
@@ -88,7 +95,8 @@ def write_ninja(compilation: Compilation) -> Path:
 
 def _write_module(writer: NinjaWriter, compilation: Compilation, includes: str) -> None:
     generated = compilation.generated
-    flags = " ".join([includes, *compilation.compile_flags])
+    without = without_flags(compilation.instruction_sets)
+    flags = " ".join([includes, without, *compilation.compile_flags])
     write_rules(writer, find_compiler(compiler_name()), flags)
     compiling = Compiling(
         writer,

@@ -34,6 +34,7 @@ from flambeau.nn.activation import (
     Tanhshrink,
     Threshold,
 )
+from flambeau.nn.adaptive import AdaptiveLogSoftmaxWithLoss
 from flambeau.nn.attention import MultiheadAttention
 from flambeau.nn.batchnorm import (
     BatchNorm1d,
@@ -44,7 +45,14 @@ from flambeau.nn.batchnorm import (
     InstanceNorm3d,
 )
 from flambeau.nn.containers import ModuleDict, ModuleList, Sequential
-from flambeau.nn.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
+from flambeau.nn.conv import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
 from flambeau.nn.dropout import (
     AlphaDropout,
     Dropout,
@@ -54,6 +62,7 @@ from flambeau.nn.dropout import (
     FeatureAlphaDropout,
 )
 from flambeau.nn.embedding import Embedding
+from flambeau.nn.embedding_bag import EmbeddingBag
 from flambeau.nn.linear import Bilinear, Identity, Linear
 from flambeau.nn.loss import (
     BCELoss,
@@ -75,6 +84,13 @@ from flambeau.nn.loss import (
     SoftMarginLoss,
     TripletMarginLoss,
 )
+from flambeau.nn.margin_loss import (
+    CTCLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 from flambeau.nn.module import Module
 from flambeau.nn.normalization import GroupNorm, LayerNorm, RMSNorm
 from flambeau.nn.parameter import Buffer, Parameter
@@ -82,13 +98,18 @@ from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.nn.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
     AdaptiveMaxPool1d,
     AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
     AvgPool1d,
     AvgPool2d,
+    AvgPool3d,
     MaxPool1d,
     MaxPool2d,
+    MaxPool3d,
 )
+from flambeau.nn.response_norm import LocalResponseNorm
 from flambeau.nn.rnn import GRU, LSTM, RNN, RNNBase
 from flambeau.nn.rnn_cells import GRUCell, LSTMCell, RNNCell
 from flambeau.nn.shapes import (
@@ -120,6 +141,23 @@ from flambeau.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from flambeau.nn.unpooling import (
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+)
+from flambeau.nn.upsampling import (
+    Fold,
+    Unfold,
+    Upsample,
+    UpsamplingBilinear2d,
+    UpsamplingNearest2d,
+)
 
 __all__ = [
     "CELU",
@@ -132,11 +170,15 @@ __all__ = [
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
     "AlphaDropout",
     "AvgPool1d",
     "AvgPool2d",
+    "AvgPool3d",
     "BCELoss",
     "BCEWithLogitsLoss",
     "BatchNorm1d",
@@ -144,6 +186,7 @@ __all__ = [
     "BatchNorm3d",
     "Bilinear",
     "Buffer",
+    "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
@@ -153,8 +196,10 @@ __all__ = [
     "ConstantPad3d",
     "Conv1d",
     "Conv2d",
+    "Conv3d",
     "ConvTranspose1d",
     "ConvTranspose2d",
+    "ConvTranspose3d",
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
@@ -163,8 +208,12 @@ __all__ = [
     "Dropout2d",
     "Dropout3d",
     "Embedding",
+    "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
+    "Fold",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -180,20 +229,31 @@ __all__ = [
     "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
     "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
     "MarginRankingLoss",
     "MaxPool1d",
     "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
     "Mish",
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
@@ -236,7 +296,12 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
+    "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",

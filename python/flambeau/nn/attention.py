@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import flambeau
@@ -13,21 +12,6 @@ from flambeau.nn import init
 from flambeau.nn.linear import Linear
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
-
-_f: Any = F
-
-
-def additive_mask(mask: Tensor | None, dtype: Any, name: str) -> Tensor | None:
-    """A mask as numbers to add to scores: of bool, True forbids.
-
-    Raises:
-        RuntimeError: for a mask that is neither bool nor floating.
-    """
-    if mask is None or mask.is_floating_point():
-        return mask
-    if mask.dtype != flambeau.bool:
-        raise RuntimeError(f"{name} must be bool or floating, got {mask.dtype}")
-    return flambeau.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(mask, -math.inf)
 
 
 class MultiheadAttention(Module):
@@ -105,19 +89,6 @@ class MultiheadAttention(Module):
             init.xavier_normal_(self.bias_k)
             init.xavier_normal_(self.bias_v)
 
-    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-        size = self.embed_dim
-        bias = self.in_proj_bias
-        if self._same_sizes and query is key and key is value:
-            return list(_f.linear(query, self.in_proj_weight, bias).chunk(3, -1))
-        biases = [None] * 3 if bias is None else list(bias.split(size))
-        if self._same_sizes:
-            weights = list(self.in_proj_weight.split(size))
-        else:
-            weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
-        sources = (query, key, value)
-        return [_f.linear(x, w, b) for x, w, b in zip(sources, weights, biases, strict=True)]
-
     def forward(
         self,
         query: Tensor,
@@ -138,73 +109,19 @@ class MultiheadAttention(Module):
             average_attn_weights: return their mean over heads.
             is_causal: a hint that attn_mask is causal; it needs attn_mask.
         """
-        if is_causal and attn_mask is None:
-            raise RuntimeError("MultiheadAttention: is_causal needs attn_mask")
-        single = query.dim() == 2
-        if query.dim() not in (2, 3):
-            raise RuntimeError(
-                f"MultiheadAttention: expected a query of 2 or 3 dims, got {tuple(query.shape)}"
-            )
-        same = query is key and key is value
-        if single or self.batch_first:
-            # To (L, N, E); one tensor stays one, so that one product projects it.
-            def turn(t: Tensor) -> Tensor:
-                return t.unsqueeze(1) if single else t.transpose(0, 1)
-
-            query_, key_, value_ = query, key, value
-            query = turn(query_)
-            key = query if same else turn(key_)
-            value = query if same else (key if value_ is key_ else turn(value_))
-        length, samples, _ = query.shape
-        q, k, v = self._projected(query, key, value)
-        if self.bias_k is not None:
-            k = flambeau.cat([k, self.bias_k.repeat([1, samples, 1])], 0)
-            v = flambeau.cat([v, self.bias_v.repeat([1, samples, 1])], 0)
-        if self.add_zero_attn:
-            zeros = k.new_zeros([1, samples, self.embed_dim])
-            k, v = flambeau.cat([k, zeros], 0), flambeau.cat([v, zeros], 0)
-        # (N, heads, length, head_dim)
-        split = [self.num_heads, self.head_dim]
-        q, k, v = (
-            t.reshape([t.shape[0], samples, *split]).permute([1, 2, 0, 3]) for t in (q, k, v)
-        )
-        if single and key_padding_mask is not None:
-            key_padding_mask = key_padding_mask.unsqueeze(0)
-        mask = self._mask(attn_mask, key_padding_mask, q, k)
-        rate = self.dropout if self.training else 0.0
-        weights: Tensor | None = None
-        if need_weights:
-            scores = (q * (1 / math.sqrt(self.head_dim))) @ k.transpose(-2, -1)
-            weights = F.softmax(scores if mask is None else scores + mask, -1)
-            dropped = F.dropout(weights, rate, self.training) if rate else weights
-            mixed = dropped @ v
-        else:
-            mixed = F.scaled_dot_product_attention(q, k, v, mask, rate)
-        joined = mixed.permute([2, 0, 1, 3]).reshape([length, samples, self.embed_dim])
-        output = self.out_proj(joined)
-        if weights is not None:
-            weights = weights.mean(1) if average_attn_weights else weights
-        if single:
-            return output.squeeze(1), None if weights is None else weights.squeeze(0)
-        return (output.transpose(0, 1) if self.batch_first else output), weights
-
-    def _mask(
-        self, attn_mask: Tensor | None, padding: Tensor | None, q: Tensor, k: Tensor
-    ) -> Tensor | None:
-        """Both masks as numbers that broadcast to (N, heads, L, S)."""
-        given = attn_mask if padding is None else padding
-        # Keys that add_bias_kv and add_zero_attn append are never masked.
-        added = 0 if given is None else k.shape[2] - given.shape[-1]
-        result = None
-        if attn_mask is not None:
-            result = additive_mask(attn_mask, q.dtype, "attn_mask")
-            if result is not None and result.dim() == 3:
-                result = result.reshape([-1, self.num_heads, *result.shape[1:]])
-        if padding is not None:
-            numbers = additive_mask(padding, q.dtype, "key_padding_mask")
-            if numbers is not None:
-                numbers = numbers.reshape([numbers.shape[0], 1, 1, -1])
-                result = numbers if result is None else result + numbers
-        if result is not None and added:
-            result = F.pad(result, (0, added))
-        return result
+        turned = self.batch_first and query.dim() == 3
+        if turned:
+            # One tensor stays one, so that one product projects it.
+            same, shared = query is key, key is value
+            query = query.transpose(0, 1)
+            key = query if same else key.transpose(0, 1)
+            value = key if shared else value.transpose(0, 1)
+        output, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads,
+            self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn,
+            self.dropout, self.out_proj.weight, self.out_proj.bias, self.training,
+            key_padding_mask, need_weights, attn_mask, not self._same_sizes,
+            self.q_proj_weight, self.k_proj_weight, self.v_proj_weight, None, None,
+            average_attn_weights, is_causal,
+        )  # fmt: skip
+        return (output.transpose(0, 1) if turned else output), weights

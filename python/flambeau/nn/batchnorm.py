@@ -118,14 +118,17 @@ class _BatchNorm(_Norm):
         self._check(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         buffers, parameters = self._buffers, self._parameters
+        mean, variance = buffers["running_mean"], buffers["running_var"]
+        from_batch = self.training or mean is None
+        if self.eps < 0 or (from_batch and self.eps == 0):
+            wanted = "positive for statistics of the batch" if from_batch else "at least 0"
+            raise ValueError(f"{type(self).__name__}: eps must be {wanted}, got {self.eps}")
         if self.training and self.track_running_stats:
             counter = buffers["num_batches_tracked"]
             if counter is not None:
                 counter.add_(1)
                 if self.momentum is None:
                     momentum = 1.0 / counter.item()
-        mean, variance = buffers["running_mean"], buffers["running_var"]
-        from_batch = self.training or mean is None
         if not self.training or self.track_running_stats:
             used_mean, used_variance = mean, variance
         else:

@@ -212,6 +212,45 @@ class Conv2d(_Conv):
         )
 
 
+class Conv3d(_Conv):
+    """Slides a kernel over volumes.
+
+    Arguments as of Conv1d; sizes may be given per dimension, (depth, vertical, horizontal).
+
+    Shapes: input (N, in_channels, D, H, W) or (in_channels, D, H, W), output (N, out_channels, D',
+    H', W'), weight (out_channels, in_channels / groups, *kernel_size).
+    """
+
+    rank = 3
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._border, self.padding_mode), 0
+        return F.conv3d(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+
 class _ConvTranspose(_Conv):
     transposed = True
 
@@ -299,6 +338,26 @@ class ConvTranspose2d(_ConvTranspose):
         extra = self._output_padding(input, output_size)
         padding: Any = self.padding
         return F.conv_transpose2d(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            padding,
+            extra,
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The adjoint of Conv3d in its input: volumes become larger; arguments as of its 1-d form."""
+
+    rank = 3
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        extra = self._output_padding(input, output_size)
+        padding: Any = self.padding
+        return F.conv_transpose3d(
             input,
             self.weight,
             self.bias,

@@ -12,6 +12,15 @@ from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 
 
+def padding_row(name: str, padding_idx: int | None, rows: int) -> int | None:
+    """The row of padding, counted from the front; None where there is none."""
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise ValueError(f"{name}: padding_idx {padding_idx} is out of range for {rows} rows")
+    return padding_idx % rows
+
+
 class Embedding(Module):
     """Looks up rows of a table; rows start as standard normal numbers.
 
@@ -47,14 +56,7 @@ class Embedding(Module):
             )
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise ValueError(
-                    f"Embedding: padding_idx {padding_idx} is out of range for "
-                    f"{num_embeddings} rows"
-                )
-            padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
+        self.padding_idx = padding_row("Embedding", padding_idx, num_embeddings)
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq

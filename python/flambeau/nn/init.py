@@ -117,15 +117,16 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     unchanged."""
     if not 3 <= tensor.dim() <= 5:
         raise ValueError(f"dirac_: expected 3 to 5 dimensions, got shape {tuple(tensor.shape)}")
+    if groups < 1:
+        raise ValueError(f"dirac_: groups must be at least 1, got {groups}")
     if tensor.shape[0] % groups:
         raise ValueError(f"dirac_: {tensor.shape[0]} output channels do not divide by {groups}")
     per_group = tensor.shape[0] // groups
     center = tuple(size // 2 for size in tensor.shape[2:])
     with flambeau.no_grad():
         tensor.zero_()
-        for group in range(groups):
-            for channel in range(min(per_group, tensor.shape[1])):
-                tensor[(group * per_group + channel, channel, *center)] = 1
+        for channel in range(min(per_group, tensor.shape[1])):
+            tensor[(slice(channel, None, per_group), channel, *center)] = 1
     return tensor
 
 

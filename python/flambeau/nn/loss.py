@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau import Tensor
-from flambeau._values import brief
 from flambeau.nn import functional as F
+from flambeau.nn.functional.reductions import check_reduction
 from flambeau.nn.module import Module
 
 # The functions are generated from declarations: type checkers do not see them in F.
@@ -21,10 +21,7 @@ def _reduction(
         if reduce is False:
             return "none"
         return "sum" if size_average is False else "mean"
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(
-            f"{name}: reduction must be 'none', 'mean' or 'sum', got {brief(reduction)}"
-        )
+    check_reduction(name, reduction)
     return reduction
 
 

@@ -324,6 +324,15 @@ class Module(ModuleTree):
         target = "cuda" if device is None else device
         return self._apply(lambda t: t.to(flambeau.device(target)))
 
+    def share_memory(self: T) -> T:
+        """Moves parameters, their gradients and buffers to memory that other processes share; see
+        `Tensor.share_memory_`."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
+            if tensor.grad is not None:
+                tensor.grad.share_memory_()
+        return self
+
     def train(self: T, mode: bool = True) -> T:
         """Sets training mode here and below (dropout, batch norm); `train(False)` is `eval()`."""
         if not isinstance(mode, bool):

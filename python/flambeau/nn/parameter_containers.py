@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
@@ -148,14 +149,21 @@ class ParameterDict(Module):
             del self[key]
 
     def update(self, parameters: Any) -> None:
-        """Adds or replaces values: a mapping or (name, value) pairs."""
-        mapped = isinstance(parameters, Mapping | ParameterDict)
-        for key, value in parameters.items() if mapped else parameters:
+        """Adds or replaces values: a mapping or (name, value) pairs.
+
+        The keys of a mapping that promises no order, as a plain dict, are sorted first.
+        """
+        ordered = isinstance(parameters, OrderedDict | ParameterDict)
+        if ordered or isinstance(parameters, Mapping):
+            pairs = parameters.items() if ordered else sorted(parameters.items())
+        else:
+            pairs = parameters
+        for key, value in pairs:
             self[key] = value
 
     def copy(self) -> ParameterDict:
         """A ParameterDict of the same parameters."""
-        return ParameterDict(dict(self.items()))
+        return ParameterDict(OrderedDict(self.items()))
 
     def extra_repr(self) -> str:
         return "\n".join(f"({key}): {_shown(value)}" for key, value in self.items())

@@ -79,6 +79,25 @@ class MaxPool2d(_MaxPool):
         )  # fmt: skip
 
 
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        kernel_size: of the windows.
+        stride: step between windows; None: kernel_size.
+        padding: of minus infinity around the input, at most half of kernel_size.
+        dilation: step between the elements of a window.
+        return_indices: also return the positions of the maxima.
+        ceil_mode: keep windows that reach over the border.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool3d(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
+            self.return_indices,
+        )  # fmt: skip
+
+
 class AvgPool1d(Module):
     """The mean of each window of (N, C, L) or (C, L).
 
@@ -143,6 +162,16 @@ class AvgPool2d(AvgPool1d):
         )  # fmt: skip
 
 
+class AvgPool3d(AvgPool2d):
+    """The mean of each window of (N, C, D, H, W) or (C, D, H, W); arguments as of AvgPool2d."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool3d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
+            self.count_include_pad, self.divisor_override,
+        )  # fmt: skip
+
+
 class _Adaptive(Module):
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -166,6 +195,13 @@ class AdaptiveAvgPool2d(_Adaptive):
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
+class AdaptiveAvgPool3d(_Adaptive):
+    """Means of (N, C, D, H, W) over a grid of output_size windows; None in it keeps a size."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(input, self.output_size)
+
+
 class _AdaptiveMax(_Adaptive):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
@@ -184,3 +220,10 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMax):
+    """Maxima of (N, C, D, H, W) over a grid of output_size windows; None in it keeps a size."""
+
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)

@@ -48,11 +48,10 @@ class RNNBase(Module):
             raise ValueError(
                 f"{name}: dropout must be a number within [0, 1], got {brief(dropout)}"
             )
-        if hidden_size <= 0 or num_layers <= 0:
-            raise ValueError(
-                f"{name}: hidden_size and num_layers must be positive, got {brief(hidden_size)}, "
-                f"{brief(num_layers)}"
-            )
+        sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}
+        for what, size in sizes.items():
+            if size <= 0:
+                raise ValueError(f"{name}: {what} must be positive, got {brief(size)}")
         if not 0 <= proj_size < hidden_size:
             raise ValueError(
                 f"{name}: proj_size must be within [0, hidden_size), got {brief(proj_size)}"
@@ -128,12 +127,23 @@ class RNNBase(Module):
                 )
         return given
 
+    def _check_dtype(self, input: Tensor) -> None:
+        expected = self._parameters[self._weight_names[0][0]].dtype
+        if input.dtype != expected:
+            raise ValueError(
+                f"{type(self).__name__}: expected an input of the weights' dtype {expected}, got "
+                f"{input.dtype}"
+            )
+
     def _run(self, input: Any, given: State | None) -> tuple[Any, State]:
         if isinstance(input, PackedSequence):
+            self._check_dtype(input.data)
             return self._run_packed(input, given)
+        self._check_dtype(input)
         name = type(self).__name__
         if input.dim() not in (2, 3) or input.shape[-1] != self.input_size:
-            raise RuntimeError(
+            wrong = ValueError if input.dim() not in (2, 3) else RuntimeError
+            raise wrong(
                 f"{name}: expected an input of 2 or 3 dimensions, the last of size "
                 f"{self.input_size}, got shape {tuple(input.shape)}"
             )

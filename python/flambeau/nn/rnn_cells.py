@@ -48,7 +48,7 @@ class _Cell(Module):
 
     def _advance(self, mode: str, input: Tensor, state: State | None, parts: int) -> State:
         if input.dim() not in (1, 2) or input.shape[-1] != self.input_size:
-            raise RuntimeError(
+            raise _wrong_shape(input)(
                 f"{type(self).__name__}: expected an input of shape (N, {self.input_size}) or "
                 f"({self.input_size},), got {tuple(input.shape)}"
             )
@@ -58,7 +58,7 @@ class _Cell(Module):
         expected = (*input.shape[:-1], self.hidden_size)
         for part in state:
             if tuple(part.shape) != expected:
-                raise RuntimeError(
+                raise _wrong_shape(part)(
                     f"{type(self).__name__}: expected a state of shape {expected} for an input of "
                     f"shape {tuple(input.shape)}, got {tuple(part.shape)}"
                 )
@@ -67,6 +67,11 @@ class _Cell(Module):
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+
+
+def _wrong_shape(given: Tensor) -> type[Exception]:
+    """A ValueError says that the number of dimensions is wrong, a RuntimeError that sizes are."""
+    return RuntimeError if given.dim() in (1, 2) else ValueError
 
 
 class RNNCell(_Cell):

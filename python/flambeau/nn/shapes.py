@@ -257,7 +257,21 @@ class ReplicationPad3d(_Padding):
     mode = "replicate"
 
 
-class CircularPad1d(_Padding):
+class _CircularPadding(_Padding):
+    """Only pixels wrap around: before them there are channels, and perhaps samples."""
+
+    mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (self.rank + 1, self.rank + 2):
+            raise ValueError(
+                f"{type(self).__name__}: expected {self.rank + 1} or {self.rank + 2} dimensions, "
+                f"got shape {tuple(input.shape)}"
+            )
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPadding):
     """Wraps the last dimension around.
 
     Args:
@@ -266,10 +280,9 @@ class CircularPad1d(_Padding):
     """
 
     rank = 1
-    mode = "circular"
 
 
-class CircularPad2d(_Padding):
+class CircularPad2d(_CircularPadding):
     """Wraps the last 2 dimensions around.
 
     Args:
@@ -278,10 +291,9 @@ class CircularPad2d(_Padding):
     """
 
     rank = 2
-    mode = "circular"
 
 
-class CircularPad3d(_Padding):
+class CircularPad3d(_CircularPadding):
     """Wraps the last 3 dimensions around.
 
     Args:
@@ -290,4 +302,3 @@ class CircularPad3d(_Padding):
     """
 
     rank = 3
-    mode = "circular"

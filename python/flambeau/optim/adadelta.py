@@ -8,8 +8,10 @@ from flambeau.optim.optimizer import (
     Optimizer,
     Parameters,
     as_number,
+    check_betas,
     check_options,
     check_unsupported,
+    descent,
     with_gradients,
 )
 
@@ -67,9 +69,7 @@ class Adadelta(Optimizer):
                 state["square_avg"] = flambeau.zeros_like(parameter)
                 state["acc_delta"] = flambeau.zeros_like(parameter)
             state["step"] += 1
-            gradient = -grad if group["maximize"] else grad
-            if group["weight_decay"]:
-                gradient = gradient + group["weight_decay"] * parameter
+            gradient = descent(self, group, parameter, grad)
             squares, steps = state["square_avg"], state["acc_delta"]
             squares.mul_(rho).addcmul_(gradient, gradient, value=1 - rho)
             delta = (steps + eps).sqrt_() / (squares + eps).sqrt_() * gradient
@@ -104,9 +104,7 @@ class Adamax(Optimizer):
     ) -> None:
         check_options("Adamax", lr=lr, eps=eps, weight_decay=weight_decay)
         check_unsupported("Adamax", capturable=capturable, differentiable=differentiable)
-        for beta in betas:
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Adamax: betas must be within [0, 1), got {betas}")
+        check_betas("Adamax", betas)
         super().__init__(
             params,
             {
@@ -122,7 +120,7 @@ class Adamax(Optimizer):
         )
 
     def _update(self, group: Group) -> None:
-        beta1, beta2 = group["betas"]
+        beta1, beta2 = map(as_number, group["betas"])
         for parameter, grad in zip(*with_gradients(group), strict=True):
             state = self.state[parameter]
             if not state:
@@ -130,9 +128,7 @@ class Adamax(Optimizer):
                 state["exp_avg"] = flambeau.zeros_like(parameter)
                 state["exp_inf"] = flambeau.zeros_like(parameter)
             state["step"] += 1
-            gradient = -grad if group["maximize"] else grad
-            if group["weight_decay"]:
-                gradient = gradient + group["weight_decay"] * parameter
+            gradient = descent(self, group, parameter, grad)
             mean, largest = state["exp_avg"], state["exp_inf"]
             mean.lerp_(gradient, 1 - beta1)
             largest.copy_(flambeau.maximum(largest * beta2, gradient.abs() + group["eps"]))

@@ -11,6 +11,7 @@ from flambeau.optim.optimizer import (
     Optimizer,
     Parameters,
     as_number,
+    check_betas,
     check_options,
     check_unsupported,
     with_gradients,
@@ -56,9 +57,9 @@ class Adam(Optimizer):
         name = type(self).__name__
         check_options(name, lr=lr, eps=eps, weight_decay=weight_decay)
         check_unsupported(name, capturable=capturable, differentiable=differentiable)
-        for beta in betas:
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"{name}: betas must be within [0, 1), got {betas}")
+        check_betas(name, betas)
+        if len({isinstance(beta, Tensor) for beta in betas}) > 1:
+            raise ValueError(f"{name}: betas must be two numbers or two tensors, got {betas}")
         super().__init__(
             params,
             {
@@ -100,7 +101,7 @@ class Adam(Optimizer):
             lists[1].append(grad)
             for i, name in enumerate(names, start=2):
                 lists[i].append(state[name])
-        beta1, beta2 = group["betas"]
+        beta1, beta2 = map(as_number, group["betas"])
         function = _amsgrad_step if amsgrad else _step
         for step, lists in by_step.items():
             function(

@@ -10,7 +10,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau._values import elements
+from flambeau._values import brief, elements
 from flambeau.nn.hooks import HookTable, RemovableHandle
 
 Parameters = Iterable[Any]
@@ -42,6 +42,9 @@ class Optimizer:
         TypeError, ValueError: for parameters that are none, that are no leaves or that come twice.
     """
 
+    # Whether weight_decay shrinks parameters themselves, where no option says so.
+    _decouples_weight_decay = False
+
     def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
@@ -70,9 +73,8 @@ class Optimizer:
         if isinstance(given, set):
             raise TypeError(f"{name}: parameters must be ordered, got a set")
         members = [given] if isinstance(given, Tensor) else list(given)
-        if members and isinstance(members[0], tuple):
-            group["param_names"] = [member[0] for member in members]
-            members = [member[1] for member in members]
+        if any(isinstance(member, tuple) for member in members):
+            group["param_names"], members = _unzipped(name, members)
         for parameter in members:
             if not isinstance(parameter, Tensor):
                 raise TypeError(f"{name}: expected Tensors, got {type(parameter).__name__}")
@@ -88,6 +90,13 @@ class Optimizer:
             if default is required and option not in group:
                 raise ValueError(f"{name}: a group lacks the option '{option}'")
             group.setdefault(option, default)
+        named = "param_names" in group
+        if self.param_groups and named != ("param_names" in self.param_groups[0]):
+            this, others = ("with", "without") if named else ("without", "with")
+            raise ValueError(
+                f"{name}: expected names in all groups or in none, got a group {this} names beside "
+                f"groups {others} names"
+            )
         self.param_groups.append(group)
 
     # --- stepping ---
@@ -215,6 +224,17 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
+def _unzipped(name: str, members: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Names and parameters of (name, parameter) pairs."""
+    for member in members:
+        if not isinstance(member, tuple) or len(member) != 2:
+            raise ValueError(
+                f"{name}: expected names of all parameters or of none, as (name, parameter), got "
+                f"{brief(member)} among them"
+            )
+    return [member[0] for member in members], [member[1] for member in members]
+
+
 def _converted(value: Any, parameter: Tensor, key: str) -> Any:
     """A copy of a state's value; floating tensors take the parameter's dtype, but for the step."""
     if not isinstance(value, Tensor):
@@ -236,16 +256,54 @@ def with_gradients(group: Group) -> tuple[list[Tensor], list[Tensor]]:
     return params, grads
 
 
+def descent(optimizer: Optimizer, group: Group, parameter: Tensor, grad: Tensor) -> Tensor:
+    """The gradient to go down along: of what is minimized, with the L2 penalty. Decay of weights
+    that is none of the gradient's is done here, too.
+
+    Raises:
+        RuntimeError: the parameter is complex.
+    """
+    if parameter.is_complex():
+        name = type(optimizer).__name__
+        raise RuntimeError(f"{name}: expected parameters of real numbers, got {parameter.dtype}")
+    decay = group.get("weight_decay")
+    gradient = -grad if group["maximize"] else grad
+    if not decay:
+        return gradient
+    if group.get("decoupled_weight_decay", optimizer._decouples_weight_decay):
+        parameter.mul_(1 - as_number(group["lr"]) * decay)
+        return gradient
+    return gradient + decay * parameter
+
+
 def as_number(value: Any) -> float:
     """An option that may be a tensor of one element, as PyTorch's lr may."""
     return value if isinstance(value, float | int) else float(value)
 
 
 def check_options(name: str, **options: float) -> None:
-    """Raises ValueError for a negative (or NaN) option."""
+    """Raises ValueError for a negative (or NaN) option, or one of several elements."""
     for option, value in options.items():
+        check_single(name, option, value)
         if not as_number(value) >= 0:
             raise ValueError(f"{name}: {option} must not be negative, got {value}")
+
+
+def check_single(name: str, option: str, value: Any) -> None:
+    """Raises ValueError for a tensor of several elements, or of none."""
+    if isinstance(value, Tensor) and value.numel() != 1:
+        raise ValueError(
+            f"{name}: {option} must be a number or a tensor of one element, got shape "
+            f"{tuple(value.shape)}"
+        )
+
+
+def check_betas(name: str, betas: tuple[Any, Any]) -> None:
+    """Raises ValueError unless both decays are within [0, 1)."""
+    for i, beta in enumerate(betas):
+        check_single(name, f"betas[{i}]", beta)
+        if not 0.0 <= as_number(beta) < 1.0:
+            raise ValueError(f"{name}: betas must be within [0, 1), got {betas}")
 
 
 def check_unsupported(name: str, **flags: bool | None) -> None:

@@ -1,8 +1,8 @@
 # mypy: implicit-reexport
-"""Utilities; `flambeau.utils.data` loads data."""
+"""Utilities; `flambeau.utils.data` loads data, `flambeau.utils.trainer` trains."""
 
 from __future__ import annotations
 
 from flambeau import _lazy
 
-__getattr__, __dir__ = _lazy.submodules(globals(), ("data",))
+__getattr__, __dir__ = _lazy.submodules(globals(), ("data", "trainer"))

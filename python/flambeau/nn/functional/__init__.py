@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 
 from flambeau import _C
 from flambeau._export import names_of, public_members
+from flambeau.nn.functional.ctc import ctc_loss as ctc_loss
+from flambeau.nn.functional.distances import (
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
+from flambeau.nn.functional.heads import (
+    multi_head_attention_forward as multi_head_attention_forward,
+)
 
 globals().update(public_members(_C.nn.functional))
 

@@ -14,6 +14,7 @@ from flambeau.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from flambeau.utils.data.distributed import DistributedSampler
 from flambeau.utils.data.loader import DataLoader
 from flambeau.utils.data.sampler import (
     BatchSampler,
@@ -31,6 +32,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",

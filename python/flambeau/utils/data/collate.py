@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
+
+# In a worker: room for a batch, of a shape and a dtype, in memory that its receiver shares.
+allocate: Callable[[Sequence[int], flambeau.dtype], Tensor | None] | None = None
+
+
+def _stacked(tensors: list[Tensor]) -> Tensor:
+    first = tensors[0]
+    room = None
+    if allocate is not None and first.is_cpu:
+        shape, dtype = first.shape, first.dtype
+        if all(t.shape == shape and t.dtype == dtype and not t.requires_grad for t in tensors):
+            room = allocate((len(tensors), *shape), dtype)
+    return flambeau.stack(tensors, 0) if room is None else flambeau.stack(tensors, 0, out=room)
 
 
 def _is_array(value: Any) -> bool:
@@ -48,11 +61,11 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """
     first = batch[0]
     if isinstance(first, Tensor):
-        return flambeau.stack(list(batch), 0)
+        return _stacked(list(batch))
     if _is_array(first):
         if first.dtype.kind in "SUO":
             raise TypeError(f"default_collate: arrays of dtype {first.dtype} cannot be joined")
-        return flambeau.stack([flambeau.as_tensor(sample) for sample in batch], 0)
+        return _stacked([flambeau.as_tensor(sample) for sample in batch])
     if isinstance(first, bool | int):
         return flambeau.tensor(list(batch))
     if isinstance(first, float):

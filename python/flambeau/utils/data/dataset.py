@@ -5,6 +5,8 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import operator
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -71,8 +73,37 @@ class StackDataset(Dataset[Any]):
             return {name: dataset[index] for name, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
+        """The samples of some indices; members that can fetch many at once do.
+
+        Raises:
+            ValueError: if a member returns another number of samples than it was asked for.
+        """
+        if isinstance(self.datasets, dict):
+            columns = [_fetch(dataset, indices) for dataset in self.datasets.values()]
+            return [
+                dict(zip(self.datasets, row, strict=True)) for row in zip(*columns, strict=True)
+            ]
+        return list(zip(*(_fetch(dataset, indices) for dataset in self.datasets), strict=True))
+
     def __len__(self) -> int:
         return self._length
+
+
+def samples_of(dataset: Any, indices: list[Any]) -> Any:
+    """The samples of some indices, at once where the dataset can."""
+    many = getattr(dataset, "__getitems__", None)
+    return many(indices) if callable(many) else [dataset[index] for index in indices]
+
+
+def _fetch(dataset: Any, indices: list[Any]) -> list[Any]:
+    samples: list[Any] = samples_of(dataset, indices)
+    if len(samples) != len(indices):
+        raise ValueError(
+            f"StackDataset: {type(dataset).__name__}.__getitems__ returned {len(samples)} samples "
+            f"for {len(indices)} indices"
+        )
+    return samples
 
 
 class ConcatDataset(Dataset[T]):
@@ -95,9 +126,9 @@ class ConcatDataset(Dataset[T]):
 
     def __getitem__(self, index: int) -> T:
         if not -len(self) <= index < len(self):
-            raise IndexError(
-                f"ConcatDataset: index {index} is out of range for {len(self)} samples"
-            )
+            # Iterating over indices ends at an IndexError; below zero nothing is to be ended.
+            kind = IndexError if index >= 0 else ValueError
+            raise kind(f"ConcatDataset: index {index} is out of range for {len(self)} samples")
         index %= len(self)
         which = bisect.bisect_right(self.cumulative_sizes, index)
         before = self.cumulative_sizes[which - 1] if which else 0
@@ -105,22 +136,50 @@ class ConcatDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """The samples of several iterable datasets, one dataset after the other."""
+    """The samples of several iterable datasets, one dataset after the other.
+
+    Args:
+        datasets: read when the chain is iterated.
+
+    Raises:
+        TypeError: while iterating, for a member that is no IterableDataset.
+    """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
 
+    def _members(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise TypeError(
+                    "ChainDataset: expected IterableDatasets, got "
+                    f"{type(dataset).__name__}; ConcatDataset joins datasets with indices"
+                )
+            yield dataset
+
     def __iter__(self) -> Iterator[Any]:
-        return itertools.chain.from_iterable(self.datasets)
+        return itertools.chain.from_iterable(self._members())
 
     def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self.datasets)
+        return sum(len(dataset) for dataset in self._members())
 
 
 class Subset(Dataset[T]):
-    """Some samples of a dataset, by their indices."""
+    """Some samples of a dataset, by their indices.
+
+    Raises:
+        NotImplementedError: for a subclass that redefines `__getitem__` alone: loaders fetch
+            batches with `__getitems__`.
+    """
 
     def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:
+        own = type(self)
+        same_one = own.__getitem__ is Subset.__getitem__
+        if not same_one and own.__getitems__ is Subset.__getitems__:
+            raise NotImplementedError(
+                f"{own.__name__} redefines __getitem__, which loaders do not call; redefine "
+                "__getitems__ too"
+            )
         self.dataset = dataset
         self.indices = indices
 
@@ -130,9 +189,7 @@ class Subset(Dataset[T]):
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: list[int]) -> Any:
-        chosen = [self.indices[i] for i in indices]
-        fetch = getattr(self.dataset, "__getitems__", None)
-        return fetch(chosen) if fetch is not None else [self.dataset[i] for i in chosen]
+        return samples_of(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -146,27 +203,28 @@ def random_split(
     Args:
         dataset: has a length.
         lengths: of the parts; or fractions that add up to 1, then what rounding leaves goes to the
-            first parts, one each.
+            first parts, one each, and a warning tells of empty ones.
         generator: of the permutation; None: the default one.
 
     Raises:
-        ValueError: if lengths do not add up.
+        ValueError: if lengths do not add up, or are negative.
+        TypeError: for lengths that are neither integers nor fractions.
+
+    Example:
+        >>> from flambeau.utils.data import TensorDataset, random_split
+        >>> parts = random_split(TensorDataset(flambeau.arange(10)), [0.75, 0.25])
+        >>> [len(part) for part in parts]
+        [8, 2]
     """
     total = len(dataset)  # type: ignore[arg-type]
-    counts: list[int]
-    if (
-        math.isclose(sum(lengths), 1)
-        and sum(lengths) <= 1 + 1e-9
-        and not _are_counts(lengths, total)
-    ):
-        for fraction in lengths:
-            if not 0 <= fraction <= 1:
-                raise ValueError(f"random_split: a fraction must be within [0, 1], got {fraction}")
-        counts = [math.floor(total * fraction) for fraction in lengths]
-        for i in range(total - sum(counts)):
-            counts[i % len(counts)] += 1
+    share = sum(lengths)
+    # Fractions such as 0.7, 0.2, 0.1 may add up to a little more than 1.
+    if math.isclose(share, 1) and share <= 1 + 1e-9:
+        counts = _shares(total, lengths)
     else:
-        counts = [int(length) for length in lengths]
+        counts = [operator.index(length) for length in lengths]  # type: ignore[arg-type]
+        if min(counts, default=0) < 0:
+            raise ValueError(f"random_split: lengths must not be negative, got {list(lengths)}")
     if sum(counts) != total:
         raise ValueError(f"random_split: {list(lengths)} do not add up to the {total} samples")
     order = flambeau.randperm(total, generator=generator).tolist()
@@ -174,5 +232,14 @@ def random_split(
     return [Subset(dataset, order[a:b]) for a, b in itertools.pairwise(bounds)]
 
 
-def _are_counts(lengths: Sequence[float], total: int) -> bool:
-    return total == 1 and all(isinstance(length, int) for length in lengths)
+def _shares(total: int, fractions: Sequence[float]) -> list[int]:
+    for i, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"random_split: fraction {i} must be within [0, 1], got {fraction}")
+    counts = [math.floor(total * fraction) for fraction in fractions]
+    for i in range(total - sum(counts)):
+        counts[i % len(counts)] += 1
+    for i, count in enumerate(counts):
+        if count == 0:
+            warnings.warn(f"random_split: part {i} is empty", stacklevel=3)
+    return counts

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import pickle
-import queue
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
+import flambeau
 from flambeau import Generator
 from flambeau.utils.data.collate import default_collate, default_convert
-from flambeau.utils.data.dataset import Dataset, IterableDataset
+from flambeau.utils.data.dataset import Dataset, IterableDataset, samples_of
 from flambeau.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
     SequentialSampler,
+    batch_count,
     new_seed,
 )
-from flambeau.utils.data.worker import End, Failure, work
 
 
 class DataLoader:
@@ -41,6 +39,7 @@ class DataLoader:
         generator: of shuffling and of the workers' seeds.
         prefetch_factor: batches per worker that are loaded ahead; None: 2.
         persistent_workers: keep the workers from one pass to the next.
+        in_order: False: batches come as they are ready.
 
     Raises:
         ValueError: for options that exclude each other.
@@ -116,7 +115,9 @@ class DataLoader:
         if collate_fn is None:
             collate_fn = default_collate if self._collates else default_convert
         self.collate_fn = collate_fn
-        self._workers: _Workers | None = None
+        self._workers: Any = None
+        self._position: _Position | None = None
+        self._resumed: _Position | None = None
 
     def __len__(self) -> int:
         """How many batches there are."""
@@ -124,8 +125,7 @@ class DataLoader:
             samples = len(self.dataset)
             if self.batch_size is None:
                 return samples
-            full, rest = divmod(samples, self.batch_size)
-            return full + (rest > 0 and not self.drop_last)
+            return batch_count(samples, self.batch_size, self.drop_last)
         order: Any = self.batch_sampler if self._collates else self.sampler
         return len(order)
 
@@ -147,42 +147,117 @@ class DataLoader:
         return iter(order)
 
     def __iter__(self) -> Iterator[Any]:
-        # Drawn without workers too: the order of samples then does not depend on num_workers.
-        seed = new_seed(self.generator)
-        if self.num_workers == 0:
-            return self._load_here()
-        if not self.persistent_workers:
-            return self._with_workers(_Workers(self, seed), keep=False)
-        if self._workers is None or not self._workers.alive:
-            self._workers = _Workers(self, seed)
-        return self._with_workers(self._workers, keep=True)
+        # The seed is drawn without workers too: the order of samples then does not depend on
+        # num_workers.
+        if self._resumed is None:
+            position = _Position(self._random_state(), 0)
+            seed, order = new_seed(self.generator), self._order()
+        else:
+            position, self._resumed = self._resumed, None
+            now = self._random_state()
+            self._set_random_state(position.random)
+            seed, order = new_seed(self.generator), self._order()
+            # The order is drawn with its first item; all else that is random goes on from here.
+            order = chain(list(islice(order, 1)), order)
+            if self.generator is None:
+                self._set_random_state(now)
+        self._position = position
+        return self._counted(self._pass(order, seed, position.batches), position)
 
-    def _load_here(self) -> Iterator[Any]:
+    def _counted(self, batches: Iterator[Any], position: _Position) -> Iterator[Any]:
+        """A pass; `state_dict` tells how far it is."""
+        for batch in batches:
+            position.batches += 1
+            yield batch
+            del batch
+        if self._position is position:
+            self._position = None
+
+    def _pass(self, order: Iterator[Any], seed: int, skip: int) -> Iterator[Any]:
+        if self.num_workers == 0:
+            return self._load_here(order, skip)
+        return self._with_workers(order, seed, skip)
+
+    def _load_here(self, order: Iterator[Any], skip: int) -> Iterator[Any]:
         fetch = self._make_fetch()(self.dataset)
-        for indices in self._order():
+        if not self.iterable:
+            order = islice(order, skip, None)
+            skip = 0
+        for indices in order:
             try:
                 batch = fetch(indices)
             except StopIteration:
                 return
+            if skip:
+                skip -= 1
+                continue
             yield batch
+            del batch
 
-    def _with_workers(self, workers: _Workers, keep: bool) -> Iterator[Any]:
+    def _with_workers(self, order: Iterator[Any], seed: int, skip: int) -> Iterator[Any]:
+        from flambeau.utils.data.workers import Workers
+
+        workers = self._workers
+        if workers is None or not workers.alive:
+            workers = Workers(self, seed)
+        if self.persistent_workers:
+            self._workers = workers
         try:
-            yield from workers.batches(self._order(), self.in_order)
-        except BaseException:
-            workers.stop()
+            yield from workers.batches(order, seed, self.in_order, skip, self.iterable)
+        except GeneratorExit:
+            if not self.persistent_workers:
+                workers.stop()
             raise
-        if not keep:
+        except BaseException:
+            workers.stop(at_once=True)
+            raise
+        if not self.persistent_workers:
             workers.stop()
+
+    # Resuming --------------------------------------------------------------------------------
+
+    def _random_state(self) -> Any:
+        source = self.generator
+        return flambeau.get_rng_state() if source is None else source.get_state()
+
+    def _set_random_state(self, state: Any) -> None:
+        if self.generator is None:
+            flambeau.set_rng_state(state)
+        else:
+            self.generator.set_state(state)
+
+    def state_dict(self) -> dict[str, Any]:
+        """How far the pass is that runs: `load_state_dict` of a loader with the same arguments
+        makes its next pass go on with the batch after.
+
+        The same batches come in the same order, and what workers draw at random is drawn again, for
+        each batch from a seed of its own (not with a worker_init_fn, which may seed as it likes).
+        What an iterable dataset has given already is loaded again, and dropped.
+        """
+        position = self._position or self._resumed
+        if position is None:
+            return {"batches": None, "random": None}
+        return {"batches": position.batches, "random": position.random}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Makes the next pass go on where another one was; see `state_dict`."""
+        self._position = None
+        batches = state_dict["batches"]
+        self._resumed = None if batches is None else _Position(state_dict["random"], batches)
+
+
+class _Position:
+    """How far a pass is: batches that were given, and the generator as it was before."""
+
+    def __init__(self, random: Any, batches: int) -> None:
+        self.random = random
+        self.batches = batches
 
 
 def _indexed_fetch(dataset: Dataset[Any], collates: bool, collate: Any) -> Callable[[Any], Any]:
     if not collates:
         return lambda index: collate(dataset[index])
-    whole = getattr(dataset, "__getitems__", None)
-    if whole is not None:
-        return lambda indices: collate(whole(indices))
-    return lambda indices: collate([dataset[i] for i in indices])
+    return lambda indices: collate(samples_of(dataset, indices))
 
 
 def _iterable_fetch(
@@ -199,112 +274,3 @@ def _iterable_fetch(
         return collate(batch)
 
     return fetch
-
-
-class _Workers:
-    """The processes of a loader. Each works on at most prefetch_factor batches at a time."""
-
-    def __init__(self, loader: DataLoader, seed: int) -> None:
-        context = loader.multiprocessing_context
-        if context is None or isinstance(context, str):
-            context = multiprocessing.get_context(context)
-        self._count = loader.num_workers
-        self._ahead = loader.prefetch_factor or 2
-        self._timeout = loader.timeout
-        self._restarts_iterables = loader.iterable
-        self._results = context.Queue()
-        self._tasks = [context.Queue() for _ in range(self._count)]
-        self._processes = [
-            context.Process(
-                target=work,
-                args=(
-                    i,
-                    self._count,
-                    loader.dataset,
-                    loader._make_fetch(),
-                    seed,
-                    loader.worker_init_fn,
-                    self._tasks[i],
-                    self._results,
-                ),
-                daemon=True,
-            )
-            for i in range(self._count)
-        ]
-        for process in self._processes:
-            process.start()
-
-    @property
-    def alive(self) -> bool:
-        """Whether they can take another pass; an iterable dataset needs new ones."""
-        return not self._restarts_iterables and all(p.is_alive() for p in self._processes)
-
-    def batches(self, order: Iterator[Any], in_order: bool) -> Iterator[Any]:
-        """The batches of a pass, in the order asked for."""
-        active = list(range(self._count))
-        owners: dict[int, int] = {}
-        arrived: dict[int, Any] = {}
-        sent = wanted = turn = 0
-        exhausted = False
-        while True:
-            while not exhausted and active and len(owners) < self._ahead * len(active):
-                try:
-                    indices = next(order)
-                except StopIteration:
-                    exhausted = True
-                    break
-                worker = active[turn % len(active)]
-                turn += 1
-                self._tasks[worker].put((sent, indices))
-                owners[sent] = worker
-                sent += 1
-            if in_order and wanted in arrived:
-                answer = arrived.pop(wanted)
-                wanted += 1
-            elif arrived and not in_order:
-                answer = arrived.popitem()[1]
-            elif owners:
-                number, worker, answer = self._receive()
-                del owners[number]
-                arrived[number] = answer
-                if isinstance(answer, End) and worker in active:
-                    active.remove(worker)
-                continue
-            else:
-                return
-            if isinstance(answer, Failure):
-                answer.raise_again()
-            if not isinstance(answer, End):
-                yield answer
-
-    def _receive(self) -> Any:
-        waited = 0.0
-        while True:
-            try:
-                return pickle.loads(self._results.get(timeout=1.0))
-            except queue.Empty:
-                waited += 1.0
-            dead = [p for p in self._processes if not p.is_alive()]
-            if dead:
-                codes = ", ".join(f"{p.pid} (exit code {p.exitcode})" for p in dead)
-                raise RuntimeError(f"DataLoader: worker processes ended unexpectedly: {codes}")
-            if self._timeout and waited >= self._timeout:
-                raise RuntimeError(f"DataLoader: no batch came within {self._timeout} seconds")
-
-    def stop(self) -> None:
-        """Ends the processes."""
-        for tasks in self._tasks:
-            tasks.put(None)
-        for process in self._processes:
-            process.join(timeout=5)
-            if process.is_alive():
-                process.terminate()
-                process.join()
-        for channel in (*self._tasks, self._results):
-            channel.cancel_join_thread()
-            channel.close()
-
-    def __del__(self) -> None:
-        for process in getattr(self, "_processes", []):
-            if process.is_alive():
-                process.terminate()

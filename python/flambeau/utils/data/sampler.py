@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import flambeau
@@ -10,6 +11,8 @@ from flambeau import Generator, Tensor
 from flambeau._values import brief
 
 T = TypeVar("T", covariant=True)
+
+_BLOCK = 32  # indices drawn with replacement at a time
 
 
 class Sampler(Generic[T]):
@@ -37,9 +40,19 @@ class RandomSampler(Sampler[int]):
 
     Args:
         data_source: what is sampled.
-        replacement: an index may come several times.
+        replacement: an index may come several times; then they are drawn as they are asked for.
         num_samples: how many; None: as many as there are samples.
         generator: None: one seeded from the default generator at each start.
+
+    Raises:
+        TypeError: if replacement is no bool.
+        ValueError: if num_samples, or the number of samples it stands for, is not positive.
+
+    Example:
+        >>> from itertools import islice
+        >>> endless = RandomSampler(range(3), replacement=True, num_samples=10**10)
+        >>> set(islice(endless, 100)) == {0, 1, 2}
+        True
     """
 
     def __init__(
@@ -49,12 +62,16 @@ class RandomSampler(Sampler[int]):
         num_samples: int | None = None,
         generator: Generator | None = None,
     ) -> None:
-        if num_samples is not None and num_samples <= 0:
-            raise ValueError(f"RandomSampler: num_samples must be positive, got {num_samples}")
+        if not isinstance(replacement, bool):
+            raise TypeError(f"RandomSampler: replacement must be a bool, got {brief(replacement)}")
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(
+                f"RandomSampler: num_samples must be a positive int, got {brief(self.num_samples)}"
+            )
 
     @property
     def num_samples(self) -> int:
@@ -64,13 +81,14 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         count = len(self.data_source)
         generator = self.generator or new_generator()
-        if self.replacement:
-            yield from flambeau.randint(count, [self.num_samples], generator=generator).tolist()
-            return
         left = self.num_samples
-        while left > 0 and count > 0:
-            yield from flambeau.randperm(count, generator=generator).tolist()[:left]
-            left -= count
+        while left > 0:
+            if self.replacement:
+                indices = flambeau.randint(count, [min(left, _BLOCK)], generator=generator)
+            else:
+                indices = flambeau.randperm(count, generator=generator)[:left]
+            yield from indices.tolist()
+            left -= len(indices)
 
     def __len__(self) -> int:
         return self.num_samples
@@ -111,6 +129,11 @@ class WeightedRandomSampler(Sampler[int]):
         weights: one per sample; they need not add up to 1.
         num_samples: how many indices come.
         replacement: an index may come several times.
+        generator: None: the default one.
+
+    Raises:
+        ValueError: for num_samples that are no positive int, a replacement that is no bool, or
+            weights that are no vector.
     """
 
     def __init__(
@@ -124,6 +147,10 @@ class WeightedRandomSampler(Sampler[int]):
             raise ValueError(
                 "WeightedRandomSampler: num_samples must be a positive int, got "
                 f"{brief(num_samples)}"
+            )
+        if not isinstance(replacement, bool):
+            raise ValueError(
+                f"WeightedRandomSampler: replacement must be a bool, got {brief(replacement)}"
             )
         self.weights = flambeau.as_tensor(weights, dtype=flambeau.float64)
         if self.weights.dim() != 1:
@@ -165,16 +192,18 @@ class BatchSampler(Sampler[list[int]]):
         self.drop_last = drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        batch: list[int] = []
-        for index in self.sampler:
-            batch.append(index)
-            if len(batch) == self.batch_size:
-                yield batch
-                batch = []
-        if batch and not self.drop_last:
+        indices = iter(self.sampler)
+        while batch := list(islice(indices, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
             yield batch
 
     def __len__(self) -> int:
         sampler: Any = self.sampler
-        full, rest = divmod(len(sampler), self.batch_size)
-        return full + (rest > 0 and not self.drop_last)
+        return batch_count(len(sampler), self.batch_size, self.drop_last)
+
+
+def batch_count(samples: int, batch_size: int, drop_last: bool) -> int:
+    """How many batches there are of so many samples."""
+    full, rest = divmod(samples, batch_size)
+    return full + (rest > 0 and not drop_last)

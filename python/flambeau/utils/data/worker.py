@@ -1,14 +1,17 @@
-"""Processes that load batches.
+"""Processes that load batches: what runs in them.
 
-A worker receives (number, indices) over a queue of its own and sends back (number, worker, batch);
-the batch travels as a pickle with the bytes of its tensors.
+A worker has one pipe to the process that iterates. It receives (pass, seed) when a pass begins, or
+(number, indices, keep, blocks given back, blocks retired) for each batch, and answers
+(pass, number, batch).
 """
 
 from __future__ import annotations
 
-import io
-import pickle
+import contextlib
 import random
+import select
+import signal
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,50 +62,103 @@ class End:
     """What a worker sends when an iterable dataset has no more samples."""
 
 
-def packed(value: Any) -> bytes:
-    """A batch as bytes."""
-    buffer = io.BytesIO()
-    pickle.Pickler(buffer, protocol=5).dump(value)
-    return buffer.getvalue()
+@dataclass(frozen=True)
+class Work:
+    """What a worker is for."""
+
+    worker: int
+    count: int
+    dataset: Any
+    make_fetch: Callable[[Any], Callable[[Any], Any]]
+    seed: int
+    init: Callable[[int], Any] | None
 
 
-def work(
-    worker: int,
-    count: int,
-    dataset: Any,
-    make_fetch: Callable[[Any], Callable[[Any], Any]],
-    seed: int,
-    init: Callable[[int], Any] | None,
-    tasks: Any,
-    results: Any,
-) -> None:
-    """The life of a worker: batches until a None comes."""
+def seed_all(seed: int) -> None:
+    """Seeds the generators of the library, of Python, and NumPy's if it is in use."""
+    flambeau.manual_seed(seed)
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+
+
+def work(job: Work, connection: Any) -> None:
+    """The life of a worker: batches until the pipe is closed, or the process at its other end has
+    ended."""
     global _info
+    # The process that iterates learns of Ctrl-C, and ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    flambeau.set_num_threads(1)
+    seed_all(job.seed + job.worker)
+    _info = WorkerInfo(job.worker, job.count, job.seed + job.worker, job.dataset)
+    failure: Failure | None = None
     try:
-        flambeau.set_num_threads(1)
-        random.seed(seed + worker)
-        flambeau.manual_seed(seed + worker)
-        _info = WorkerInfo(worker, count, seed + worker, dataset)
-        start_error: Failure | None = None
+        if job.init is not None:
+            job.init(job.worker)
+    except Exception as error:
+        failure = Failure(job.worker, error)
+    # Unless nobody waits for batches any more.
+    with contextlib.suppress(EOFError, ConnectionError):
+        _Loop(job, connection, failure).run()
+
+
+class _Loop:
+    """Receives tasks and answers them."""
+
+    def __init__(self, job: Work, connection: Any, failure: Failure | None) -> None:
+        from multiprocessing import parent_process
+
+        from flambeau.utils.data import collate
+        from flambeau.utils.data.slots import Blocks
+
+        self._job = job
+        self._connection = connection
+        self._failure = failure
+        self._blocks = Blocks()
+        collate.allocate = self._blocks.empty
+        self._poll = select.poll()
+        self._poll.register(connection.fileno(), select.POLLIN)
+        parent: Any = parent_process()
+        self._parent = parent.sentinel
+        self._poll.register(self._parent, select.POLLIN)
+
+    def run(self) -> None:
+        current = seed = 0
         fetch: Callable[[Any], Any] | None = None
+        while True:
+            if any(ready == self._parent for ready, _ in self._poll.poll()):
+                return
+            task = self._connection.recv()
+            if len(task) == 2:
+                current, seed = task
+                fetch = None
+                continue
+            number, indices, keep, returned, retired = task
+            self._blocks.give_back(returned, retired)
+            answer: Any = self._failure
+            if answer is None:
+                try:
+                    if self._job.init is None:
+                        seed_all(seed + number)
+                    if fetch is None:
+                        fetch = self._job.make_fetch(self._job.dataset)
+                    answer = fetch(indices)
+                    if not keep:
+                        answer = None
+                except StopIteration:
+                    answer = End()
+                except Exception as error:
+                    answer = Failure(self._job.worker, error)
+            self._answer(current, number, answer)
+            del answer
+
+    def _answer(self, current: int, number: int, answer: Any) -> None:
+        from flambeau.multiprocessing.parcels import pack
+
         try:
-            if init is not None:
-                init(worker)
-            fetch = make_fetch(dataset)
+            parcel = pack((current, number, answer), self._blocks.dumps)
         except Exception as error:
-            start_error = Failure(worker, error)
-        while (task := tasks.get()) is not None:
-            number, indices = task
-            try:
-                answer = start_error if fetch is None else fetch(indices)
-            except StopIteration:
-                answer = End()
-            except Exception as error:
-                answer = Failure(worker, error)
-            try:
-                content = packed((number, worker, answer))
-            except Exception as error:
-                content = packed((number, worker, Failure(worker, error)))
-            results.put(content)
-    except KeyboardInterrupt:
-        pass  # the main process says so
+            failure = Failure(self._job.worker, error)
+            parcel = pack((current, number, failure), self._blocks.dumps)
+        self._connection.send_parcel(parcel)

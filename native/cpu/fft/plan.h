@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// How discrete Fourier transforms of a length are computed. Plans are made once, in more digits
+/// than they are used in, and kept.
+namespace flambeau::cpu::fft {
+
+/// One pass of Stockham's algorithm: transforms of length `radix`, turned by `twiddles`.
+template <class T>
+struct Pass {
+  int64_t radix;
+  int64_t count;            ///< what is left of the length, divided by `radix`
+  std::vector<T> twiddles;  ///< e^(-2 pi i p k / (radix count)), parts side by side: [p][k - 1]
+  std::vector<T> roots;     ///< e^(-2 pi i k / radix), for radices without a formula of their own
+};
+
+/// Of a length with small prime factors: passes over lines that lie side by side, and for long
+/// lines, or few, a split n = rows * columns: transforms of the columns, a turn by `turns`, those
+/// of the rows. Of another length: Bluestein's convolution with a chirp, of a power of two.
+template <class T>
+struct Plan {
+  int64_t n = 0;
+  std::vector<Pass<T>> passes;                      ///< none where the line is too long for a tile
+  std::shared_ptr<const Plan> of_columns, of_rows;  ///< of length rows, of length columns
+  std::vector<T> turns;  ///< e^(-2 pi i j k / n): [k < rows][j < columns]
+  std::shared_ptr<const Plan> padded;
+  std::vector<T> chirp;   ///< e^(-pi i j^2 / n)
+  std::vector<T> filter;  ///< the transform of its conjugate
+
+  bool is_convolution() const { return padded != nullptr; }
+  bool has_split() const { return of_columns != nullptr; }
+};
+
+/// Of n real numbers as n / 2 complex ones, n even: e^(-2 pi i k / n) for k <= n / 2.
+template <class T>
+struct RealPlan {
+  std::shared_ptr<const Plan<T>> half;
+  std::vector<T> roots;
+};
+
+/// Lines of more elements are split: tiles of them leave the nearer caches.
+inline constexpr int64_t kLongestTile = 512;
+/// Lines of more elements have no passes: the parts of longer ones are shorter than this.
+inline constexpr int64_t kLongestPasses = int64_t{1} << 20;
+/// Larger prime factors make a convolution.
+inline constexpr int64_t kLargestPrime = 47;
+
+template <class T>
+std::shared_ptr<const Plan<T>> plan_of(int64_t n);
+template <class T>
+std::shared_ptr<const RealPlan<T>> real_plan_of(int64_t n);
+
+}  // namespace flambeau::cpu::fft

@@ -1,0 +1,164 @@
+#include <string_view>
+
+#include "cpu/lapack/matrices.h"
+#include "kernels/linalg_least_squares.h"
+
+namespace flambeau::cpu {
+
+using namespace lapack;
+
+namespace {
+
+enum class Driver { gels, gelsy, gelsd, gelss };
+
+Driver driver_of(std::string_view name) {
+  return name == "gels"    ? Driver::gels
+         : name == "gelsd" ? Driver::gelsd
+         : name == "gelss" ? Driver::gelss
+                           : Driver::gelsy;
+}
+
+/// Solves systems of one size; what LAPACK does not say stays as it is.
+template <class T>
+class Solver {
+ public:
+  Solver(Driver driver, int64_t m, int64_t n, int64_t sides, Real<T> rcond)
+      : driver_(driver), m_(m), n_(n), sides_(sides), rcond_(rcond) {}
+  /// Both matrices are by columns and are destroyed; `b` becomes the solution. Returns the rank.
+  int operator()(T* a, T* b, int64_t b_step, Real<T>* values, int& failed) {
+    int rank = static_cast<int>(std::min(m_, n_));
+    if (size_ == 0) {
+      T size{};
+      Real<T> real_size{};
+      int integer_size = 0;
+      call(a, b, b_step, values, &size, -1, &real_size, &integer_size, rank, failed);
+      size_ = asked_size(size);
+      const int64_t known = driver_ == Driver::gelsy ? 2 * n_ : 5 * std::min(m_, n_);
+      real_work_.of(std::max<int64_t>({1, known, static_cast<int64_t>(real_size)}));
+      integers_.of(std::max<int64_t>({1, n_, integer_size}));
+    }
+    std::fill_n(integers_.of(n_), n_, 0);  // columns that gelsy is free to move
+    call(a, b, b_step, values, work_.of(size_), size_, real_work_.of(0), integers_.of(0), rank,
+         failed);
+    return rank;
+  }
+
+ private:
+  void call(T* a, T* b, int64_t b_step, Real<T>* values, T* work, int64_t size, Real<T>* real_work,
+            int* integers, int& rank, int& failed) {
+    const int64_t a_step = std::max<int64_t>(m_, 1);
+    switch (driver_) {
+      case Driver::gels:
+        return gels<T>('N', m_, n_, sides_, a, a_step, b, b_step, work, size, &failed);
+      case Driver::gelsy:
+        if constexpr (kIsComplex<T>) {
+          return complex_gelsy<T>(m_, n_, sides_, a, a_step, b, b_step, integers, rcond_, &rank,
+                                  work, size, real_work, &failed);
+        } else {
+          return real_gelsy<T>(m_, n_, sides_, a, a_step, b, b_step, integers, rcond_, &rank, work,
+                               size, &failed);
+        }
+      case Driver::gelsd:
+        if constexpr (kIsComplex<T>) {
+          return complex_gelsd<T>(m_, n_, sides_, a, a_step, b, b_step, values, rcond_, &rank, work,
+                                  size, real_work, integers, &failed);
+        } else {
+          return real_gelsd<T>(m_, n_, sides_, a, a_step, b, b_step, values, rcond_, &rank, work,
+                               size, integers, &failed);
+        }
+      case Driver::gelss:
+        if constexpr (kIsComplex<T>) {
+          return complex_gelss<T>(m_, n_, sides_, a, a_step, b, b_step, values, rcond_, &rank, work,
+                                  size, real_work, &failed);
+        } else {
+          return real_gelss<T>(m_, n_, sides_, a, a_step, b, b_step, values, rcond_, &rank, work,
+                               size, &failed);
+        }
+    }
+  }
+
+  Driver driver_;
+  int64_t m_, n_, sides_, size_ = 0;
+  Real<T> rcond_;
+  Scratch<T> work_;
+  Scratch<Real<T>> real_work_;
+  Scratch<int> integers_;
+};
+
+template <class T>
+Real<T> square_of(T x) {
+  if constexpr (kIsComplex<T>) {
+    return x.re * x.re + x.im * x.im;
+  } else {
+    return x * x;
+  }
+}
+
+/// LAPACK gives them for matrices of full rank alone.
+template <class T>
+void set_residuals(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& x,
+                   const Matrix<Real<T>>& to) {
+  for (int64_t side = 0; side < b.columns; ++side) {
+    Real<T> sum = 0;
+    for (int64_t i = 0; i < a.rows; ++i) {
+      T left = b(i, side);
+      for (int64_t j = 0; j < a.columns; ++j) left = left + -a(i, j) * x(j, side);
+      sum += square_of<T>(left);
+    }
+    to(side, 0) = sum;
+  }
+}
+
+struct Results {
+  const Tensor &solution, &residuals, &rank, &values;
+};
+
+template <class T>
+void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond,
+               std::string_view driver) {
+  const Batch<const T> matrices(A), sides(B);
+  const Batch<T> solutions(to.solution);
+  const Batch<Real<T>> residuals(to.residuals, 1), values(to.values, 1);
+  const Batch<int64_t> ranks(to.rank, 0);
+  const int64_t m = matrices.rows(), n = matrices.columns(), k = sides.columns();
+  const auto cutoff = static_cast<Real<T>>(rcond);
+  over_matrices(
+      matrices.count(), 4 * m * n * (std::min(m, n) + k), [&](int64_t begin, int64_t end) {
+        Solver<T> solve(driver_of(driver), m, n, k, cutoff);
+        Scratch<T> scratch, scratch_solution;
+        Scratch<Real<T>> scratch_values;
+        for (int64_t i = begin; i < end; ++i) {
+          const Matrix<T> a{scratch.of(m * n), m, n, 1, std::max<int64_t>(m, 1)};
+          copy<T>(matrices[i], a);
+          const Columns<T> x(solutions[i], scratch_solution, std::max(m, n));
+          const Columns<Real<T>> numbers(values[i], scratch_values);
+          for (int64_t column = 0; column < k; ++column)
+            for (int64_t row = m; row < n; ++row) x(row, column) = T(0);
+          x.fill(sides[i]);
+          int failed = 0;
+          int64_t& rank = *ranks[i].data;
+          rank = std::min(m, n);
+          if (m > 0 && n > 0 && k > 0)
+            rank = solve(a.data, x.data(), x.step(), numbers.data(), failed);
+          check(failed == 0, ErrorKind::linalg, "least_squares(): (matrix ", i,
+                ") the least squares solution could not be computed: ",
+                driver == "gels" ? "the matrix does not have full rank, which driver='gels' needs"
+                                 : "the algorithm failed to converge");
+          numbers.finish();
+          x.finish();
+          set_residuals(matrices[i], sides[i], solutions[i], residuals[i]);
+        }
+      });
+}
+
+}  // namespace
+
+void least_squares(const Tensor& solution, const Tensor& residuals, const Tensor& rank,
+                   const Tensor& singular_values, const Tensor& A, const Tensor& B, double rcond,
+                   std::string_view driver) {
+  visit_elements(A.dtype(), [&]<class T>() {
+    solve_all<T>({solution, residuals, rank, singular_values}, A, B, rcond, driver);
+  });
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,132 @@
+#include "cpu/lapack/matrices.h"
+#include "kernels/linalg_spectral.h"
+
+namespace flambeau::cpu {
+
+using namespace lapack;
+
+namespace {
+
+/// How many of the vectors are wanted, as gesdd calls it.
+enum class Vectors : char { none = 'N', reduced = 'S', all = 'A' };
+
+template <class T>
+class Solver {
+ public:
+  Solver(Vectors vectors, int64_t m, int64_t n) : vectors_(vectors), m_(m), n_(n) {
+    const int64_t small = std::min(m, n), large = std::max(m, n);
+    integers_.of(8 * small);
+    if (kIsComplex<T>) {
+      const int64_t with_vectors =
+          std::max(5 * small * small + 5 * small, 2 * large * small + 2 * small * small + small);
+      real_work_.of(std::max<int64_t>(1, vectors == Vectors::none ? 7 * small : with_vectors));
+    }
+  }
+  /// Destroys the matrix, which is by columns.
+  int operator()(T* matrix, Real<T>* values, T* left, int64_t left_step, T* right,
+                 int64_t right_step) {
+    if (m_ == 0 || n_ == 0) return 0;
+    if (size_ == 0) {
+      T size{};
+      call(matrix, values, left, left_step, right, right_step, &size, -1);
+      size_ = asked_size(size);
+    }
+    return call(matrix, values, left, left_step, right, right_step, work_.of(size_), size_);
+  }
+
+ private:
+  int call(T* matrix, Real<T>* values, T* left, int64_t left_step, T* right, int64_t right_step,
+           T* work, int64_t size) {
+    int failed = 0;
+    const char job = static_cast<char>(vectors_);
+    if constexpr (kIsComplex<T>) {
+      complex_gesdd<T>(job, m_, n_, matrix, m_, values, left, left_step, right, right_step, work,
+                       size, real_work_.of(0), integers_.of(0), &failed);
+    } else {
+      real_gesdd<T>(job, m_, n_, matrix, m_, values, left, left_step, right, right_step, work, size,
+                    integers_.of(0), &failed);
+    }
+    return failed;
+  }
+
+  Vectors vectors_;
+  int64_t m_, n_, size_ = 0;
+  Scratch<T> work_;
+  Scratch<Real<T>> real_work_;
+  Scratch<int> integers_;
+};
+
+/// Of a matrix without elements every orthonormal basis will do.
+template <class T>
+void set_identity(const Matrix<T>& matrix) {
+  for (int64_t j = 0; j < matrix.columns; ++j)
+    for (int64_t i = 0; i < matrix.rows; ++i) matrix(i, j) = T(i == j ? 1 : 0);
+}
+
+template <class T>
+void check_success(const char* op, int failed, int64_t index, const Matrix<const T>& matrix) {
+  if (failed == 0) return;
+  bool finite = true;
+  for (int64_t j = 0; j < matrix.columns; ++j)
+    for (int64_t i = 0; i < matrix.rows; ++i) finite &= matrix(i, j) - matrix(i, j) == T(0);
+  fail(ErrorKind::linalg, op, "(): (matrix ", index, ") the algorithm failed to converge: ",
+       finite ? "the matrix has too many singular values that are nearly equal"
+              : "the input has infinities or NaN");
+}
+
+/// `U` and `Vh`: undefined where only singular values are wanted.
+template <class T>
+void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& Vh,
+               const Tensor& A) {
+  const Batch<const T> given(A);
+  const Batch<Real<T>> found(S, 1);
+  std::optional<Batch<T>> left, right;
+  const int64_t m = given.rows(), n = given.columns(), k = std::min(m, n);
+  Vectors vectors = Vectors::none;
+  if (U.defined()) {
+    left.emplace(U);
+    right.emplace(Vh);
+    const bool reduced = left->columns() == k && right->rows() == k;
+    vectors = reduced ? Vectors::reduced : Vectors::all;
+  }
+  over_matrices(given.count(), 10 * m * n * k, [&](int64_t begin, int64_t end) {
+    Solver<T> solve(vectors, m, n);
+    Scratch<T> scratch, scratch_left, scratch_right;
+    Scratch<Real<T>> scratch_values;
+    for (int64_t b = begin; b < end; ++b) {
+      const Matrix<T> matrix{scratch.of(m * n), m, n, 1, std::max<int64_t>(m, 1)};
+      copy<T>(given[b], matrix);
+      const Columns<Real<T>> values(found[b], scratch_values);
+      std::optional<Columns<T>> u, vh;
+      if (left) {
+        u.emplace((*left)[b], scratch_left);
+        vh.emplace((*right)[b], scratch_right);
+      }
+      const int failed = solve(matrix.data, values.data(), u ? u->data() : nullptr,
+                               u ? u->step() : 1, vh ? vh->data() : nullptr, vh ? vh->step() : 1);
+      check_success(op, failed, b, given[b]);
+      values.finish();
+      if (!left) continue;
+      u->finish();
+      vh->finish();
+      if (k == 0) {
+        set_identity((*left)[b]);
+        set_identity((*right)[b]);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void singular_vectors(const Tensor& U, const Tensor& S, const Tensor& Vh, const Tensor& A, bool) {
+  visit_elements(A.dtype(), [&]<class T>() { decompose<T>("singular_vectors", U, S, Vh, A); });
+}
+
+void singular_values(const Tensor& result, const Tensor& A) {
+  visit_elements(A.dtype(), [&]<class T>() {
+    decompose<T>("singular_values", Tensor(), result, Tensor(), A);
+  });
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,99 @@
+#include "cpu/lapack/matrices.h"
+#include "kernels/linalg_spectral.h"
+
+namespace flambeau::cpu {
+
+using namespace lapack;
+
+namespace {
+
+/// The memory of a call of syevd or heevd, and the call.
+template <class T>
+class Solver {
+ public:
+  /// `values`: n of them, ascending; the columns of `matrix` become vectors where they are wanted.
+  int operator()(bool vectors, bool lower, int64_t n, T* matrix, int64_t step, Real<T>* values) {
+    if (n == 0) return 0;
+    if (n != asked_) ask(vectors, lower, n, matrix, step, values);
+    return call(vectors, lower, n, matrix, step, values, work_.of(size_), size_,
+                real_work_.of(real_size_), real_size_, integers_.of(integer_size_), integer_size_);
+  }
+
+ private:
+  void ask(bool vectors, bool lower, int64_t n, T* matrix, int64_t step, Real<T>* values) {
+    T size{};
+    Real<T> real_size{};
+    int integer_size = 0;
+    call(vectors, lower, n, matrix, step, values, &size, -1, &real_size, -1, &integer_size, -1);
+    size_ = asked_size(size);
+    real_size_ = asked_size(real_size);
+    integer_size_ = std::max(1, integer_size);
+    asked_ = n;
+  }
+  static int call(bool vectors, bool lower, int64_t n, T* matrix, int64_t step, Real<T>* values,
+                  T* work, int64_t size, Real<T>* real_work, int64_t real_size, int* integers,
+                  int64_t integer_size) {
+    const char job = vectors ? 'V' : 'N', triangle = lower ? 'L' : 'U';
+    int failed = 0;
+    if constexpr (kIsComplex<T>) {
+      heevd<T>(job, triangle, n, matrix, step, values, work, size, real_work, real_size, integers,
+               integer_size, &failed);
+    } else {
+      syevd<T>(job, triangle, n, matrix, step, values, work, size, integers, integer_size, &failed);
+    }
+    return failed;
+  }
+
+  Scratch<T> work_;
+  Scratch<Real<T>> real_work_;
+  Scratch<int> integers_;
+  int64_t asked_ = -1, size_ = 1, real_size_ = 1, integer_size_ = 1;
+};
+
+/// `vectors`: undefined where only values are wanted.
+template <class T>
+void decompose(const char* op, const Tensor& values, const Tensor& vectors, const Tensor& A,
+               bool lower) {
+  const Batch<const T> given(A);
+  const Batch<Real<T>> found(values, 1);
+  std::optional<Batch<T>> wanted;
+  if (vectors.defined()) wanted.emplace(vectors);
+  const int64_t n = given.rows();
+  over_matrices(given.count(), 9 * n * n * n, [&](int64_t begin, int64_t end) {
+    Solver<T> solve;
+    Scratch<T> scratch;
+    Scratch<Real<T>> scratch_values;
+    for (int64_t b = begin; b < end; ++b) {
+      const Columns<Real<T>> numbers(found[b], scratch_values);
+      // Values alone are found in a copy that is thrown away.
+      const Columns<T> matrix(
+          wanted ? (*wanted)[b] : Matrix<T>{scratch.of(n * n), n, n, 1, std::max<int64_t>(n, 1)},
+          scratch);
+      matrix.fill(given[b]);
+      const int failed =
+          solve(wanted.has_value(), lower, n, matrix.data(), matrix.step(), numbers.data());
+      check(failed == 0, ErrorKind::linalg, op, "(): (matrix ", b,
+            ") the algorithm failed to converge: ", failed,
+            " off-diagonal elements of an intermediate form did not become zero");
+      numbers.finish();
+      if (wanted) matrix.finish();
+    }
+  });
+}
+
+}  // namespace
+
+void symmetric_eigen(const Tensor& eigenvalues, const Tensor& eigenvectors, const Tensor& A,
+                     bool lower) {
+  visit_elements(A.dtype(), [&]<class T>() {
+    decompose<T>("symmetric_eigen", eigenvalues, eigenvectors, A, lower);
+  });
+}
+
+void symmetric_eigenvalues(const Tensor& result, const Tensor& A, bool lower) {
+  visit_elements(A.dtype(), [&]<class T>() {
+    decompose<T>("symmetric_eigenvalues", result, Tensor(), A, lower);
+  });
+}
+
+}  // namespace flambeau::cpu

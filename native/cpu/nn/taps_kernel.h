@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/backends/instruction_set.h"
+
+namespace flambeau::cpu {
+
+/// Elements [samples, channels, length, inner], tables [samples, taps, points] that the channels
+/// and the inner elements of a sample share, sums [samples, channels, points, inner].
+struct TapGeometry {
+  int64_t samples, channels, length, points, taps, inner;
+};
+
+/// Compiled once per instruction set (taps_kernel.simd.cpp); all memory is dense.
+template <class T>
+struct TapKernels {
+  /// The sums of points [begin, end).
+  void (*sums)(const TapGeometry& geometry, int64_t begin, int64_t end, const T* input,
+               const int64_t* places, const T* weights, T* result);
+  /// Sets the elements of planes [begin, end) to the weighted gradients that are sent there.
+  void (*spread)(const TapGeometry& geometry, int64_t begin, int64_t end, const T* grad,
+                 const int64_t* places, const T* weights, T* result);
+  /// The gradients of the weights of points [begin, end).
+  void (*products)(const TapGeometry& geometry, int64_t begin, int64_t end, const T* grad,
+                   const T* input, const int64_t* places, T* result);
+};
+
+#define FLAMBEAU_DECLARE_TAPS(ISA)    \
+  namespace ISA {                     \
+  template <class T>                  \
+  const TapKernels<T>& tap_kernels(); \
+  }
+FLAMBEAU_DECLARE_TAPS(baseline)
+FLAMBEAU_DECLARE_TAPS(avx2)
+FLAMBEAU_DECLARE_TAPS(avx512)
+#undef FLAMBEAU_DECLARE_TAPS
+
+/// The kernels for the processor at hand.
+template <class T>
+const TapKernels<T>& tap_kernels() {
+  static const TapKernels<T>& best =
+      pick(&baseline::tap_kernels<T>, &avx2::tap_kernels<T>, &avx512::tap_kernels<T>)();
+  return best;
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,167 @@
+#include "cpu/nn/taps_kernel.h"
+
+#include <algorithm>
+#include <type_traits>
+
+// Points are handled a block at a time, so that their places and weights are read from the first
+// cache for every channel. Numbers of taps that modes of interpolation have get loops of their own.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+constexpr int64_t kBlock = 256;  // points whose tables stay near
+
+/// Calls body(constant) with numbers of taps that are worth a loop; 0 stands for others.
+template <class Body>
+void with_taps(int64_t taps, const Body& body) {
+  switch (taps) {
+    case 1:
+      return body(std::integral_constant<int64_t, 1>());
+    case 2:
+      return body(std::integral_constant<int64_t, 2>());
+    case 4:
+      return body(std::integral_constant<int64_t, 4>());
+    case 8:
+      return body(std::integral_constant<int64_t, 8>());
+    case 16:
+      return body(std::integral_constant<int64_t, 16>());
+    default:
+      return body(std::integral_constant<int64_t, 0>());
+  }
+}
+
+/// Single elements: points are what vectors run over.
+template <int64_t fixed, class T>
+void sum_elements(const TapGeometry& g, int64_t count, const T* x, const int64_t* places,
+                  const T* weights, T* out) {
+  const int64_t taps = fixed ? fixed : g.taps, apart = g.points;
+#pragma omp simd
+  for (int64_t p = 0; p < count; ++p) {
+    T sum = 0;
+    for (int64_t k = 0; k < taps; ++k) sum += weights[k * apart + p] * x[places[k * apart + p]];
+    out[p] = sum;
+  }
+}
+
+/// Rows of elements: each tap is a loop over the row.
+template <int64_t fixed, class T>
+void sum_rows(const TapGeometry& g, int64_t count, const T* x, const int64_t* places,
+              const T* weights, T* out) {
+  const int64_t n = g.inner, apart = g.points;
+  const auto row = [&](int64_t p, int64_t k) { return x + places[k * apart + p] * n; };
+  for (int64_t p = 0; p < count; ++p, out += n) {
+    const T* w = weights + p;
+    if constexpr (fixed == 2) {
+      const T *a = row(p, 0), *b = row(p, 1);
+      const T first = w[0], second = w[apart];
+#pragma omp simd
+      for (int64_t j = 0; j < n; ++j) out[j] = first * a[j] + second * b[j];
+    } else if constexpr (fixed == 4) {
+      const T *a = row(p, 0), *b = row(p, 1), *c = row(p, 2), *d = row(p, 3);
+      const T first = w[0], second = w[apart], third = w[2 * apart], fourth = w[3 * apart];
+#pragma omp simd
+      for (int64_t j = 0; j < n; ++j)
+        out[j] = first * a[j] + second * b[j] + third * c[j] + fourth * d[j];
+    } else {
+      std::fill_n(out, n, T(0));
+      for (int64_t k = 0; k < g.taps; ++k) {
+        const T* from = row(p, k);
+        const T weight = w[k * apart];
+#pragma omp simd
+        for (int64_t j = 0; j < n; ++j) out[j] += weight * from[j];
+      }
+    }
+  }
+}
+
+template <class T>
+void sums(const TapGeometry& g, int64_t begin, int64_t end, const T* input, const int64_t* places,
+          const T* weights, T* result) {
+  with_taps(g.taps, [&](auto fixed) {
+    constexpr int64_t value = decltype(fixed)::value;
+    for (int64_t n = 0; n < g.samples; ++n)
+      for (int64_t first = begin; first < end; first += kBlock) {
+        const int64_t count = std::min(kBlock, end - first), table = n * g.taps * g.points + first;
+        for (int64_t c = 0; c < g.channels; ++c) {
+          const int64_t plane = n * g.channels + c;
+          const T* x = input + plane * g.length * g.inner;
+          T* out = result + (plane * g.points + first) * g.inner;
+          if (g.inner == 1)
+            sum_elements<value>(g, count, x, places + table, weights + table, out);
+          else
+            sum_rows<value>(g, count, x, places + table, weights + table, out);
+        }
+      }
+  });
+}
+
+template <class T>
+void spread(const TapGeometry& g, int64_t begin, int64_t end, const T* grad, const int64_t* places,
+            const T* weights, T* result) {
+  const int64_t n = g.inner;
+  for (int64_t plane = begin; plane < end; ++plane) {
+    T* out = result + plane * g.length * n;
+    std::fill_n(out, g.length * n, T(0));
+    const T* from = grad + plane * g.points * n;
+    for (int64_t k = 0; k < g.taps; ++k) {
+      const int64_t table = (plane / g.channels * g.taps + k) * g.points;
+      const int64_t* place = places + table;
+      const T* weight = weights + table;
+      for (int64_t p = 0; p < g.points; ++p) {
+        if (n == 1) {
+          out[place[p]] += weight[p] * from[p];
+          continue;
+        }
+        const T w = weight[p];
+        const T* row = from + p * n;
+        T* to = out + place[p] * n;
+#pragma omp simd
+        for (int64_t j = 0; j < n; ++j) to[j] += w * row[j];
+      }
+    }
+  }
+}
+
+template <class T>
+void products(const TapGeometry& g, int64_t begin, int64_t end, const T* grad, const T* input,
+              const int64_t* places, T* result) {
+  for (int64_t n = 0; n < g.samples; ++n)
+    for (int64_t first = begin; first < end; first += kBlock) {
+      const int64_t count = std::min(kBlock, end - first);
+      for (int64_t k = 0; k < g.taps; ++k) {
+        const int64_t table = (n * g.taps + k) * g.points + first;
+        T* out = result + table;
+        const int64_t* place = places + table;
+        std::fill_n(out, count, T(0));
+        for (int64_t c = 0; c < g.channels; ++c) {
+          const int64_t plane = n * g.channels + c;
+          const T* x = input + plane * g.length * g.inner;
+          const T* from = grad + (plane * g.points + first) * g.inner;
+          if (g.inner == 1) {
+#pragma omp simd
+            for (int64_t p = 0; p < count; ++p) out[p] += from[p] * x[place[p]];
+            continue;
+          }
+          for (int64_t p = 0; p < count; ++p) {
+            const T *row = from + p * g.inner, *read = x + place[p] * g.inner;
+            T sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (int64_t j = 0; j < g.inner; ++j) sum += row[j] * read[j];
+            out[p] += sum;
+          }
+        }
+      }
+    }
+}
+
+}  // namespace
+
+template <class T>
+const TapKernels<T>& tap_kernels() {
+  static constexpr TapKernels<T> kernels{&sums<T>, &spread<T>, &products<T>};
+  return kernels;
+}
+template const TapKernels<float>& tap_kernels();
+template const TapKernels<double>& tap_kernels();
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

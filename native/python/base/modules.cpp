@@ -1,0 +1,44 @@
+#include "python/base/modules.h"
+
+#include <algorithm>
+
+namespace flambeau::python {
+
+namespace {
+
+std::string name_of(PyObject* module) {
+  const char* name = PyModule_GetName(module);
+  if (!name) throw_python_error();
+  return name;
+}
+
+}  // namespace
+
+PyRef submodule(PyObject* module, const std::string& path) {
+  PyRef parent = PyRef::borrow(module);
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    const std::string name = name_of(parent.get()) + "." + part;
+    const PyRef child = PyRef::borrow(PyImport_AddModule(name.c_str()));
+    if (!child) throw_python_error();
+    checked(PyObject_SetAttrString(parent.get(), part.c_str(), child.get()));
+    parent = child;
+    begin = end + 1;
+  }
+  return parent;
+}
+
+void add_functions(PyObject* module, PyMethodDef* functions) {
+  std::string known = name_of(module);
+  if (known.find("._C._") == std::string::npos) {
+    if (const size_t own = known.find("._C"); own != std::string::npos) known.erase(own, 3);
+  }
+  const PyRef name = checked(PyUnicode_FromString(known.c_str()));
+  for (PyMethodDef* function = functions; function->ml_name; ++function) {
+    const PyRef object = checked(PyCFunction_NewEx(function, module, name.get()));
+    checked(PyModule_AddObjectRef(module, function->ml_name, object.get()));
+  }
+}
+
+}  // namespace flambeau::python

@@ -1,0 +1,185 @@
+#include "python/module/settings.h"
+
+#include <climits>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "core/backends/dispatch.h"
+#include "core/backends/instruction_set.h"
+#include "core/tensor/promotion.h"
+#include "core/threads/parallel.h"
+#include "python/base/modules.h"
+#include "python/base/sequences.h"
+#include "python/calls/define.h"
+
+/// Functions of flambeau._C that ask and change how the library works: memory, threads, dtypes.
+namespace flambeau::python {
+
+namespace {
+
+// Memory ----------------------------------------------------------------------------------------
+
+Allocator& allocator_of(std::optional<Device> device) {
+  return allocator(device ? device->backend : Backend::cpu);
+}
+
+PyRef memory_stats(std::optional<Device> device) {
+  const AllocatorStatistics now = allocator_of(device).statistics();
+  const std::pair<const char*, int64_t> statistics[] = {
+      {"allocated_bytes", now.allocated_bytes}, {"peak_allocated_bytes", now.peak_allocated_bytes},
+      {"reserved_bytes", now.reserved_bytes},   {"peak_reserved_bytes", now.peak_reserved_bytes},
+      {"allocations", now.allocations},         {"system_allocations", now.system_allocations}};
+  PyRef result = checked(PyDict_New());
+  for (const auto& [name, number] : statistics) {
+    const PyRef value = checked(PyLong_FromLongLong(number));
+    checked(PyDict_SetItemString(result.get(), name, value.get()));
+  }
+  return result;
+}
+void empty_cache(std::optional<Device> device) { allocator_of(device).release_cached(); }
+void reset_peak_memory_stats(std::optional<Device> device) { allocator_of(device).reset_peak(); }
+void limit_cpu_cache(int64_t bytes) {
+  check(bytes >= 0, ErrorKind::value,
+        "set_cpu_cache_limit(): argument 'bytes' is negative: ", bytes);
+  set_cpu_cache_limit(static_cast<size_t>(bytes));
+}
+
+constexpr Parameter optional_device[] = {{"device", Kind::device, "None", kNone}};
+constexpr Parameter bytes[] = {{"bytes", Kind::integer}};
+
+// Threads and processors ------------------------------------------------------------------------
+
+int64_t get_num_threads() { return num_threads(); }
+void change_num_threads(int64_t count) {
+  check(count > 0 && count <= INT_MAX, ErrorKind::runtime,
+        "set_num_threads(): needs a positive count, got ", count);
+  set_num_threads(static_cast<int>(count));
+}
+const char* cpu_capability() { return kInstructionSets[static_cast<int>(instruction_set())]; }
+PyRef instruction_sets_that(bool (*condition)(InstructionSet)) {
+  PyRef names = checked(PyList_New(0));
+  for (size_t i = 0; i < std::size(kInstructionSets); ++i) {
+    if (!condition(static_cast<InstructionSet>(i))) continue;
+    const PyRef name = checked(PyUnicode_FromString(kInstructionSets[i]));
+    checked(PyList_Append(names.get(), name.get()));
+  }
+  return names;
+}
+PyRef cpu_capabilities() { return instruction_sets_that(is_usable); }
+PyRef compiled_instruction_sets() { return instruction_sets_that(is_compiled); }
+
+constexpr Parameter count[] = {{"count", Kind::integer}};
+
+// Kernels ---------------------------------------------------------------------------------------
+
+PyRef kernel_origins(Device device) {
+  constexpr const char* names[] = {"missing", "own", "composed", "host"};
+  PyRef result = checked(PyDict_New());
+  for (const KernelState& state : kernel_states(device.backend)) {
+    const PyRef origin = checked(PyUnicode_FromString(names[static_cast<int>(state.origin)]));
+    checked(PyDict_SetItemString(result.get(), std::string(state.op).c_str(), origin.get()));
+  }
+  return result;
+}
+bool prefer_cpu_composition(std::string_view op, bool prefer) {
+  return prefer_composition(op, Backend::cpu, prefer);
+}
+
+constexpr Parameter device[] = {{"device", Kind::device}};
+constexpr Parameter composition[] = {{"op", Kind::string}, {"prefer", Kind::boolean}};
+
+// Dtypes ----------------------------------------------------------------------------------------
+
+void change_default_dtype(PyObject* dtype) {
+  check(is_dtype(dtype), ErrorKind::type, "set_default_dtype(): expected a flambeau.dtype, got ",
+        describe_type(dtype));
+  set_default_dtype(to_dtype(dtype));
+}
+DType promote_types(DType a, DType b) { return promote(a, b); }
+bool can_convert(DType from, DType to) { return can_cast(from, to); }
+DType result_type(const Operand& a, const Operand& b) {
+  Promotion promotion;
+  for (const Operand* operand : {&a, &b}) {
+    operand->is_tensor() ? promotion.add(operand->tensor()) : promotion.add(operand->scalar());
+  }
+  return *promotion.result();
+}
+
+constexpr Parameter dtype[] = {{"dtype", Kind::object}};
+constexpr Parameter two_types[] = {{"type1", Kind::dtype}, {"type2", Kind::dtype}};
+constexpr Parameter from_to[] = {{"from_", Kind::dtype}, {"to", Kind::dtype}};
+constexpr Parameter two_tensors[] = {{"tensor1", Kind::operand}, {"tensor2", Kind::operand}};
+
+// Results ---------------------------------------------------------------------------------------
+
+PyRef elements_of(std::string_view op, PyObject* values) {
+  return tuple_of(values, std::string(op).c_str());
+}
+
+/// flambeau.return_types.NAME
+PyRef return_type(std::string_view name) {
+  NamedResult* result = NamedResult::find(std::string(name).c_str());
+  if (!result) {
+    PyErr_Format(PyExc_AttributeError, "flambeau.return_types has no '%s'",
+                 std::string(name).c_str());
+    throw_python_error();
+  }
+  return PyRef::borrow(reinterpret_cast<PyObject*>(result->type()));
+}
+
+constexpr Parameter op_and_values[] = {{"op", Kind::string}, {"values", Kind::object}};
+constexpr Parameter name[] = {{"name", Kind::string}};
+
+PyMethodDef functions[] = {
+    define<"memory_stats", memory_stats, optional_device>(
+        "memory_stats(device=None)\n--\n\n"
+        "What a device's allocator has handed out and holds, in bytes and counts."),
+    define<"empty_cache", empty_cache, optional_device>(
+        "empty_cache(device=None)\n--\n\nGives cached memory back to the system."),
+    define<"reset_peak_memory_stats", reset_peak_memory_stats, optional_device>(
+        "reset_peak_memory_stats(device=None)\n--\n\nStarts the peaks of memory_stats() over."),
+    define<"set_cpu_cache_limit", limit_cpu_cache, bytes>(
+        "set_cpu_cache_limit(bytes)\n--\n\n"
+        "How many freed bytes the CPU allocator may keep for reuse."),
+    define<"get_num_threads", get_num_threads>(
+        "get_num_threads()\n--\n\nHow many threads one operation may use."),
+    define<"set_num_threads", change_num_threads, count>(
+        "set_num_threads(count)\n--\n\nSets how many threads one operation may use."),
+    define<"_cpu_capability", cpu_capability>(
+        "_cpu_capability()\n--\n\nThe instruction set that CPU loops use."),
+    define<"_cpu_capabilities", cpu_capabilities>(
+        "_cpu_capabilities()\n--\n\n"
+        "The instruction sets that FLAMBEAU_CPU may name here: compiled, and of this processor."),
+    define<"_compiled_instruction_sets", compiled_instruction_sets>(
+        "_compiled_instruction_sets()\n--\n\nThose that this library has loops for."),
+    define<"_kernel_origins", kernel_origins, device>(
+        "_kernel_origins(device)\n--\n\n"
+        "What runs each operator on a device: its own kernel, a composition, the host, nothing."),
+    define<"_prefer_composition", prefer_cpu_composition, composition>(
+        "_prefer_composition(op, prefer)\n--\n\n"
+        "Whether an operator runs its composition on the CPU from now on, instead of its kernel."),
+    define<"get_default_dtype", default_dtype>(
+        "get_default_dtype()\n--\n\nThe dtype of floats for which none is given."),
+    define<"set_default_dtype", change_default_dtype, dtype>(
+        "set_default_dtype(dtype)\n--\n\n"
+        "Sets the dtype of floats for which none is given; a floating type."),
+    define<"promote_types", promote_types, two_types>(
+        "promote_types(type1, type2)\n--\n\nThe smallest dtype that holds both."),
+    define<"can_cast", can_convert, from_to>(
+        "can_cast(from_, to)\n--\n\nWhether promotion allows the conversion."),
+    define<"result_type", result_type, two_tensors>(
+        "result_type(tensor1, tensor2)\n--\n\nThe dtype of arithmetic on the two."),
+    define<"_elements", elements_of, op_and_values>(
+        "_elements(op, values)\n--\n\n"
+        "A tuple of what a sequence or an iterator holds; ValueError that names `op` when memory "
+        "cannot hold it."),
+    define<"_return_type", return_type, name>(
+        "_return_type(name)\n--\n\nThe named tuple flambeau.return_types.NAME."),
+    kNoMore};
+
+}  // namespace
+
+void add_settings(PyObject* module) { add_functions(module, functions); }
+
+}  // namespace flambeau::python

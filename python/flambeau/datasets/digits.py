@@ -1,0 +1,46 @@
+"""The digits of scikit-learn: 1,797 grey images of 8x8 pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import flambeau
+from flambeau import Generator
+from flambeau.utils.data import Subset, TensorDataset, random_split
+
+TEST_IMAGES = 360
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Samples of (image (1, 8, 8) with mean 0 and deviation 1, digit)."""
+
+    train: Subset[tuple[flambeau.Tensor, ...]]
+    test: Subset[tuple[flambeau.Tensor, ...]]
+
+
+def load_digits(seed: int = 0) -> Digits:
+    """Loads the images, which scikit-learn brings, and sets 360 of them apart for testing.
+
+    Args:
+        seed: of the split.
+
+    Example:
+        >>> digits = load_digits()
+        >>> len(digits.train), len(digits.test)
+        (1437, 360)
+        >>> image, digit = digits.train[0]
+        >>> image.shape, digit.dtype
+        (flambeau.Size([1, 8, 8]), flambeau.int64)
+    """
+    from sklearn import datasets  # type: ignore[import-untyped]
+
+    pixels, digits = datasets.load_digits(return_X_y=True)
+    images = flambeau.from_numpy(pixels).to(flambeau.float32).reshape(-1, 1, 8, 8)
+    images = (images - images.mean()) / images.std()
+    dataset = TensorDataset(images, flambeau.from_numpy(digits).to(flambeau.int64))
+    generator = Generator()
+    generator.manual_seed(seed)
+    sizes = [len(dataset) - TEST_IMAGES, TEST_IMAGES]
+    train, test = random_split(dataset, sizes, generator)
+    return Digits(train, test)

@@ -1,0 +1,17 @@
+# mypy: implicit-reexport
+"""Discrete Fourier transforms: what the declarations put into the namespace `fft`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flambeau import _C
+from flambeau._export import names_of, public_members
+
+if TYPE_CHECKING:
+    from flambeau._C.fft import *  # noqa: F403
+
+globals().update(public_members(_C.fft))
+
+if not TYPE_CHECKING:
+    __all__ = names_of(globals())

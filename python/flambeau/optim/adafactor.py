@@ -1,0 +1,114 @@
+"""Adafactor, of plain tensor operations."""
+
+from __future__ import annotations
+
+import math
+
+import flambeau
+from flambeau import Tensor
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_options,
+    descent,
+    with_gradients,
+)
+
+
+class Adafactor(Optimizer):
+    """Divides gradients by the root of means of squares that matrices keep as one row and one
+    column (N. Shazeer, M. Stern, Adafactor, 2018).
+
+    Steps are relative to the size of the parameters and limited in their root mean square.
+
+    Args:
+        params: parameters or groups.
+        lr: largest relative rate; step t has min(lr, 1 / sqrt(t)).
+        beta2_decay: step t counts t ** beta2_decay in the means of squares.
+        eps: smallest root of the means of squares (None: the dtype's epsilon), smallest root mean
+            square that a parameter counts as.
+        d: largest root mean square of the divided gradients; larger ones are scaled down.
+        weight_decay: each step scales parameters by 1 - lr * weight_decay.
+        foreach: accepted as PyTorch has it.
+        maximize: ascend.
+    """
+
+    _decouples_weight_decay = True
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        check_options("Adafactor", lr=lr, weight_decay=weight_decay)
+        for i, value in enumerate(eps):
+            check_options("Adafactor", **{f"eps[{i}]": 0.0 if value is None else value})
+        if not beta2_decay <= 0:
+            raise ValueError(f"Adafactor: beta2_decay must not be positive, got {beta2_decay}")
+        if not d >= 1:
+            raise ValueError(f"Adafactor: d must be at least 1, got {d}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "beta2_decay": beta2_decay,
+                "eps": eps,
+                "d": d,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        lr = as_number(group["lr"])
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                self._start(state, parameter)
+            state["step"] += 1
+            step = state["step"].item()
+            eps, least = group["eps"]
+            if eps is None:
+                eps = flambeau.finfo(parameter.dtype).eps
+            rate = min(lr, 1 / math.sqrt(step)) * max(least, _size(parameter))
+            gradient = descent(self, group, parameter, grad)
+            squares = _mean_squares(state, gradient, step ** group["beta2_decay"], eps)
+            change = squares.clamp_(min=eps * eps).rsqrt_().mul_(gradient)
+            parameter.add_(change, alpha=-rate / max(1.0, _size(change) / group["d"]))
+
+    @staticmethod
+    def _start(state: dict[str, Tensor], parameter: Tensor) -> None:
+        state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+        if parameter.dim() > 1:
+            shape = list(parameter.shape)
+            state["row_var"] = parameter.new_zeros([*shape[:-1], 1])
+            state["col_var"] = parameter.new_zeros([*shape[:-2], 1, shape[-1]])
+        else:
+            state["variance"] = flambeau.zeros_like(parameter)
+
+
+def _size(tensor: Tensor) -> float:
+    """The root of the mean of squares."""
+    size: float = tensor.norm(2).item() / math.sqrt(max(1, tensor.numel()))
+    return size
+
+
+def _mean_squares(state: dict[str, Tensor], gradient: Tensor, weight: float, eps: float) -> Tensor:
+    """Means of squares, with a new gradient of some weight; of matrices the product of row and
+    column means, divided by the mean of all."""
+    squares = gradient.square()
+    if gradient.dim() <= 1:
+        return state["variance"].lerp_(squares, weight).clone()
+    rows = state["row_var"].lerp_(squares.mean(-1, keepdim=True), weight)
+    columns = state["col_var"].lerp_(squares.mean(-2, keepdim=True), weight)
+    return (rows @ columns).div_(rows.mean(-2, keepdim=True).clamp_(min=eps))

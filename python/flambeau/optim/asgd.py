@@ -1,0 +1,82 @@
+"""ASGD, of plain tensor operations."""
+
+from __future__ import annotations
+
+import flambeau
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_options,
+    check_unsupported,
+    descent,
+    with_gradients,
+)
+
+
+class ASGD(Optimizer):
+    """Gradient descent that also averages the parameters of its steps (B. Polyak, A. Juditsky,
+    Acceleration of Stochastic Approximation by Averaging, 1992).
+
+    Step t has the rate lr / (1 + lambd * lr * t) ** alpha. The averages are the entries "ax" of the
+    state; the parameters themselves are those of the last step.
+
+    Args:
+        params: parameters or groups.
+        lr: first learning rate.
+        lambd: decay of rates, and of parameters: each step scales them by 1 - lambd * rate.
+        alpha: power of the decay of rates.
+        t0: the step after which averaging starts.
+        weight_decay: L2 penalty.
+        foreach: accepted as PyTorch has it.
+        maximize: ascend.
+        differentiable, capturable: must be False.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_options("ASGD", lr=lr, weight_decay=weight_decay)
+        check_unsupported("ASGD", differentiable=differentiable, capturable=capturable)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lambd": lambd,
+                "alpha": alpha,
+                "t0": t0,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        lr, lambd = as_number(group["lr"]), group["lambd"]
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+                state["eta"] = flambeau.tensor(lr, dtype=flambeau.float32)
+                state["mu"] = flambeau.tensor(1.0, dtype=flambeau.float32)
+                state["ax"] = flambeau.zeros_like(parameter)
+            gradient = descent(self, group, parameter, grad)
+            state["step"] += 1
+            step, rate = state["step"].item(), state["eta"].item()
+            parameter.mul_(1 - lambd * rate).add_(gradient, alpha=-rate)
+            state["ax"].lerp_(parameter, state["mu"].item())
+            state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
+            state["mu"].fill_(1 / max(1, step - group["t0"]))

@@ -1,0 +1,97 @@
+"""NAdam, of plain tensor operations."""
+
+from __future__ import annotations
+
+import flambeau
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_betas,
+    check_options,
+    check_unsupported,
+    descent,
+    with_gradients,
+)
+
+
+class NAdam(Optimizer):
+    """Adam that looks ahead along its mean as Nesterov's momentum does (T. Dozat, Incorporating
+    Nesterov Momentum into Adam, 2016).
+
+    The decay of the mean grows: in step t it is betas[0] * (1 - 0.96 ** (t * momentum_decay) / 2).
+
+    Args:
+        params: parameters or groups.
+        lr: learning rate.
+        betas: decay of the means of gradients and of their squares.
+        eps: added to the divisor.
+        weight_decay: L2 penalty; with decoupled_weight_decay it shrinks parameters themselves.
+        momentum_decay: how fast the decay of the mean grows.
+        decoupled_weight_decay: as AdamW.
+        foreach: accepted as PyTorch has it.
+        maximize: ascend.
+        capturable, differentiable: must be False.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options(
+            "NAdam", lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay
+        )
+        check_unsupported("NAdam", capturable=capturable, differentiable=differentiable)
+        check_betas("NAdam", betas)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum_decay": momentum_decay,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        beta1, beta2 = map(as_number, group["betas"])
+        lr = as_number(group["lr"])
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+                state["mu_product"] = flambeau.tensor(1.0, dtype=flambeau.float32)
+                state["exp_avg"] = flambeau.zeros_like(parameter)
+                state["exp_avg_sq"] = flambeau.zeros_like(parameter)
+            gradient = descent(self, group, parameter, grad)
+            state["step"] += 1
+            step = state["step"].item()
+            now, ahead = (
+                beta1 * (1 - 0.96 ** (t * group["momentum_decay"]) / 2) for t in (step, step + 1)
+            )
+            state["mu_product"] *= now
+            product = state["mu_product"].item()
+            mean, squares = state["exp_avg"], state["exp_avg_sq"]
+            mean.lerp_(gradient, 1 - beta1)
+            squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            divisor = (squares / (1 - beta2**step)).sqrt_().add_(group["eps"])
+            parameter.addcdiv_(gradient, divisor, value=-lr * (1 - now) / (1 - product))
+            parameter.addcdiv_(mean, divisor, value=-lr * ahead / (1 - product * ahead))

@@ -1,0 +1,106 @@
+"""RAdam, of plain tensor operations."""
+
+from __future__ import annotations
+
+import math
+
+import flambeau
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_betas,
+    check_options,
+    check_unsupported,
+    descent,
+    with_gradients,
+)
+
+
+class RAdam(Optimizer):
+    """Adam whose rate is rectified while the mean of squares has seen few of them (L. Liu et al.,
+    On the Variance of the Adaptive Learning Rate and Beyond, 2019).
+
+    The first steps, whose variance is not bounded, follow the mean of gradients alone.
+
+    Args:
+        params: parameters or groups.
+        lr: learning rate.
+        betas: decay of the means of gradients and of their squares.
+        eps: added to the divisor.
+        weight_decay: L2 penalty; with decoupled_weight_decay it shrinks parameters themselves.
+        decoupled_weight_decay: as AdamW.
+        foreach: accepted as PyTorch has it.
+        maximize: ascend.
+        capturable, differentiable: must be False.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options("RAdam", lr=lr, eps=eps, weight_decay=weight_decay)
+        check_unsupported("RAdam", capturable=capturable, differentiable=differentiable)
+        check_betas("RAdam", betas)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        beta1, beta2 = map(as_number, group["betas"])
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+                state["exp_avg"] = flambeau.zeros_like(parameter)
+                state["exp_avg_sq"] = flambeau.zeros_like(parameter)
+            gradient = descent(self, group, parameter, grad)
+            state["step"] += 1
+            step = state["step"].item()
+            mean, squares = state["exp_avg"], state["exp_avg_sq"]
+            mean.lerp_(gradient, 1 - beta1)
+            squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+            rate = as_number(group["lr"]) / (1 - beta1**step)
+            rectified = _rectification(beta2, step)
+            if rectified is None:
+                parameter.add_(mean, alpha=-rate)
+            else:
+                divisor = squares.sqrt().add_(group["eps"])
+                parameter.addcdiv_(mean, divisor, value=-rate * rectified)
+
+
+def _rectification(beta: float, step: float) -> float | None:
+    """sqrt(1 - beta ** step) times the paper's r; None where the variance has no bound.
+
+    `longest` and `length` are those of the simple means that the decaying mean of squares amounts
+    to, after all steps and after `step`.
+    """
+    correction = 1 - beta**step
+    longest = 2 / (1 - beta) - 1
+    length = longest - 2 * step * beta**step / correction
+    if length <= 5:
+        return None
+    now, last = ((x - 4) * (x - 2) / x for x in (length, longest))
+    return math.sqrt(correction * now / last)

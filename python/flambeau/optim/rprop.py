@@ -1,0 +1,80 @@
+"""Rprop, of plain tensor operations."""
+
+from __future__ import annotations
+
+import flambeau
+from flambeau.optim.optimizer import (
+    Group,
+    Optimizer,
+    Parameters,
+    as_number,
+    check_options,
+    check_unsupported,
+    descent,
+    with_gradients,
+)
+
+
+class Rprop(Optimizer):
+    """Steps of a size of each element's own, along the signs of gradients (M. Riedmiller, H. Braun,
+    RPROP, 1993): it grows while the sign stays, and where the sign changes it shrinks and the
+    element rests for a step. For gradients of the whole data set.
+
+    Args:
+        params: parameters or groups.
+        lr: first size of the steps.
+        etas: factors of a size when the sign changed and when it stayed.
+        step_sizes: smallest and largest size.
+        capturable, differentiable: must be False.
+        foreach: accepted as PyTorch has it.
+        maximize: ascend.
+    """
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options("Rprop", lr=lr)
+        check_unsupported("Rprop", capturable=capturable, differentiable=differentiable)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Rprop: etas must be within (0, 1) and above 1, got {etas}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "etas": etas,
+                "step_sizes": step_sizes,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def _update(self, group: Group) -> None:
+        shrink, grow = group["etas"]
+        smallest, largest = group["step_sizes"]
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+                state["prev"] = flambeau.zeros_like(parameter)
+                state["step_size"] = flambeau.full_like(parameter, as_number(group["lr"]))
+            gradient = descent(self, group, parameter, grad)
+            state["step"] += 1
+            sizes = state["step_size"]
+            agreement = (gradient * state["prev"]).sign_()
+            factors = flambeau.ones_like(sizes)
+            factors = factors.masked_fill_(agreement > 0, grow).masked_fill_(agreement < 0, shrink)
+            sizes.mul_(factors).clamp_(smallest, largest)
+            gradient = gradient.masked_fill(agreement < 0, 0.0)
+            parameter.addcmul_(gradient.sign(), sizes, value=-1)
+            state["prev"].copy_(gradient)

@@ -1,0 +1,28 @@
+"""Saving objects with tensors to files, and loading them without running code from the file.
+
+`save` writes the format of PyTorch; `load` reads it, the formats that PyTorch wrote before, this
+library's own first one, and safetensors. A file that `load` reads with `weights_only=True`, which
+is the default, can make tensors, numbers, text and containers of them, and nothing else.
+"""
+
+from __future__ import annotations
+
+from flambeau.serialization.allowed import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
+from flambeau.serialization.inspecting import get_unsafe_globals_in_checkpoint
+from flambeau.serialization.loading import load
+from flambeau.serialization.saving import save
+
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "safe_globals",
+    "save",
+]
