@@ -41,10 +41,12 @@ class Batch {
       steps_.push_back(tensor.strides()[d]);
     }
     for (size_t d = 0; d < outer_; ++d) count_ *= sizes_[d];
-    check(dims == 0 || *std::max_element(sizes_.end() - static_cast<ptrdiff_t>(dims),
-                                         sizes_.end()) <= std::numeric_limits<int>::max(),
-          ErrorKind::runtime, "linalg: LAPACK counts rows and columns in 32 bits, got a matrix of ",
-          sizes_.back(), " columns");
+    if (dims > 0) {
+      const int64_t largest =
+          *std::max_element(sizes_.begin() + static_cast<ptrdiff_t>(outer_), sizes_.end());
+      check(largest <= std::numeric_limits<int>::max(), ErrorKind::runtime,
+            "linalg: LAPACK counts rows and columns in 32 bits, got a matrix of ", largest);
+    }
     if (dims > 0) first_ = {data_, sizes_[outer_], 1, steps_[outer_], sizes_[outer_]};
     if (dims > 1) first_ = {data_, sizes_[outer_], sizes_.back(), steps_[outer_], steps_.back()};
   }
