@@ -48,7 +48,7 @@ FOLDERS: Mapping[str, frozenset[str]] = {
     "any": frozenset({"core", "kernels"}),
     "cpu": frozenset({"core", "kernels"}),
     "cuda": frozenset({"core", "kernels"}),
-    "python": frozenset({"core", "autograd", "ops"}),
+    "python": frozenset({"core", "autograd", "operators", "ops"}),
 }
 PRECOMPILED = "precompiled.h"  # stands for headers of every room
 ROOMS: Mapping[str, tuple[str, ...]] = {"core": CORE, "autograd": AUTOGRAD, "python": PYTHON}

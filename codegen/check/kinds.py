@@ -39,6 +39,7 @@ def check_kind(report: Report, context: Context) -> None:
     _check_variants(report)
     _check_random(report)
     _check_kernels(report, context)
+    _check_autocast(report)
 
 
 def _has_default(operator: Operator, key: str) -> bool:
@@ -48,6 +49,16 @@ def _has_default(operator: Operator, key: str) -> bool:
     if key == "kernel":
         return operator.body is not None
     return key == "shape" and (operator.shape is not None or not operator.signature.results)
+
+
+def _check_autocast(report: Report) -> None:
+    """A converted argument is another tensor: it shares no memory with the one that was given."""
+    operator = report.operator
+    if operator.autocast is None:
+        return
+    if operator.kind is Kind.VIEW or any(a.type.mutable for a in operator.tensor_arguments):
+        message = "'autocast' would convert a tensor whose own memory is meant"
+        report.error(message, "autocast", key=True)
 
 
 def check_arguments_read(report: Report) -> None:

@@ -305,6 +305,23 @@ class Place:
         return f"{self.namespace}.{self.name}" if self.namespace else self.name
 
 
+class Policy(Enum):
+    """In which dtype an operator takes floating-point arguments while autocast is on."""
+
+    NONE = "none"
+    LOWER = "lower"
+    FLOAT32 = "float32"
+    WIDEST = "widest"
+
+
+@dataclass(frozen=True, slots=True)
+class Autocast:
+    """`autocast` of an entry: on the CPU, and on any other device."""
+
+    cpu: Policy = Policy.NONE
+    others: Policy = Policy.NONE
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One entry of declarations/*.yaml."""
@@ -337,6 +354,7 @@ class Operator:
     also_in: tuple[Place, ...] = ()  # where the function is found beside its namespace
     inplace: Argument | None = None  # `inplace=` of a function that has it
     role: str | None = None  # what generated code uses it for: see ROLES
+    autocast: Autocast | None = None
     called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.to_latex import symbol, to_latex
-from flambeau.codegen.model.entries import Constraint, Kind, Operator
+from flambeau.codegen.model.entries import Autocast, Constraint, Kind, Operator, Policy
 from flambeau.codegen.model.facts import gradient_names
 from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.cpp_types import location
@@ -74,7 +74,7 @@ def describe(operator: Operator) -> OverloadDoc:
             for name in qualified_names(operator, form)
         ),
         summary=_line(operator.doc.summary),
-        notes=None if operator.doc.notes is None else _line(operator.doc.notes),
+        notes=_notes(operator),
         math=operator.doc.math or formula_latex(operator),
         gradients=gradient_latex(operator),
         arguments=_arguments(signatures),
@@ -84,6 +84,33 @@ def describe(operator: Operator) -> OverloadDoc:
         see_also=operator.doc.see_also,
         location=location(operator),
     )
+
+
+_TAKEN = {
+    Policy.LOWER: "in its lower dtype",
+    Policy.FLOAT32: "in float32",
+    Policy.WIDEST: "in the widest dtype among them",
+}
+
+
+def _notes(operator: Operator) -> str | None:
+    """The entry's own, and what autocast does."""
+    notes = [] if operator.doc.notes is None else [_line(operator.doc.notes)]
+    policies = operator.autocast or Autocast()
+    words = [
+        f"{_TAKEN[policy]}{where}"
+        for policy, where in _named_policies(policies)
+        if policy is not Policy.NONE
+    ]
+    if words:
+        notes.append(f"Under autocast, floating-point arguments are taken {', '.join(words)}.")
+    return " ".join(notes) or None
+
+
+def _named_policies(policies: Autocast) -> Sequence[tuple[Policy, str]]:
+    if policies.cpu is policies.others:
+        return [(policies.cpu, "")]
+    return [(policies.cpu, " on the CPU"), (policies.others, " on other devices")]
 
 
 def docstring(overloads: Sequence[tuple[Operator, Form]], name: str) -> str:

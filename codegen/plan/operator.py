@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flambeau.codegen.formula.nodes import Expression, Name
 from flambeau.codegen.model.entries import Declarations, Kind, Operator
 from flambeau.codegen.plan.arguments import check_arguments
+from flambeau.codegen.plan.autocast import casting_lines
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
 from flambeau.codegen.plan.composition import Composition, plan_composition
 from flambeau.codegen.plan.compute import (
@@ -261,11 +262,11 @@ class Forms:
     def _function(self) -> list[str]:
         operator = self.operator
         names = argument_names(operator)
+        lines = casting_lines(operator)
         if self._is_composite:
-            lines = check_arguments(operator, names)
+            lines += check_arguments(operator, names)
             lines += constraint_checks(operator, self.translator, names)
             return lines + _body(operator, self.translator, names)
-        lines = []
         for condition, value in operator.skip_when:
             lines += _skip(operator, self.translator, names, condition, value)
         if self._mutable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 from flambeau.codegen.formula.parse import parse_expression
@@ -13,6 +13,7 @@ from flambeau.codegen.model.entries import (
     ON_HOST,
     ROLES,
     Argument,
+    Autocast,
     Base,
     Constraint,
     Derivative,
@@ -22,6 +23,7 @@ from flambeau.codegen.model.entries import (
     Kind,
     Operator,
     Place,
+    Policy,
     ShapeRule,
     Signature,
     Type,
@@ -44,7 +46,7 @@ KEYS = (
     *("op", "kind", "variants", "operator", "namespace", "also_in", "aliases", "inplace"),
     *("internal", "role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
-    *("derivative", "forward", "errors"),
+    *("derivative", "forward", "errors", "autocast"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft")
@@ -56,6 +58,7 @@ OPERATORS = (
     *(f"reflected {token}" for token in _BINARY),
     *("==", "!=", "<", "<=", ">", ">=", "neg", "pos", "abs", "invert"),
 )
+AUTOCAST_DEVICES = tuple(field.name for field in fields(Autocast))
 _KERNEL_PATH = re.compile(r"(\w+/)*\w+(\.\w+)+", re.ASCII)
 EXCEPTIONS = ("RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError")
 
@@ -175,6 +178,7 @@ class _Reader:
             also_in=self._read("also_in", lambda n: _places(n, signature.name), ()),
             inplace=self._read("inplace", self._inplace_argument, None),
             role=self._read("role", _role, None),
+            autocast=self._read("autocast", lambda n: _autocast(n, diagnostics), None),
             entry=entry,
         )
 
@@ -218,6 +222,7 @@ class _Reader:
             "also_in": lambda n: _places(n, ""),
             "inplace": self._inplace_argument,
             "role": _role,
+            "autocast": lambda n: _autocast(n, diagnostics),
             "reduce": lambda n: formulas.reduce(n, diagnostics),
             "kernel": self._kernels,
             "random": _random,
@@ -354,6 +359,20 @@ def _place(node: Node, name: str) -> Place:
 
 def _role(node: Node) -> str:
     return schema.choice(node, "role", ROLES).value
+
+
+def _autocast(node: Node, diagnostics: Diagnostics) -> Autocast:
+    """One policy for all devices, or one for the CPU and one for the others."""
+    if not isinstance(node, Mapping):
+        policy = _policy(node)
+        return Autocast(policy, policy)
+    schema.check_keys(node, "'autocast'", AUTOCAST_DEVICES, (), diagnostics)
+    found = {key.value: _policy(value) for key, value in node.entries}
+    return Autocast(**{key: found[key] for key in AUTOCAST_DEVICES if key in found})
+
+
+def _policy(node: Node) -> Policy:
+    return Policy(schema.choice(node, "a policy", [policy.value for policy in Policy]).value)
 
 
 def _random(node: Node) -> str:

@@ -26,12 +26,14 @@ from flambeau.codegen.model.entries import (
     Doc,
     Dtype,
     Kind,
+    Policy,
     Reduce,
     Test,
 )
 from flambeau.codegen.read.expand.definitions import SAMPLES_KEYS
 from flambeau.codegen.read.expand.families import DEFAULTS
 from flambeau.codegen.read.operator_reader import (
+    AUTOCAST_DEVICES,
     EXCEPTIONS,
     KEYS,
     MAIN,
@@ -380,6 +382,16 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         },
         "structured: backend -> the file of its kernel, below native/BACKEND/; any: one of copies, "
         "fills and views, which serves them all, or `cpu`, the CPU's kernel on copies",
+    ),
+    "autocast": (
+        {
+            "anyOf": [
+                _words(Policy),
+                _closed({device: _words(Policy) for device in AUTOCAST_DEVICES}),
+            ]
+        },
+        "in which dtype floating-point arguments are taken while autocast is on: lower, float32, "
+        "widest; or the same for cpu and others apart",
     ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (

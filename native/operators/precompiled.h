@@ -19,5 +19,6 @@
 #include "core/tensor/transform_rules.h"
 #include "core/tensor/views.h"
 #include "core/types/scalar_math.h"
+#include "operators/autocast.h"
 #include "operators/computing.h"
 #include "operators/tangents.h"

@@ -19,6 +19,14 @@ class Tracked {
   bool requires_grad() const;
   bool has_tangent() const;
   void add_to(autograd::Node& node) const;
+  /// Calls function(tensor) for every tensor, undefined ones too.
+  template <class Function>
+  void each(const Function& function) const {
+    if (tensor_) function(*tensor_);
+    if (list_) {
+      for (const Tensor& tensor : *list_) function(tensor);
+    }
+  }
 
  private:
   const Tensor* tensor_ = nullptr;

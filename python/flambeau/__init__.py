@@ -39,6 +39,8 @@ from flambeau._queries import (
 )
 from flambeau._tensor_str import set_printoptions
 from flambeau._version import __version__
+from flambeau.amp import GradScaler, autocast
+from flambeau.amp.autocast_mode import is_autocast_available, is_autocast_enabled
 from flambeau.autograd import (
     enable_grad,
     inference_mode,
@@ -52,6 +54,7 @@ from flambeau.serialization import load, save
 
 if _typing.TYPE_CHECKING:
     from flambeau import (
+        amp,
         autograd,
         backends,
         cpu,
@@ -75,6 +78,7 @@ else:
     __getattr__, __dir__ = _lazy.submodules(
         globals(),
         (
+            "amp",
             "autograd",
             "backends",
             "cpu",

@@ -4,34 +4,14 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// A vector of n parameters in the compute type, or null where the tensor is undefined.
-template <class T>
-class Parameters {
- public:
-  using C = Compute<T>;
-  Parameters(const Tensor& tensor, int64_t n) {
-    if (!tensor.defined()) return;
-    dense_ = contiguous_data(tensor);
-    if constexpr (std::is_same_v<T, C>) {
-      data_ = dense_.data<T>();
-    } else {
-      converted_.resize(static_cast<size_t>(n));
-      load_dense(converted_.data(), dense_.data<T>(), n);
-      data_ = converted_.data();
-    }
-  }
-  const C* data() const { return data_; }
-
- private:
-  Tensor dense_;
-  std::vector<C> converted_;
-  const C* data_ = nullptr;
-};
-
-/// A number per row, in the type that rows are computed in.
+/// Numbers of rows, or parameters, in the type that rows are computed in. Undefined stays so.
 template <class C>
-Tensor statistics(const Tensor& values) {
-  return contiguous_data(cast_data(values, dtype_of<C>));
+Tensor values_in(const Tensor& values) {
+  return values.defined() ? contiguous_data(cast_data(values, dtype_of<C>)) : values;
+}
+template <class C>
+const C* data_of(const Tensor& values) {
+  return values.defined() ? values.data<C>() : nullptr;
 }
 
 template <class T>
@@ -40,10 +20,10 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   using C = Compute<T>;
   const int64_t rows = input.sizes()[0], n = input.sizes()[1];
   const Tensor dense = contiguous_data(input);
-  const Parameters<T> weights(weight, n), biases(bias, n);
+  const Tensor weights = values_in<C>(weight), biases = values_in<C>(bias);
   const T* in = dense.data<T>();
   T* out = result.data<T>();
-  const C *w = weights.data(), *b = biases.data();
+  const C *w = data_of<C>(weights), *b = data_of<C>(biases);
   C *averages = average.data<C>(), *rstds = rstd.data<C>();
   for_rows(rows, n, 3, [=](int64_t begin, int64_t end) {
     RowBuffer<T> buffer(n), target(n);
@@ -81,11 +61,11 @@ void input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& i
   using C = Compute<T>;
   const int64_t rows = input.sizes()[0], n = input.sizes()[1];
   const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
-  const Tensor dense_average = statistics<C>(average), dense_rstd = statistics<C>(rstd);
-  const Parameters<T> weights(weight, n);
+  const Tensor dense_average = values_in<C>(average), dense_rstd = values_in<C>(rstd);
+  const Tensor weights = values_in<C>(weight);
   const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
   T* out = result.data<T>();
-  const C* w = weights.data();
+  const C* w = data_of<C>(weights);
   const C *averages = dense_average.data<C>(), *rstds = dense_rstd.data<C>();
   for_rows(rows, n, 4, [=](int64_t begin, int64_t end) {
     RowBuffer<T> buffer(n), grads(n), target(n);
@@ -129,7 +109,7 @@ void weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
   using C = Compute<T>;
   const int64_t rows = input.sizes()[0], n = input.sizes()[1];
   const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
-  const Tensor dense_average = statistics<C>(average), dense_rstd = statistics<C>(rstd);
+  const Tensor dense_average = values_in<C>(average), dense_rstd = values_in<C>(rstd);
   const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
   const C *averages = dense_average.data<C>(), *rstds = dense_rstd.data<C>();
   const int64_t piece = std::max<int64_t>(64, (int64_t{1} << 17) / std::max<int64_t>(1, n));

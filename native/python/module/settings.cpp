@@ -9,6 +9,7 @@
 #include "core/backends/instruction_set.h"
 #include "core/tensor/promotion.h"
 #include "core/threads/parallel.h"
+#include "operators/autocast.h"
 #include "python/base/modules.h"
 #include "python/base/sequences.h"
 #include "python/calls/define.h"
@@ -111,6 +112,25 @@ constexpr Parameter two_types[] = {{"type1", Kind::dtype}, {"type2", Kind::dtype
 constexpr Parameter from_to[] = {{"from_", Kind::dtype}, {"to", Kind::dtype}};
 constexpr Parameter two_tensors[] = {{"tensor1", Kind::operand}, {"tensor2", Kind::operand}};
 
+// Mixed precision -------------------------------------------------------------------------------
+
+bool is_autocast_enabled(Device device) { return autocast::is_enabled(device.backend); }
+void set_autocast_enabled(Device device, bool enabled) {
+  autocast::set_enabled(device.backend, enabled);
+}
+DType autocast_dtype(Device device) { return autocast::dtype(device.backend); }
+void set_autocast_dtype(Device device, DType dtype) {
+  check(is_floating(dtype), ErrorKind::runtime,
+        "set_autocast_dtype(): expected a floating-point dtype, got ", dtype);
+  autocast::set_dtype(device.backend, dtype);
+}
+
+constexpr Parameter device_type[] = {{"device_type", Kind::device}};
+constexpr Parameter type_and_enabled[] = {{"device_type", Kind::device},
+                                          {"enabled", Kind::boolean}};
+constexpr Parameter type_and_dtype[] = {{"device_type", Kind::device}, {"dtype", Kind::dtype}};
+constexpr Parameter enabled[] = {{"enabled", Kind::boolean}};
+
 // Results ---------------------------------------------------------------------------------------
 
 PyRef elements_of(std::string_view op, PyObject* values) {
@@ -170,6 +190,31 @@ PyMethodDef functions[] = {
         "can_cast(from_, to)\n--\n\nWhether promotion allows the conversion."),
     define<"result_type", result_type, two_tensors>(
         "result_type(tensor1, tensor2)\n--\n\nThe dtype of arithmetic on the two."),
+    define<"_is_autocast_enabled", is_autocast_enabled, device_type>(
+        "_is_autocast_enabled(device_type)\n--\n\nWhether autocast is on for a kind of device."),
+    define<"set_autocast_enabled", set_autocast_enabled, type_and_enabled>(
+        "set_autocast_enabled(device_type, enabled)\n--\n\n"
+        "Turns autocast of this thread on or off for a kind of device."),
+    define<"get_autocast_dtype", autocast_dtype, device_type>(
+        "get_autocast_dtype(device_type)\n--\n\n"
+        "The lower dtype that operators compute in while autocast is on."),
+    define<"set_autocast_dtype", set_autocast_dtype, type_and_dtype>(
+        "set_autocast_dtype(device_type, dtype)\n--\n\n"
+        "Sets the lower dtype that operators compute in while autocast is on."),
+    define<"is_autocast_cache_enabled", autocast::is_cache_enabled>(
+        "is_autocast_cache_enabled()\n--\n\n"
+        "Whether weights that autocast converts stay converted until it ends."),
+    define<"set_autocast_cache_enabled", autocast::set_cache_enabled, enabled>(
+        "set_autocast_cache_enabled(enabled)\n--\n\n"
+        "Sets whether weights that autocast converts stay converted until it ends."),
+    define<"clear_autocast_cache", autocast::clear_cache>(
+        "clear_autocast_cache()\n--\n\nForgets converted weights."),
+    define<"autocast_increment_nesting", autocast::enter_scope>(
+        "autocast_increment_nesting()\n--\n\n"
+        "Enters a scope of autocast; how many this thread is in."),
+    define<"autocast_decrement_nesting", autocast::leave_scope>(
+        "autocast_decrement_nesting()\n--\n\n"
+        "Leaves a scope of autocast; how many this thread is in."),
     define<"_elements", elements_of, op_and_values>(
         "_elements(op, values)\n--\n\n"
         "A tuple of what a sequence or an iterator holds; ValueError that names `op` when memory "

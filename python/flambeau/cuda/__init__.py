@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import ctypes
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flambeau
+from flambeau import _lazy
 from flambeau.cuda import _library
 from flambeau.cuda._library import device_count
 from flambeau.cuda.streams import Event, Stream, current_stream, default_stream, set_stream, stream
+
+if TYPE_CHECKING:
+    from flambeau.cuda import amp as amp
+else:
+    __getattr__, __dir__ = _lazy.submodules(globals(), ("amp",))
 
 __all__ = ["DeviceProperties", "Event", "Stream", "current_device", "current_stream"]
 __all__ += ["default_stream", "device", "device_count", "empty_cache", "get_device_capability"]
