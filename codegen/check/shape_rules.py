@@ -376,6 +376,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum_of": sum,
     "given_or": given_or,
     "ranks": lambda shapes: [len(shape) for shape in shapes],
+    "position": lambda items, value: list(items).index(value) if value in items else -1,
     "highest": lambda items: max(items, default=0),
     "is_one_dtype": lambda dtypes: len(set(dtypes)) <= 1,
     "choices": lambda n, r: math.comb(n, r) if 0 <= r <= n else 0,

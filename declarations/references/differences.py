@@ -24,3 +24,11 @@ def trapezoid(y: Array, x: Array, dim: int) -> Array:
 def cumulative_trapezoid(y: Array, x: Array, dim: int) -> Array:
     """Their running sums."""
     return np.asarray(np.moveaxis(np.cumsum(_areas(y, x, dim), -1), -1, dim))
+
+
+def gradients(x: Array, spacing: Any, dim: list[int] | None, edge_order: int) -> list[Array]:
+    """NumPy's gradient, as a list whatever the number of dims."""
+    dims = list(range(x.ndim)) if dim is None else dim
+    steps = spacing if isinstance(spacing, list | tuple) else [spacing] * len(dims)
+    pairs = zip(dims, steps, strict=True)
+    return [np.gradient(x, step, axis=d, edge_order=edge_order) for d, step in pairs]

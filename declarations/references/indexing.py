@@ -41,3 +41,10 @@ def put(x: Array, index: Array, source: Array, accumulate: bool) -> Array:
     flat = x.copy().ravel()
     (np.add.at if accumulate else np.put)(flat, index.ravel(), source.ravel())
     return flat.reshape(x.shape)
+
+
+def fill_diagonal(x: Array, value: float, wrap: bool) -> Array:
+    """x with a diagonal of one value."""
+    found = np.array(x)
+    np.fill_diagonal(found, value, wrap)
+    return found

@@ -32,3 +32,15 @@ def diagonal_scatter(x: Array, src: Array, offset: int, dim1: int, dim2: int) ->
     places = np.arange(src.shape[-1])
     moved[..., places + max(-offset, 0), places + max(offset, 0)] = src
     return found
+
+
+def as_strided_scatter(
+    x: Array, src: Array, size: list[int], stride: list[int], storage_offset: int | None
+) -> Array:
+    """x with elements at given distances of each other, counted by rows, replaced."""
+    found = np.array(x, order="C")
+    places = np.lib.stride_tricks.as_strided(
+        found.ravel()[storage_offset or 0 :], size, [step * found.itemsize for step in stride]
+    )
+    places[...] = src
+    return found

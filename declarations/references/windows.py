@@ -32,3 +32,8 @@ def blackman(length: int, periodic: bool) -> Array:
 def bartlett(length: int, periodic: bool) -> Array:
     """A triangle."""
     return _cut(np.bartlett, length, periodic)
+
+
+def kaiser(length: int, periodic: bool, beta: float) -> Array:
+    """NumPy's, without the last element of one that is longer by one where it is periodic."""
+    return np.kaiser(length + 1, beta)[:-1] if periodic and length > 1 else np.kaiser(length, beta)

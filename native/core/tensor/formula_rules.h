@@ -337,6 +337,11 @@ inline Shape ranks(const std::vector<Shape>& shapes) {
   return result;
 }
 
+/// The place of the first item that is `value`; -1 where there is none.
+inline int64_t position(IntList items, int64_t value) {
+  const auto found = std::find(items.begin(), items.end(), value);
+  return found == items.end() ? -1 : found - items.begin();
+}
 /// The largest of some integers; of none, 0.
 inline int64_t highest(IntList items) {
   return items.size() == 0 ? 0 : *std::max_element(items.begin(), items.end());
