@@ -1,9 +1,4 @@
-"""One step of recurrent layers, and running steps over sequences.
-
-Sources: J. Elman, Finding Structure in Time, 1990; S. Hochreiter, J. Schmidhuber, Long Short-Term
-Memory, 1997 (with the forget gate of F. Gers et al., 2000, and the projection of H. Sak et al.,
-2014); K. Cho et al., Learning Phrase Representations, 2014 (GRU, the reset gate after the product).
-"""
+"""Running steps of recurrent layers, which are operators, over sequences."""
 
 from __future__ import annotations
 
@@ -14,7 +9,9 @@ import flambeau
 from flambeau import _C, Tensor
 
 _linear = _C.nn.functional.linear
-_lstm_gates = _C._internal.lstm_gates
+_elman_step = _C._internal.elman_step
+_lstm_step = _C._internal.lstm_step
+_gru_step = _C._internal.gru_step
 
 # (h,) or (h, c): rows are samples.
 State = tuple[Tensor, ...]
@@ -22,40 +19,31 @@ State = tuple[Tensor, ...]
 Step = Callable[[Tensor, State, Tensor, Tensor | None, Tensor | None], State]
 
 
-def tanh_step(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
-    """h' = tanh(x + h w.T + b)."""
-    return ((x + _linear(state[0], w, b)).tanh(),)
+def _tanh(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
+    return (_elman_step(x, state[0], w, b, "tanh"),)
 
 
-def relu_step(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
-    """h' = max(x + h w.T + b, 0)."""
-    return ((x + _linear(state[0], w, b)).relu(),)
+def _relu(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
+    return (_elman_step(x, state[0], w, b, "relu"),)
 
 
-def lstm_step(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
-    """c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'), projected by `p` if
-    given."""
-    h, c = state
-    i, f, g, o = (x + _linear(h, w, b)).chunk(4, -1)
-    h, c = _lstm_gates(i, f, g, o, c)
+def _lstm(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
+    """With the projection of H. Sak et al., Long Short-Term Memory Recurrent Neural Network
+    Architectures, 2014, where there is one."""
+    h, c = _lstm_step(x, *state, w, b)
     return (h if p is None else _linear(h, p)), c
 
 
-def gru_step(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
-    """n = tanh(x_n + sigmoid(r) h_n); h' = n + sigmoid(z) (h - n)."""
-    h = state[0]
-    x_r, x_z, x_n = x.chunk(3, -1)
-    h_r, h_z, h_n = _linear(h, w, b).chunk(3, -1)
-    new = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
-    return (new + (x_z + h_z).sigmoid() * (h - new),)
+def _gru(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
+    return (_gru_step(x, state[0], w, b),)
 
 
 # mode: (step, gates)
 STEPS: dict[str, tuple[Step, int]] = {
-    "RNN_TANH": (tanh_step, 1),
-    "RNN_RELU": (relu_step, 1),
-    "LSTM": (lstm_step, 4),
-    "GRU": (gru_step, 3),
+    "RNN_TANH": (_tanh, 1),
+    "RNN_RELU": (_relu, 1),
+    "LSTM": (_lstm, 4),
+    "GRU": (_gru, 3),
 }
 
 
