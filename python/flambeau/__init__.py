@@ -37,6 +37,7 @@ from flambeau._queries import (
     numel,
     typename,
 )
+from flambeau._recurrent import gru, lstm, rnn_relu, rnn_tanh
 from flambeau._tensor_str import set_printoptions
 from flambeau._version import __version__
 from flambeau.amp import GradScaler, autocast

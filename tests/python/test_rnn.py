@@ -254,3 +254,31 @@ def test_padding_sequences() -> None:
     ]
     with pytest.raises(RuntimeError, match="not increase"):
         sequences.pack_padded_sequence(padded, [1, 3], batch_first=True)
+
+
+@pytest.mark.parametrize("mode", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("both", [False, True])
+def test_functions_of_listed_weights_are_the_layers(mode: str, both: bool) -> None:
+    flambeau.manual_seed(5)
+    layer = getattr(nn, mode)(3, 4, num_layers=2, bidirectional=both, batch_first=True)
+    function: Any = {"LSTM": flambeau.lstm, "GRU": flambeau.gru, "RNN": flambeau.rnn_tanh}[mode]
+    x = flambeau.randn(2, 5, 3)
+    zeros = flambeau.zeros(4 if both else 2, 2, 4)
+    hx = (zeros, zeros) if mode == "LSTM" else zeros
+    params = [p for group in layer.all_weights for p in group]
+    output, state = layer(x, hx)
+    found = function(x, hx, params, True, 2, 0.0, False, both, True)
+    assert flambeau.equal(found[0], output)
+    assert all(map(flambeau.equal, found[1:], state if mode == "LSTM" else (state,)))
+    packed = nn.utils.rnn.pack_padded_sequence(x, [5, 3], batch_first=True)
+    sizes = packed.batch_sizes
+    found = function(packed.data, sizes, hx, params, True, 2, 0.0, False, both)
+    assert flambeau.equal(found[0], layer(packed, hx)[0].data)
+
+
+def test_functions_of_listed_weights_count_them() -> None:
+    x, h = flambeau.randn(5, 2, 3), flambeau.zeros(1, 2, 4)
+    with pytest.raises(RuntimeError, match=r"gru\(\): expected 4 parameters"):
+        flambeau.gru(x, h, [h], True, 1, 0.0, False, False, False)
+    with pytest.raises(TypeError, match="got 2 arguments"):
+        flambeau.gru(x, h)

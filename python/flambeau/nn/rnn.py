@@ -12,7 +12,7 @@ from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
-from flambeau.nn.rnn_steps import STEPS, State, run_direction, run_packed
+from flambeau.nn.rnn_steps import STEPS, State, run_layers
 from flambeau.nn.utils.rnn import PackedSequence
 
 
@@ -129,7 +129,7 @@ class RNNBase(Module):
 
     def _check_dtype(self, input: Tensor) -> None:
         expected = self._parameters[self._weight_names[0][0]].dtype
-        if input.dtype != expected:
+        if input.dtype != expected and not flambeau.is_autocast_enabled(input.device.type):
             raise ValueError(
                 f"{type(self).__name__}: expected an input of the weights' dtype {expected}, got "
                 f"{input.dtype}"
@@ -177,26 +177,12 @@ class RNNBase(Module):
     def _layers(
         self, sequence: Tensor, batch_sizes: list[int] | None, state: State
     ) -> tuple[Tensor, State]:
-        step = STEPS[self.mode][0]
-        last: list[State] = []
-        for layer in range(self.num_layers):
-            if layer and self.dropout:
-                sequence = F.dropout(sequence, self.dropout, self.training)
-            outputs = []
-            for direction in range(self._directions):
-                index = layer * self._directions + direction
-                first = tuple(s[index] for s in state)
-                weights = self._weights(index)
-                if batch_sizes is None:
-                    output, final = run_direction(step, sequence, first, weights, direction == 1)
-                else:
-                    output, final = run_packed(
-                        step, sequence, batch_sizes, first, weights, direction == 1
-                    )
-                outputs.append(output)
-                last.append(final)
-            sequence = outputs[0] if len(outputs) == 1 else flambeau.cat(outputs, -1)
-        return sequence, tuple(flambeau.stack(parts, 0) for parts in zip(*last, strict=True))
+        count = self.num_layers * self._directions
+        weights = [self._weights(index) for index in range(count)]
+        dropout = self.dropout if self.training else 0.0
+        return run_layers(
+            self.mode, sequence, batch_sizes, state, weights, self._directions, dropout
+        )
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"

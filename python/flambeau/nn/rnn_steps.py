@@ -105,3 +105,44 @@ def run_packed(
     finished.append(current)
     last = tuple(flambeau.cat(parts, 0) for parts in zip(*reversed(finished), strict=True))
     return flambeau.cat(outputs, 0), last
+
+
+def run_layers(
+    mode: str,
+    sequence: Tensor,
+    batch_sizes: list[int] | None,
+    state: State,
+    weights: Sequence[Sequence[Any]],
+    directions: int,
+    dropout: float,
+) -> tuple[Tensor, State]:
+    """Layers on top of each other, each in one or two directions.
+
+    Args:
+        sequence: (L, N, features), or packed (total, features) where there are `batch_sizes`.
+        state: parts of (layers * directions, N, H).
+        weights: as of run_direction, for each layer and direction.
+        dropout: between layers.
+
+    Returns:
+        outputs (L, N, directions * H) or (total, directions * H), and the last state.
+    """
+    step = STEPS[mode][0]
+    last: list[State] = []
+    for layer in range(0, len(weights), directions):
+        if layer and dropout:
+            sequence = _C.nn.functional.dropout(sequence, dropout, True)
+        outputs = []
+        for index in range(layer, layer + directions):
+            first = tuple(s[index] for s in state)
+            reverse = index > layer
+            if batch_sizes is None:
+                output, final = run_direction(step, sequence, first, weights[index], reverse)
+            else:
+                output, final = run_packed(
+                    step, sequence, batch_sizes, first, weights[index], reverse
+                )
+            outputs.append(output)
+            last.append(final)
+        sequence = outputs[0] if len(outputs) == 1 else flambeau.cat(outputs, -1)
+    return sequence, tuple(flambeau.stack(parts, 0) for parts in zip(*last, strict=True))
