@@ -82,6 +82,6 @@ def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
 
 
 def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
-    """Plain recurrent layers with a rectifier: output and the last state; arguments as of `lstm`."""
+    """Plain recurrent layers with a rectifier: output, last state; arguments as of `lstm`."""
     output, h = _run("rnn_relu", "RNN_RELU", args, False)
     return output, h

@@ -8,7 +8,6 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 from flambeau._values import brief
-from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
