@@ -32,17 +32,17 @@ class ExponentialFamily(Distribution):
         raise self._lacks("mean of the carrier measure")
 
     def _mean_statistics(self) -> tuple[tuple[Tensor, ...], Tensor, tuple[Tensor, ...]]:
-        """theta, F, and F's gradient, which is the mean of t; gradients flow through them where
-        they are recorded."""
-        records = flambeau.is_grad_enabled()
+        """theta, F, and F's gradient, which is the mean of t; gradients flow through them to
+        parameters that require them."""
+        natural = self._natural_params
+        records = flambeau.is_grad_enabled() and any(p.requires_grad for p in natural)
         with flambeau.enable_grad():
-            natural = tuple(
-                p if records and p.requires_grad else p.detach().requires_grad_()
-                for p in self._natural_params
+            inputs = tuple(
+                p if records and p.requires_grad else p.detach().requires_grad_() for p in natural
             )
-            normalizer = self._log_normalizer(*natural)
-            means = flambeau.autograd.grad(normalizer.sum(), natural, create_graph=records)
-        return natural, normalizer, means
+            normalizer = self._log_normalizer(*inputs)
+            means = flambeau.autograd.grad(normalizer.sum(), inputs, create_graph=records)
+        return natural, normalizer if records else normalizer.detach(), means
 
     def entropy(self) -> Tensor:
         """The entropy in nats, of shape `batch_shape`: F(theta) - <theta, F'(theta)> less the mean

@@ -43,8 +43,8 @@ def _exponential_families(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
     others = q._natural_params
     result = q._log_normalizer(*others) - normalizer
     for parameter, other, mean in zip(natural, others, means, strict=True):
-        product = (other - parameter) * mean
-        result = result - sum_rightmost(product, product.dim() - len(p.batch_shape))
+        events = parameter.dim() - len(p.batch_shape)
+        result = result - sum_rightmost((other - parameter) * mean, events)
     return result
 
 
