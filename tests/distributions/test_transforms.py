@@ -22,7 +22,7 @@ halved = D.AffineTransform(0.0, 0.5)
 # A transform and an argument.
 TRANSFORMS: dict[str, tuple[D.Transform, list[list[float]]]] = {
     "exp": (exp, ROWS),
-    "power": (D.PowerTransform(1.7), SIZES),
+    "power": (D.PowerTransform(number(1.7)), SIZES),
     "power below 0": (D.PowerTransform(number([-1.0, 2.0, 0.5])), SIZES),
     "sigmoid": (D.SigmoidTransform(), ROWS),
     "softplus": (D.SoftplusTransform(), ROWS),
@@ -38,14 +38,17 @@ TRANSFORMS: dict[str, tuple[D.Transform, list[list[float]]]] = {
     "reshape": (D.ReshapeTransform((3,), (3, 1)), ROWS),
     "cat": (D.CatTransform([exp, tanh], dim=-1, lengths=[1, 2]), ROWS),
     "cat of rows": (D.CatTransform([exp, tanh]), ROWS),
-    "cat of vectors": (D.CatTransform([D.IndependentTransform(exp, 1), tanh_rows := D.IndependentTransform(tanh, 1)]), ROWS),
+    "cat of vectors": (
+        D.CatTransform([D.IndependentTransform(exp, 1), D.IndependentTransform(tanh, 1)]),
+        ROWS,
+    ),
     "stack": (D.StackTransform([exp, tanh]), ROWS),
     "quantiles": (D.CumulativeDistributionTransform(D.Normal(number(0.0), number(2.0))), ROWS),
     "identity": (D.identity_transform, ROWS),
 }
 # Of these only the way there and back to the same result holds.
 OTHERS: dict[str, tuple[D.Transform, list[list[float]]]] = {
-    "abs": (D.AbsTransform(), ROWS),
+    "abs": (D.AbsTransform(), [[0.3, -0.4], [2.0, -1.0]]),
     "softmax": (D.SoftmaxTransform(), ROWS),
     "lower Cholesky": (D.LowerCholeskyTransform(), MATRIX),
     "positive definite": (D.PositiveDefiniteTransform(), MATRIX),

@@ -35,11 +35,11 @@ class ConstraintRegistry:
         Raises:
             TypeError: `constraint` is neither.
         """
-        if factory is None:
-            return lambda function: self.register(constraint, function)
         kind = type(constraint) if isinstance(constraint, Constraint) else constraint
         if not (isinstance(kind, type) and issubclass(kind, Constraint)):
             raise TypeError(f"register: expected a constraint or a type of them, got {constraint!r}")
+        if factory is None:
+            return lambda function: self.register(kind, function)
         self._registry[kind] = factory
         return factory
 
