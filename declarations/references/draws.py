@@ -11,7 +11,7 @@ Array = Any
 
 
 def gamma_slope(a: Array, log_x: Array) -> Array:
-    """The derivative of the logarithm of a quantile by the shape, by differences of fourth order."""
+    """The derivative of the logarithm of a quantile by the shape, by differences."""
     x, step = np.exp(log_x), 1e-3 * np.minimum(a, np.sqrt(a))
     lower, upper = special.gammainc(a, x), special.gammaincc(a, x)
 

@@ -81,7 +81,6 @@ def _kumaraswamy(a: float, b: float) -> Any:
     return Kumaraswamy(a=0, b=1)()
 
 
-
 def _exponential_of_normal(loc: float, scale: float) -> D.Distribution:
     transforms = [D.AffineTransform(loc, scale), D.ExpTransform()]
     return D.TransformedDistribution(D.Normal(number(0.0), number(1.0)), transforms)
@@ -97,13 +96,13 @@ CONTINUOUS: dict[str, Family] = {
     "Gamma below 1": _quantile(D.Gamma, lambda a, r: stats.gamma(a, scale=1 / r), 0.3, 1.7),
     "Gamma large": _quantile(D.Gamma, lambda a, r: stats.gamma(a, scale=1 / r), 2500.0, 30.0),
     "Chi2": _quantile(D.Chi2, stats.chi2, 3.4),
-    "InverseGamma": _quantile(
-        D.InverseGamma, lambda a, r: stats.invgamma(a, scale=r), 5.2, 1.6
-    ),
+    "InverseGamma": _quantile(D.InverseGamma, lambda a, r: stats.invgamma(a, scale=r), 5.2, 1.6),
     "Beta": Family(D.Beta, stats.beta, (2.2, 0.6)),
     "StudentT": Family(D.StudentT, lambda df, m, s: stats.t(df, m, s), (7.3, -0.4, 2.0)),
     "FisherSnedecor": Family(D.FisherSnedecor, stats.f, (4.3, 11.0)),
-    "VonMises": Family(D.VonMises, lambda m, k: stats.vonmises(k, m), (0.4, 2.0), lacks=("moments",)),
+    "VonMises": Family(
+        D.VonMises, lambda m, k: stats.vonmises(k, m), (0.4, 2.0), lacks=("moments",)
+    ),
     "VonMises flat": Family(
         D.VonMises, lambda m, k: stats.vonmises(k, m), (-1.0, 1e-4), lacks=("moments",)
     ),
@@ -113,9 +112,7 @@ CONTINUOUS: dict[str, Family] = {
     "GeneralizedPareto bounded": _quantile(
         D.GeneralizedPareto, lambda m, s, k: stats.genpareto(k, m, s), 0.5, 2.0, -0.4
     ),
-    "LogNormal": _quantile(
-        D.LogNormal, lambda m, s: stats.lognorm(s, scale=np.exp(m)), 0.3, 0.5
-    ),
+    "LogNormal": _quantile(D.LogNormal, lambda m, s: stats.lognorm(s, scale=np.exp(m)), 0.3, 0.5),
     "HalfNormal": _quantile(D.HalfNormal, lambda s: stats.halfnorm(scale=s), 1.4),
     "HalfCauchy": _quantile(
         D.HalfCauchy, lambda s: stats.halfcauchy(scale=s), 1.4, lacks=("moments",)

@@ -24,7 +24,9 @@ def test_log_prob(name: str) -> None:
     family = FAMILIES[name]
     theirs, x = family.theirs(), points(family)
     wanted = theirs.logpdf(x) if name in CONTINUOUS else theirs.logpmf(x)
-    np.testing.assert_allclose(array(family.ours().log_prob(number(x))), wanted, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        array(family.ours().log_prob(number(x))), wanted, rtol=1e-9, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -98,7 +100,9 @@ def test_vectors() -> None:
         np.testing.assert_allclose(array(ours.variance), np.diag(covariance))
         wishart = D.Wishart(number(4.5), **{keyword: number(matrix)})
         theirs = stats.wishart(4.5, covariance)
-        np.testing.assert_allclose(array(wishart.log_prob(number(2 * covariance))), theirs.logpdf(2 * covariance))
+        np.testing.assert_allclose(
+            array(wishart.log_prob(number(2 * covariance))), theirs.logpdf(2 * covariance)
+        )
         np.testing.assert_allclose(array(wishart.entropy()), theirs.entropy())
         np.testing.assert_allclose(array(wishart.mean), theirs.mean())
         np.testing.assert_allclose(array(wishart.variance), theirs.var())
@@ -156,7 +160,9 @@ def test_undefined_moments() -> None:
     ]
     for distribution, mean, variance in cases:
         np.testing.assert_allclose(array(distribution.mean), mean, err_msg=repr(distribution))
-        np.testing.assert_allclose(array(distribution.variance), variance, err_msg=repr(distribution))
+        np.testing.assert_allclose(
+            array(distribution.variance), variance, err_msg=repr(distribution)
+        )
 
 
 def test_circular_variance() -> None:

@@ -94,12 +94,8 @@ VECTORS: dict[str, tuple[D.Distribution, D.Distribution]] = {
         D.MultivariateNormal(number([0.5, 0.5]), precision_matrix=number(MATRIX)),
     ),
     "low rank": (
-        D.LowRankMultivariateNormal(
-            number([0.0, 1.0]), number([[1.0], [0.5]]), number([1.0, 0.5])
-        ),
-        D.LowRankMultivariateNormal(
-            number([0.2, 0.4]), number([[0.3], [1.5]]), number([1.5, 0.7])
-        ),
+        D.LowRankMultivariateNormal(number([0.0, 1.0]), number([[1.0], [0.5]]), number([1.0, 0.5])),
+        D.LowRankMultivariateNormal(number([0.2, 0.4]), number([[0.3], [1.5]]), number([1.5, 0.7])),
     ),
     "Dirichlet": (D.Dirichlet(number([0.7, 2.0, 1.1])), D.Dirichlet(number([1.5, 0.9, 2.0]))),
     "Wishart": (
@@ -205,7 +201,7 @@ def test_registration() -> None:
     with pytest.raises(NotImplementedError, match=r"kl_divergence\(Wishart, Beta\)"):
         D.kl_divergence(VECTORS["Wishart"][0], D.Beta(1.0, 1.0))
     with pytest.raises(TypeError, match="expected classes of distributions"):
-        D.register_kl(Mine, int)  # type: ignore[type-var]
+        D.register_kl(Mine, int)
 
 
 def test_ambiguity_is_told() -> None:

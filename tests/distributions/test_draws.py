@@ -160,7 +160,9 @@ def test_draws_move_as_quantiles_do(name: str) -> None:
     x = array(drawn)
     for i, parameter in enumerate(parameters):
         found = [
-            float(flambeau.autograd.grad(d, parameter, retain_graph=True, allow_unused=True)[0] or 0)
+            float(
+                flambeau.autograd.grad(d, parameter, retain_graph=True, allow_unused=True)[0] or 0
+            )
             for d in drawn
         ]
         step = 1e-5 * max(1, abs(family.parameters[i]))

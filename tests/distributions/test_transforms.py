@@ -167,7 +167,9 @@ CONSTRAINTS = {
 
 @pytest.mark.parametrize("name", CONSTRAINTS)
 @pytest.mark.parametrize("registry", [D.biject_to, D.transform_to])
-def test_constraints_are_reached(name: str, registry: D.constraint_registry.ConstraintRegistry) -> None:
+def test_constraints_are_reached(
+    name: str, registry: D.constraint_registry.ConstraintRegistry
+) -> None:
     constraint = CONSTRAINTS[name]
     of_matrices = ("lower Cholesky", "positive definite", "positive semidefinite")
     if registry is D.biject_to and name in of_matrices:

@@ -44,8 +44,9 @@ FLAMBEAU_LONG double gamma_slope_fraction(double a, double log_x, double x) {
 }
 
 /// For large a, two orders in 1 / a: N. M. Temme's expansion of the inverse ("Asymptotic inversion
-/// of incomplete gamma functions", 1992) is eta = eta_0 + log(eta_0 / mu_0) / (eta_0 a) + ..., where
-/// eta^2 / 2 = mu - log(1 + mu), mu = x / a - 1; eta_0 sqrt(a) stays fixed with the probability.
+/// of incomplete gamma functions", 1992) is eta = eta_0 + log(eta_0 / mu_0) / (eta_0 a) + ...,
+/// where eta^2 / 2 = mu - log(1 + mu), mu = x / a - 1; eta_0 sqrt(a) stays fixed with the
+/// probability.
 FLAMBEAU_LONG double gamma_slope_large(double a, double x) {
   const double mu = (x - a) / a;
   if (mu == 0) return 1 / a + 1 / (6 * a * a);

@@ -16,8 +16,7 @@ template <class Draw, class... Parameters>
 void fill_with_draws(const Tensor& result, Generator* generator, const Draw& draw,
                      const Parameters&... parameters) {
   const int64_t numel = result.numel();
-  const RandomStream stream =
-      generator_or_default(generator).reserve(static_cast<uint64_t>(numel));
+  const RandomStream stream = generator_or_default(generator).reserve(static_cast<uint64_t>(numel));
   const auto fill = [&](const auto&... dense) {
     visit_dtype(result.dtype(), [&]<class T>() {
       T* const out = result.data<T>();

@@ -18,7 +18,8 @@ double log_gamma_above_one(RandomSequence& sequence, double a) {
     const double x = normal(sequence), root = 1 + c * x;
     if (root <= 0) continue;
     const double log_v = 3 * math::log(root), v = root * root * root;
-    if (math::log(sequence.uniform()) < 0.5 * x * x + d * (1 - v + log_v)) return math::log(d) + log_v;
+    if (math::log(sequence.uniform()) < 0.5 * x * x + d * (1 - v + log_v))
+      return math::log(d) + log_v;
   }
 }
 

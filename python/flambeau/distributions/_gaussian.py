@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import flambeau
 from flambeau import Tensor, linalg
 from flambeau.distributions.distribution import Distribution
 from flambeau.distributions.utils import lazy_property
-import flambeau
 
 
 def half_log_det(factor: Tensor) -> Tensor:

@@ -39,7 +39,7 @@ class Odds(Distribution):
     @property
     def _given_parameter(self) -> Tensor:
         """Probabilities or logits, whichever there is."""
-        return self.__dict__["probs"] if "probs" in self.__dict__ else self.logits
+        return self.probs if "probs" in self.__dict__ else self.logits
 
     @property
     def param_shape(self) -> Size:

@@ -49,7 +49,10 @@ class Beta(ExponentialFamily):
     def mode(self) -> Tensor:
         """Where the density is highest: an end where only one concentration is above 1, NaN where
         both ends are as high."""
-        above1, above0 = (self.concentration1 - 1).clamp(min=0), (self.concentration0 - 1).clamp(min=0)
+        above1, above0 = (
+            (self.concentration1 - 1).clamp(min=0),
+            (self.concentration0 - 1).clamp(min=0),
+        )
         larger = (self.concentration1 > self.concentration0).to(above1.dtype)
         end = larger.masked_fill(self.concentration1 == self.concentration0, math.nan)
         inside = above1 + above0 > 0

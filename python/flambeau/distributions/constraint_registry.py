@@ -37,7 +37,9 @@ class ConstraintRegistry:
         """
         kind = type(constraint) if isinstance(constraint, Constraint) else constraint
         if not (isinstance(kind, type) and issubclass(kind, Constraint)):
-            raise TypeError(f"register: expected a constraint or a type of them, got {constraint!r}")
+            raise TypeError(
+                f"register: expected a constraint or a type of them, got {constraint!r}"
+            )
         if factory is None:
             return lambda function: self.register(kind, function)
         self._registry[kind] = factory

@@ -163,9 +163,11 @@ class _IndependentConstraint(Constraint):
                 f"{self!r}: expected values of at least {self.event_dim} dims, "
                 f"got shape {tuple(value.shape)}"
             )
-        return found.flatten(found.dim() - self.reinterpreted_batch_ndims).all(-1) if (
-            self.reinterpreted_batch_ndims
-        ) else found
+        return (
+            found.flatten(found.dim() - self.reinterpreted_batch_ndims).all(-1)
+            if (self.reinterpreted_batch_ndims)
+            else found
+        )
 
     def _arguments(self) -> str:
         return f"{self.base_constraint!r}, {self.reinterpreted_batch_ndims}"
@@ -420,7 +422,9 @@ class _Parts(Constraint):
 
     def _check_dim(self, value: Tensor) -> None:
         if not -value.dim() <= self.dim < value.dim():
-            raise ValueError(f"{self!r}: a tensor of shape {tuple(value.shape)} has no dim {self.dim}")
+            raise ValueError(
+                f"{self!r}: a tensor of shape {tuple(value.shape)} has no dim {self.dim}"
+            )
 
 
 class _Cat(_Parts):

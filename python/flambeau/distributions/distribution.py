@@ -30,7 +30,7 @@ class Distribution:
         ValueError: a parameter lies outside its constraint.
     """
 
-    arg_constraints: Any = {}
+    arg_constraints: ClassVar[Any] = {}
     has_rsample: ClassVar[bool] = False
     has_enumerate_support: Any = False
     _validate_args: bool = __debug__
@@ -64,6 +64,7 @@ class Distribution:
         self,
         validate_args: bool | None,
         event_shape: Sequence[int] | None = None,
+        /,
         **parameters: Value,
     ) -> None:
         """Begins a distribution: broadcasts its parameters, whose last `event_dim` dims belong
@@ -229,7 +230,7 @@ class Distribution:
         return new
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """What `expand` fills: `_instance`, or a copy, where nothing in it would stay unexpanded."""
+        """What `expand` fills: `_instance`, or a copy in which nothing stays unexpanded."""
         if _instance is not None:
             return _instance
         parameters = self._parameters()
@@ -300,9 +301,7 @@ class Distribution:
             raise ValueError(f"{self!r}: a value lies outside the support {support!r}: {value}")
 
     def __repr__(self) -> str:
-        shown = (
-            f"{n}: {v if v.numel() == 1 else v.size()}" for n, v in self._parameters().items()
-        )
+        shown = (f"{n}: {v if v.numel() == 1 else v.size()}" for n, v in self._parameters().items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

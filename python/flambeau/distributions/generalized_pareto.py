@@ -39,7 +39,7 @@ class GeneralizedPareto(LocationScale):
         self._start(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         end = self.loc - self.scale / self.concentration
         upper = end.where(self.concentration < 0, flambeau.full_like(end, math.inf))
         return constraints.interval(self.loc, upper)

@@ -40,7 +40,9 @@ class Kumaraswamy(FromParameters):
     def _built(self) -> tuple[Distribution, list[Transform]]:
         info = flambeau.finfo(self.concentration1.dtype)
         low, high = (flambeau.full_like(self.concentration1, u) for u in (info.tiny, 1 - info.eps))
-        powers = [PowerTransform(c.reciprocal()) for c in (self.concentration0, self.concentration1)]
+        powers = [
+            PowerTransform(c.reciprocal()) for c in (self.concentration0, self.concentration1)
+        ]
         return Uniform(low, high, validate_args=False), [
             powers[0],
             AffineTransform(1.0, -1.0),

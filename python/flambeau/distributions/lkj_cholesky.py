@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import flambeau
@@ -62,6 +63,6 @@ class LKJCholesky(Distribution):
         diagonal = value.diagonal(dim1=-2, dim2=-1)[..., 1:]
         density = ((2 * (c - 1) + n - orders) * diagonal.log()).sum(-1)
         alpha = self.concentration + 0.5 * (n - 1)
-        normalizer = 0.5 * (n - 1) * 1.1447298858494002  # log(pi)
-        normalizer = normalizer + flambeau.special.multigammaln(alpha - 0.5, n - 1)
+        powers = 0.5 * (n - 1) * math.log(math.pi)
+        normalizer = powers + flambeau.special.multigammaln(alpha - 0.5, n - 1)
         return density - normalizer + (n - 1) * alpha.lgamma()

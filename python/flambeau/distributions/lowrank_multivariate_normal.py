@@ -94,9 +94,11 @@ class LowRankMultivariateNormal(Distribution):
         return self.cov_diag.reciprocal().diag_embed() - half.mT @ half
 
     def _draw(self, shape: Size) -> Tensor:
-        kind = {"dtype": self.loc.dtype, "device": self.loc.device}
-        low = flambeau.randn((*shape[:-1], self.cov_factor.shape[-1], 1), **kind)
-        noise = self.cov_diag.sqrt() * flambeau.randn(shape, **kind)
+        dtype, device = self.loc.dtype, self.loc.device
+        low = flambeau.randn(
+            (*shape[:-1], self.cov_factor.shape[-1], 1), dtype=dtype, device=device
+        )
+        noise = self.cov_diag.sqrt() * flambeau.randn(shape, dtype=dtype, device=device)
         return self.loc + (self.cov_factor @ low).squeeze(-1) + noise
 
     def _square_norm(self, vectors: Tensor) -> Tensor:

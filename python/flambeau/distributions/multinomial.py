@@ -78,5 +78,7 @@ class Multinomial(CategoricalOdds):
         binomial = Binomial(n, probs=self.probs, validate_args=False)
         counts = binomial.enumerate_support()
         factorials = (binomial._log_prob(counts).exp() * (counts + 1).lgamma()).sum((0, -1))
-        draws = n * -(self.logits.clamp(min=flambeau.finfo(self.logits.dtype).min) * self.probs).sum(-1)
+        draws = n * -(
+            self.logits.clamp(min=flambeau.finfo(self.logits.dtype).min) * self.probs
+        ).sum(-1)
         return draws - flambeau.lgamma(self.probs.new_tensor(n + 1.0)) + factorials

@@ -38,7 +38,7 @@ class Pareto(FromParameters):
         return base, [ExpTransform(), AffineTransform(0, self.scale)]
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         return constraints.greater_than_eq(self.scale)
 
     @property

@@ -52,9 +52,7 @@ class LogitRelaxedBernoulli(Odds):
         return self._temperature[0]
 
     def _draw(self, shape: Size) -> Tensor:
-        u = clamp_probs(
-            flambeau.rand(shape, dtype=self.logits.dtype, device=self.logits.device)
-        )
+        u = clamp_probs(flambeau.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         return (self.logits + u.logit()) / self.temperature
 
     def _log_prob(self, value: Tensor) -> Tensor:

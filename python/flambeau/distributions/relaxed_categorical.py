@@ -49,9 +49,7 @@ class ExpRelaxedCategorical(CategoricalOdds):
         return self._temperature[0]
 
     def _draw(self, shape: Size) -> Tensor:
-        u = clamp_probs(
-            flambeau.rand(shape, dtype=self.logits.dtype, device=self.logits.device)
-        )
+        u = clamp_probs(flambeau.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         return ((self.logits - (-u.log()).log()) / self.temperature).log_softmax(-1)
 
     def _log_prob(self, value: Tensor) -> Tensor:

@@ -74,4 +74,8 @@ class VonMises(Distribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         k = self.concentration
         # log I0(k) = k + log i0e(k).
-        return k * ((value - self.loc).cos() - 1) - math.log(2 * math.pi) - flambeau.special.i0e(k).log()
+        return (
+            k * ((value - self.loc).cos() - 1)
+            - math.log(2 * math.pi)
+            - flambeau.special.i0e(k).log()
+        )

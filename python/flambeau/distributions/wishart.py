@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import flambeau
 from flambeau import Size, Tensor
@@ -51,7 +51,7 @@ class Wishart(Covariance, ExponentialFamily):
         validate_args: bool | None = None,
     ) -> None:
         given = self._one_matrix(covariance_matrix, precision_matrix, scale_tril)
-        (name, matrix), = given.items()
+        (matrix,) = given.values()
         size = matrix.shape[-1]
         _, df = as_tensors(matrix, df)
         if not (df > size - 1).all():

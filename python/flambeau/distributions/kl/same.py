@@ -57,7 +57,9 @@ def _where_possible(terms: Tensor, p: Tensor, q: Tensor) -> Tensor:
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
-    return _where_possible(ones, p.probs, q.probs) + _where_possible(zeros, 1 - p.probs, 1 - q.probs)
+    return _where_possible(ones, p.probs, q.probs) + _where_possible(
+        zeros, 1 - p.probs, 1 - q.probs
+    )
 
 
 @register_kl(Binomial, Binomial)

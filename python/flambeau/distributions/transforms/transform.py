@@ -209,7 +209,9 @@ class ComposeTransform(Transform):
         # Dims that the first parts leave alone may belong to an event of a later one.
         dims = self.parts[-1].codomain.event_dim
         for part in reversed(self.parts):
-            dims = max(dims + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
+            dims = max(
+                dims + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim
+            )
         return _with_event_dim(self.parts[0].domain, dims)
 
     @property

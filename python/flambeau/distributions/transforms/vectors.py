@@ -92,7 +92,9 @@ class CorrCholeskyTransform(_Parameterless):
 
     def _inverse(self, y: Tensor) -> Tensor:
         left = 1 - (y * y).cumsum(-1)
-        roots = pad(left[..., :-1].clamp(min=flambeau.finfo(y.dtype).tiny), [1, 0], value=1.0).sqrt()
+        roots = pad(
+            left[..., :-1].clamp(min=flambeau.finfo(y.dtype).tiny), [1, 0], value=1.0
+        ).sqrt()
         z = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(roots, diag=-1)
         return z.atanh()
 
