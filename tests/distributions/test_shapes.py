@@ -236,6 +236,27 @@ def test_distributions_outside_the_library() -> None:
     assert not Twice(loc).sample((3,)).requires_grad
     assert Twice(loc).expand((4, 2)).rsample().shape == (4, 2)
 
+    class Thrice(Twice):
+        def __init__(self) -> None:
+            super().__init__(flambeau.ones(3))
+
+    with pytest.raises(NotImplementedError, match="Thrice has an __init__ of its own"):
+        Thrice().expand((2, 3))
+
+    class Shifted(D.TransformedDistribution):
+        def __init__(self) -> None:
+            self.shift = flambeau.ones(2)
+            super().__init__(D.Normal(0.0, 1.0), D.AffineTransform(self.shift, 1.0))
+
+    with pytest.raises(NotImplementedError, match="does not know the attribute 'shift'"):
+        Shifted().expand((3, 2))
+
+    class Centered(D.Normal):
+        def __init__(self, scale: flambeau.Tensor) -> None:
+            super().__init__(0.0, scale)
+
+    assert Centered(flambeau.ones(2)).expand((3, 2)).batch_shape == (3, 2)
+
     class Holder(D.Normal):
         def __init__(self) -> None:
             self.other = flambeau.ones(2)

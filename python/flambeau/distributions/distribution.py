@@ -220,7 +220,7 @@ class Distribution:
         """
         batch_shape = Size(batch_shape)
         parameters = self._parameters()
-        new = self._get_checked_instance(Distribution, _instance)
+        new = self._copied(_instance)
         for name, value in parameters.items():
             constraint = self._constraint(name)
             _, event = _split(value, 0 if constraint is None else constraint.event_dim)
@@ -230,23 +230,29 @@ class Distribution:
         return new
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """What `expand` fills: `_instance`, or a copy in which nothing stays unexpanded."""
-        if _instance is not None:
-            return _instance
-        parameters = self._parameters()
+        """For classes that override `expand` and fill the instance themselves: `_instance`, or an
+        empty one, where the class has the `__init__` of `cls`, which overrides it."""
+        if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"{type(self).__name__} has an __init__ of its own: it must define expand() too"
+            )
+        return object.__new__(type(self)) if _instance is None else _instance
+
+    def _copied(self, instance: Any, *filled: str) -> Any:
+        """What `expand` fills: the instance, or a copy without parameters and the attributes that
+        `expand` sets. No other tensor or distribution may be there, which would stay as it was."""
+        if instance is not None:
+            return instance
         new = object.__new__(type(self))
         for name, value in self.__dict__.items():
-            if name in parameters:
+            is_lazy = isinstance(getattr(type(self), name, None), lazy_property)
+            if name in filled or name in self.arg_constraints or is_lazy:
                 continue
             if isinstance(value, Tensor | Distribution):
-                if isinstance(getattr(type(self), name, None), lazy_property):
-                    continue
-                if cls is Distribution:
-                    raise NotImplementedError(
-                        f"{type(self).__name__}: expand() does not know the attribute {name!r}; "
-                        "define expand() for this class"
-                    )
-                continue
+                raise NotImplementedError(
+                    f"{type(self).__name__}: expand() does not know the attribute {name!r}; "
+                    "define expand() for this class"
+                )
             new.__dict__[name] = value
         return new
 

@@ -51,7 +51,7 @@ class Independent(Distribution, Generic[D]):
         super().__init__(shape[:at], shape[at:], validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        new = self._get_checked_instance(Independent, _instance)
+        new = self._copied(_instance, "base_dist")
         added = self._event_shape[: self.reinterpreted_batch_ndims]
         new.base_dist = self.base_dist.expand(Size(batch_shape) + added)
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims

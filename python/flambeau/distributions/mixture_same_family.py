@@ -76,7 +76,7 @@ class MixtureSameFamily(Distribution):
         return MixtureSameFamilyConstraint(self._component_distribution.support)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        new = self._get_checked_instance(MixtureSameFamily, _instance)
+        new = self._copied(_instance, "_mixture_distribution", "_component_distribution")
         count = self._mixture_distribution._num_events
         shape = Size((*batch_shape, count))
         new._component_distribution = self._component_distribution.expand(shape)

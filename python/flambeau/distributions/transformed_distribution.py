@@ -68,7 +68,7 @@ class TransformedDistribution(Distribution):
         super().__init__(forward_shape[:at], forward_shape[at:], validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        new = self._get_checked_instance(TransformedDistribution, _instance)
+        new = self._copied(_instance, "base_dist")
         new.transforms = self.transforms
         shape = ComposeTransform(self.transforms).inverse_shape(
             Size(batch_shape) + self._event_shape
@@ -147,7 +147,7 @@ class FromParameters(TransformedDistribution):
         raise NotImplementedError
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        new = self._get_checked_instance(FromParameters, _instance)
+        new = self._copied(_instance, "base_dist")
         for name, value in self._parameters().items():
             new.__dict__[name] = value.expand(tuple(batch_shape))
         base, transforms = new._built()
