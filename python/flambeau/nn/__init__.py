@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from flambeau.nn import functional, init, parameter, utils
+from flambeau.nn import functional, init, modules, parameter, utils
 from flambeau.nn.activation import (
     CELU,
     ELU,
@@ -43,6 +43,7 @@ from flambeau.nn.batchnorm import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    SyncBatchNorm,
 )
 from flambeau.nn.containers import ModuleDict, ModuleList, Sequential
 from flambeau.nn.conv import (
@@ -63,6 +64,21 @@ from flambeau.nn.dropout import (
 )
 from flambeau.nn.embedding import Embedding
 from flambeau.nn.embedding_bag import EmbeddingBag
+from flambeau.nn.lazy_layers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from flambeau.nn.linear import Bilinear, Identity, Linear
 from flambeau.nn.loss import (
     BCELoss,
@@ -141,6 +157,7 @@ from flambeau.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 from flambeau.nn.unpooling import (
     FractionalMaxPool2d,
     FractionalMaxPool3d,
@@ -234,6 +251,19 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",
@@ -287,6 +317,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -299,6 +330,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
@@ -307,6 +340,7 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "modules",
     "parameter",
     "utils",
 ]
