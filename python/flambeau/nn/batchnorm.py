@@ -10,6 +10,7 @@ from flambeau import Tensor
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
+from flambeau.nn.module_tree import own_tensor
 from flambeau.nn.parameter import Parameter
 
 
@@ -136,13 +137,14 @@ class _BatchNorm(_Norm):
         self._check(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         buffers, parameters = self._buffers, self._parameters
-        mean, variance = buffers["running_mean"], buffers["running_var"]
+        mean = own_tensor(self, buffers, "running_mean")
+        variance = own_tensor(self, buffers, "running_var")
         from_batch = self.training or mean is None
         if self.eps < 0 or (from_batch and self.eps == 0):
             wanted = "positive for statistics of the batch" if from_batch else "at least 0"
             raise ValueError(f"{type(self).__name__}: eps must be {wanted}, got {self.eps}")
         if self.training and self.track_running_stats:
-            counter = buffers["num_batches_tracked"]
+            counter = own_tensor(self, buffers, "num_batches_tracked")
             if counter is not None:
                 counter.add_(1)
                 if self.momentum is None:
@@ -152,8 +154,8 @@ class _BatchNorm(_Norm):
         else:
             used_mean = used_variance = None
         return F.batch_norm(
-            input, used_mean, used_variance, parameters["weight"], parameters["bias"], from_batch,
-            momentum, self.eps,
+            input, used_mean, used_variance, own_tensor(self, parameters, "weight"),
+            own_tensor(self, parameters, "bias"), from_batch, momentum, self.eps,
         )  # fmt: skip
 
 

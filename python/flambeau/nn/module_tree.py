@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from flambeau.nn.parameter import Parameter
 
 
+def own_tensor(module: ModuleTree, table: dict[str, Any], name: str) -> Any:
+    """An attribute that is in a table of the module, as a rule: parametrized or pruned weights are
+    not. Layers of small inputs look there, which is faster than `getattr`."""
+    return table[name] if name in table else getattr(module, name)
+
+
 class ModuleTree:
     """The part of Module that finds modules, parameters and buffers by name."""
 
