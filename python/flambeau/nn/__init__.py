@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from flambeau.nn import functional, init, modules, parameter, utils
+from flambeau.nn import functional, init, modules, parallel, parameter, utils
 from flambeau.nn.activation import (
     CELU,
     ELU,
@@ -80,6 +80,7 @@ from flambeau.nn.lazy_layers import (
     LazyLinear,
 )
 from flambeau.nn.linear import Bilinear, Identity, Linear
+from flambeau.nn.linear_loss import LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from flambeau.nn.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -109,6 +110,7 @@ from flambeau.nn.margin_loss import (
 )
 from flambeau.nn.module import Module
 from flambeau.nn.normalization import GroupNorm, LayerNorm, RMSNorm
+from flambeau.nn.parallel import DataParallel
 from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.nn.pooling import (
@@ -220,6 +222,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -266,6 +269,8 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -341,6 +346,7 @@ __all__ = [
     "functional",
     "init",
     "modules",
+    "parallel",
     "parameter",
     "utils",
 ]
