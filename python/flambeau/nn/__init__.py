@@ -111,7 +111,12 @@ from flambeau.nn.margin_loss import (
 from flambeau.nn.module import Module
 from flambeau.nn.normalization import GroupNorm, LayerNorm, RMSNorm
 from flambeau.nn.parallel import DataParallel
-from flambeau.nn.parameter import Buffer, Parameter
+from flambeau.nn.parameter import (
+    Buffer,
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+)
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.nn.pooling import (
     AdaptiveAvgPool1d,
@@ -129,7 +134,7 @@ from flambeau.nn.pooling import (
 )
 from flambeau.nn.response_norm import LocalResponseNorm
 from flambeau.nn.rnn import GRU, LSTM, RNN, RNNBase
-from flambeau.nn.rnn_cells import GRUCell, LSTMCell, RNNCell
+from flambeau.nn.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from flambeau.nn.shapes import (
     ChannelShuffle,
     CircularPad1d,
@@ -159,7 +164,6 @@ from flambeau.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 from flambeau.nn.unpooling import (
     FractionalMaxPool2d,
     FractionalMaxPool3d,
@@ -302,6 +306,7 @@ __all__ = [
     "RMSNorm",
     "RNNBase",
     "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",

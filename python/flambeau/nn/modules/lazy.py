@@ -4,6 +4,6 @@
 from __future__ import annotations
 
 from flambeau.nn.lazy import LazyModuleMixin
-from flambeau.nn.uninitialized import is_lazy
+from flambeau.nn.parameter import is_lazy
 
 __all__ = ["LazyModuleMixin", "is_lazy"]
