@@ -73,7 +73,7 @@ def _without_values(cls: type) -> type:
     def refusing(name: str) -> Callable[..., NoReturn]:
         def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
             raise ValueError(
-                f"{name}: a {type(self).__name__} has no values yet; expected a call of its lazy "
+                f"{name}: an {type(self).__name__} has no values yet; expected a call of its lazy "
                 "module, or materialize(), before"
             )
 
@@ -112,7 +112,7 @@ class UninitializedTensorMixin:
     @property
     def shape(self) -> NoReturn:
         raise RuntimeError(
-            f"a {type(self).__name__} has no shape yet; expected a call of its lazy module, or "
+            f"an {type(self).__name__} has no shape yet; expected a call of its lazy module, or "
             "materialize(), before"
         )
 
