@@ -282,3 +282,15 @@ def test_functions_of_listed_weights_count_them() -> None:
         flambeau.gru(x, h, [h], True, 1, 0.0, False, False, False)
     with pytest.raises(TypeError, match="got 2 arguments"):
         flambeau.gru(x, h)
+
+
+def test_conversions_of_packed_sequences() -> None:
+    packed = sequences.pack_sequence([flambeau.tensor([1.5, 2.5]), flambeau.tensor([3.5])])
+    for name, dtype in (
+        *(("double", "float64"), ("float", "float32"), ("half", "float16"), ("long", "int64")),
+        *(("int", "int32"), ("short", "int16"), ("char", "int8"), ("byte", "uint8")),
+    ):
+        converted = getattr(packed, name)()
+        assert converted.data.dtype is getattr(flambeau, dtype)
+        assert converted.batch_sizes is packed.batch_sizes
+    assert not packed.cpu().is_cuda

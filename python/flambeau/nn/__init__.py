@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from flambeau.nn import functional, init, parameter, utils
+from flambeau.nn import functional, init, modules, parallel, parameter, utils
 from flambeau.nn.activation import (
     CELU,
     ELU,
@@ -43,6 +43,7 @@ from flambeau.nn.batchnorm import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    SyncBatchNorm,
 )
 from flambeau.nn.containers import ModuleDict, ModuleList, Sequential
 from flambeau.nn.conv import (
@@ -63,7 +64,23 @@ from flambeau.nn.dropout import (
 )
 from flambeau.nn.embedding import Embedding
 from flambeau.nn.embedding_bag import EmbeddingBag
+from flambeau.nn.lazy_layers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from flambeau.nn.linear import Bilinear, Identity, Linear
+from flambeau.nn.linear_loss import LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from flambeau.nn.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -93,7 +110,13 @@ from flambeau.nn.margin_loss import (
 )
 from flambeau.nn.module import Module
 from flambeau.nn.normalization import GroupNorm, LayerNorm, RMSNorm
-from flambeau.nn.parameter import Buffer, Parameter
+from flambeau.nn.parallel import DataParallel
+from flambeau.nn.parameter import (
+    Buffer,
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+)
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.nn.pooling import (
     AdaptiveAvgPool1d,
@@ -111,7 +134,7 @@ from flambeau.nn.pooling import (
 )
 from flambeau.nn.response_norm import LocalResponseNorm
 from flambeau.nn.rnn import GRU, LSTM, RNN, RNNBase
-from flambeau.nn.rnn_cells import GRUCell, LSTMCell, RNNCell
+from flambeau.nn.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from flambeau.nn.shapes import (
     ChannelShuffle,
     CircularPad1d,
@@ -203,6 +226,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -234,8 +258,23 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -267,6 +306,7 @@ __all__ = [
     "RMSNorm",
     "RNNBase",
     "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -287,6 +327,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -299,6 +340,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
@@ -307,6 +350,8 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "modules",
+    "parallel",
     "parameter",
     "utils",
 ]
