@@ -111,6 +111,12 @@ constexpr Parameter two_types[] = {{"type1", Kind::dtype}, {"type2", Kind::dtype
 constexpr Parameter from_to[] = {{"from_", Kind::dtype}, {"to", Kind::dtype}};
 constexpr Parameter two_tensors[] = {{"tensor1", Kind::operand}, {"tensor2", Kind::operand}};
 
+// Devices ---------------------------------------------------------------------------------------
+
+void change_default_device(std::optional<Device> device) {
+  set_default_device(device.value_or(Device{}));
+}
+
 // Results ---------------------------------------------------------------------------------------
 
 PyRef elements_of(std::string_view op, PyObject* values) {
@@ -142,6 +148,12 @@ PyMethodDef functions[] = {
     define<"set_cpu_cache_limit", limit_cpu_cache, bytes>(
         "set_cpu_cache_limit(bytes)\n--\n\n"
         "How many freed bytes the CPU allocator may keep for reuse."),
+    define<"get_default_device", default_device>(
+        "get_default_device()\n--\n\n"
+        "Where this thread's tensors are made when no device is named."),
+    define<"set_default_device", change_default_device, optional_device>(
+        "set_default_device(device)\n--\n\n"
+        "Sets where this thread's tensors are made when no device is named; None: the CPU."),
     define<"get_num_threads", get_num_threads>(
         "get_num_threads()\n--\n\nHow many threads one operation may use."),
     define<"set_num_threads", change_num_threads, count>(

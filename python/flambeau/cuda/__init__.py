@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import flambeau
+from flambeau._typed_tensors import CUDA_TYPES
 from flambeau.cuda import _library
 from flambeau.cuda._library import device_count
 from flambeau.cuda.streams import Event, Stream, current_stream, default_stream, set_stream, stream
@@ -174,3 +175,6 @@ def empty_cache() -> None:
     """Gives cached memory back to the device."""
     if is_available():
         _library.call("empty_cache")
+
+
+globals().update(CUDA_TYPES)
