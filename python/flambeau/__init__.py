@@ -19,9 +19,13 @@ if _typing.TYPE_CHECKING:
 
 globals().update(_public_members(_C))
 
+from flambeau import _compiled_names as _compiled_names
 from flambeau import _former_methods as _former_methods
 from flambeau import _lazy
+from flambeau import _storage_methods as _storage_methods
 from flambeau import _tensor as _tensor
+from flambeau._absent_dtypes import absent_dtypes as _absent_dtypes
+from flambeau._asarray import asarray
 from flambeau._dtype_limits import finfo, iinfo
 from flambeau._einsum import einsum
 from flambeau._low_rank import pca_lowrank, svd_lowrank
@@ -70,10 +74,11 @@ from flambeau.serialization import load, save
 from flambeau.storage import TypedStorage
 from flambeau.storage import storage_types as _storage_types
 
-globals().update(_CPU_TYPES, **_storage_types())
+globals().update(_CPU_TYPES, **_storage_types(), **_absent_dtypes())
 
 if _typing.TYPE_CHECKING:
     from flambeau import (
+        _dynamo,
         accelerator,
         ao,
         autograd,
@@ -122,6 +127,7 @@ else:
     __getattr__, __dir__ = _lazy.submodules(
         globals(),
         (
+            "_dynamo",
             "accelerator",
             "ao",
             "autograd",

@@ -37,13 +37,13 @@ def get_dir() -> str:
     """The folder of downloaded files: what set_dir() was given, else `hub` in $TORCH_HOME, else
     `torch/hub` in the user's cache folder.
     """
-    if _folder is not None:
-        return _folder
-    home = os.environ.get("TORCH_HOME")
-    if home is None:
-        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
-        home = str(Path(cache) / "torch")
-    return str(Path(home).expanduser() / "hub")
+    return _folder or str(Path(_get_torch_home()) / "hub")
+
+
+def _get_torch_home() -> str:
+    """$TORCH_HOME, else `torch` in the user's cache folder. Libraries ask for it by this name."""
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return str(Path(os.environ.get("TORCH_HOME", f"{cache}/torch")).expanduser())
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

@@ -161,7 +161,7 @@ class CausalLM(nn.Module):
 
 model = fill(CausalLM(Config()))
 tokens = classes(0, 20, 4, 12)
-optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, eps=1e-4)
 warmup = lambda step: min(1.0, (step + 1) / 5)  # noqa: E731
 scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup)
 for step in range(12):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,55 @@ def test_what_tensors_are_not() -> None:
     x = flambeau.ones(1)
     for name in ("is_mps", "is_xpu", "is_xla", "is_quantized", "is_mkldnn", "is_nested"):
         assert getattr(x, name) is False
+
+
+# Memory of other objects --------------------------------------------------------------------------
+
+
+def test_asarray() -> None:
+    array = np.zeros(3)
+    flambeau.asarray(array)[0] = 1
+    assert array[0] == 1
+    x = flambeau.ones(2)
+    assert flambeau.asarray(x) is x and flambeau.asarray(x, copy=True) is not x
+    for data in ([1, 2], range(1, 3), bytes([1, 2]), bytearray([1, 2])):
+        made = flambeau.asarray(data, dtype=flambeau.uint8)
+        assert made.tolist() == [1, 2] and made.dtype is flambeau.uint8
+    assert flambeau.asarray(x.untyped_storage(), dtype=flambeau.float32).data_ptr() == x.data_ptr()
+    assert flambeau.asarray(2.5, requires_grad=True).requires_grad
+    for bad in ([1, 2], 5):
+        with pytest.raises(ValueError, match="cannot be taken without a copy"):
+            flambeau.asarray(bad, copy=False)
+    with pytest.raises(ValueError, match="'ndarray' cannot be taken without a copy"):
+        flambeau.asarray(array, dtype=flambeau.float32, copy=False)
+
+
+def test_storages_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "bytes"
+    path.write_bytes(bytes(range(16)))
+    storage = flambeau.UntypedStorage.from_file(path, shared=False, nbytes=16)
+    assert storage.tolist() == list(range(16)) and storage[3] == 3 and storage[-1] == 15
+    part = storage[4:8]
+    assert part.nbytes() == 4 and part.tolist() == [4, 5, 6, 7] and part.untyped() is part
+    flambeau.asarray(part, dtype=flambeau.uint8)[0] = 99
+    assert storage[4] == 99 and path.read_bytes()[4] == 4
+    shared = flambeau.UntypedStorage.from_file(path, shared=True, nbytes=16)
+    flambeau.asarray(shared, dtype=flambeau.int32)[1] = -1
+    del shared
+    assert path.read_bytes()[4:8] == b"\xff" * 4
+    with pytest.raises(RuntimeError, match="has 16 bytes, fewer than 17"):
+        flambeau.UntypedStorage.from_file(path, nbytes=17)
+    with pytest.raises(IndexError, match="byte 16 of 16"):
+        storage[16]
+    with pytest.raises(ValueError, match="step of 1, got 2"):
+        storage[::2]
+
+
+def test_dtypes_that_no_tensor_has() -> None:
+    assert flambeau.ones(1).dtype != flambeau.float8_e4m3fn
+    assert flambeau.finfo(flambeau.float8_e4m3fn).max == 448
+    assert flambeau.finfo(flambeau.float8_e5m2).tiny == 2**-14
+    with pytest.raises(TypeError):
+        flambeau.zeros(1, dtype=flambeau.float8_e5m2)
+    with pytest.raises(TypeError, match=r"flambeau.qint8"):
+        flambeau.finfo(flambeau.qint8)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from flambeau import _lazy
 from flambeau.nn import functional, init, parameter, utils
 from flambeau.nn.activation import (
     CELU,
@@ -35,7 +36,6 @@ from flambeau.nn.activation import (
     Threshold,
 )
 from flambeau.nn.adaptive import AdaptiveLogSoftmaxWithLoss
-from flambeau.nn.attention import MultiheadAttention
 from flambeau.nn.batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -92,6 +92,7 @@ from flambeau.nn.margin_loss import (
     TripletMarginWithDistanceLoss,
 )
 from flambeau.nn.module import Module
+from flambeau.nn.multihead_attention import MultiheadAttention
 from flambeau.nn.normalization import GroupNorm, LayerNorm, RMSNorm
 from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
@@ -310,3 +311,5 @@ __all__ = [
     "parameter",
     "utils",
 ]
+
+__getattr__, __dir__ = _lazy.submodules(globals(), ("attention", "modules"))

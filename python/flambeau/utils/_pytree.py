@@ -18,17 +18,35 @@ class _Node(NamedTuple):
     unflatten: Unflatten
 
 
+class MappingKey(NamedTuple):
+    """Where a child is in a dict."""
+
+    key: Any
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """The values and the keys of a dict."""
+    return list(d.values()), list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], keys: list[Any]) -> dict[Any, Any]:
+    """The dict of these values and keys."""
+    return dict(zip(keys, values, strict=True))
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, Any]], list[Any]]:
+    """The values of a dict, each with its place, and the keys."""
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
 def _dict_node(make: Callable[[Any], Any]) -> _Node:
-    return _Node(
-        lambda d: (list(d.values()), list(d)),
-        lambda values, keys: make(zip(keys, values, strict=True)),
-    )
+    return _Node(_dict_flatten, lambda values, keys: make(zip(keys, values, strict=True)))
 
 
 SUPPORTED_NODES: dict[type, _Node] = {
     list: _Node(lambda v: (v, None), lambda values, _: list(values)),
     tuple: _Node(lambda v: (v, None), lambda values, _: tuple(values)),
-    dict: _dict_node(dict),
+    dict: _Node(_dict_flatten, _dict_unflatten),
     OrderedDict: _dict_node(OrderedDict),
     deque: _Node(lambda v: (v, v.maxlen), lambda values, size: deque(values, size)),
     defaultdict: _Node(

@@ -16,7 +16,7 @@ from flambeau._export import public_members
 
 # A submodule: the files of flambeau.nn that its classes are in, and private names of these classes.
 _PLACES: dict[str, tuple[str, dict[str, str]]] = {
-    "activation": ("activation attention", {}),
+    "activation": ("activation multihead_attention", {}),
     "adaptive": ("adaptive", {}),
     "batchnorm": ("batchnorm", {"_NormBase": "_Norm", "_BatchNorm": "_BatchNorm"}),
     "channelshuffle": ("shapes", {}),
@@ -29,7 +29,10 @@ _PLACES: dict[str, tuple[str, dict[str, str]]] = {
     "instancenorm": ("batchnorm", {"_InstanceNorm": "_InstanceNorm"}),
     "linear": ("linear", {}),
     "loss": ("loss margin_loss", {"_Loss": "_Loss", "_WeightedLoss": "_Weighted"}),
-    "module": ("module", {"_IncompatibleKeys": "IncompatibleKeys"}),
+    "module": (
+        "module module_state",
+        {"_IncompatibleKeys": "IncompatibleKeys", "_EXTRA_STATE_KEY_SUFFIX": "EXTRA_STATE"},
+    ),
     "normalization": ("normalization response_norm", {}),
     "padding": ("shapes", {}),
     "pixelshuffle": ("shapes", {}),
@@ -49,7 +52,7 @@ def _make(place: str) -> None:
     for source in sources:
         vars(module).update(public_members(source))
     for name, ours in private.items():
-        setattr(module, name, getattr(sources[0], ours))
+        setattr(module, name, next(getattr(s, ours) for s in sources if hasattr(s, ours)))
     sys.modules[module.__name__] = globals()[place] = module
 
 

@@ -20,6 +20,8 @@ from flambeau.optim.lr_scheduler.one_cycle import OneCycleLR
 from flambeau.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from flambeau.optim.lr_scheduler.sequential import ChainedScheduler, SequentialLR
 
+_LRScheduler = LRScheduler  # its name before PyTorch 2.0
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",
