@@ -29,7 +29,7 @@ __all__ = [
     "set_dir",
 ]
 
-_DIGITS = re.compile(r"-([a-f0-9]{8,})\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]{8,})\.")
 _folder: str | None = None
 
 
@@ -197,6 +197,6 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(urlparse(url).path)
     path = folder / name
     if not path.exists():
-        digits = _DIGITS.search(name) if check_hash else None
+        digits = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, digits[1] if digits else None, progress)
     return load_file(path, map_location=map_location, weights_only=weights_only)
