@@ -141,3 +141,10 @@ def test_default_bounds(layer: object, bound: float) -> None:
         values = parameter.detach().numpy()
         assert abs(values).max() <= bound
         assert abs(values).max() > 0.95 * bound
+
+
+def test_former_names_warn() -> None:
+    tensor = flambeau.empty(3)
+    with pytest.warns(FutureWarning, match="constant_"):
+        assert init.constant(tensor, 2.0) is tensor
+    assert tensor.tolist() == [2, 2, 2]

@@ -92,7 +92,7 @@ def test_state_dict_mismatches_are_listed() -> None:
         block.load_state_dict(state)
     del state["weight"]
     result = block.load_state_dict(state, strict=False)
-    assert result.missing_keys == ["count", "weight"]
+    assert result.missing_keys == ["weight", "count"]
     assert result.unexpected_keys == ["surplus"]
 
 

@@ -122,8 +122,6 @@ def test_bad_arguments() -> None:
         optim.SGD([p * 2])
     with pytest.raises(ValueError, match="twice"):
         optim.SGD([p, p])
-    with pytest.raises(NotImplementedError, match="capturable"):
-        optim.Adam([p], capturable=True)
 
 
 def test_average_of_late_parameters() -> None:

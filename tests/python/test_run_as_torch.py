@@ -168,7 +168,7 @@ utils.hooks utils.model_zoo utils.tensorboard utils._pytree version xpu
 """
 LAYERS = """
 activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold
-instancenorm linear loss module normalization padding pixelshuffle pooling rnn sparse transformer
+instancenorm lazy linear loss module normalization padding pixelshuffle pooling rnn sparse transformer
 upsampling utils
 """
 

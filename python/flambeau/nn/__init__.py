@@ -43,6 +43,7 @@ from flambeau.nn.batchnorm import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    SyncBatchNorm,
 )
 from flambeau.nn.containers import ModuleDict, ModuleList, Sequential
 from flambeau.nn.conv import (
@@ -63,6 +64,21 @@ from flambeau.nn.dropout import (
 )
 from flambeau.nn.embedding import Embedding
 from flambeau.nn.embedding_bag import EmbeddingBag
+from flambeau.nn.lazy_layers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from flambeau.nn.linear import Bilinear, Identity, Linear
 from flambeau.nn.loss import (
     BCELoss,
@@ -142,6 +158,7 @@ from flambeau.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 from flambeau.nn.unpooling import (
     FractionalMaxPool2d,
     FractionalMaxPool3d,
@@ -235,6 +252,19 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",
@@ -288,6 +318,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -300,6 +331,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
@@ -308,6 +341,7 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "modules",
     "parameter",
     "utils",
 ]

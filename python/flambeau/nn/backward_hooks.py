@@ -16,11 +16,15 @@ class BackwardWatch:
     Args:
         module: what is called.
         hooks: `hook(module, grad_input, grad_output)`; what it returns replaces grad_input.
+        pre_hooks: `hook(module, grad_output)`; what it returns replaces grad_output.
     """
 
-    def __init__(self, module: Any, hooks: list[Callable[..., Any]]) -> None:
+    def __init__(
+        self, module: Any, hooks: list[Callable[..., Any]], pre_hooks: list[Callable[..., Any]]
+    ) -> None:
         self._module = module
         self._hooks = hooks
+        self._pre_hooks = pre_hooks
         self._grad_output: tuple[Tensor | None, ...] | None = None
         self._watches_inputs = False
         self._places: list[int] = []
@@ -50,6 +54,8 @@ class BackwardWatch:
         return _replace(result, iter(_Pass.apply(self._outputs_known, *found)))
 
     def _outputs_known(self, grads: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+        for hook in self._pre_hooks:
+            grads = self._replaced(grads, hook(self._module, grads), "outputs")
         self._grad_output = grads
         if not self._watches_inputs:
             self._run((None,) * self._input_count)
@@ -65,15 +71,20 @@ class BackwardWatch:
     def _run(self, grad_input: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
         for hook in self._hooks:
             changed = hook(self._module, grad_input, self._grad_output)
-            if changed is None:
-                continue
-            grad_input = changed if isinstance(changed, tuple) else (changed,)
-            if len(grad_input) != self._input_count:
-                raise RuntimeError(
-                    f"a backward hook of {type(self._module).__name__} returned {len(grad_input)} "
-                    f"gradients for {self._input_count} inputs"
-                )
+            grad_input = self._replaced(grad_input, changed, "inputs")
         return grad_input
+
+    def _replaced(self, grads: tuple[Any, ...], changed: Any, of: str) -> tuple[Any, ...]:
+        """Gradients, or those that a hook returned in their place."""
+        if changed is None:
+            return grads
+        changed = changed if isinstance(changed, tuple) else (changed,)
+        if len(changed) != len(grads):
+            raise RuntimeError(
+                f"a backward hook of {type(self._module).__name__} returned {len(changed)} "
+                f"gradients for {len(grads)} {of}"
+            )
+        return changed
 
 
 class _Pass(Function):

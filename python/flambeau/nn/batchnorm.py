@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import flambeau
@@ -9,12 +10,15 @@ from flambeau import Tensor
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
+from flambeau.nn.module_tree import own_tensor
 from flambeau.nn.parameter import Parameter
 
 
 class _Norm(Module):
     """Affine parameters and running statistics of `num_features` channels."""
 
+    # States of version 1 do not count batches.
+    _version = 2
     ranks: tuple[int, ...] = ()
     num_batches_tracked: Tensor | None
 
@@ -39,9 +43,9 @@ class _Norm(Module):
         self.register_parameter("weight", None)
         self.register_parameter("bias", None)
         if affine:
-            self._parameters["weight"] = Parameter(flambeau.empty(num_features, **where))
+            self.weight = Parameter(flambeau.empty(num_features, **where))
             if bias:
-                self._parameters["bias"] = Parameter(flambeau.empty(num_features, **where))
+                self.bias = Parameter(flambeau.empty(num_features, **where))
         if track_running_stats:
             self.register_buffer("running_mean", flambeau.zeros(num_features, **where))
             self.register_buffer("running_var", flambeau.ones(num_features, **where))
@@ -68,6 +72,18 @@ class _Norm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Mapping[str, Any],
+        *others: Any,
+    ) -> None:
+        counter = prefix + "num_batches_tracked"
+        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats:
+            state_dict.setdefault(counter, flambeau.tensor(0, dtype=flambeau.int64))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
+
     def _check(self, input: Tensor) -> None:
         if input.dim() not in self.ranks:
             expected = " or ".join(map(str, self.ranks))
@@ -76,10 +92,13 @@ class _Norm(Module):
                 f"{tuple(input.shape)}"
             )
 
+    def _channel_dim(self, input: Tensor) -> int:
+        return 1
+
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 
@@ -118,13 +137,14 @@ class _BatchNorm(_Norm):
         self._check(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         buffers, parameters = self._buffers, self._parameters
-        mean, variance = buffers["running_mean"], buffers["running_var"]
+        mean = own_tensor(self, buffers, "running_mean")
+        variance = own_tensor(self, buffers, "running_var")
         from_batch = self.training or mean is None
         if self.eps < 0 or (from_batch and self.eps == 0):
             wanted = "positive for statistics of the batch" if from_batch else "at least 0"
             raise ValueError(f"{type(self).__name__}: eps must be {wanted}, got {self.eps}")
         if self.training and self.track_running_stats:
-            counter = buffers["num_batches_tracked"]
+            counter = own_tensor(self, buffers, "num_batches_tracked")
             if counter is not None:
                 counter.add_(1)
                 if self.momentum is None:
@@ -134,8 +154,8 @@ class _BatchNorm(_Norm):
         else:
             used_mean = used_variance = None
         return F.batch_norm(
-            input, used_mean, used_variance, parameters["weight"], parameters["bias"], from_batch,
-            momentum, self.eps,
+            input, used_mean, used_variance, own_tensor(self, parameters, "weight"),
+            own_tensor(self, parameters, "bias"), from_batch, momentum, self.eps,
         )  # fmt: skip
 
 
@@ -155,6 +175,75 @@ class BatchNorm3d(_BatchNorm):
     """Batch normalization of (N, C, D, H, W); arguments as of BatchNorm2d."""
 
     ranks = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization of (N, C, ...), whose statistics are those of all processes of a group.
+
+    There are no groups of processes: statistics are those of this process, as of BatchNorm2d, whose
+    arguments it has.
+
+    Args:
+        process_group: must be None.
+
+    Raises:
+        ValueError: for a process group.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: None = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        if process_group is not None:
+            raise ValueError(
+                "SyncBatchNorm: process_group must be None, got a "
+                f"{type(process_group).__name__}: there are no groups of processes"
+            )
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(
+                f"SyncBatchNorm: expected at least 2 dimensions, got shape {tuple(input.shape)}"
+            )
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: None = None) -> Module:
+        """The module with a SyncBatchNorm in the place of every batch norm, of the same tensors.
+
+        Args:
+            module: a batch norm, which is replaced, or a module that holds some, which is changed.
+            process_group: as of SyncBatchNorm.
+        """
+        result = module
+        if isinstance(module, _BatchNorm):
+            result = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            result._parameters.update(module._parameters)
+            result._buffers.update(module._buffers)
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
 
 
 class _InstanceNorm(_Norm):
@@ -185,9 +274,12 @@ class _InstanceNorm(_Norm):
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
         )
 
+    def _channel_dim(self, input: Tensor) -> int:
+        return 0 if input.dim() == self.ranks[0] else 1
+
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)
-        single = input.dim() == self.ranks[0]
+        single = self._channel_dim(input) == 0
         result = F.instance_norm(
             input.unsqueeze(0) if single else input,
             self.running_mean,

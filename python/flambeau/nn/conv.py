@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau
@@ -19,11 +19,12 @@ Sizes = int | Sequence[int]
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Conv(Module):
+class _ConvNd(Module):
     """What convolutions have in common: `rank` spatial dimensions, checked arguments, weights."""
 
     rank = 0
     transposed = False
+    _function: Callable[..., Tensor]
 
     def __init__(
         self,
@@ -44,9 +45,6 @@ class _Conv(Module):
         name, rank = type(self).__name__, self.rank
         if groups <= 0:
             raise ValueError(f"{name}: groups must be positive, got {groups}")
-        for what, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if channels % groups:
-                raise ValueError(f"{name}: {what}={channels} does not divide by groups={groups}")
         if padding_mode not in _MODES:
             raise ValueError(
                 f"{name}: padding_mode must be one of {_MODES}, got {brief(padding_mode)}"
@@ -73,16 +71,25 @@ class _Conv(Module):
         # Borders of the modes that a convolution does not do itself, last dimension first.
         self._border = self._amounts()
         where = {"device": device, "dtype": dtype}
-        first, second = (
-            (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        )
-        shape = (first, second // groups, *self.kernel_size)
-        self.weight = Parameter(flambeau.empty(shape, **where))
+        self.weight = Parameter(flambeau.empty(self._weight_shape(), **where))
         if bias:
             self.bias = Parameter(flambeau.empty(out_channels, **where))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        for what in ("in_channels", "out_channels"):
+            channels = getattr(self, what)
+            if channels % self.groups:
+                raise ValueError(
+                    f"{type(self).__name__}: {what}={channels} does not divide by "
+                    f"groups={self.groups}"
+                )
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        return (first, second // self.groups, *self.kernel_size)
 
     def _amounts(self) -> list[int]:
         amounts: list[int] = []
@@ -124,6 +131,35 @@ class _Conv(Module):
         return text
 
 
+class _Conv(_ConvNd):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._border, self.padding_mode), 0
+        return self._function(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+
 class Conv1d(_Conv):
     """Slides a kernel over signals.
 
@@ -144,33 +180,7 @@ class Conv1d(_Conv):
     """
 
     rank = 1
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes | str = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
-            padding_mode, device, dtype,
-        )  # fmt: skip
-
-    def forward(self, input: Tensor) -> Tensor:
-        padding: Any = self.padding
-        if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._border, self.padding_mode), 0
-        return F.conv1d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+    _function = staticmethod(F.conv1d)
 
 
 class Conv2d(_Conv):
@@ -183,33 +193,7 @@ class Conv2d(_Conv):
     """
 
     rank = 2
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes | str = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
-            padding_mode, device, dtype,
-        )  # fmt: skip
-
-    def forward(self, input: Tensor) -> Tensor:
-        padding: Any = self.padding
-        if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._border, self.padding_mode), 0
-        return F.conv2d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+    _function = staticmethod(F.conv2d)
 
 
 class Conv3d(_Conv):
@@ -222,36 +206,10 @@ class Conv3d(_Conv):
     """
 
     rank = 3
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Sizes,
-        stride: Sizes = 1,
-        padding: Sizes | str = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
-            padding_mode, device, dtype,
-        )  # fmt: skip
-
-    def forward(self, input: Tensor) -> Tensor:
-        padding: Any = self.padding
-        if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._border, self.padding_mode), 0
-        return F.conv3d(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
-        )
+    _function = staticmethod(F.conv3d)
 
 
-class _ConvTranspose(_Conv):
+class _ConvTranspose(_ConvNd):
     transposed = True
 
     def __init__(
@@ -299,6 +257,13 @@ class _ConvTranspose(_Conv):
             result.append(target - smallest)
         return tuple(result)
 
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        extra = self._output_padding(input, output_size)
+        return self._function(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
+            self.dilation,
+        )  # fmt: skip
+
 
 class ConvTranspose1d(_ConvTranspose):
     """The adjoint of Conv1d in its input: signals become longer.
@@ -313,57 +278,18 @@ class ConvTranspose1d(_ConvTranspose):
     """
 
     rank = 1
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        extra = self._output_padding(input, output_size)
-        padding: Any = self.padding
-        return F.conv_transpose1d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            padding,
-            extra,
-            self.groups,
-            self.dilation,
-        )
+    _function = staticmethod(F.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTranspose):
     """The adjoint of Conv2d in its input: images become larger. Arguments as of ConvTranspose1d."""
 
     rank = 2
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        extra = self._output_padding(input, output_size)
-        padding: Any = self.padding
-        return F.conv_transpose2d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            padding,
-            extra,
-            self.groups,
-            self.dilation,
-        )
+    _function = staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTranspose):
     """The adjoint of Conv3d in its input: volumes become larger; arguments as of its 1-d form."""
 
     rank = 3
-
-    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        extra = self._output_padding(input, output_size)
-        padding: Any = self.padding
-        return F.conv_transpose3d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            padding,
-            extra,
-            self.groups,
-            self.dilation,
-        )
+    _function = staticmethod(F.conv_transpose3d)

@@ -1,4 +1,4 @@
-"""Handles of registered hooks."""
+"""Tables of registered hooks, and the handles that take them away."""
 
 from __future__ import annotations
 
@@ -32,12 +32,29 @@ class RemovableHandle:
 
 
 class HookTable(OrderedDict[int, Callable[..., Any]]):
-    """Hooks in the order of their registration. Can be referred to weakly."""
+    """Hooks in the order of their registration. Can be referred to weakly.
 
-    def add(self, hook: Callable[..., Any], *, prepend: bool = False) -> RemovableHandle:
+    Attributes:
+        marks: of some hooks, words that say how they are called.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.marks: dict[int, frozenset[str]] = {}
+
+    def add(self, hook: Callable[..., Any], *marks: str, prepend: bool = False) -> RemovableHandle:
         """Registers a hook."""
         handle = RemovableHandle(self)
+        while handle.id in self:  # a table that another process has saved
+            handle.id = next(_identifiers)
         self[handle.id] = hook
+        self.marks.pop(handle.id, None)
+        if marks:
+            self.marks[handle.id] = frozenset(marks)
         if prepend:
             self.move_to_end(handle.id, last=False)
         return handle
+
+    def is_marked(self, identifier: int, mark: str) -> bool:
+        """Whether a hook was registered with a mark."""
+        return mark in self.marks.get(identifier, ())

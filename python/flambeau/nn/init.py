@@ -8,8 +8,11 @@ via Hessian-free optimization, 2010 (sparse).
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import flambeau
 from flambeau import Generator, Tensor
@@ -250,3 +253,35 @@ def sparse_(
             chosen = flambeau.randperm(rows, generator=generator)[:zeros]
             tensor[chosen, column] = 0
     return tensor
+
+
+# --- names of the first versions ---
+
+
+def _former(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The name without an underscore, which warns."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(
+            f"nn.init.{name[:-1]} is the former name of nn.init.{name}", FutureWarning, stacklevel=2
+        )
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name[:-1]
+    call.__doc__ = f"The former name of `{name}`."
+    return call
+
+
+uniform = _former(uniform_)
+normal = _former(normal_)
+constant = _former(constant_)
+eye = _former(eye_)
+dirac = _former(dirac_)
+xavier_uniform = _former(xavier_uniform_)
+xavier_normal = _former(xavier_normal_)
+kaiming_uniform = _former(kaiming_uniform_)
+kaiming_normal = _former(kaiming_normal_)
+orthogonal = _former(orthogonal_)
+sparse = _former(sparse_)

@@ -10,6 +10,7 @@ from flambeau import Tensor
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
+from flambeau.nn.module_tree import own_tensor
 from flambeau.nn.parameter import Parameter
 
 
@@ -64,8 +65,8 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        parameters = self._parameters
-        return F.linear(input, parameters["weight"], parameters["bias"])
+        own = self._parameters
+        return F.linear(input, own_tensor(self, own, "weight"), own_tensor(self, own, "bias"))
 
     def extra_repr(self) -> str:
         return (

@@ -154,7 +154,7 @@ class CrossEntropyLoss(_Weighted):
         return _f.cross_entropy(
             input,
             target,
-            self._buffers["weight"],
+            self.weight,
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import copy
 import sys
+import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
-import flambeau
 from flambeau import Tensor
 from flambeau._values import check_memo
-from flambeau.nn import module_state
-from flambeau.nn.hooks import HookTable, RemovableHandle
+from flambeau.nn import global_hooks, module_hooks, module_state
+from flambeau.nn.global_hooks import registered
+from flambeau.nn.module_conversion import ModuleConversion
+from flambeau.nn.module_hooks import ModuleHooks
+from flambeau.nn.module_state import IncompatibleKeys
 from flambeau.nn.module_tree import ModuleTree
 from flambeau.nn.parameter import Buffer, Parameter
 
 T = TypeVar("T", bound="Module")
 
 
-class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict(strict=False)` could not match."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-
-class Module(ModuleTree):
+class Module(ModuleTree, ModuleHooks, ModuleConversion):
     """A part of a model: parameters, buffers and submodules under names, and a `forward`.
 
     Assigning a Parameter, a Buffer or a Module to an attribute registers it. Calling the module
@@ -36,86 +32,37 @@ class Module(ModuleTree):
     training: bool
     dump_patches = False
     _version = 1
+    call_super_init = False
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            raise TypeError(
+                f"{type(self).__name__}: Module.__init__() takes no arguments, got "
+                f"{len(args) + len(kwargs)}"
+            )
         set_attribute = super().__setattr__
         set_attribute("training", True)
         set_attribute("_parameters", {})
         set_attribute("_buffers", {})
         set_attribute("_modules", {})
         set_attribute("_non_persistent_buffers_set", set())
-        set_attribute("_forward_hooks", None)
-        set_attribute("_forward_pre_hooks", None)
-        set_attribute("_backward_hooks", None)
-        set_attribute("_state_dict_hooks", None)
-        set_attribute("_load_state_dict_pre_hooks", None)
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
         """Computes the module's result; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
-    # --- calling ---
-
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         if (
-            self._forward_hooks is None
-            and self._forward_pre_hooks is None
-            and self._backward_hooks is None
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or global_hooks.calls
         ):
-            return self.forward(*inputs, **keywords)
-        return self._call_with_hooks(inputs, keywords)
-
-    def _call_with_hooks(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        for hook in list((self._forward_pre_hooks or {}).values()):
-            if getattr(hook, "_with_kwargs", False):
-                changed = hook(self, inputs, keywords)
-                if changed is not None:
-                    inputs, keywords = changed
-            else:
-                changed = hook(self, inputs)
-                if changed is not None:
-                    inputs = changed if isinstance(changed, tuple) else (changed,)
-        watch = self._watch_backward() if self._backward_hooks else None
-        if watch is not None:
-            inputs = watch.inputs(inputs)
-        result = self.forward(*inputs, **keywords)
-        for hook in list((self._forward_hooks or {}).values()):
-            with_keywords = getattr(hook, "_with_kwargs", False)
-            given = (self, inputs, keywords, result) if with_keywords else (self, inputs, result)
-            changed = hook(*given)
-            if changed is not None:
-                result = changed
-        return result if watch is None else watch.outputs(result)
-
-    def _watch_backward(self) -> Any:
-        from flambeau.nn.backward_hooks import BackwardWatch
-
-        return BackwardWatch(self, list(self._backward_hooks.values()))
-
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """`hook(module, inputs)` runs before forward and may return other inputs."""
-        if self._forward_pre_hooks is None:
-            object.__setattr__(self, "_forward_pre_hooks", HookTable())
-        return self._forward_pre_hooks.add(_marked(hook, with_kwargs), prepend=prepend)
-
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """`hook(module, inputs, output)` runs after forward and may return another output."""
-        if self._forward_hooks is None:
-            object.__setattr__(self, "_forward_hooks", HookTable())
-        return self._forward_hooks.add(_marked(hook, with_kwargs), prepend=prepend)
-
-    def register_full_backward_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs are known
-        and may return other gradients of the inputs."""
-        if self._backward_hooks is None:
-            object.__setattr__(self, "_backward_hooks", HookTable())
-        return self._backward_hooks.add(hook, prepend=prepend)
+            return module_hooks.call(self, inputs, keywords)
+        return self.forward(*inputs, **keywords)
 
     # --- attributes ---
 
@@ -125,7 +72,8 @@ class Module(ModuleTree):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._forget(name, "_modules")
-            self._tables()["_modules"][name] = value
+            modules = self._tables()["_modules"]
+            modules[name] = registered(global_hooks.module_registration, self, name, value)
         elif isinstance(value, Buffer):
             self._forget(name, "_buffers")
             self.register_buffer(name, value, value.persistent)
@@ -178,7 +126,7 @@ class Module(ModuleTree):
                     f"cannot assign {type(value).__name__} to buffer '{name}' of "
                     f"{type(self).__name__}: a Tensor or None is expected"
                 )
-            buffers[name] = value
+            buffers[name] = registered(global_hooks.buffer_registration, self, name, value)
             return True
         return False
 
@@ -216,6 +164,7 @@ class Module(ModuleTree):
             raise ValueError(
                 f"register_parameter: '{name}' is the result of a computation, not a leaf"
             )
+        param = registered(global_hooks.parameter_registration, self, name, param)
         self._tables()["_parameters"][name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -225,6 +174,7 @@ class Module(ModuleTree):
             raise TypeError(
                 f"register_buffer: '{name}' must be a Tensor or None, got {type(tensor).__name__}"
             )
+        tensor = registered(global_hooks.buffer_registration, self, name, tensor)
         self._tables()["_buffers"][name] = tensor
         (
             self._non_persistent_buffers_set.discard
@@ -243,6 +193,7 @@ class Module(ModuleTree):
             raise TypeError(
                 f"add_module: '{name}' must be a Module or None, got {type(module).__name__}"
             )
+        module = registered(global_hooks.module_registration, self, name, module)
         self._tables()["_modules"][name] = module
 
     def _check_name(self, name: str, table: str) -> None:
@@ -254,134 +205,64 @@ class Module(ModuleTree):
         if hasattr(self, sys.intern(str(name))) and name not in self._tables()[table]:
             raise KeyError(f"{type(self).__name__} has an attribute '{name}' already")
 
-    # --- changing everything below ---
-
-    def apply(self: T, fn: Callable[[Module], None]) -> T:
-        """Calls `fn` on every module below this one, then on this one."""
-        for module in self.children():
-            module.apply(fn)
-        fn(self)
-        return self
-
-    def _apply(self: T, fn: Callable[[Tensor], Tensor]) -> T:
-        """Replaces every parameter, its gradient and every buffer by `fn` of it; parameters stay
-        the same objects, so that optimizers keep them."""
-        for module in self.children():
-            module._apply(fn)
-        for parameter in self._parameters.values():
-            if parameter is None:
-                continue
-            grad = parameter.grad
-            with flambeau.no_grad():
-                parameter.data = fn(parameter.data)
-                if grad is not None:
-                    parameter.grad = fn(grad)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = fn(buffer)
-        return self
-
-    def to(self: T, *args: Any, **kwargs: Any) -> T:
-        """Moves and converts parameters and buffers: `to(device)`, `to(dtype)`,
-        `to(device, dtype)`, `to(tensor)`. A dtype applies to floating and complex tensors only."""
-        device, dtype = module_state.parse_to(args, kwargs)
-
-        def convert(tensor: Tensor) -> Tensor:
-            keep = dtype is None or not (tensor.is_floating_point() or tensor.is_complex())
-            return tensor.to(device=device, dtype=None if keep else dtype)
-
-        return self._apply(convert)
-
-    def type(self: T, dst_type: Any) -> T:
-        """Converts every parameter and buffer to a dtype."""
-        return self._apply(lambda t: t.to(dst_type))
-
-    def float(self: T) -> T:
-        """Floating tensors become float32."""
-        return self._floating(flambeau.float32)
-
-    def double(self: T) -> T:
-        """Floating tensors become float64."""
-        return self._floating(flambeau.float64)
-
-    def half(self: T) -> T:
-        """Floating tensors become float16."""
-        return self._floating(flambeau.float16)
-
-    def bfloat16(self: T) -> T:
-        """Floating tensors become bfloat16."""
-        return self._floating(flambeau.bfloat16)
-
-    def _floating(self: T, dtype: Any) -> T:
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-
-    def cpu(self: T) -> T:
-        """Moves everything to the CPU."""
-        return self._apply(lambda t: t.cpu())
-
-    def cuda(self: T, device: Any = None) -> T:
-        """Moves everything to a CUDA device."""
-        target = "cuda" if device is None else device
-        return self._apply(lambda t: t.to(flambeau.device(target)))
-
-    def share_memory(self: T) -> T:
-        """Moves parameters, their gradients and buffers to memory that other processes share; see
-        `Tensor.share_memory_`."""
-        for tensor in (*self.parameters(), *self.buffers()):
-            tensor.share_memory_()
-            if tensor.grad is not None:
-                tensor.grad.share_memory_()
-        return self
-
-    def train(self: T, mode: bool = True) -> T:
-        """Sets training mode here and below (dropout, batch norm); `train(False)` is `eval()`."""
-        if not isinstance(mode, bool):
-            raise ValueError(f"train: mode must be a bool, got {type(mode).__name__}")
-        self.training = mode
-        for module in self.children():
-            module.train(mode)
-        return self
-
-    def eval(self: T) -> T:
-        """Sets evaluation mode here and below."""
-        return self.train(False)
-
-    def requires_grad_(self: T, requires_grad: bool = True) -> T:
-        """Whether gradients are computed for the parameters."""
-        for parameter in self.parameters():
-            parameter.requires_grad_(requires_grad)
-        return self
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops (or zeroes) the gradients of the parameters."""
-        for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            else:
-                with flambeau.no_grad():
-                    parameter.grad = flambeau.zeros_like(parameter.grad)
-
     # --- state ---
 
     def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> OrderedDict[str, Any]:
-        """Parameters and persistent buffers by dotted name; they share the module's memory."""
+        """Parameters and persistent buffers by dotted name; they share the module's memory.
+
+        Args:
+            args: destination, prefix and keep_vars, as they were given formerly.
+            destination: a dict to add to.
+            prefix: what names begin with.
+            keep_vars: give parameters themselves, not detached.
+        """
+        if args:
+            warnings.warn(
+                "state_dict: give destination, prefix and keep_vars by their names",
+                FutureWarning,
+                stacklevel=2,
+            )
+            given = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            destination, prefix, keep_vars = given
         return module_state.collect(self, destination, prefix, keep_vars)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Adds what is the module's own; subclasses may change what that is."""
+        module_state.save_own(self, destination, prefix, keep_vars)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
         """Copies tensors of a state_dict into this module.
 
+        Args:
+            state_dict: tensors by dotted name.
+            strict: raise for missing and unexpected keys.
+            assign: take the tensors themselves over.
+
         Raises:
             RuntimeError: listing every missing and unexpected key (when `strict`) and every shape
                 that does not fit.
         """
-        missing, unexpected = module_state.load(self, state_dict, strict, assign)
-        return IncompatibleKeys(missing, unexpected)
+        return module_state.load(self, state_dict, strict, assign)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Any],
+        prefix: str,
+        local_metadata: Mapping[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Takes what is the module's own; subclasses may read other forms of it."""
+        assign = bool(local_metadata.get("assign_to_params_buffers", False))
+        module_state.load_own(
+            self, state_dict, prefix, strict, assign, missing_keys, unexpected_keys, error_msgs
+        )
 
     def get_extra_state(self) -> Any:
         """State beyond tensors that state_dict should keep; subclasses may define it."""
@@ -393,6 +274,11 @@ class Module(ModuleTree):
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Files of PyTorch have a dict of each kind of hooks, which is empty as a rule.
+        kept = {k: v for k, v in state.items() if v or not k.endswith("_hooks")}
+        self.__dict__.update(kept)
 
     def __deepcopy__(self: T, memo: dict[int, Any]) -> T:
         check_memo(memo)
@@ -422,14 +308,3 @@ class Module(ModuleTree):
 
 def _indented(text: str) -> str:
     return text.replace("\n", "\n  ")
-
-
-def _marked(hook: Callable[..., Any], with_kwargs: bool) -> Callable[..., Any]:
-    if not with_kwargs:
-        return hook
-
-    def call(*arguments: Any) -> Any:
-        return hook(*arguments)
-
-    call._with_kwargs = True  # type: ignore[attr-defined]
-    return call

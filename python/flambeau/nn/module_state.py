@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
+from flambeau.nn.parameter import Parameter
+from flambeau.nn.uninitialized import is_lazy
 
 if TYPE_CHECKING:
     from flambeau.nn.module import Module
@@ -15,41 +17,53 @@ if TYPE_CHECKING:
 EXTRA_STATE = "_extra_state"
 
 
-def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    """(device, dtype) of the arguments of Module.to()."""
-    device, dtype = kwargs.get("device"), kwargs.get("dtype")
-    unknown = set(kwargs) - {"device", "dtype", "non_blocking"}
-    if unknown:
-        raise TypeError(f"to() got an unexpected keyword argument '{sorted(unknown)[0]}'")
-    for argument in args:
-        if isinstance(argument, Tensor):
-            device, dtype = argument.device, argument.dtype
-        elif isinstance(argument, flambeau.dtype):
-            dtype = argument
-        elif isinstance(argument, str | flambeau.device):
-            device = flambeau.device(argument)
-        elif argument is not None and not isinstance(argument, bool):
-            raise TypeError(
-                f"to() takes a device, a dtype or a tensor, got {type(argument).__name__}"
-            )
-    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-        raise TypeError(f"to() of a module takes a floating or complex dtype, got {dtype}")
-    return device, dtype
+class IncompatibleKeys(NamedTuple):
+    """What `load_state_dict(strict=False)` could not match."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+# --- collecting ---
 
 
 def collect(
     module: Module, destination: Any, prefix: str, keep_vars: bool
 ) -> OrderedDict[str, Any]:
-    """The state_dict of a module."""
-    result: OrderedDict[str, Any] = OrderedDict() if destination is None else destination
-    for name, tensor in _own_state(module):
-        result[prefix + name] = tensor if keep_vars else tensor.detach()
-    if _has_extra_state(module):
-        result[prefix + EXTRA_STATE] = module.get_extra_state()
+    """The state_dict of a module. Its attribute `_metadata` has the version of each module."""
+    result: Any = OrderedDict() if destination is None else destination
+    if destination is None:
+        result._metadata = OrderedDict()
+    metadata = {"version": module._version}
+    if hasattr(result, "_metadata"):
+        result._metadata[prefix[:-1]] = metadata
+    for hook in list((module._state_dict_pre_hooks or {}).values()):
+        hook(module, prefix, keep_vars)
+    module._save_to_state_dict(result, prefix, keep_vars)
     for name, child in module._modules.items():
         if child is not None:
             child.state_dict(destination=result, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    hooks = module._state_dict_hooks
+    for number, hook in list((hooks or {}).items()):
+        changed = hook(module, result, prefix, metadata)
+        if changed is None:
+            continue
+        if hooks is not None and hooks.is_marked(number, "in place"):
+            raise RuntimeError(
+                f"state_dict: a post-hook of {type(module).__name__} must return None, got "
+                f"{type(changed).__name__}"
+            )
+        result = changed
     return result
+
+
+def save_own(module: Module, destination: Any, prefix: str, keep_vars: bool) -> None:
+    """Adds what is the module's own to a state_dict."""
+    for name, tensor in _own_state(module):
+        keep = keep_vars or is_lazy(tensor)
+        destination[prefix + name] = tensor if keep else tensor.detach()
+    if _defines(module, "get_extra_state"):
+        destination[prefix + EXTRA_STATE] = module.get_extra_state()
 
 
 def _own_state(module: Module) -> Iterator[tuple[str, Tensor]]:
@@ -61,33 +75,29 @@ def _own_state(module: Module) -> Iterator[tuple[str, Tensor]]:
             yield name, buffer
 
 
-def _has_extra_state(module: Module) -> bool:
+def _defines(module: Module, method: str) -> bool:
     from flambeau.nn.module import Module as Base
 
-    return type(module).get_extra_state is not Base.get_extra_state
+    return getattr(type(module), method) is not getattr(Base, method)
+
+
+# --- loading ---
 
 
 def load(
-    module: Module, state: Mapping[str, Any], strict: bool, assign: bool
-) -> tuple[list[str], list[str]]:
-    """Copies (or assigns) tensors; returns missing and unexpected keys."""
-    if not isinstance(state, Mapping):
-        raise TypeError(f"load_state_dict: expected a mapping, got {type(state).__name__}")
-    expected: set[str] = set()
+    module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool
+) -> IncompatibleKeys:
+    """Loads a module and all below it; see Module.load_state_dict."""
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"load_state_dict: expected a mapping, got {type(state_dict).__name__}")
+    # A copy: hooks may rename keys.
+    state = OrderedDict(state_dict)
+    metadata = getattr(state_dict, "_metadata", None) or {}
+    keys = IncompatibleKeys([], [])
     problems: list[str] = []
     with flambeau.no_grad():
-        for path, part in module.named_modules(remove_duplicate=False):
-            prefix = f"{path}." if path else ""
-            for name, tensor in list(_own_state(part)):
-                expected.add(prefix + name)
-                if prefix + name in state:
-                    _load_one(part, name, tensor, state[prefix + name], assign, prefix, problems)
-            if _has_extra_state(part):
-                expected.add(prefix + EXTRA_STATE)
-                if prefix + EXTRA_STATE in state:
-                    part.set_extra_state(state[prefix + EXTRA_STATE])
-    missing = sorted(expected - state.keys())
-    unexpected = [key for key in state if key not in expected]
+        _load(module, state, "", metadata, assign, keys, problems)
+    missing, unexpected = keys
     if strict:
         if unexpected:
             problems.insert(0, f"unexpected keys: {', '.join(unexpected)}")
@@ -98,7 +108,72 @@ def load(
         raise RuntimeError(
             f"load_state_dict: the state does not fit {type(module).__name__}:\n  {listed}"
         )
-    return missing, unexpected
+    return keys
+
+
+def _load(
+    module: Module,
+    state: Mapping[str, Any],
+    prefix: str,
+    metadata: Mapping[str, Any],
+    assign: bool,
+    keys: IncompatibleKeys,
+    problems: list[str],
+) -> None:
+    local = dict(metadata.get(prefix[:-1], {}))
+    if assign:
+        local["assign_to_params_buffers"] = True
+    given = (state, prefix, local, True, keys.missing_keys, keys.unexpected_keys, problems)
+    hooks = module._load_state_dict_pre_hooks
+    for number, hook in list((hooks or {}).items()):
+        if hooks is not None and hooks.is_marked(number, "module"):
+            hook(module, *given)
+        else:
+            hook(*given)
+    module._load_from_state_dict(*given)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            part = OrderedDict((k, v) for k, v in state.items() if k.startswith(below))
+            _load(child, part, below, metadata, assign, keys, problems)
+    for hook in list((module._load_state_dict_post_hooks or {}).values()):
+        if hook(module, keys) is not None:
+            raise RuntimeError(
+                f"load_state_dict: a post-hook of {type(module).__name__} must change the keys in "
+                "place and return None"
+            )
+
+
+def load_own(
+    module: Module,
+    state: Mapping[str, Any],
+    prefix: str,
+    strict: bool,
+    assign: bool,
+    missing: list[str],
+    unexpected: list[str],
+    problems: list[str],
+) -> None:
+    """Copies (or assigns) what is the module's own."""
+    expected = dict(_own_state(module))
+    for name, tensor in expected.items():
+        if prefix + name in state:
+            _load_one(module, name, tensor, state[prefix + name], assign, prefix, problems)
+        elif strict:
+            missing.append(prefix + name)
+    takes_extra_state = _defines(module, "set_extra_state")
+    if takes_extra_state and prefix + EXTRA_STATE in state:
+        module.set_extra_state(state[prefix + EXTRA_STATE])
+    elif takes_extra_state and strict:
+        missing.append(prefix + EXTRA_STATE)
+    if not strict:
+        return
+    for key in state:
+        name, dot, _ = key[len(prefix) :].partition(".")
+        if not key.startswith(prefix) or (dot and name in module._modules):
+            continue
+        if dot or not (name in expected or (takes_extra_state and name == EXTRA_STATE)):
+            unexpected.append(key)
 
 
 def _load_one(
@@ -107,15 +182,19 @@ def _load_one(
     if not isinstance(given, Tensor):
         problems.append(f"{prefix}{name}: expected a Tensor, got {type(given).__name__}")
         return
+    if is_lazy(own) or is_lazy(given):
+        # Of two tensors without a shape there is nothing to take.
+        if not (is_lazy(own) and is_lazy(given)):
+            problems.append(f"{prefix}{name}: a tensor without a shape for one that has a shape")
+        return
+    if own.dim() == 0 and tuple(given.shape) == (1,):
+        given = given[0]  # as the first versions of PyTorch saved numbers
     if given.shape != own.shape:
         problems.append(f"{prefix}{name}: shape {tuple(given.shape)}, expected {tuple(own.shape)}")
         return
     if not assign:
         own.copy_(given)
-        return
-    from flambeau.nn.parameter import Parameter
-
-    if name in part._parameters:
+    elif name in part._parameters:
         fitting = given if isinstance(given, Parameter) else Parameter(given, own.requires_grad)
         part._parameters[name] = fitting
     else:

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from flambeau.nn.parameter import Parameter
 
 
+def own_tensor(module: ModuleTree, table: dict[str, Any], name: str) -> Any:
+    """An attribute that is in a table of the module, as a rule: parametrized or pruned weights are
+    not. Layers of small inputs look there, which is faster than `getattr`."""
+    return table[name] if name in table else getattr(module, name)
+
+
 class ModuleTree:
     """The part of Module that finds modules, parameters and buffers by name."""
 
@@ -98,6 +104,34 @@ class ModuleTree:
                 )
             module = found
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Puts a module in the place of a dotted name.
+
+        Args:
+            target: where: all but the last part of the path must be there.
+            module: what comes there.
+            strict: the last part must be there, too.
+
+        Raises:
+            ValueError: target is empty.
+            AttributeError: the path breaks, or the name is something else's.
+        """
+        from flambeau.nn.module import Module
+
+        if not target:
+            raise ValueError("set_submodule: expected the name of a submodule, got ''")
+        if not isinstance(module, Module):
+            raise TypeError(f"set_submodule: expected a Module, got {type(module).__name__}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(
+                f"{type(parent).__name__} has no submodule '{name}' (of '{target}')"
+            )
+        if name not in parent._modules and hasattr(parent, name):
+            raise AttributeError(f"'{name}' of {type(parent).__name__} is no Module")
+        setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter of a dotted name."""

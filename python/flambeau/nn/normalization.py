@@ -11,6 +11,7 @@ from flambeau._values import elements
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.module import Module
+from flambeau.nn.module_tree import own_tensor
 from flambeau.nn.parameter import Parameter
 
 
@@ -49,9 +50,9 @@ class LayerNorm(Module):
         self.register_parameter("weight", None)
         self.register_parameter("bias", None)
         if elementwise_affine:
-            self._parameters["weight"] = Parameter(flambeau.empty(self.normalized_shape, **where))
+            self.weight = Parameter(flambeau.empty(self.normalized_shape, **where))
             if bias:
-                self._parameters["bias"] = Parameter(flambeau.empty(self.normalized_shape, **where))
+                self.bias = Parameter(flambeau.empty(self.normalized_shape, **where))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -62,10 +63,9 @@ class LayerNorm(Module):
             init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        parameters = self._parameters
-        return F.layer_norm(
-            input, self.normalized_shape, parameters["weight"], parameters["bias"], self.eps
-        )
+        own = self._parameters
+        weight, bias = own_tensor(self, own, "weight"), own_tensor(self, own, "bias")
+        return F.layer_norm(input, self.normalized_shape, weight, bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -155,9 +155,9 @@ class GroupNorm(Module):
         self.register_parameter("weight", None)
         self.register_parameter("bias", None)
         if affine:
-            self._parameters["weight"] = Parameter(flambeau.empty(num_channels, **where))
+            self.weight = Parameter(flambeau.empty(num_channels, **where))
             if bias:
-                self._parameters["bias"] = Parameter(flambeau.empty(num_channels, **where))
+                self.bias = Parameter(flambeau.empty(num_channels, **where))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

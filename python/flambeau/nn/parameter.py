@@ -25,6 +25,8 @@ class Parameter(Tensor):
         requires_grad: whether gradients are computed for it.
     """
 
+    _prints_as_tensor = True
+
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         return Tensor._make_subclass(cls, _values("Parameter", data).detach(), requires_grad)
 
@@ -50,6 +52,7 @@ class Buffer(Tensor):
     """
 
     persistent: bool
+    _prints_as_tensor = True
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         values = _values("Buffer", data)

@@ -94,7 +94,7 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Parameter]]:
         """The weights of every layer and direction."""
-        return [[self._parameters[name] for name in names] for names in self._weight_names]
+        return [[getattr(self, name) for name in names] for names in self._weight_names]
 
     def flatten_parameters(self) -> None:
         """Nothing to do: weights need no common memory."""
@@ -107,7 +107,7 @@ class RNNBase(Module):
 
     def _weights(self, index: int) -> list[Any]:
         """weight_ih, weight_hh, bias_ih, bias_hh, weight_hr of one layer and direction."""
-        found = [self._parameters[name] for name in self._weight_names[index]]
+        found = [getattr(self, name) for name in self._weight_names[index]]
         biases = found[2:4] if self.bias else [None, None]
         return [*found[:2], *biases, found[-1] if self.proj_size else None]
 
@@ -128,7 +128,7 @@ class RNNBase(Module):
         return given
 
     def _check_dtype(self, input: Tensor) -> None:
-        expected = self._parameters[self._weight_names[0][0]].dtype
+        expected = getattr(self, self._weight_names[0][0]).dtype
         if input.dtype != expected:
             raise ValueError(
                 f"{type(self).__name__}: expected an input of the weights' dtype {expected}, got "

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import flambeau
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_betas,
-    check_options,
-    check_unsupported,
-    descent,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_betas, check_options, options_of
 
 
 class Adadelta(Optimizer):
@@ -26,7 +18,7 @@ class Adadelta(Optimizer):
         rho: decay of the running means of squares.
         eps: added before the roots.
         weight_decay: L2 penalty.
-        maximize: ascend.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -43,22 +35,9 @@ class Adadelta(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_options("Adadelta", lr=lr, eps=eps, weight_decay=weight_decay)
-        check_unsupported("Adadelta", capturable=capturable, differentiable=differentiable)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Adadelta: rho must be within [0, 1], got {rho}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "rho": rho,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "capturable": capturable,
-                "foreach": foreach,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         rho, eps = group["rho"], group["eps"]
@@ -86,7 +65,7 @@ class Adamax(Optimizer):
         betas: decay of the mean and of the norm.
         eps: added to the norm.
         weight_decay: L2 penalty.
-        maximize: ascend.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -103,21 +82,8 @@ class Adamax(Optimizer):
         capturable: bool = False,
     ) -> None:
         check_options("Adamax", lr=lr, eps=eps, weight_decay=weight_decay)
-        check_unsupported("Adamax", capturable=capturable, differentiable=differentiable)
         check_betas("Adamax", betas)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         beta1, beta2 = map(as_number, group["betas"])

@@ -6,15 +6,9 @@ import math
 
 import flambeau
 from flambeau import Tensor
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_options,
-    descent,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_options, options_of
 
 
 class Adafactor(Optimizer):
@@ -31,8 +25,7 @@ class Adafactor(Optimizer):
             square that a parameter counts as.
         d: largest root mean square of the divided gradients; larger ones are scaled down.
         weight_decay: each step scales parameters by 1 - lr * weight_decay.
-        foreach: accepted as PyTorch has it.
-        maximize: ascend.
+        others: see Optimizer.
     """
 
     _decouples_weight_decay = True
@@ -56,18 +49,7 @@ class Adafactor(Optimizer):
             raise ValueError(f"Adafactor: beta2_decay must not be positive, got {beta2_decay}")
         if not d >= 1:
             raise ValueError(f"Adafactor: d must be at least 1, got {d}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "beta2_decay": beta2_decay,
-                "eps": eps,
-                "d": d,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         lr = as_number(group["lr"])

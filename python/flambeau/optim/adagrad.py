@@ -6,15 +6,9 @@ from typing import Any
 
 import flambeau
 from flambeau import _C
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_options,
-    check_unsupported,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_options, options_of
 
 _step = _C._internal.adagrad_step_list_
 
@@ -30,9 +24,7 @@ class Adagrad(Optimizer):
         weight_decay: L2 penalty.
         initial_accumulator_value: where the sums start.
         eps: added to the divisor.
-        maximize: ascend.
-        foreach, fused: accepted as PyTorch has them.
-        differentiable: must be False.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -57,21 +49,7 @@ class Adagrad(Optimizer):
             initial_accumulator_value=initial_accumulator_value,
             eps=eps,
         )
-        check_unsupported("Adagrad", differentiable=differentiable)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "initial_accumulator_value": initial_accumulator_value,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def add_param_group(self, param_group: Group) -> None:
         super().add_param_group(param_group)
@@ -83,6 +61,12 @@ class Adagrad(Optimizer):
                     parameter, group["initial_accumulator_value"], dtype=parameter.dtype
                 ).detach(),
             }
+
+    def share_memory(self) -> None:
+        """Moves the sums to memory that other processes share."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self.state[parameter]["sum"].share_memory_()
 
     def _update(self, group: Group) -> None:
         params, grads = with_gradients(group)
@@ -101,3 +85,12 @@ class Adagrad(Optimizer):
                 weight_decay=group["weight_decay"],
                 maximize=group["maximize"],
             )
+
+    def _update_recorded(self, group: Group) -> None:
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            gradient = descent(self, group, parameter, grad)
+            state["step"] += 1
+            rate = as_number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+            squares = state["sum"].addcmul_(gradient, gradient)
+            parameter.addcdiv_(gradient, squares.sqrt() + group["eps"], value=-rate)

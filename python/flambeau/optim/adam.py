@@ -6,16 +6,9 @@ from typing import Any
 
 import flambeau
 from flambeau import _C, Tensor
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_betas,
-    check_options,
-    check_unsupported,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_betas, check_options, options_of
 
 _step = _C._internal.adam_step_list_
 _amsgrad_step = _C._internal.adam_amsgrad_step_list_
@@ -32,10 +25,8 @@ class Adam(Optimizer):
         eps: added to the divisor.
         weight_decay: L2 penalty; with decoupled_weight_decay it shrinks parameters themselves.
         amsgrad: divide by the largest mean of squares so far (S. Reddi et al., 2018).
-        maximize: ascend.
-        foreach, fused: accepted as PyTorch has them; every step is fused.
-        capturable, differentiable: must be False.
         decoupled_weight_decay: as AdamW.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -54,37 +45,20 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        name = type(self).__name__
-        check_options(name, lr=lr, eps=eps, weight_decay=weight_decay)
-        check_unsupported(name, capturable=capturable, differentiable=differentiable)
-        check_betas(name, betas)
+        check_options(type(self).__name__, lr=lr, eps=eps, weight_decay=weight_decay)
+        check_betas(type(self).__name__, betas)
         if len({isinstance(beta, Tensor) for beta in betas}) > 1:
-            raise ValueError(f"{name}: betas must be two numbers or two tensors, got {betas}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-                "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay,
-            },
-        )
+            raise ValueError(
+                f"{type(self).__name__}: betas must be two numbers or two tensors, got {betas}"
+            )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         params, grads = with_gradients(group)
         if not params:
             return
         amsgrad = group["amsgrad"]
-        names = (
-            ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if amsgrad else ("exp_avg", "exp_avg_sq")
-        )
+        names = self._state_names(group)
         # One launch per step count: parameters that joined late have their own bias correction.
         by_step: dict[float, tuple[list[Any], ...]] = {}
         states = self.state
@@ -116,6 +90,30 @@ class Adam(Optimizer):
                 bias_correction2=1 - beta2**step,
                 maximize=group["maximize"],
             )
+
+    def _update_recorded(self, group: Group) -> None:
+        beta1, beta2 = map(as_number, group["betas"])
+        names = self._state_names(group)
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                self._start(state, parameter, names)
+            gradient = descent(self, group, parameter, grad)
+            state["step"] += 1
+            step = state["step"].item()
+            mean = state["exp_avg"].lerp_(gradient, 1 - beta1)
+            squares = state["exp_avg_sq"].mul_(beta2)
+            squares.addcmul_(gradient, gradient, value=1 - beta2)
+            if group["amsgrad"]:
+                squares = flambeau.maximum(state["max_exp_avg_sq"], squares)
+                state["max_exp_avg_sq"] = squares
+            divisor = (squares / (1 - beta2**step)).sqrt() + group["eps"]
+            rate = as_number(group["lr"]) / (1 - beta1**step)
+            parameter.addcdiv_(mean, divisor, value=-rate)
+
+    @staticmethod
+    def _state_names(group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * bool(group["amsgrad"]))
 
     @staticmethod
     def _start(state: dict[str, Any], parameter: Tensor, names: tuple[str, ...]) -> None:

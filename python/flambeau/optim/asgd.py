@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import flambeau
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_options,
-    check_unsupported,
-    descent,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_options, options_of
 
 
 class ASGD(Optimizer):
@@ -29,9 +22,7 @@ class ASGD(Optimizer):
         alpha: power of the decay of rates.
         t0: the step after which averaging starts.
         weight_decay: L2 penalty.
-        foreach: accepted as PyTorch has it.
-        maximize: ascend.
-        differentiable, capturable: must be False.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -48,21 +39,7 @@ class ASGD(Optimizer):
         capturable: bool = False,
     ) -> None:
         check_options("ASGD", lr=lr, weight_decay=weight_decay)
-        check_unsupported("ASGD", differentiable=differentiable, capturable=capturable)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lambd": lambd,
-                "alpha": alpha,
-                "t0": t0,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         lr, lambd = as_number(group["lr"]), group["lambd"]

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import flambeau
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_betas,
-    check_options,
-    check_unsupported,
-    descent,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_betas, check_options, options_of
 
 
 class NAdam(Optimizer):
@@ -30,9 +22,7 @@ class NAdam(Optimizer):
         weight_decay: L2 penalty; with decoupled_weight_decay it shrinks parameters themselves.
         momentum_decay: how fast the decay of the mean grows.
         decoupled_weight_decay: as AdamW.
-        foreach: accepted as PyTorch has it.
-        maximize: ascend.
-        capturable, differentiable: must be False.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -53,23 +43,8 @@ class NAdam(Optimizer):
         check_options(
             "NAdam", lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay
         )
-        check_unsupported("NAdam", capturable=capturable, differentiable=differentiable)
         check_betas("NAdam", betas)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "momentum_decay": momentum_decay,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         beta1, beta2 = map(as_number, group["betas"])
@@ -92,6 +67,6 @@ class NAdam(Optimizer):
             mean, squares = state["exp_avg"], state["exp_avg_sq"]
             mean.lerp_(gradient, 1 - beta1)
             squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-            divisor = (squares / (1 - beta2**step)).sqrt_().add_(group["eps"])
+            divisor = (squares / (1 - beta2**step)).sqrt_() + group["eps"]
             parameter.addcdiv_(gradient, divisor, value=-lr * (1 - now) / (1 - product))
             parameter.addcdiv_(mean, divisor, value=-lr * ahead / (1 - product * ahead))

@@ -12,10 +12,23 @@ import flambeau
 from flambeau import Tensor
 from flambeau._values import brief, elements
 from flambeau.nn.hooks import HookTable, RemovableHandle
+from flambeau.optim.step_hooks import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+    with_hooks,
+)
+
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
 
 Parameters = Iterable[Any]
 Closure = Callable[[], Any]
 Group = dict[str, Any]
+Hook = Callable[..., Any]
 
 
 class _Required:
@@ -34,6 +47,14 @@ class Optimizer:
             group.
         defaults: options of groups that do not give them.
 
+    Options that optimizers share:
+
+    * maximize: go up along gradients.
+    * foreach, fused, capturable: which of PyTorch's implementations computes a step. Here there is
+      one, which is fused where parameters are on the CPU; these are accepted and change nothing.
+    * differentiable: steps are recorded, so that what follows from the parameters has gradients
+      with respect to what their gradients are made of. Parameters need not be leaves, then.
+
     Attributes:
         param_groups: dicts with "params" (a list) and options.
         state: what is remembered for each parameter.
@@ -42,15 +63,26 @@ class Optimizer:
         TypeError, ValueError: for parameters that are none, that are no leaves or that come twice.
     """
 
+    _step_pre_hooks: HookTable | None = None
+    _step_post_hooks: HookTable | None = None
+    _state_dict_pre_hooks: HookTable | None = None
+    _state_dict_post_hooks: HookTable | None = None
+    _load_state_dict_pre_hooks: HookTable | None = None
+    _load_state_dict_post_hooks: HookTable | None = None
+    _is_stepping = False
+
     # Whether weight_decay shrinks parameters themselves, where no option says so.
     _decouples_weight_decay = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = with_hooks(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Parameters, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        self._step_pre_hooks: HookTable | None = None
-        self._step_post_hooks: HookTable | None = None
         if isinstance(params, Tensor):
             raise TypeError(
                 f"{type(self).__name__}: expected an iterable of parameters, got a Tensor"
@@ -78,7 +110,7 @@ class Optimizer:
         for parameter in members:
             if not isinstance(parameter, Tensor):
                 raise TypeError(f"{name}: expected Tensors, got {type(parameter).__name__}")
-            if not parameter.is_leaf:
+            if not (parameter.is_leaf or self.defaults.get("differentiable")):
                 raise ValueError(f"{name}: the result of a computation cannot be optimized")
         if len({id(p) for p in members}) != len(members):
             raise ValueError(f"{name}: a parameter occurs twice in a group")
@@ -101,6 +133,7 @@ class Optimizer:
 
     # --- stepping ---
 
+    @with_hooks
     def step(self, closure: Closure | None = None) -> Any:
         """Updates every parameter that has a gradient.
 
@@ -110,26 +143,35 @@ class Optimizer:
         Returns:
             What the closure returned, or None.
         """
-        if self._step_pre_hooks is not None:
-            for hook in list(self._step_pre_hooks.values()):
-                changed = hook(self, (closure,), {})
-                if changed is not None:
-                    ((closure,), _) = changed
         loss = None
         if closure is not None:
             with flambeau.enable_grad():
                 loss = closure()
-        with flambeau.no_grad():
-            for group in self.param_groups:
-                self._update(group)
-        if self._step_post_hooks is not None:
-            for hook in list(self._step_post_hooks.values()):
-                hook(self, (closure,), {})
+        for group in self.param_groups:
+            if group.get("differentiable"):
+                self._copy_state(group)
+                with flambeau.enable_grad():
+                    self._update_recorded(group)
+            else:
+                with flambeau.no_grad():
+                    self._update(group)
         return loss
 
     def _update(self, group: Group) -> None:
         """One step of one group; subclasses define it. Runs unrecorded."""
         raise NotImplementedError(f"{type(self).__name__} defines neither step() nor _update()")
+
+    def _update_recorded(self, group: Group) -> None:
+        """The same, of operations that are recorded."""
+        self._update(group)
+
+    def _copy_state(self, group: Group) -> None:
+        """Recorded steps read the state, so the next one must write elsewhere."""
+        for parameter in group["params"]:
+            state = self.state.get(parameter, {})
+            for name, value in state.items():
+                if isinstance(value, Tensor):
+                    state[name] = value.clone()
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drops the gradients (or sets them to zero)."""
@@ -140,17 +182,43 @@ class Optimizer:
                 elif parameter.grad is not None:
                     parameter.grad.detach_().zero_()
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """`hook(optimizer, args, kwargs)` runs before each step; it may return new ones."""
-        if self._step_pre_hooks is None:
-            self._step_pre_hooks = HookTable()
-        return self._step_pre_hooks.add(hook)
+    def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` runs before each step; it may return other arguments.
+        The first of `args` is the optimizer."""
+        return self._hooks("_step_pre_hooks").add(hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` runs after each step."""
-        if self._step_post_hooks is None:
-            self._step_post_hooks = HookTable()
-        return self._step_post_hooks.add(hook)
+        return self._hooks("_step_post_hooks").add(hook)
+
+    def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(optimizer)` runs before the state is collected."""
+        return self._hooks("_state_dict_pre_hooks").add(hook, prepend=prepend)
+
+    def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """`hook(optimizer, state_dict)` runs after the state was collected; it may return another
+        one."""
+        return self._hooks("_state_dict_post_hooks").add(hook, prepend=prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Hook, prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer, state_dict)` runs before a state is taken over; it may return another
+        one. The dict is a copy; what it holds is not."""
+        return self._hooks("_load_state_dict_pre_hooks").add(hook, prepend=prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Hook, prepend: bool = False
+    ) -> RemovableHandle:
+        """`hook(optimizer)` runs after a state was taken over."""
+        return self._hooks("_load_state_dict_post_hooks").add(hook, prepend=prepend)
+
+    def _hooks(self, table: str) -> HookTable:
+        hooks: HookTable | None = getattr(self, table)
+        if hooks is None:
+            hooks = HookTable()
+            setattr(self, table, hooks)
+        return hooks
 
     # --- state ---
 
@@ -160,6 +228,8 @@ class Optimizer:
         Returns:
             {"state": {number: {name: value}}, "param_groups": [options with numbers as "params"]}.
         """
+        for hook in list((self._state_dict_pre_hooks or {}).values()):
+            hook(self)
         numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
@@ -170,7 +240,16 @@ class Optimizer:
             (numbers[id(key)] if isinstance(key, Tensor) else key): value
             for key, value in self.state.items()
         }
-        return {"state": state, "param_groups": groups}
+        result = {"state": state, "param_groups": groups}
+        return self._changed(self._state_dict_post_hooks, result)
+
+    def _changed(self, hooks: HookTable | None, state: dict[str, Any]) -> dict[str, Any]:
+        """A state, or what hooks want in its place."""
+        for hook in list((hooks or {}).values()):
+            changed = hook(self, state)
+            if changed is not None:
+                state = changed
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over a state_dict, converted to the dtypes of the parameters.
@@ -179,6 +258,7 @@ class Optimizer:
             ValueError: if the numbers of groups or parameters differ.
         """
         name = type(self).__name__
+        state_dict = self._changed(self._load_state_dict_pre_hooks, dict(state_dict))
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError(
@@ -204,6 +284,8 @@ class Optimizer:
         self.state = state
         for theirs, ours in zip(saved, self.param_groups, strict=True):
             ours.update({k: copy.deepcopy(v) for k, v in theirs.items() if k != "params"})
+        for hook in list((self._load_state_dict_post_hooks or {}).values()):
+            hook(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -214,7 +296,6 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._step_pre_hooks = self._step_post_hooks = None
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -242,72 +323,3 @@ def _converted(value: Any, parameter: Tensor, key: str) -> Any:
     if key == "step" or not parameter.is_floating_point():
         return value.detach().clone()
     return value.detach().to(dtype=parameter.dtype, device=parameter.device).clone()
-
-
-def with_gradients(group: Group) -> tuple[list[Tensor], list[Tensor]]:
-    """The parameters of a group that have a gradient, and their gradients."""
-    params: list[Tensor] = []
-    grads: list[Tensor] = []
-    for parameter in group["params"]:
-        grad = parameter.grad
-        if grad is not None:
-            params.append(parameter)
-            grads.append(grad)
-    return params, grads
-
-
-def descent(optimizer: Optimizer, group: Group, parameter: Tensor, grad: Tensor) -> Tensor:
-    """The gradient to go down along: of what is minimized, with the L2 penalty. Decay of weights
-    that is none of the gradient's is done here, too.
-
-    Raises:
-        RuntimeError: the parameter is complex.
-    """
-    if parameter.is_complex():
-        name = type(optimizer).__name__
-        raise RuntimeError(f"{name}: expected parameters of real numbers, got {parameter.dtype}")
-    decay = group.get("weight_decay")
-    gradient = -grad if group["maximize"] else grad
-    if not decay:
-        return gradient
-    if group.get("decoupled_weight_decay", optimizer._decouples_weight_decay):
-        parameter.mul_(1 - as_number(group["lr"]) * decay)
-        return gradient
-    return gradient + decay * parameter
-
-
-def as_number(value: Any) -> float:
-    """An option that may be a tensor of one element, as PyTorch's lr may."""
-    return value if isinstance(value, float | int) else float(value)
-
-
-def check_options(name: str, **options: float) -> None:
-    """Raises ValueError for a negative (or NaN) option, or one of several elements."""
-    for option, value in options.items():
-        check_single(name, option, value)
-        if not as_number(value) >= 0:
-            raise ValueError(f"{name}: {option} must not be negative, got {value}")
-
-
-def check_single(name: str, option: str, value: Any) -> None:
-    """Raises ValueError for a tensor of several elements, or of none."""
-    if isinstance(value, Tensor) and value.numel() != 1:
-        raise ValueError(
-            f"{name}: {option} must be a number or a tensor of one element, got shape "
-            f"{tuple(value.shape)}"
-        )
-
-
-def check_betas(name: str, betas: tuple[Any, Any]) -> None:
-    """Raises ValueError unless both decays are within [0, 1)."""
-    for i, beta in enumerate(betas):
-        check_single(name, f"betas[{i}]", beta)
-        if not 0.0 <= as_number(beta) < 1.0:
-            raise ValueError(f"{name}: betas must be within [0, 1), got {betas}")
-
-
-def check_unsupported(name: str, **flags: bool | None) -> None:
-    """Raises NotImplementedError for options of PyTorch that mean something else here."""
-    for flag, value in flags.items():
-        if value:
-            raise NotImplementedError(f"{name}: {flag}=True is not supported")

@@ -5,17 +5,9 @@ from __future__ import annotations
 import math
 
 import flambeau
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_betas,
-    check_options,
-    check_unsupported,
-    descent,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_betas, check_options, options_of
 
 
 class RAdam(Optimizer):
@@ -31,9 +23,7 @@ class RAdam(Optimizer):
         eps: added to the divisor.
         weight_decay: L2 penalty; with decoupled_weight_decay it shrinks parameters themselves.
         decoupled_weight_decay: as AdamW.
-        foreach: accepted as PyTorch has it.
-        maximize: ascend.
-        capturable, differentiable: must be False.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -51,22 +41,8 @@ class RAdam(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_options("RAdam", lr=lr, eps=eps, weight_decay=weight_decay)
-        check_unsupported("RAdam", capturable=capturable, differentiable=differentiable)
         check_betas("RAdam", betas)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         beta1, beta2 = map(as_number, group["betas"])
@@ -87,7 +63,7 @@ class RAdam(Optimizer):
             if rectified is None:
                 parameter.add_(mean, alpha=-rate)
             else:
-                divisor = squares.sqrt().add_(group["eps"])
+                divisor = squares.sqrt() + group["eps"]
                 parameter.addcdiv_(mean, divisor, value=-rate * rectified)
 
 

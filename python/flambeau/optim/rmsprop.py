@@ -6,15 +6,9 @@ from typing import Any
 
 import flambeau
 from flambeau import _C
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_options,
-    check_unsupported,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_options, options_of
 
 _step = _C._internal.rmsprop_step_list_
 
@@ -31,9 +25,7 @@ class RMSprop(Optimizer):
         weight_decay: L2 penalty.
         momentum: factor of a running direction; 0: none.
         centered: divide by the deviation instead (A. Graves, 2013).
-        maximize: ascend.
-        foreach: accepted as PyTorch has it.
-        capturable, differentiable: must be False.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -53,33 +45,14 @@ class RMSprop(Optimizer):
         check_options(
             "RMSprop", lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
         )
-        check_unsupported("RMSprop", capturable=capturable, differentiable=differentiable)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "centered": centered,
-                "weight_decay": weight_decay,
-                "capturable": capturable,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         params, grads = with_gradients(group)
         if not params:
             return
         lists: tuple[list[Any], ...] = ([], [], [])
-        kept = {
-            "square_avg": True,
-            "grad_avg": group["centered"],
-            "momentum_buffer": group["momentum"] > 0,
-        }
+        kept = self._state_names(group)
         for parameter in params:
             state = self.state[parameter]
             if not state:
@@ -105,3 +78,33 @@ class RMSprop(Optimizer):
             centered=group["centered"],
             maximize=group["maximize"],
         )
+
+    def _update_recorded(self, group: Group) -> None:
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            state = self.state[parameter]
+            if not state:
+                state["step"] = flambeau.tensor(0.0, dtype=flambeau.float32)
+                for name, keep in self._state_names(group).items():
+                    if keep:
+                        state[name] = flambeau.zeros_like(parameter)
+            gradient = descent(self, group, parameter, grad)
+            state["step"] += 1
+            squares = state["square_avg"].mul_(group["alpha"])
+            squares.addcmul_(gradient, gradient, value=1 - group["alpha"])
+            if group["centered"]:
+                mean = state["grad_avg"].lerp_(gradient, 1 - group["alpha"])
+                squares = squares - mean * mean
+            direction = gradient / (squares.sqrt() + group["eps"])
+            if group["momentum"] > 0:
+                direction = group["momentum"] * state["momentum_buffer"] + direction
+                state["momentum_buffer"] = direction
+            parameter.add_(direction, alpha=-as_number(group["lr"]))
+
+    @staticmethod
+    def _state_names(group: Group) -> dict[str, bool]:
+        """What a group may remember, and whether its options ask for it."""
+        return {
+            "square_avg": True,
+            "grad_avg": group["centered"],
+            "momentum_buffer": group["momentum"] > 0,
+        }

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import flambeau
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_options,
-    check_unsupported,
-    descent,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_options, options_of
 
 
 class Rprop(Optimizer):
@@ -25,9 +18,7 @@ class Rprop(Optimizer):
         lr: first size of the steps.
         etas: factors of a size when the sign changed and when it stayed.
         step_sizes: smallest and largest size.
-        capturable, differentiable: must be False.
-        foreach: accepted as PyTorch has it.
-        maximize: ascend.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -43,21 +34,9 @@ class Rprop(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_options("Rprop", lr=lr)
-        check_unsupported("Rprop", capturable=capturable, differentiable=differentiable)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Rprop: etas must be within (0, 1) and above 1, got {etas}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "etas": etas,
-                "step_sizes": step_sizes,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         shrink, grow = group["etas"]

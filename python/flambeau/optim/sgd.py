@@ -6,15 +6,9 @@ from typing import Any
 
 import flambeau
 from flambeau import _C
-from flambeau.optim.optimizer import (
-    Group,
-    Optimizer,
-    Parameters,
-    as_number,
-    check_options,
-    check_unsupported,
-    with_gradients,
-)
+from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.optimizer import Group, Optimizer, Parameters
+from flambeau.optim.options import as_number, check_options, options_of
 
 _plain_step = _C._internal.sgd_step_list_
 _momentum_step = _C._internal.sgd_momentum_step_list_
@@ -32,9 +26,7 @@ class SGD(Optimizer):
         momentum, dampening: see above; momentum 0 keeps no buffer.
         weight_decay: L2 penalty.
         nesterov: look ahead; needs momentum and no dampening.
-        maximize: ascend.
-        foreach, fused: accepted as PyTorch has them; every step is fused.
-        differentiable: must be False.
+        others: see Optimizer.
     """
 
     def __init__(
@@ -52,23 +44,9 @@ class SGD(Optimizer):
         fused: bool | None = None,
     ) -> None:
         check_options("SGD", lr=lr, momentum=momentum, weight_decay=weight_decay)
-        check_unsupported("SGD", differentiable=differentiable)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("SGD: nesterov needs momentum > 0 and dampening 0")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        super().__init__(params, options_of(locals()))
 
     def _update(self, group: Group) -> None:
         params, grads = with_gradients(group)
@@ -110,3 +88,18 @@ class SGD(Optimizer):
                     maximize=group["maximize"],
                     first=first,
                 )
+
+    def _update_recorded(self, group: Group) -> None:
+        momentum = group["momentum"]
+        for parameter, grad in zip(*with_gradients(group), strict=True):
+            direction = descent(self, group, parameter, grad)
+            if momentum:
+                state = self.state[parameter]
+                buffer = state.get("momentum_buffer")
+                if buffer is None:
+                    buffer = direction
+                else:
+                    buffer = momentum * buffer + (1 - group["dampening"]) * direction
+                state["momentum_buffer"] = buffer
+                direction = direction + momentum * buffer if group["nesterov"] else buffer
+            parameter.add_(direction, alpha=-as_number(group["lr"]))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from flambeau.optim.lr_scheduler.base import LRScheduler
+from flambeau.optim.lr_scheduler.base import LRScheduler, _LRScheduler
 from flambeau.optim.lr_scheduler.closed_forms import (
     ConstantLR,
     CosineAnnealingLR,
@@ -16,17 +16,17 @@ from flambeau.optim.lr_scheduler.closed_forms import (
     PolynomialLR,
     StepLR,
 )
+from flambeau.optim.lr_scheduler.cyclic import CyclicLR
 from flambeau.optim.lr_scheduler.one_cycle import OneCycleLR
 from flambeau.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from flambeau.optim.lr_scheduler.sequential import ChainedScheduler, SequentialLR
-
-_LRScheduler = LRScheduler  # its name before PyTorch 2.0
 
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",
     "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
@@ -38,4 +38,5 @@ __all__ = [
     "ReduceLROnPlateau",
     "SequentialLR",
     "StepLR",
+    "_LRScheduler",
 ]

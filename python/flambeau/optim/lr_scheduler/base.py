@@ -9,6 +9,20 @@ from typing import Any
 from flambeau.optim.optimizer import Optimizer
 
 
+def each_group(who: str, name: str, value: Any, optimizer: Optimizer) -> list[Any]:
+    """One value per group: the same for all, or those of a list.
+
+    Raises:
+        ValueError: there are more or fewer groups.
+    """
+    count = len(optimizer.param_groups)
+    if not isinstance(value, list | tuple):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(f"{who}: expected {count} values of {name}, got {len(value)}")
+    return list(value)
+
+
 class LRScheduler:
     """Sets the learning rates of an optimizer's groups; `step()` goes on to the next epoch.
 
@@ -99,3 +113,7 @@ class LRScheduler:
 
     def _rates(self) -> list[float]:
         return [group["lr"] for group in self.optimizer.param_groups]
+
+
+class _LRScheduler(LRScheduler):
+    """The former name of LRScheduler, for classes that derive from it."""

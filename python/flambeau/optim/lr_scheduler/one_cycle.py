@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from flambeau._values import brief
-from flambeau.optim.lr_scheduler.base import LRScheduler
+from flambeau.optim.lr_scheduler.base import LRScheduler, each_group
+from flambeau.optim.lr_scheduler.momentum import set_momentum, start_momentum
 from flambeau.optim.optimizer import Optimizer
 
 
@@ -63,7 +63,7 @@ class OneCycleLR(LRScheduler):
         if three_phase:
             self._phases = [
                 (rise, rates[0], rates[1], momenta[0], momenta[1]),
-                (2 * rise + 1, rates[1], rates[0], momenta[1], momenta[0]),
+                (2 * rise, rates[1], rates[0], momenta[1], momenta[0]),
                 (total_steps - 1, rates[0], rates[2], momenta[0], momenta[0]),
             ]
         else:
@@ -71,8 +71,7 @@ class OneCycleLR(LRScheduler):
                 (rise, rates[0], rates[1], momenta[0], momenta[1]),
                 (total_steps - 1, rates[1], rates[2], momenta[1], momenta[0]),
             ]
-        count = len(optimizer.param_groups)
-        highest = _each("max_lr", max_lr, count)
+        highest = each_group("OneCycleLR", "max_lr", max_lr, optimizer)
         if last_epoch == -1:
             for group, top in zip(optimizer.param_groups, highest, strict=True):
                 group["initial_lr"] = top / div_factor
@@ -80,17 +79,7 @@ class OneCycleLR(LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            if not {"momentum", "betas"} & optimizer.defaults.keys():
-                raise ValueError(
-                    f"OneCycleLR: {type(optimizer).__name__} has no momentum; pass "
-                    "cycle_momentum=False"
-                )
-            lowest = _each("base_momentum", base_momentum, count)
-            largest = _each("max_momentum", max_momentum, count)
-            if last_epoch == -1:
-                for group, low, high in zip(optimizer.param_groups, lowest, largest, strict=True):
-                    _set_momentum(group, high)
-                    group["base_momentum"], group["max_momentum"] = low, high
+            start_momentum("OneCycleLR", optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -107,25 +96,10 @@ class OneCycleLR(LRScheduler):
         for group in self.optimizer.param_groups:
             rates.append(self._between(group[names[0]], group[names[1]], share))
             if self.cycle_momentum:
-                _set_momentum(group, self._between(group[names[2]], group[names[3]], share))
+                set_momentum(group, self._between(group[names[2]], group[names[3]], share))
         return rates
 
     def _between(self, start: float, end: float, share: float) -> float:
         if self.anneal_strategy == "linear":
             return (end - start) * share + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
-
-
-def _each(name: str, value: Any, count: int) -> list[float]:
-    if not isinstance(value, list | tuple):
-        return [value] * count
-    if len(value) != count:
-        raise ValueError(f"OneCycleLR: expected {count} values of {name}, got {len(value)}")
-    return list(value)
-
-
-def _set_momentum(group: dict[str, Any], momentum: float) -> None:
-    if "betas" in group:
-        group["betas"] = (momentum, *group["betas"][1:])
-    else:
-        group["momentum"] = momentum

@@ -90,6 +90,11 @@ class ReduceLROnPlateau(LRScheduler):
             self.num_bad_epochs = 0
         self._last_lr = self._rates()
 
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether epochs do not count yet, after a reduction."""
+        return self.cooldown_counter > 0
+
     def is_better(self, a: float, best: float) -> bool:
         """Whether `a` improves on `best` by more than the threshold."""
         if self.threshold_mode == "rel":

@@ -1,0 +1,33 @@
+"""Memory formats of the weights of convolutions."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from flambeau.nn.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+from flambeau.nn.module import Module
+
+M = TypeVar("M", bound=Module)
+
+
+def _convert(module: M, memory_format: Any, kinds: tuple[type, ...]) -> M:
+    for part in module.modules():
+        if isinstance(part, kinds):
+            part.weight.data = part.weight.detach().clone(memory_format=memory_format)
+    return module
+
+
+def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
+    """Lays out the weights of every Conv2d and ConvTranspose2d in a memory format.
+
+    Args:
+        module: a convolution, or what holds some.
+        memory_format: as `flambeau.channels_last`.
+    """
+    return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
+
+
+def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
+    """Lays out the weights of every Conv3d and ConvTranspose3d in a memory format, as
+    `flambeau.channels_last_3d`."""
+    return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
