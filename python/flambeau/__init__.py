@@ -79,6 +79,7 @@ globals().update(_CPU_TYPES, **_storage_types(), **_absent_dtypes())
 if _typing.TYPE_CHECKING:
     from flambeau import (
         _dynamo,
+        _higher_order_ops,
         accelerator,
         ao,
         autograd,
@@ -128,6 +129,7 @@ else:
         globals(),
         (
             "_dynamo",
+            "_higher_order_ops",
             "accelerator",
             "ao",
             "autograd",

@@ -225,3 +225,18 @@ def test_reports_and_logs(tmp_path: Path) -> None:
     picture, pictures = log.Images("picture")[0], log.Images("pictures")[0]
     assert (picture.height, picture.width, pictures.width) == (4, 5, 10)
     assert {p.name for p in tmp_path.iterdir() if p.is_dir()} == {"both_a", "both_b", "run"}
+
+
+def test_associative_scan() -> None:
+    from flambeau._higher_order_ops.associative_scan import associative_scan
+
+    x = flambeau.arange(12.0).view(3, 4)
+    for dim in (0, 1, -1):
+        found = associative_scan(lambda a, b: a + b, x, dim)
+        assert flambeau.equal(found, x.cumsum(dim))
+    pair = associative_scan(
+        lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (x + 1, x), 0, reverse=True
+    )
+    assert pair[0][0].tolist() == [45, 120, 231, 384] and pair[1][2].tolist() == [8, 9, 10, 11]
+    with pytest.raises(ValueError, match=r"one size in dim 0: \[3, 4\]"):
+        associative_scan(lambda a, b: a, (x, x.t()), 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import typing
 from itertools import pairwise
 from pathlib import Path
 
@@ -191,3 +192,8 @@ def test_every_layer_is_in_a_module_of_layers() -> None:
     assert isinstance(flambeau.nn.Conv1d(1, 1, 1), modules.conv._ConvNd)
     assert isinstance(flambeau.nn.BatchNorm2d(1), modules.batchnorm._BatchNorm)
     assert not isinstance(flambeau.nn.Conv1d(1, 1, 1), modules.batchnorm._NormBase)
+
+
+def test_libraries_can_read_the_annotations_of_modules() -> None:
+    for kind in (flambeau.nn.Module, flambeau.nn.Linear, flambeau.nn.LSTM):
+        assert typing.get_type_hints(kind)["training"] is bool
