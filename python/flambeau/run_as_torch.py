@@ -3,9 +3,9 @@
     python -m flambeau.run_as_torch train.py --epochs 3
     python -m flambeau.run_as_torch -m package.train
 
-or `flambeau.run_as_torch.install()` in Python, before anything imports torch. Then `torch` and every
-`torch.X` is the module of Flambeau of that name, the same object. What Flambeau does not have is an
-error that names it.
+or `flambeau.run_as_torch.install()` in Python, before anything imports torch. Then `torch` and
+every `torch.X` is the module of Flambeau of that name, the same object. What Flambeau does not have
+is an error that names it.
 """
 
 from __future__ import annotations

@@ -169,8 +169,8 @@ utils.hooks utils.model_zoo utils.tensorboard utils._pytree version xpu
 """
 LAYERS = """
 activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold
-instancenorm lazy linear loss module normalization padding pixelshuffle pooling rnn sparse transformer
-upsampling utils
+instancenorm lazy linear loss module normalization padding pixelshuffle pooling rnn sparse
+transformer upsampling utils
 """
 
 

@@ -107,7 +107,8 @@ vision = dict(
     image_size=16,
     patch_size=4,
 )
-clip = filled(hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=vision, projection_dim=8)))
+both = hf.CLIPConfig(text_config=text, vision_config=vision, projection_dim=8)
+clip = filled(hf.CLIPModel(both))
 shown("CLIP", clip.eval()(input_ids=ids, pixel_values=pixels).logits_per_image)
 whisper = hf.WhisperConfig(
     vocab_size=40,
