@@ -526,7 +526,7 @@ def _device_lines(operator: Operator) -> list[str]:
         if device is None:
             return ["const Device device_{};"]
         value = (
-            f"{cpp_name(device.name)}.value_or(Device{{}})"
+            f"{cpp_name(device.name)}.value_or(default_device())"
             if device.type.optional
             else cpp_name(device.name)
         )

@@ -19,8 +19,13 @@ if _typing.TYPE_CHECKING:
 
 globals().update(_public_members(_C))
 
+from flambeau import _compiled_names as _compiled_names
+from flambeau import _former_methods as _former_methods
 from flambeau import _lazy
+from flambeau import _storage_methods as _storage_methods
 from flambeau import _tensor as _tensor
+from flambeau._absent_dtypes import absent_dtypes as _absent_dtypes
+from flambeau._asarray import asarray
 from flambeau._dtype_limits import finfo, iinfo
 from flambeau._einsum import einsum
 from flambeau._low_rank import pca_lowrank, svd_lowrank
@@ -38,7 +43,23 @@ from flambeau._queries import (
     typename,
 )
 from flambeau._recurrent import gru, lstm, rnn_relu, rnn_tanh
+from flambeau._settings import (
+    are_deterministic_algorithms_enabled,
+    compiled_with_cxx11_abi,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
+    set_warn_always,
+    use_deterministic_algorithms,
+)
 from flambeau._tensor_str import set_printoptions
+from flambeau._typed_tensors import CPU_TYPES as _CPU_TYPES
+from flambeau._typed_tensors import set_default_tensor_type
 from flambeau._version import __version__
 from flambeau.amp import GradScaler, autocast
 from flambeau.amp.autocast_mode import is_autocast_available, is_autocast_enabled
@@ -50,56 +71,115 @@ from flambeau.autograd import (
     no_grad,
     set_grad_enabled,
 )
+from flambeau.compiler import compile
 from flambeau.functional import broadcast_shapes, tensordot
 from flambeau.serialization import load, save
+from flambeau.storage import TypedStorage
+from flambeau.storage import storage_types as _storage_types
+
+globals().update(_CPU_TYPES, **_storage_types(), **_absent_dtypes())
 
 if _typing.TYPE_CHECKING:
     from flambeau import (
+        _dynamo,
+        _higher_order_ops,
+        accelerator,
         amp,
+        ao,
         autograd,
         backends,
+        compiler,
         cpu,
         cuda,
         datasets,
+        distributed,
         distributions,
+        export,
         extension,
         fft,
+        futures,
+        fx,
+        hub,
+        jit,
         library,
         linalg,
+        masked,
+        monitor,
+        mps,
+        mtia,
         multiprocessing,
+        nested,
         nn,
+        onnx,
         ops,
         optim,
+        overrides,
+        package,
+        profiler,
+        quantization,
         random,
         return_types,
+        sparse,
         special,
+        storage,
         testing,
+        torch_version,
+        types,
         utils,
+        version,
+        xpu,
     )
 else:
     __getattr__, __dir__ = _lazy.submodules(
         globals(),
         (
             "amp",
+            "_dynamo",
+            "_higher_order_ops",
+            "accelerator",
+            "ao",
             "autograd",
             "backends",
+            "compiler",
             "cpu",
             "cuda",
             "datasets",
             "distributions",
+            "distributed",
+            "export",
             "extension",
             "fft",
+            "futures",
+            "fx",
+            "hub",
+            "jit",
             "library",
             "linalg",
+            "masked",
+            "monitor",
+            "mps",
+            "mtia",
             "multiprocessing",
+            "nested",
             "nn",
+            "onnx",
             "ops",
             "optim",
+            "overrides",
+            "package",
+            "profiler",
+            "quantization",
             "random",
             "return_types",
+            "sparse",
             "special",
+            "storage",
             "testing",
+            "torch_version",
+            "types",
             "utils",
+            "version",
+            "xpu",
         ),
     )
 

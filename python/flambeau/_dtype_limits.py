@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import flambeau
+from flambeau._absent_dtypes import AbsentDType
 from flambeau._values import brief
 
 
@@ -22,8 +23,15 @@ class finfo:
         TypeError: for another dtype.
     """
 
+    dtype: str
+
     def __init__(self, type: Any = None) -> None:
         dtype = flambeau.get_default_dtype() if type is None else type
+        if isinstance(dtype, AbsentDType) and dtype.limits is not None:
+            self.bits, self.dtype, self.resolution = 8, dtype.name, 1.0
+            self.max, self.eps, self.tiny = dtype.limits
+            self.min, self.smallest_normal = -self.max, self.tiny
+            return
         if not isinstance(dtype, flambeau.dtype):
             raise TypeError(f"finfo: expected a dtype, got {brief(dtype)}")
         real = dtype.to_real() if dtype.is_complex else dtype
@@ -39,7 +47,7 @@ class finfo:
         self.tiny = math.ldexp(1.0, 1 - exponent)
         self.smallest_normal = self.tiny
         self.resolution = float(f"1e-{math.floor((significant - 1) * math.log10(2))}")
-        self.dtype: str = real.name
+        self.dtype = real.name
 
     def __repr__(self) -> str:
         return (

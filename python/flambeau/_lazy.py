@@ -1,10 +1,14 @@
-"""Submodules that are imported when they are first asked for, so that the import stays quick."""
+"""Names that modules look up when they are asked for: submodules, so that the import stays quick,
+and what there is not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+from flambeau._shown_name import shown
 
 
 def submodules(
@@ -16,9 +20,24 @@ def submodules(
     def get(name: str) -> Any:
         if name in names:
             return import_module(f"{package}.{name}")
-        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        # With `obj`, Python's traceback says which name is near.
+        raise AttributeError(
+            f"module '{shown(package)}' has no attribute '{name}': "
+            f"{shown(package)}.{name} is not in Flambeau yet",
+            name=name,
+            obj=import_module(package),
+        )
 
     def listed() -> list[str]:
         return sorted({*namespace, *names})
 
     return get, listed
+
+
+def unavailable(module: str, reason: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module whose other names stand for what there is not."""
+
+    def get(name: str) -> Any:
+        raise AttributeError(f"{shown(module)}.{name} is not available: {reason}", name=name)
+
+    return get

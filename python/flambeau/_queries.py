@@ -17,7 +17,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_storage(obj: Any) -> bool:
     """Whether `obj` is the memory block of tensors."""
-    return isinstance(obj, flambeau.UntypedStorage)
+    return isinstance(obj, flambeau.UntypedStorage | flambeau.TypedStorage)
 
 
 def is_floating_point(input: Tensor) -> bool:
@@ -52,7 +52,9 @@ def numel(input: Tensor) -> int:
 
 
 def typename(obj: Any) -> str:
-    """The qualified name of an object's type; of a tensor: with its module, 'flambeau.Tensor'."""
+    """The qualified name of an object's type; of a tensor its type(), 'flambeau.FloatTensor'."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
     kind = type(obj)
     if kind.__module__ in ("builtins", "__builtin__"):
         return kind.__qualname__

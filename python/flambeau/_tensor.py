@@ -13,7 +13,7 @@ from flambeau import _C
 from flambeau._C import Tensor
 from flambeau._queries import allclose, equal, is_nonzero
 from flambeau._tensor_str import tensor_text
-from flambeau._values import brief, check_memo
+from flambeau._values import check_memo
 
 
 def _repr(self: Tensor) -> str:
@@ -129,20 +129,6 @@ def _new_tensor(
     )
 
 
-def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Without an argument the name of the tensor's type, else the tensor converted to a dtype."""
-    if dtype is None:
-        module = "flambeau.cuda" if self.is_cuda else "flambeau"
-        return f"{module}.{self.dtype._tensor_type}Tensor"
-    if isinstance(dtype, str):
-        wanted = dtype.rpartition(".")[2].removesuffix("Tensor")
-        for found in vars(_C).values():
-            if isinstance(found, _C.dtype) and found._tensor_type == wanted:
-                return self.to(found, non_blocking=non_blocking)
-        raise ValueError(f"Tensor.type(): unknown type {brief(dtype)}")
-    return self.to(dtype, non_blocking=non_blocking)
-
-
 def _get_real(self: Tensor) -> Tensor:
     return flambeau.real(self)
 
@@ -182,7 +168,6 @@ _MEMBERS: dict[str, Any] = {
     "__reduce_ex__": _reduce_ex,
     "__deepcopy__": _deepcopy,
     "new_tensor": _new_tensor,
-    "type": _type,
     "real": property(_get_real, _set_real, doc="The real parts: a view; a real tensor itself."),
     "imag": property(_get_imag, _set_imag, doc="The imaginary parts: a view."),
     "H": property(_conjugate_transposed, doc="The conjugate transpose of a matrix."),

@@ -31,6 +31,7 @@ import flambeau
 from flambeau import _custom_autograd
 from flambeau._C import Tensor
 from flambeau._custom_schema import Schema, read_schema
+from flambeau._schema_text import parse_schema
 from flambeau.autograd.graph import increment_version
 
 __all__ = [
@@ -208,6 +209,8 @@ def custom_op(
     *,
     mutates_args: str | Iterable[str],
     device_types: str | Iterable[str] | None = None,
+    schema: str | None = None,
+    tags: Any = None,
 ) -> Any:
     """Makes an operator of a Python function.
 
@@ -218,6 +221,8 @@ def custom_op(
             optional ones of these; results are Tensor, a tuple or list of Tensor, a number or None.
         mutates_args: the names of the parameters whose tensors the kernel changes; `()` for none.
         device_types: the devices that the kernel is for; None: all.
+        schema: "(Tensor x, int n=1) -> Tensor", in place of annotations.
+        tags: accepted as PyTorch has them.
 
     Returns:
         A `CustomOpDef`.
@@ -232,8 +237,11 @@ def custom_op(
 
     def make(function: Kernel) -> CustomOpDef:
         mutated = (mutates_args,) if isinstance(mutates_args, str) else tuple(mutates_args)
-        schema = read_schema(name, function, mutated)
-        made = CustomOpDef(name, function, schema, tuple(devices) if devices else None)
+        if schema is None:
+            types = read_schema(name, function, mutated)
+        else:
+            types = parse_schema(name, schema, mutated)
+        made = CustomOpDef(name, function, types, tuple(devices) if devices else None)
         _registered[name] = made
         return made
 

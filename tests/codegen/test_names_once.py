@@ -51,6 +51,7 @@ WORDS = {
     "python/flambeau/distributions/constraints.py": "sets of values",
     "python/flambeau/nn/init.py": "kinds of layers, and values of an argument",
     "python/flambeau/nn/functional/reductions.py": "values of an argument",
+    "python/flambeau/nn/modules/__init__.py": "modules of layers",
     "python/flambeau/nn/rnn.py": "values of an argument",
     "python/flambeau/nn/rnn_cells.py": "values of an argument",
     "python/flambeau/nn/transformer.py": "values of an argument",

@@ -240,7 +240,7 @@ def test_questions() -> None:
     assert flambeau.allclose(x, x + 1e-9)
     assert not flambeau.allclose(x, x + 1e-3)
     assert not flambeau.equal(x, flambeau.ones(3))
-    assert flambeau.typename(x) == "flambeau.Tensor"
+    assert flambeau.typename(x) == "flambeau.FloatTensor"
 
 
 def test_fork_rng_restores_the_state() -> None:

@@ -32,7 +32,12 @@ struct BackendNames {
     return text;
   }
 };
+
+thread_local Device the_default_device;
 }  // namespace
+
+Device default_device() { return the_default_device; }
+void set_default_device(Device device) { the_default_device = device; }
 
 Device parse_device(std::string_view text) {
   const size_t colon = text.find(':');

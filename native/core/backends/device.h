@@ -25,6 +25,9 @@ struct Device {
 /// Parses "cpu", "cuda", "cuda:1", "meta" or a registered backend's name; Error(runtime) otherwise.
 FLAMBEAU_API Device parse_device(std::string_view text);
 FLAMBEAU_API std::string to_string(const Device& device);
+/// Where this thread's tensors are made when no device is named: the CPU, unless changed.
+FLAMBEAU_API Device default_device();
+FLAMBEAU_API void set_default_device(Device device);
 FLAMBEAU_API std::ostream& operator<<(std::ostream& stream, const Device& device);
 
 }  // namespace flambeau

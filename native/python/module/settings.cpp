@@ -131,6 +131,12 @@ constexpr Parameter type_and_enabled[] = {{"device_type", Kind::device},
 constexpr Parameter type_and_dtype[] = {{"device_type", Kind::device}, {"dtype", Kind::dtype}};
 constexpr Parameter enabled[] = {{"enabled", Kind::boolean}};
 
+// Devices ---------------------------------------------------------------------------------------
+
+void change_default_device(std::optional<Device> device) {
+  set_default_device(device.value_or(Device{}));
+}
+
 // Results ---------------------------------------------------------------------------------------
 
 PyRef elements_of(std::string_view op, PyObject* values) {
@@ -162,6 +168,12 @@ PyMethodDef functions[] = {
     define<"set_cpu_cache_limit", limit_cpu_cache, bytes>(
         "set_cpu_cache_limit(bytes)\n--\n\n"
         "How many freed bytes the CPU allocator may keep for reuse."),
+    define<"get_default_device", default_device>(
+        "get_default_device()\n--\n\n"
+        "Where this thread's tensors are made when no device is named."),
+    define<"set_default_device", change_default_device, optional_device>(
+        "set_default_device(device)\n--\n\n"
+        "Sets where this thread's tensors are made when no device is named; None: the CPU."),
     define<"get_num_threads", get_num_threads>(
         "get_num_threads()\n--\n\nHow many threads one operation may use."),
     define<"set_num_threads", change_num_threads, count>(

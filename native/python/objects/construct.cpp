@@ -266,6 +266,11 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device devic
 
 namespace {
 
+/// Where a tensor of this data is made unless the caller says.
+Device made_on(PyObject* data) {
+  return is_tensor(data) ? unwrap(data).device() : default_device();
+}
+
 constexpr Parameter tensor_parameters[] = {{"data", Kind::object},
                                            {"dtype", Kind::dtype, "None", kKeywordOnly | kNone},
                                            {"device", Kind::device, "None", kKeywordOnly | kNone},
@@ -276,12 +281,11 @@ constexpr Binding tensor_binding("tensor", tensor_overloads);
 PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     if (count == 1 && !names) {
-      return to_python(tensor_from_data(args[0], std::nullopt, Device{}, "tensor"));
+      return to_python(tensor_from_data(args[0], std::nullopt, made_on(args[0]), "tensor"));
     }
     Slots<6> slots;
     const Parsed in = parse(tensor_binding, nullptr, args, count, names, slots);
-    const Device device =
-        to_optional_device(in[2]).value_or(is_tensor(in[0]) ? unwrap(in[0]).device() : Device{});
+    const Device device = to_optional_device(in[2]).value_or(made_on(in[0]));
     return factory_result(tensor_from_data(in[0], to_optional_dtype(in[1]), device, "tensor"),
                           in[3]);
   });
@@ -306,9 +310,10 @@ PyRef as_tensor(PyObject* data, std::optional<DType> dtype, std::optional<Device
   if (is_numpy_array(data)) {
     Tensor shared = from_buffer(data, Sharing::share, "as_tensor");
     if (dtype) shared = cast_data(shared, *dtype);
-    return PyRef(to_python(move_to(shared, device.value_or(Device{}))));
+    return PyRef(to_python(move_to(shared, device.value_or(default_device()))));
   }
-  return PyRef(to_python(tensor_from_data(data, dtype, device.value_or(Device{}), "as_tensor")));
+  return PyRef(
+      to_python(tensor_from_data(data, dtype, device.value_or(default_device()), "as_tensor")));
 }
 
 constexpr Parameter subclass_parameters[] = {
@@ -327,19 +332,19 @@ PyRef make_subclass(PyObject* type, const Tensor& data) {
 /// What Tensor(*args) stands for: nothing, sizes, data.
 Tensor tensor_of_arguments(PyObject* args) {
   const Py_ssize_t count = PyTuple_GET_SIZE(args);
-  if (count == 0) return empty(Shape{0});
+  if (count == 0) return empty(Shape{0}, default_dtype(), default_device());
   PyObject* first = PyTuple_GET_ITEM(args, 0);
   if (accepts(Parameter{"", Kind::integer}, first) && !is_tensor(first)) {
     check(accepts(Parameter{"", Kind::integers}, args), ErrorKind::type,
           "Tensor(): expected sizes (ints) or one sequence of data, got ", describe_type(args));
-    return empty(IntListArgument(args));
+    return empty(IntListArgument(args), default_dtype(), default_device());
   }
   check(count == 1, ErrorKind::type, "Tensor(): expected one argument with the data, got ", count);
   if (is_tensor(first)) return alias(unwrap(first), true);
   check(is_nested(first) || is_numpy_array(first), ErrorKind::type,
         "Tensor(): expected sizes (ints) or a sequence of data, got ", describe_type(first),
         "; use tensor() for a single number");
-  return tensor_from_data(first, default_dtype(), Device{}, "Tensor");
+  return tensor_from_data(first, default_dtype(), default_device(), "Tensor");
 }
 
 }  // namespace

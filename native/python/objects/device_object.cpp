@@ -1,6 +1,7 @@
 #include "python/objects/device_object.h"
 
 #include <string>
+#include <vector>
 
 #include "python/base/type_object.h"
 #include "python/calls/arguments.h"
@@ -99,7 +100,28 @@ PyObject* get_index(PyObject* self, void*) {
   return PyLong_FromLong(index);
 }
 
+/// Defaults of the blocks that this thread is in, from outside in.
+thread_local std::vector<Device> outer_defaults;
+
+PyObject* enter(PyObject* self, PyObject*) {
+  return guarded([&] {
+    outer_defaults.push_back(default_device());
+    set_default_device(value_of(self));
+    return Py_NewRef(self);
+  });
+}
+PyObject* leave(PyObject*, PyObject*) {
+  return guarded([&] {
+    check(!outer_defaults.empty(), ErrorKind::runtime, "device: left a block that was not entered");
+    set_default_device(outer_defaults.back());
+    outer_defaults.pop_back();
+    return Py_NewRef(Py_None);
+  });
+}
+
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {"__enter__", enter, METH_NOARGS, nullptr},
+                         {"__exit__", leave, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {
     {"type", get_type, nullptr, "The backend's name: 'cpu', 'cuda', 'meta'.", nullptr},
@@ -115,7 +137,9 @@ PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_tp_doc, const_cast<char*>("device(type, index=None)\n--\n\n"
-                                  "Where a tensor lives: device('cpu'), device('cuda:0').")},
+                                  "Where a tensor lives: device('cpu'), device('cuda:0').\n\n"
+                                  "In a with statement: where this thread's tensors are made "
+                                  "inside the block when no device is named.")},
     {0, nullptr}};
 PyType_Spec spec = {"flambeau.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, slots};
 

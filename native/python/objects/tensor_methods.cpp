@@ -103,8 +103,21 @@ PyRef requires_grad_(PyObject* self, bool requires_grad) {
   return PyRef::borrow(self);
 }
 
+PyRef resize(PyObject* self, IntList sizes) {
+  const Tensor& tensor = unwrap(self);
+  check(!autograd::requires_grad(tensor), ErrorKind::runtime,
+        "Tensor.resize_(): the tensor requires grad; resize tensor.detach() or tensor.data");
+  if (!equal(tensor.sizes(), sizes)) {
+    resize_data(tensor, sizes, "Tensor.resize_");
+    tensor.bump_version();
+  }
+  return PyRef::borrow(self);
+}
+
 constexpr Parameter dim_parameters[] = {{"self", Kind::tensor},
                                         {"dim", Kind::integer, "None", kNone}};
+constexpr Parameter size_parameters[] = {{"self", Kind::tensor},
+                                         {"size", Kind::integers, {}, kSpread}};
 constexpr Parameter format_parameters[] = {{"self", Kind::tensor},
                                            {"memory_format", Kind::object, "None"}};
 constexpr Parameter requires_grad_parameters[] = {{"self", Kind::tensor},
@@ -143,6 +156,11 @@ PyMethodDef tensor_methods[] = {
      "or a DLPack capsule of it exists."},
     define_method<"requires_grad_", requires_grad_, requires_grad_parameters>(
         "requires_grad_(requires_grad=True)\n--\n\nStarts or stops recording; returns self."),
+    define_method<"resize_", resize, size_parameters>(
+        "resize_(*size)\n--\n\n"
+        "Gives it another shape, dense, on the same storage, which grows where it is too small;\n"
+        "the new elements are not set. Returns self.\n\nRaises:\n    RuntimeError: if it "
+        "requires grad, or its memory cannot move."),
     {"detach", plain<detach>, METH_NOARGS,
      "detach()\n--\n\nA view of the same elements without history."},
     {"retain_grad", plain<retain_grad>, METH_NOARGS,

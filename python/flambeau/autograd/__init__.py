@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,7 +52,11 @@ class _VariableType(type):
 class Variable(metaclass=_VariableType):
     """The former name of a tensor that can require grad: makes one that shares `data`."""
 
-    def __new__(cls, data: _C.Tensor, requires_grad: bool = False) -> Any:
+    def __new__(cls, data: _C.Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
+        if volatile:
+            warnings.warn(
+                "Variable: volatile has no effect; run the operations under no_grad()", stacklevel=2
+            )
         return data.detach().requires_grad_(requires_grad)
 
 

@@ -11,9 +11,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flambeau
 from flambeau import _lazy
+from flambeau._typed_tensors import CUDA_TYPES
 from flambeau.cuda import _library
 from flambeau.cuda._library import device_count
-from flambeau.cuda.streams import Event, Stream, current_stream, default_stream, set_stream, stream
+from flambeau.cuda.graphs import CUDAGraph, graph, is_current_stream_capturing
+from flambeau.cuda.random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+from flambeau.cuda.streams import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
 
 if TYPE_CHECKING:
     from flambeau.cuda import amp as amp
@@ -26,7 +47,10 @@ __all__ += ["get_device_name"]
 __all__ += ["get_device_properties", "is_available", "manual_seed", "manual_seed_all"]
 __all__ += ["max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated"]
 __all__ += ["memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_device"]
-__all__ += ["set_stream", "stream", "synchronize"]
+__all__ += ["init", "ipc_collect", "is_bf16_supported", "set_stream", "stream", "synchronize"]
+__all__ += ["CUDAGraph", "get_rng_state", "get_rng_state_all", "initial_seed", "is_initialized"]
+__all__ += ["is_current_stream_capturing", "seed", "seed_all", "set_rng_state"]
+__all__ += ["StreamContext", "graph", "set_rng_state_all"]
 
 
 def is_available() -> bool:
@@ -117,13 +141,6 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     return properties.major, properties.minor
 
 
-def manual_seed(seed: int) -> None:
-    """Seeds the generator, which serves every device."""
-    flambeau.manual_seed(seed)
-
-
-manual_seed_all = manual_seed
-
 _STATISTICS = (
     "allocated_bytes",
     "peak_allocated_bytes",
@@ -176,7 +193,28 @@ def reset_peak_memory_stats(device: Any = None) -> None:
         _library.call("reset_peak", device_index(device))
 
 
+def is_initialized() -> bool:
+    """Whether the backend is there and finds a device: it starts when it is loaded."""
+    return is_available()
+
+
+def init() -> None:
+    """Nothing is left to do: the backend starts when it is loaded."""
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current device computes with bfloat16: all that Flambeau runs on do."""
+    return is_available()
+
+
+def ipc_collect() -> None:
+    """Nothing is left to free: memory of devices is not shared between processes."""
+
+
 def empty_cache() -> None:
     """Gives cached memory back to the device."""
     if is_available():
         _library.call("empty_cache")
+
+
+globals().update(CUDA_TYPES)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from flambeau.cuda import _library
 
-__all__ = ["Event", "Stream", "current_stream", "default_stream", "set_stream", "stream"]
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_stream",
+    "default_stream",
+    "set_stream",
+    "stream",
+]
 
 
 def _index(device: Any) -> int:
@@ -148,15 +154,23 @@ def set_stream(stream: Stream) -> None:
     _library.call("set_current_stream", stream.device_index, ctypes.c_void_p(stream.cuda_stream))
 
 
-@contextmanager
-def stream(stream: Stream | None) -> Iterator[None]:
+class StreamContext:
     """`with cuda.stream(s):` this thread's work on its device goes into it. None: no change."""
-    if stream is None:
-        yield
-        return
-    previous = current_stream(stream.device_index)
-    set_stream(stream)
-    try:
-        yield
-    finally:
-        set_stream(previous)
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._previous: Stream | None = None
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self._previous = current_stream(self.stream.device_index)
+            set_stream(self.stream)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._previous is not None:
+            set_stream(self._previous)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A context in which this thread's work on the stream's device goes into it."""
+    return StreamContext(stream)

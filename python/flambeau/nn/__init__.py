@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from flambeau.nn import functional, init, modules, parallel, parameter, utils
+from flambeau import _lazy
+from flambeau.nn import functional, init, parallel, parameter, utils
 from flambeau.nn.activation import (
     CELU,
     ELU,
@@ -35,7 +36,6 @@ from flambeau.nn.activation import (
     Threshold,
 )
 from flambeau.nn.adaptive import AdaptiveLogSoftmaxWithLoss
-from flambeau.nn.attention import MultiheadAttention
 from flambeau.nn.batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -109,6 +109,7 @@ from flambeau.nn.margin_loss import (
     TripletMarginWithDistanceLoss,
 )
 from flambeau.nn.module import Module
+from flambeau.nn.multihead_attention import MultiheadAttention
 from flambeau.nn.normalization import GroupNorm, LayerNorm, RMSNorm
 from flambeau.nn.parallel import DataParallel
 from flambeau.nn.parameter import (
@@ -355,3 +356,5 @@ __all__ = [
     "parameter",
     "utils",
 ]
+
+__getattr__, __dir__ = _lazy.submodules(globals(), ("attention", "modules"))

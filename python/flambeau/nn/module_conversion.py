@@ -10,7 +10,6 @@ from flambeau import Tensor
 
 if TYPE_CHECKING:
     from flambeau.nn.module import Module
-    from flambeau.nn.parameter import Parameter
 
 T = TypeVar("T", bound="ModuleConversion")
 
@@ -21,8 +20,8 @@ class ModuleConversion:
     training: bool
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
-    children: Callable[[], Iterator[Module]]
-    parameters: Callable[[], Iterator[Parameter]]
+    children: Callable[[], Iterator[Any]]
+    parameters: Callable[[], Iterator[Any]]
     buffers: Callable[[], Iterator[Tensor]]
 
     def apply(self: T, fn: Callable[[Module], None]) -> T:

@@ -12,11 +12,11 @@ from flambeau import Tensor
 from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn import init
-from flambeau.nn.attention import MultiheadAttention
 from flambeau.nn.containers import ModuleList
 from flambeau.nn.dropout import Dropout
 from flambeau.nn.linear import Linear
 from flambeau.nn.module import Module
+from flambeau.nn.multihead_attention import MultiheadAttention
 from flambeau.nn.normalization import LayerNorm
 
 Activation = str | Callable[[Tensor], Tensor]

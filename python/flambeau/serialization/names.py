@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import flambeau
 from flambeau import Tensor
+from flambeau._absent_dtypes import ABSENT_DTYPES, ABSENT_QUANTIZED
 from flambeau._values import brief
 from flambeau.serialization.tensors import Tensors, no_hooks, refused, truth, whole_numbers
 
@@ -397,19 +398,14 @@ def _tensor_names() -> dict[str, Any]:
 
 def _missing_names() -> dict[str, str]:
     """What PyTorch has and this library has not."""
-    dtypes = (
-        *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
-        *("float4_e2m1fn_x2", "complex32", "bits8", "bits16", "bits1x8", "bits2x4", "bits4x2"),
-        *(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)),
-    )
     quantized = (
-        *("qint8", "qint32", "quint8", "quint4x2", "quint2x4", "per_tensor_affine"),
+        *(*ABSENT_QUANTIZED, "per_tensor_affine"),
         *("per_tensor_symmetric", "per_channel_affine", "per_channel_symmetric"),
         *("QInt8Storage", "QInt32Storage", "QUInt8Storage", "QUInt4x2Storage", "QUInt2x4Storage"),
         *("per_channel_affine_float_qparams", "_utils._rebuild_qtensor"),
     )
     sparse = ("_utils._rebuild_sparse_tensor", "serialization._get_layout")
-    reasons = {name: f"the dtype torch.{name}" for name in dtypes}
+    reasons = {name: f"the dtype torch.{name}" for name in ABSENT_DTYPES}
     reasons |= dict.fromkeys(quantized, "a quantized tensor")
     reasons |= dict.fromkeys(sparse, "a sparse tensor")
     reasons["_utils._rebuild_nested_tensor"] = "a nested tensor"

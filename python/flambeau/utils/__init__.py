@@ -5,4 +5,18 @@ from __future__ import annotations
 
 from flambeau import _lazy
 
-__getattr__, __dir__ = _lazy.submodules(globals(), ("data", "trainer"))
+__getattr__, __dir__ = _lazy.submodules(
+    globals(),
+    (
+        "_pytree",
+        "checkpoint",
+        "collect_env",
+        "cpp_extension",
+        "data",
+        "dlpack",
+        "hooks",
+        "model_zoo",
+        "tensorboard",
+        "trainer",
+    ),
+)

@@ -1,32 +1,66 @@
-# mypy: implicit-reexport
-"""Layers by the modules that PyTorch has them in: `nn.modules.conv` is `nn.conv`."""
+"""The layers by the modules that PyTorch keeps them in: `nn.modules.batchnorm._BatchNorm`.
+
+Each submodule has the classes themselves. Programs name these modules in imports and in type
+checks, and pickles of whole models name the classes so.
+"""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
 
-from flambeau.nn import (
-    activation,
-    adaptive,
-    batchnorm,
-    conv,
-    dropout,
-    linear,
-    loss,
-    normalization,
-    pooling,
-    rnn,
-    transformer,
-    upsampling,
-)
-from flambeau.nn.module import Module
-from flambeau.nn.modules import lazy, module
+from flambeau import nn
+from flambeau._export import public_members
 
-_SAME = (
-    *(activation, adaptive, batchnorm, conv, dropout, linear, loss, normalization, pooling, rnn),
-    *(transformer, upsampling),
-)
-_NAMES = [each.__name__.rpartition(".")[2] for each in _SAME]
-sys.modules.update({f"{__name__}.{name}": each for name, each in zip(_NAMES, _SAME, strict=True)})
+# A submodule: the files of flambeau.nn that its classes are in, and private names of these classes.
+_PLACES: dict[str, tuple[str, dict[str, str]]] = {
+    "activation": ("activation multihead_attention", {}),
+    "adaptive": ("adaptive", {}),
+    "batchnorm": ("batchnorm lazy_layers", {"_NormBase": "_Norm", "_BatchNorm": "_BatchNorm"}),
+    "channelshuffle": ("shapes", {}),
+    "container": ("containers parameter_containers", {}),
+    "conv": ("conv lazy_layers", {"_ConvNd": "_ConvNd", "_ConvTransposeNd": "_ConvTranspose"}),
+    "distance": ("loss", {}),
+    "dropout": ("dropout", {"_DropoutNd": "_Dropout"}),
+    "flatten": ("shapes", {}),
+    "fold": ("upsampling", {}),
+    "instancenorm": ("batchnorm lazy_layers", {"_InstanceNorm": "_InstanceNorm"}),
+    "lazy": ("lazy", {"is_lazy": "is_lazy"}),
+    "linear": ("linear lazy_layers", {}),
+    "loss": ("loss margin_loss", {"_Loss": "_Loss", "_WeightedLoss": "_Weighted"}),
+    "module": (
+        "module module_state global_hooks",
+        {"_IncompatibleKeys": "IncompatibleKeys", "_EXTRA_STATE_KEY_SUFFIX": "EXTRA_STATE"},
+    ),
+    "normalization": ("normalization response_norm", {}),
+    "padding": ("shapes", {}),
+    "pixelshuffle": ("shapes", {}),
+    "pooling": ("pooling unpooling", {"_MaxPoolNd": "_MaxPool"}),
+    "rnn": ("rnn rnn_cells", {}),
+    "sparse": ("embedding embedding_bag", {}),
+    "transformer": ("transformer", {}),
+    "upsampling": ("upsampling", {}),
+}
 
-__all__ = ["Module", "lazy", "module", *_NAMES]
+
+def _make(place: str) -> None:
+    module = module_from_spec(ModuleSpec(f"{__name__}.{place}", None))
+    files, private = _PLACES[place]
+    sources = [import_module(f"flambeau.nn.{name}") for name in files.split()]
+    module.__doc__ = "What is defined in " + ", ".join(source.__name__ for source in sources)
+    for source in sources:
+        vars(module).update(public_members(source))
+    for name, ours in private.items():
+        setattr(module, name, next(getattr(s, ours) for s in sources if hasattr(s, ours)))
+    sys.modules[module.__name__] = globals()[place] = module
+
+
+for _place in _PLACES:
+    _make(_place)
+
+from flambeau.nn.modules import utils as utils  # noqa: E402
+
+__all__ = [name for name in nn.__all__ if isinstance(getattr(nn, name), type)]
+globals().update({name: getattr(nn, name) for name in __all__})

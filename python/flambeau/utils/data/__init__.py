@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from flambeau.utils.data.collate import default_collate, default_convert
+from flambeau.utils.data.dataloader import DataLoader
 from flambeau.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -15,7 +16,6 @@ from flambeau.utils.data.dataset import (
     random_split,
 )
 from flambeau.utils.data.distributed import DistributedSampler
-from flambeau.utils.data.loader import DataLoader
 from flambeau.utils.data.sampler import (
     BatchSampler,
     RandomSampler,

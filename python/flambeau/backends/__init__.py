@@ -1,11 +1,15 @@
-"""Backends: what the library was built with, and those that other packages bring."""
+"""Backends: what the library was built with, and those that other packages bring.
+
+The submodules answer for libraries that PyTorch may be built with: `is_available()` says whether
+Flambeau calls them. Switches among them can be set and read, and change nothing.
+"""
 
 from __future__ import annotations
 
 from importlib.metadata import entry_points
 
 import flambeau
-from flambeau import _C
+from flambeau import _C, _lazy
 
 GROUP = "flambeau.backends"  # of entry points
 
@@ -51,10 +55,20 @@ def kernels(device: str | flambeau.device) -> dict[str, str]:
     return dict(_C._kernel_origins(device))
 
 
-class cpu:
-    """The CPU backend."""
-
-    @staticmethod
-    def get_cpu_capability() -> str:
-        """The instruction set that loops use: "baseline", "avx2" or "avx512"."""
-        return str(_C._cpu_capability())
+__getattr__, __dir__ = _lazy.submodules(
+    globals(),
+    (
+        "cpu",
+        "cuda",
+        "cudnn",
+        "mha",
+        "mkl",
+        "mkldnn",
+        "mps",
+        "nnpack",
+        "openmp",
+        "opt_einsum",
+        "quantized",
+        "xnnpack",
+    ),
+)

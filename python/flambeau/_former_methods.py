@@ -1,0 +1,165 @@
+"""Methods of Tensor that programs of former years call, and those about memory.
+
+Importing this module attaches them to the compiled type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import flambeau
+from flambeau import _typed_tensors, storage
+from flambeau._C import Tensor
+from flambeau._shown_name import shown_name
+from flambeau._values import brief
+
+
+def _new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """Tensor(*args) with the dtype and device of this tensor: new(2, 3), new([1, 2])."""
+    return _typed_tensors.make("Tensor.new", self.dtype, device or self.device, args)
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Without an argument the name of the tensor's type, else the tensor converted to a dtype, or
+    to a type: type("torch.LongTensor"), type(flambeau.LongTensor).
+    """
+    if dtype is None:
+        module = f"{shown_name()}{'.cuda' * self.is_cuda}"
+        return f"{module}.{self.dtype._tensor_type}Tensor"
+    kind = _typed_tensors.tensor_type(dtype)
+    if kind is not None:
+        device = "cuda" if kind.is_cuda else "cpu"
+        place = self.device if self.device.type == device else device
+        return self.to(device=place, dtype=kind.dtype, non_blocking=non_blocking)
+    if isinstance(dtype, str):
+        raise ValueError(f"Tensor.type(): unknown type {brief(dtype)}")
+    return self.to(dtype, non_blocking=non_blocking)
+
+
+def _storage(self: Tensor) -> storage.TypedStorage:
+    """All the memory behind the tensor, as elements of its dtype."""
+    return storage.storage_of(self)
+
+
+def _storage_type(self: Tensor) -> type[storage.TypedStorage]:
+    """FloatStorage, for instance."""
+    return getattr(flambeau, f"{self.dtype._tensor_type}Storage")
+
+
+def _set(
+    self: Tensor,
+    source: Any = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
+    """Makes the tensor look at other memory.
+
+    Args:
+        source: a tensor of the same dtype, or a storage; None: no memory.
+        storage_offset, size, stride: which elements of it; without size: all of a storage, those
+            of a tensor.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        RuntimeError: the dtypes differ, or the tensor requires grad while gradients are recorded.
+    """
+    if self.requires_grad and flambeau.is_grad_enabled():
+        raise RuntimeError("Tensor.set_(): the tensor requires grad; call it under no_grad()")
+    if source is None:
+        source = flambeau.empty(0, dtype=self.dtype, device=self.device)
+    if not isinstance(source, Tensor):
+        source = storage.TypedStorage(
+            wrap_storage=source.untyped() if isinstance(source, storage.TypedStorage) else source,
+            dtype=self.dtype,
+        ).tensor()
+    if source.dtype is not self.dtype:
+        raise RuntimeError(
+            f"Tensor.set_(): expected memory of {self.dtype}, got a tensor of {source.dtype}"
+        )
+    if size is not None:
+        if stride is None:
+            stride = flambeau.empty(size, device="meta").stride()
+        source = source.untyped_storage()._view(source.dtype, storage_offset, size, stride)
+    self.data = source.detach()
+    return self
+
+
+def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both look at the same elements of the same memory in the same order."""
+    return (
+        self.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
+        and self.storage_offset() == tensor.storage_offset()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+    )
+
+
+def _resize_as(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
+    """resize_() to the shape of another tensor."""
+    return self.resize_(the_template.shape)
+
+
+def _apply(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replaces each element by callable(element), one by one; returns self. Slow."""
+    return _map_elements("apply_", self, (), callable)
+
+
+def _map(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replaces each element by callable(element, its one in `tensor`); returns self. Slow."""
+    return _map_elements("map_", self, (tensor.expand_as(self),), callable)
+
+
+def _map_elements(
+    name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]
+) -> Tensor:
+    if self.device.type != "cpu":
+        raise TypeError(f"Tensor.{name}(): the tensor is on {self.device}, expected one on the CPU")
+    columns = [x.detach().reshape(-1).tolist() for x in (self, *others)]
+    values = [function(*row) for row in zip(*columns, strict=True)]
+    return self.copy_(flambeau.tensor(values, dtype=self.dtype).view(self.shape))
+
+
+def _as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
+    """The same elements as an instance of a subclass."""
+    made = Tensor._make_subclass(cls, self)
+    return made.requires_grad_(self.requires_grad) if self.requires_grad else made
+
+
+def _false(doc: str) -> property:
+    return property(lambda self: False, doc=doc)
+
+
+_MEMBERS: dict[str, Any] = {
+    "new": _new,
+    "type": _type,
+    "storage": _storage,
+    "_typed_storage": _storage,
+    "storage_type": _storage_type,
+    "set_": _set,
+    "is_set_to": _is_set_to,
+    "resize_as_": _resize_as,
+    "apply_": _apply,
+    "map_": _map,
+    "as_subclass": _as_subclass,
+    "is_mps": _false("False: there is no backend for Apple's GPUs."),
+    "is_xpu": _false("False: there is no backend for Intel's GPUs."),
+    "is_xla": _false("False: there is no backend for XLA."),
+    "is_ipu": _false("False: there is no backend for Graphcore's processors."),
+    "is_hpu": _false("False: there is no backend for Gaudi."),
+    "is_maia": _false("False: there is no backend for Maia."),
+    "is_mtia": _false("False: there is no backend for Meta's accelerators."),
+    "is_vulkan": _false("False: there is no backend for Vulkan."),
+    "is_mkldnn": _false("False: layouts are plain."),
+    "is_quantized": _false("False: there are no quantized tensors."),
+    "is_nested": _false("False: there are no nested tensors."),
+    "is_sparse_csr": _false("False: every tensor is strided."),
+    "volatile": _false("False: no_grad() is what keeps operations from being recorded."),
+    "name": property(lambda self: None, doc="None: tensors have no names."),
+}
+
+for _name, _member in _MEMBERS.items():
+    setattr(Tensor, _name, _member)

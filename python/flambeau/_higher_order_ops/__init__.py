@@ -1,0 +1,1 @@
+"""Operators that call functions, which libraries import from here."""

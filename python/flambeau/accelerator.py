@@ -1,0 +1,111 @@
+"""The accelerator of this machine, if there is one: CUDA.
+
+Where there is none, questions are answered (`is_available()` is False, counts and memory are 0),
+and what needs a device raises a RuntimeError.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import flambeau
+from flambeau import cuda
+
+__all__ = [
+    "current_accelerator",
+    "current_device_idx",
+    "current_device_index",
+    "current_stream",
+    "device_count",
+    "device_index",
+    "empty_cache",
+    "is_available",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "memory_allocated",
+    "memory_reserved",
+    "reset_peak_memory_stats",
+    "set_device_idx",
+    "set_device_index",
+    "set_stream",
+    "synchronize",
+]
+
+device_count = cuda.device_count
+empty_cache = cuda.empty_cache
+is_available = cuda.is_available
+max_memory_allocated = cuda.max_memory_allocated
+max_memory_reserved = cuda.max_memory_reserved
+memory_allocated = cuda.memory_allocated
+memory_reserved = cuda.memory_reserved
+reset_peak_memory_stats = cuda.reset_peak_memory_stats
+synchronize = cuda.synchronize
+
+
+def current_accelerator(check_available: bool = False) -> flambeau.device | None:
+    """The kind of accelerator, device('cuda'); None where there is no device."""
+    return flambeau.device("cuda") if cuda.is_available() else None
+
+
+def _need_device(op: str) -> None:
+    if not cuda.is_available():
+        raise RuntimeError(f"accelerator.{op}(): there is no accelerator on this machine")
+
+
+def current_device_index() -> int:
+    """The index of this thread's current device.
+
+    Raises:
+        RuntimeError: there is no accelerator.
+    """
+    _need_device("current_device_index")
+    return cuda.current_device()
+
+
+def set_device_index(device: Any) -> None:
+    """Makes a device the current one of this thread.
+
+    Raises:
+        RuntimeError: there is no accelerator.
+    """
+    _need_device("set_device_index")
+    cuda.set_device(device)
+
+
+current_device_idx = current_device_index
+set_device_idx = set_device_index
+
+
+def current_stream(device: Any = None) -> cuda.Stream:
+    """The stream that work of a device goes to.
+
+    Raises:
+        RuntimeError: there is no accelerator.
+    """
+    _need_device("current_stream")
+    return cuda.current_stream(device)
+
+
+def set_stream(stream: cuda.Stream) -> None:
+    """Sends work to a stream from now on."""
+    cuda.set_stream(stream)
+
+
+class device_index:
+    """`with accelerator.device_index(1):` makes a device current for a while. None: no change."""
+
+    def __init__(self, device: int | None) -> None:
+        self.idx = device
+        self._inner = cuda.device(device)
+
+    def __enter__(self) -> None:
+        self._inner.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._inner.__exit__(kind, value, traceback)

@@ -1,0 +1,94 @@
+"""CUDA: whether the library was built with it, and switches.
+
+The switches can be set and read; no kernel is chosen by them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from flambeau import cuda
+
+__all__ = [
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "is_built",
+    "math_sdp_enabled",
+    "matmul",
+    "mem_efficient_sdp_enabled",
+    "sdp_kernel",
+]
+
+
+class _Products:
+    """Switches of products of matrices."""
+
+    allow_tf32 = False
+    allow_fp16_reduced_precision_reduction = True
+    allow_bf16_reduced_precision_reduction = True
+
+
+matmul = _Products()
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+
+
+def is_built() -> bool:
+    """Whether the backend is installed and finds a device."""
+    return cuda.is_available()
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Notes the switch. Attention has one kernel."""
+    _attention["flash"] = bool(enabled)
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Notes the switch. Attention has one kernel."""
+    _attention["mem_efficient"] = bool(enabled)
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Notes the switch. Attention has one kernel."""
+    _attention["math"] = bool(enabled)
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Notes the switch. Attention has one kernel."""
+    _attention["cudnn"] = bool(enabled)
+
+
+def flash_sdp_enabled() -> bool:
+    """What was set."""
+    return _attention["flash"]
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """What was set."""
+    return _attention["mem_efficient"]
+
+
+def math_sdp_enabled() -> bool:
+    """What was set."""
+    return _attention["math"]
+
+
+@contextlib.contextmanager
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Iterator[None]:
+    """Sets the switches for the time of a block."""
+    before = dict(_attention)
+    _attention.update(
+        flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn
+    )
+    try:
+        yield
+    finally:
+        _attention.update(before)

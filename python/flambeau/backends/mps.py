@@ -1,0 +1,25 @@
+"""Apple's GPUs."""
+
+from __future__ import annotations
+
+__all__ = ["is_available", "is_built", "is_macos13_or_newer", "is_macos_or_newer"]
+
+
+def is_available() -> bool:
+    """False: there is no backend for them."""
+    return False
+
+
+def is_built() -> bool:
+    """False: there is no backend for them."""
+    return False
+
+
+def is_macos_or_newer(major: int, minor: int) -> bool:
+    """False: Flambeau runs on Linux."""
+    return False
+
+
+def is_macos13_or_newer(minor: int = 0) -> bool:
+    """False: Flambeau runs on Linux."""
+    return False

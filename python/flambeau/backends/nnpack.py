@@ -1,0 +1,10 @@
+"""NNPACK."""
+
+from __future__ import annotations
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """False: convolutions are Flambeau's own kernels."""
+    return False

@@ -1,0 +1,10 @@
+"""OpenMP."""
+
+from __future__ import annotations
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """False: threads are Flambeau's own."""
+    return False

@@ -1,0 +1,8 @@
+"""Quantized tensors, which Flambeau does not have."""
+
+from __future__ import annotations
+
+__all__ = ["engine", "supported_engines"]
+
+engine = "none"
+supported_engines = ["none"]

@@ -1,0 +1,8 @@
+"""Archives of programs and models: not available, and saying so."""
+
+from __future__ import annotations
+
+from flambeau import _lazy
+
+__all__: list[str] = []
+__getattr__ = _lazy.unavailable(__name__, "Flambeau saves tensors and state, see flambeau.save")

@@ -1,0 +1,8 @@
+"""Quantized models: not available, and saying so."""
+
+from __future__ import annotations
+
+from flambeau import _lazy
+
+__all__: list[str] = []
+__getattr__ = _lazy.unavailable(__name__, "Flambeau has no quantized tensors yet")

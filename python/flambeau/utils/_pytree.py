@@ -1,0 +1,244 @@
+"""Nested lists, tuples and dicts of values: taking them apart, and putting them together again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
+Unflatten = Callable[[Iterable[Any], Any], Any]
+
+
+class _Node(NamedTuple):
+    """How values of a type come apart: into children and a context, and together again."""
+
+    flatten: Flatten
+    unflatten: Unflatten
+
+
+class MappingKey(NamedTuple):
+    """Where a child is in a dict."""
+
+    key: Any
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """The values and the keys of a dict."""
+    return list(d.values()), list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], keys: list[Any]) -> dict[Any, Any]:
+    """The dict of these values and keys."""
+    return dict(zip(keys, values, strict=True))
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, Any]], list[Any]]:
+    """The values of a dict, each with its place, and the keys."""
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_node(make: Callable[[Any], Any]) -> _Node:
+    return _Node(_dict_flatten, lambda values, keys: make(zip(keys, values, strict=True)))
+
+
+SUPPORTED_NODES: dict[type, _Node] = {
+    list: _Node(lambda v: (v, None), lambda values, _: list(values)),
+    tuple: _Node(lambda v: (v, None), lambda values, _: tuple(values)),
+    dict: _Node(_dict_flatten, _dict_unflatten),
+    OrderedDict: _dict_node(OrderedDict),
+    deque: _Node(lambda v: (v, v.maxlen), lambda values, size: deque(values, size)),
+    defaultdict: _Node(
+        lambda d: (list(d.values()), (d.default_factory, list(d))),
+        lambda values, made: defaultdict(made[0], zip(made[1], values, strict=True)),
+    ),
+}
+_NAMED_TUPLE = _Node(lambda v: (v, type(v)), lambda values, kind: kind(*values))
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """The structure of a value without its leaves.
+
+    Attributes:
+        type: of the container; None: a leaf.
+        context: what puts it together again, beside the children.
+        children_specs: the structures of its children.
+    """
+
+    type: Any
+    context: Any = None
+    children_specs: list[TreeSpec] = field(default_factory=list)
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves the value has."""
+        return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs)
+
+    @property
+    def num_children(self) -> int:
+        """How many children its outermost container has."""
+        return len(self.children_specs)
+
+    def is_leaf(self) -> bool:
+        """Whether the value is one leaf."""
+        return self.type is None
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """See tree_unflatten."""
+        return tree_unflatten(leaves, self)
+
+
+def register_pytree_node(
+    cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, **options: Any
+) -> None:
+    """Makes a class a container.
+
+    Args:
+        cls: the class, of which subclasses are leaves.
+        flatten_fn: gives the children and a context.
+        unflatten_fn: makes a value of children and a context.
+        options: accepted as PyTorch has them.
+
+    Raises:
+        ValueError: it is one already.
+    """
+    if cls in SUPPORTED_NODES:
+        raise ValueError(f"register_pytree_node(): {cls.__name__} is registered already")
+    SUPPORTED_NODES[cls] = _Node(flatten_fn, unflatten_fn)
+
+
+_register_pytree_node = register_pytree_node
+
+
+def _node(value: Any, is_leaf: Callable[[Any], bool] | None) -> _Node | None:
+    if is_leaf is not None and is_leaf(value):
+        return None
+    node = SUPPORTED_NODES.get(type(value))
+    if node is None and isinstance(value, tuple) and hasattr(type(value), "_fields"):
+        return _NAMED_TUPLE
+    return node
+
+
+def tree_flatten(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[Any], TreeSpec]:
+    """The leaves of a value, in order, and its structure.
+
+    Args:
+        tree: lists, tuples, dicts, named tuples and registered classes, nested; what is none of
+            these is a leaf.
+        is_leaf: True for a container that is to be a leaf.
+
+    Example:
+        >>> leaves, spec = tree_flatten({"a": [1, 2], "b": (3,)})
+        >>> leaves
+        [1, 2, 3]
+        >>> tree_unflatten([4, 5, 6], spec)
+        {'a': [4, 5], 'b': (6,)}
+    """
+    leaves: list[Any] = []
+    return leaves, _take_apart(tree, leaves, is_leaf)
+
+
+def _take_apart(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> TreeSpec:
+    node = _node(value, is_leaf)
+    if node is None:
+        leaves.append(value)
+        return TreeSpec(None)
+    children, context = node.flatten(value)
+    return TreeSpec(
+        type(value), context, [_take_apart(child, leaves, is_leaf) for child in children]
+    )
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
+    """The value of that structure with these leaves.
+
+    Raises:
+        ValueError: there are more or fewer leaves than the structure has.
+    """
+    given = list(leaves)
+    if len(given) != treespec.num_leaves:
+        raise ValueError(
+            f"tree_unflatten(): the structure has {treespec.num_leaves} leaves, got {len(given)}"
+        )
+    return _put_together(iter(given), treespec)
+
+
+def _put_together(leaves: Any, spec: TreeSpec) -> Any:
+    if spec.is_leaf():
+        return next(leaves)
+    node = SUPPORTED_NODES.get(spec.type, _NAMED_TUPLE)
+    return node.unflatten([_put_together(leaves, c) for c in spec.children_specs], spec.context)
+
+
+def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves, in order."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
+    """The structure."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(
+    func: Callable[..., Any],
+    tree: Any,
+    *rests: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """The value with func(leaf) in place of each leaf; with further values of its structure,
+    func(leaf, *leaves).
+    """
+    leaves, spec = tree_flatten(tree, is_leaf)
+    others = [tree_leaves(rest, is_leaf) for rest in rests]
+    return tree_unflatten([func(*each) for each in zip(leaves, *others, strict=True)], spec)
+
+
+def tree_map_(
+    func: Callable[..., Any],
+    tree: Any,
+    *rests: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """Calls func(leaf) for each leaf; returns the value."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+Kinds = type | tuple[type, ...]
+
+
+def tree_map_only(
+    kind: Kinds,
+    func: Callable[..., Any],
+    tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """tree_map() over the leaves of some types; others stay."""
+    return tree_map(
+        lambda leaf: func(leaf) if isinstance(leaf, kind) else leaf, tree, is_leaf=is_leaf
+    )
+
+
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
+    """Whether it holds of every leaf."""
+    return all(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
+    """Whether it holds of a leaf."""
+    return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_all_only(kind: Kinds, pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
+    """Whether it holds of every leaf of some types."""
+    return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, kind))
+
+
+def tree_any_only(kind: Kinds, pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
+    """Whether it holds of a leaf of some types."""
+    return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, kind))

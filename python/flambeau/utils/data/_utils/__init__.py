@@ -1,0 +1,1 @@
+"""The places that other people's loaders import from."""

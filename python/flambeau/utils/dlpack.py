@@ -1,0 +1,16 @@
+"""Sharing memory with other libraries through DLPack."""
+
+# mypy: implicit-reexport
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau._C import from_dlpack
+
+__all__ = ["from_dlpack", "to_dlpack"]
+
+
+def to_dlpack(tensor: flambeau.Tensor) -> Any:
+    """A DLPack capsule of the tensor's memory; whoever takes it over frees it."""
+    return tensor.__dlpack__()
