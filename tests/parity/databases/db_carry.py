@@ -4,6 +4,7 @@ strides, public names by name, functions of PyTorch's tests as their own code wi
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
 from collections.abc import Callable
@@ -61,6 +62,9 @@ class Carrier:
                 return type(value)(*map(self, value))
             case tuple():
                 return tuple(map(self, value))
+            case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+                names = [field.name for field in dataclasses.fields(value)]
+                return function(type(value))(**{n: self(getattr(value, n)) for n in names})
             case _ if callable(value) or isinstance(value, types.ModuleType):
                 return function(value)
         return value
