@@ -30,5 +30,6 @@ def gradients(x: Array, spacing: Any, dim: list[int] | None, edge_order: int) ->
     """NumPy's gradient, as a list whatever the number of dims."""
     dims = list(range(x.ndim)) if dim is None else dim
     steps = spacing if isinstance(spacing, list | tuple) else [spacing] * len(dims)
+    slopes: Any = np.gradient
     pairs = zip(dims, steps, strict=True)
-    return [np.gradient(x, step, axis=d, edge_order=edge_order) for d, step in pairs]
+    return [slopes(x, step, axis=d, edge_order=edge_order) for d, step in pairs]

@@ -76,10 +76,3 @@ def cross_entropy(x: Array, target: Array, reduction: str, label_smoothing: floa
     logs = x - np.log(np.exp(x).sum(1, keepdims=True))
     own = np.take_along_axis(logs, np.expand_dims(target, 1), 1).squeeze(1)
     return reduced(-(1 - label_smoothing) * own - label_smoothing * logs.mean(1), reduction)
-
-
-def gaussian_nll(x: Array, target: Array, var: Array, full: bool) -> Any:
-    """Of normal distributions with a variance each, or one for each row."""
-    var = var if var.ndim == x.ndim else var[..., None]
-    losses = 0.5 * (np.log(var) + (x - target) ** 2 / var)
-    return losses.mean() + (0.5 * np.log(2 * np.pi) if full else 0)

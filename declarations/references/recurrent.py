@@ -25,7 +25,7 @@ def lstm(x: Array, h: Array, c: Array, w: Array, b: Array) -> tuple[Array, Array
     return _sigmoid(o) * np.tanh(cell), cell
 
 
-def gru(x: Array, h: Array, w: Array, b: Array) -> Array:
+def gru(x: Array, h: Array, w: Array, b: Array) -> Any:
     """The state after a step."""
     r, z, n = np.split(x, 3, -1)
     h_r, h_z, h_n = np.split(h @ w.T + b, 3, -1)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
-
 import flambeau
 from flambeau import _C
 from flambeau._C import UntypedStorage
@@ -58,6 +56,8 @@ def from_file(
     """
     if shared:
         exists = os.path.exists(filename) and os.path.getsize(filename) >= nbytes
+        import numpy as np
+
         mapped = np.memmap(filename, np.uint8, "r+" if exists else "w+", shape=(nbytes,))
         return flambeau.from_numpy(mapped).untyped_storage()
     with open(filename, "rb") as file:

@@ -30,7 +30,7 @@ def _relu(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None
 def _lstm(x: Tensor, state: State, w: Tensor, b: Tensor | None, p: Tensor | None) -> State:
     """With the projection of H. Sak et al., Long Short-Term Memory Recurrent Neural Network
     Architectures, 2014, where there is one."""
-    h, c = _lstm_step(x, *state, w, b)
+    h, c = _lstm_step(x, state[0], state[1], w, b)
     return (h if p is None else _linear(h, p)), c
 
 

@@ -1,0 +1,28 @@
+"""Functions of functions: gradients, products with Jacobians, Jacobians, maps over a dim.
+
+They nest to any depth, and take and return tensors in any nest of tuples, lists and dicts.
+"""
+
+from flambeau.func.derivatives import grad, grad_and_value, jvp, linearize, vjp
+from flambeau.func.jacobians import hessian, jacfwd, jacrev
+from flambeau.func.modules import (
+    functional_call,
+    replace_all_batch_norm_modules_,
+    stack_module_state,
+)
+from flambeau.func.vectorize import vmap
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "replace_all_batch_norm_modules_",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

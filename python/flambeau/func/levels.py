@@ -1,0 +1,141 @@
+"""What one transformation differentiates by, where others are around it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.utils._pytree import tree_flatten, tree_unflatten
+
+Function = Callable[..., Any]
+_thread = threading.local()
+
+
+@contextmanager
+def level() -> Iterator[bool]:
+    """A transformation runs. Whether another one, which differentiates what it does, is around."""
+    depth = getattr(_thread, "depth", 0)
+    _thread.depth = depth + 1
+    try:
+        with flambeau.enable_grad():
+            yield depth > 0
+    finally:
+        _thread.depth = depth
+
+
+def fresh(tensor: Tensor) -> Tensor:
+    """The same values as an input of this level; gradients flow on to what the tensor is made of.
+
+    Raises:
+        RuntimeError: the tensor is neither floating-point nor complex.
+    """
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise RuntimeError(
+            f"func: only floating-point and complex tensors have derivatives, got {tensor.dtype}"
+        )
+    if tensor.requires_grad:
+        return tensor.view_as(tensor)
+    return tensor.detach().requires_grad_()
+
+
+def fresh_tree(tree: Any, what: str) -> tuple[list[Tensor], Any]:
+    """Inputs of this level in place of all tensors, as a list and in the nest.
+
+    Raises:
+        RuntimeError: something in the nest is no tensor.
+    """
+    leaves, spec = tree_flatten(tree)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{what}: expected tensors, got {type(leaf).__name__}")
+    inputs = [fresh(leaf) for leaf in leaves]
+    return inputs, tree_unflatten(inputs, spec)
+
+
+def gradients(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    cotangents: Sequence[Tensor] | None,
+    *,
+    recorded: bool,
+    retained: bool = False,
+) -> list[Tensor]:
+    """The gradients of outputs; zeros of inputs that they do not depend on."""
+    pairs = list(zip(outputs, cotangents or outputs, strict=True))
+    tracked = [(o, c) for o, c in pairs if o.requires_grad]
+    if not tracked:
+        return [flambeau.zeros_like(i) for i in inputs]
+    found = flambeau.autograd.grad(
+        [o for o, _ in tracked],
+        list(inputs),
+        None if cotangents is None else [c for _, c in tracked],
+        create_graph=recorded,
+        retain_graph=recorded or retained,
+        allow_unused=True,
+    )
+    return [flambeau.zeros_like(i) if g is None else g for g, i in zip(found, inputs, strict=True)]
+
+
+def reaches_others(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
+    """Whether outputs depend on leaves that are no inputs of this level: what the function closes
+    over, and what the inputs were made of.
+    """
+    own = {id(i) for i in inputs}
+    seen: set[Any] = set()
+    open_nodes = [o.grad_fn for o in outputs if o.grad_fn is not None]
+    if any(o.requires_grad and o.grad_fn is None and id(o) not in own for o in outputs):
+        return True
+    while open_nodes:
+        node = open_nodes.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if leaf is not None and id(leaf) not in own:
+            return True
+        open_nodes += [following for following, _ in node.next_functions if following is not None]
+    return False
+
+
+def split_aux(result: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
+    """The result of a function, and what it returns beside it."""
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(f"{what}: with has_aux the function must return (output, aux)")
+    output, aux = result
+    return output, detached(aux)
+
+
+def detached(tree: Any) -> Any:
+    """The nest with tensors that know no history of this level, where no other one is around."""
+    leaves, spec = tree_flatten(tree)
+    if getattr(_thread, "depth", 0) > 1:
+        return tree
+    return tree_unflatten([x.detach() if isinstance(x, Tensor) else x for x in leaves], spec)
+
+
+def chosen(args: tuple[Any, ...], argnums: int | tuple[int, ...], what: str) -> tuple[int, ...]:
+    """The places of the arguments to differentiate by, from the front."""
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for place in places:
+        if not isinstance(place, int) or not -len(args) <= place < len(args):
+            raise RuntimeError(
+                f"{what}: argnums {argnums} do not fit {len(args)} positional arguments"
+            )
+    found = tuple(place % len(args) for place in places)
+    if not found or len(set(found)) != len(found):
+        raise RuntimeError(f"{what}: argnums must be different places, got {argnums}")
+    return found
+
+
+def replaced(args: tuple[Any, ...], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
+    """The arguments with others at some places."""
+    found = list(args)
+    for place, value in zip(places, values, strict=True):
+        found[place] = value
+    return found

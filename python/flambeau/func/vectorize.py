@@ -1,0 +1,197 @@
+"""Mapping a function over a dim of its arguments."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.func.levels import Function
+from flambeau.utils._pytree import tree_flatten, tree_unflatten
+
+__all__ = ["vmap"]
+
+_RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Function,
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Function:
+    """The function that maps `func` over a dim of its arguments, and stacks what it returns.
+
+    `func` runs once for each slice: what this gives is the meaning of a batch for functions of one
+    sample, and derivatives through it; it is not faster than a loop.
+
+    Args:
+        func: takes and returns tensors, in any nest of containers.
+        in_dims: the mapped dim of each argument, None where an argument is the same for all: an
+            int for all arguments, or a nest that is a prefix of that of the arguments.
+        out_dims: where the dim goes in the results.
+        randomness: what operators that draw random numbers do: "error", "different" numbers for
+            each slice, or the "same".
+        chunk_size: accepted for compatibility: slices are computed one by one.
+
+    Raises:
+        ValueError: when it is called, if dims do not fit the arguments, or their sizes differ.
+        RuntimeError: if `func` draws random numbers and `randomness` is "error".
+    """
+    if randomness not in _RANDOMNESS:
+        raise RuntimeError(f"vmap(): randomness must be one of {_RANDOMNESS}, got {randomness!r}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap(): chunk_size must be positive, got {chunk_size}")
+
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        leaves, spec = tree_flatten(args)
+        dims = _dims_of(in_dims, args)
+        keywords, keyword_spec = tree_flatten(kwargs)
+        keyword_dims = [0 if isinstance(x, Tensor) else None for x in keywords]
+        size = _size([*leaves, *keywords], [*dims, *keyword_dims])
+        results = []
+        draws = _Draws(randomness)
+        for index in range(size):
+            given = tree_unflatten(_slices(leaves, dims, index), spec)
+            named = tree_unflatten(_slices(keywords, keyword_dims, index), keyword_spec)
+            with draws:
+                results.append(tree_flatten(func(*given, **named)))
+        return _stacked(results, out_dims)
+
+    return run
+
+
+class _Draws:
+    """Around each slice: sees to it that random numbers are as they should be."""
+
+    def __init__(self, randomness: str) -> None:
+        self._randomness = randomness
+        self._first: Tensor | None = None
+
+    def __enter__(self) -> None:
+        if self._randomness == "different":
+            return
+        state = flambeau.random.get_rng_state()
+        if self._first is None:
+            self._first = state
+        elif self._randomness == "same":
+            flambeau.random.set_rng_state(self._first)
+
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
+        if kind is not None or self._randomness != "error":
+            return
+        assert self._first is not None
+        if not flambeau.equal(flambeau.random.get_rng_state(), self._first):
+            raise RuntimeError(
+                "vmap(): the function drew random numbers; say by randomness='different' or 'same' "
+                "which ones slices get"
+            )
+
+
+def _dims_of(in_dims: Any, args: tuple[Any, ...]) -> list[int | None]:
+    """The mapped dim of each leaf of the arguments."""
+    if isinstance(in_dims, list):
+        in_dims = tuple(in_dims)
+    found: list[int | None] = []
+    if not isinstance(in_dims, int | tuple):
+        raise ValueError(f"vmap(): in_dims must be an int or a tuple, got {type(in_dims).__name__}")
+    if isinstance(in_dims, tuple) and len(in_dims) != len(args):
+        raise ValueError(f"vmap(): in_dims {in_dims} do not fit {len(args)} positional arguments")
+    _spread(in_dims, args, found)
+    return found
+
+
+def _spread(dims: Any, tree: Any, found: list[int | None]) -> None:
+    """Gives each leaf of a nest its dim, from a nest of dims that is a prefix of it."""
+    if dims is None or isinstance(dims, int):
+        leaves, _ = tree_flatten(tree)
+        for leaf in leaves:
+            if not isinstance(leaf, Tensor):
+                if dims is not None and not isinstance(tree, tuple | list | dict):
+                    raise ValueError(
+                        f"vmap(): in_dims has {dims} for a {type(leaf).__name__}; expected None"
+                    )
+                found.append(None)
+            else:
+                found.append(_checked(dims, leaf))
+        return
+    if isinstance(tree, dict) and isinstance(dims, dict) and dims.keys() == tree.keys():
+        for key in tree:
+            _spread(dims[key], tree[key], found)
+        return
+    fits = isinstance(dims, tuple | list) and isinstance(tree, tuple | list)
+    if not fits or len(dims) != len(tree):
+        raise ValueError(f"vmap(): in_dims {dims} do not fit an argument of {type(tree).__name__}")
+    for part, item in zip(dims, tree, strict=True):
+        _spread(part, item, found)
+
+
+def _checked(dim: int | None, tensor: Tensor) -> int | None:
+    if dim is None:
+        return None
+    if not -tensor.dim() <= dim < tensor.dim():
+        raise ValueError(f"vmap(): in_dims has {dim} for a tensor of shape {tuple(tensor.shape)}")
+    return dim
+
+
+def _size(leaves: list[Any], dims: list[int | None]) -> int:
+    """How many slices there are."""
+    sizes = {leaf.shape[d] for leaf, d in zip(leaves, dims, strict=True) if d is not None}
+    if not sizes:
+        raise ValueError("vmap(): no argument has a dim to map over; all in_dims are None")
+    if len(sizes) > 1:
+        raise ValueError(f"vmap(): the mapped dims differ in size: {sorted(sizes)}")
+    (size,) = sizes
+    if size == 0:
+        raise ValueError("vmap(): the mapped dim is empty: there is nothing that func could return")
+    return int(size)
+
+
+def _slices(leaves: list[Any], dims: list[int | None], index: int) -> list[Any]:
+    return [
+        leaf if dim is None else leaf.select(dim, index)
+        for leaf, dim in zip(leaves, dims, strict=True)
+    ]
+
+
+def _stacked(results: list[tuple[list[Any], Any]], out_dims: Any) -> Any:
+    """What slices returned, joined along a new dim."""
+    _, spec = results[0]
+    parts = [leaves for leaves, _ in results]
+    for leaf in parts[0]:
+        if not isinstance(leaf, Tensor):
+            raise ValueError(f"vmap(): the function must return tensors, got {type(leaf).__name__}")
+    dims = _out_dims(out_dims, tree_unflatten(parts[0], spec), len(parts[0]))
+    joined = [
+        leaves[0] if dim is None else flambeau.stack(leaves, dim)
+        for leaves, dim in zip(zip(*parts, strict=True), dims, strict=True)
+    ]
+    return tree_unflatten(joined, spec)
+
+
+def _out_dims(out_dims: Any, result: Any, count: int) -> list[int | None]:
+    if out_dims is None or isinstance(out_dims, int):
+        return [out_dims] * count
+    found: list[int | None] = []
+
+    def spread(dims: Any, tree: Any) -> None:
+        if dims is None or isinstance(dims, int):
+            leaves, _ = tree_flatten(tree)
+            found.extend([dims] * len(leaves))
+        elif isinstance(dims, dict) and isinstance(tree, dict):
+            for key in tree:
+                spread(dims[key], tree[key])
+        elif isinstance(tree, tuple | list) and len(dims) == len(tree):
+            for part, item in zip(dims, tree, strict=True):
+                spread(part, item)
+        elif len(dims) == 1 and isinstance(tree, Tensor):
+            spread(dims[0], tree)
+        else:
+            raise ValueError(f"vmap(): out_dims {out_dims} do not fit what the function returns")
+
+    spread(out_dims, result)
+    return found
