@@ -73,6 +73,11 @@ def test_an_optimizer_keeps_lazy_parameters() -> None:
     assert not bool((model[2].weight == before).all())
 
 
+def test_adagrad_needs_shapes() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        flambeau.optim.Adagrad(nn.LazyLinear(3).parameters())
+
+
 def test_conversions_before_the_first_input() -> None:
     layer = nn.LazyLinear(3).double()
     for made in (layer, copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):

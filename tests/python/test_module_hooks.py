@@ -292,3 +292,13 @@ def test_to_empty_and_memory_format() -> None:
     assert layer.weight is weight
     assert weight.is_contiguous(memory_format=flambeau.channels_last)
     assert layer.to_empty(device="cpu").weight.shape == (4, 3, 2, 2)
+
+
+def test_states_of_modules_with_plain_dicts_of_hooks() -> None:
+    layer = nn.Identity()
+    state = layer.__getstate__()
+    clone = nn.Identity.__new__(nn.Identity)
+    clone.__setstate__({**state, "_forward_hooks": {7: _doubled}, "_backward_hooks": {}})
+    assert clone(flambeau.ones(1)).item() == 2
+    clone.register_forward_hook(_doubled)
+    assert clone(flambeau.ones(1)).item() == 4

@@ -263,3 +263,30 @@ def test_parameter_containers() -> None:
     assert sorted(n for n, _ in named.named_parameters()) == ["b", "w"]
     assert named.pop("w").tolist() == [1, 1]
     assert "w" not in named
+
+
+def test_printing_of_lists() -> None:
+    layers = nn.ModuleList([nn.Tanh(), nn.Linear(2, 2), nn.Linear(2, 2), nn.ModuleList()])
+    assert repr(layers) == (
+        "ModuleList(\n"
+        "  (0): Tanh()\n"
+        "  (1-2): 2 x Linear(in_features=2, out_features=2, bias=True)\n"
+        "  (3): ModuleList()\n"
+        ")"
+    )
+
+
+def test_printing_of_parameters() -> None:
+    assert repr(nn.Parameter(flambeau.ones(1))) == (
+        "Parameter containing:\ntensor([1.], requires_grad=True)"
+    )
+    assert repr(nn.Buffer(flambeau.ones(1))) == "tensor([1.])"
+
+
+def test_modules_of_layers() -> None:
+    from flambeau.nn.modules.batchnorm import _BatchNorm
+    from flambeau.nn.modules.conv import _ConvNd
+
+    assert issubclass(nn.BatchNorm2d, _BatchNorm)
+    assert issubclass(nn.ConvTranspose1d, _ConvNd)
+    assert nn.modules.linear.Linear is nn.Linear

@@ -254,3 +254,15 @@ def test_padding_sequences() -> None:
     ]
     with pytest.raises(RuntimeError, match="not increase"):
         sequences.pack_padded_sequence(padded, [1, 3], batch_first=True)
+
+
+def test_conversions_of_packed_sequences() -> None:
+    packed = sequences.pack_sequence([flambeau.tensor([1.5, 2.5]), flambeau.tensor([3.5])])
+    for name, dtype in (
+        *(("double", "float64"), ("float", "float32"), ("half", "float16"), ("long", "int64")),
+        *(("int", "int32"), ("short", "int16"), ("char", "int8"), ("byte", "uint8")),
+    ):
+        converted = getattr(packed, name)()
+        assert converted.data.dtype is getattr(flambeau, dtype)
+        assert converted.batch_sizes is packed.batch_sizes
+    assert not packed.cpu().is_cuda

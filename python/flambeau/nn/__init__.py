@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from flambeau import _lazy
-from flambeau.nn import functional, init, parameter, utils
+from flambeau.nn import functional, init, parallel, parameter, utils
 from flambeau.nn.activation import (
     CELU,
     ELU,
@@ -80,6 +80,7 @@ from flambeau.nn.lazy_layers import (
     LazyLinear,
 )
 from flambeau.nn.linear import Bilinear, Identity, Linear
+from flambeau.nn.linear_loss import LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from flambeau.nn.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -110,7 +111,13 @@ from flambeau.nn.margin_loss import (
 from flambeau.nn.module import Module
 from flambeau.nn.multihead_attention import MultiheadAttention
 from flambeau.nn.normalization import GroupNorm, LayerNorm, RMSNorm
-from flambeau.nn.parameter import Buffer, Parameter
+from flambeau.nn.parallel import DataParallel
+from flambeau.nn.parameter import (
+    Buffer,
+    Parameter,
+    UninitializedBuffer,
+    UninitializedParameter,
+)
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.nn.pooling import (
     AdaptiveAvgPool1d,
@@ -128,7 +135,7 @@ from flambeau.nn.pooling import (
 )
 from flambeau.nn.response_norm import LocalResponseNorm
 from flambeau.nn.rnn import GRU, LSTM, RNN, RNNBase
-from flambeau.nn.rnn_cells import GRUCell, LSTMCell, RNNCell
+from flambeau.nn.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from flambeau.nn.shapes import (
     ChannelShuffle,
     CircularPad1d,
@@ -158,7 +165,6 @@ from flambeau.nn.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 from flambeau.nn.unpooling import (
     FractionalMaxPool2d,
     FractionalMaxPool3d,
@@ -221,6 +227,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -267,6 +274,8 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -298,6 +307,7 @@ __all__ = [
     "RMSNorm",
     "RNNBase",
     "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -342,6 +352,7 @@ __all__ = [
     "functional",
     "init",
     "modules",
+    "parallel",
     "parameter",
     "utils",
 ]

@@ -82,17 +82,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if isinstance(layer, Linear):
                 layer.reset_parameters()
 
-    def forward(self, input: Tensor, target: Tensor) -> ASMoutput:
+    def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
         """(log-probability of each target, minus their mean)."""
-        single = target.dim() == 0
-        if target.dim() > 1 or input.dim() != target.dim() + 1:
+        single = target_.dim() == 0
+        if target_.dim() > 1 or input_.dim() != target_.dim() + 1:
             raise RuntimeError(
                 f"AdaptiveLogSoftmaxWithLoss: expected an input with one dim more than the "
-                f"target, which has one at most, got shapes {tuple(input.shape)} and "
-                f"{tuple(target.shape)}"
+                f"target, which has one at most, got shapes {tuple(input_.shape)} and "
+                f"{tuple(target_.shape)}"
             )
-        rows = input.unsqueeze(0) if single else input
-        classes = target.unsqueeze(0) if single else target
+        rows = input_.unsqueeze(0) if single else input_
+        classes = target_.unsqueeze(0) if single else target_
         if rows.shape[0] != classes.shape[0]:
             raise RuntimeError(
                 f"AdaptiveLogSoftmaxWithLoss: expected a target for each of {rows.shape[0]} "

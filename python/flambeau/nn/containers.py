@@ -169,6 +169,19 @@ class ModuleList(Module):
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
 
+    def __repr__(self) -> str:
+        """Neighbours that print alike are printed once, with their number."""
+        if not len(self):
+            return f"{self._get_name()}()"
+        lines = []
+        start = 0
+        for text, same in itertools.groupby(map(repr, self)):
+            count = len(list(same))
+            name = f"{start}-{start + count - 1}): {count} x " if count > 1 else f"{start}): "
+            lines.append(f"({name}{text}".replace("\n", "\n  "))
+            start += count
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
 
 class ModuleDict(Module):
     """A dict of modules that are registered; it has no forward."""

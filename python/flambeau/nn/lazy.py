@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flambeau.nn.module import Module
-from flambeau.nn.uninitialized import UninitializedTensorMixin, is_lazy
+from flambeau.nn.parameter import UninitializedTensorMixin, is_lazy
 
 
 class LazyModuleMixin(Module):

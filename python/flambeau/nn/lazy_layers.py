@@ -24,7 +24,7 @@ from flambeau.nn.conv import (
 )
 from flambeau.nn.lazy import LazyModuleMixin
 from flambeau.nn.linear import Linear
-from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
+from flambeau.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 
 class _LazyLayer(LazyModuleMixin):

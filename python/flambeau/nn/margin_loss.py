@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau import Tensor
 from flambeau.nn import functional as F
-from flambeau.nn.loss import _Loss, _Weighted
+from flambeau.nn.loss import PairwiseDistance, _Loss, _Weighted
 
 Distance = Callable[[Tensor, Tensor], Tensor]
 
@@ -97,7 +97,7 @@ class TripletMarginWithDistanceLoss(_Loss):
                 f"TripletMarginWithDistanceLoss: margin must be positive, got {margin}"
             )
         self.distance_function: Any = (
-            F.pairwise_distance if distance_function is None else distance_function
+            PairwiseDistance() if distance_function is None else distance_function
         )
         self.margin = margin
         self.swap = swap

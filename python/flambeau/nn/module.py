@@ -13,6 +13,7 @@ from flambeau import Tensor
 from flambeau._values import check_memo
 from flambeau.nn import global_hooks, module_hooks, module_state
 from flambeau.nn.global_hooks import registered
+from flambeau.nn.hooks import HookTable
 from flambeau.nn.module_conversion import ModuleConversion
 from flambeau.nn.module_hooks import ModuleHooks
 from flambeau.nn.module_state import IncompatibleKeys
@@ -276,9 +277,11 @@ class Module(ModuleTree, ModuleHooks, ModuleConversion):
         return dict(self.__dict__)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Files of PyTorch have a dict of each kind of hooks, which is empty as a rule.
-        kept = {k: v for k, v in state.items() if v or not k.endswith("_hooks")}
-        self.__dict__.update(kept)
+        # Files of PyTorch have a plain dict of each kind of hooks, which is empty as a rule.
+        for name, value in state.items():
+            if name.endswith("_hooks") and not isinstance(value, HookTable):
+                value = HookTable(value) if value else None
+            self.__dict__[name] = value
 
     def __deepcopy__(self: T, memo: dict[int, Any]) -> T:
         check_memo(memo)

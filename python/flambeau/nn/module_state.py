@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
-from flambeau.nn.parameter import Parameter
-from flambeau.nn.uninitialized import is_lazy
+from flambeau.nn.parameter import Parameter, is_lazy
 
 if TYPE_CHECKING:
     from flambeau.nn.module import Module

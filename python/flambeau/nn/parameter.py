@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import flambeau
 from flambeau import Tensor
@@ -59,3 +60,119 @@ class Buffer(Tensor):
         buffer = Tensor._make_subclass(cls, values.detach(), values.requires_grad)
         buffer.persistent = persistent
         return buffer
+
+
+# --- tensors without a shape ---
+
+_MEANT_FOR_ALL = {"requires_grad_", "register_hook", *dir(object)}
+
+
+def _without_values(cls: type) -> type:
+    """Has what a Tensor computes raise: a tensor without a shape has no values."""
+
+    def refusing(name: str) -> Callable[..., NoReturn]:
+        def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+            raise ValueError(
+                f"{name}: an {type(self).__name__} has no values yet; expected a call of its lazy "
+                "module, or materialize(), before"
+            )
+
+        return refuse
+
+    for name, member in vars(Tensor).items():
+        inherited = getattr(cls, name) is member
+        if inherited and callable(member) and name not in _MEANT_FOR_ALL:
+            setattr(cls, name, refusing(name))
+    return cls
+
+
+class UninitializedTensorMixin:
+    """What UninitializedParameter and UninitializedBuffer have in common: a dtype and a device, and
+    `materialize`, which gives a shape."""
+
+    _becomes: type[Tensor]
+    data: Any
+    dtype: Any
+    device: Any
+    requires_grad: bool
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Becomes a usual tensor of a shape, with whatever values are in memory.
+
+        Args:
+            shape: sizes of the dimensions.
+            device: where; None: where it is.
+            dtype: of its elements; None: its own.
+        """
+        self.data = flambeau.empty(
+            shape, device=device or self.data.device, dtype=dtype or self.data.dtype
+        )
+        self.__class__ = self._becomes  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> NoReturn:
+        raise RuntimeError(
+            f"an {type(self).__name__} has no shape yet; expected a call of its lazy module, or "
+            "materialize(), before"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        check_memo(memo)
+        if id(self) not in memo:
+            make, arguments = self.__reduce_ex__(2)
+            memo[id(self)] = make(*arguments)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad, self.device, self.dtype)
+
+
+@_without_values
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet.
+
+    Args:
+        requires_grad: whether gradients will be computed for it.
+        device, dtype: of its elements.
+    """
+
+    _becomes = Parameter
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
+    ) -> UninitializedParameter:
+        data = flambeau.empty(0, device=device, dtype=dtype)
+        return Tensor._make_subclass(cls, data, requires_grad)
+
+
+@_without_values
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+    """A buffer whose shape is not known yet.
+
+    Args:
+        requires_grad: whether gradients will be computed for it.
+        device, dtype: of its elements.
+        persistent: whether it is part of the module's state_dict.
+    """
+
+    _becomes = Buffer
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> UninitializedBuffer:
+        data = flambeau.empty(0, device=device, dtype=dtype)
+        buffer = Tensor._make_subclass(cls, data, requires_grad)
+        buffer.persistent = persistent
+        return buffer
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a tensor has no shape yet."""
+    return isinstance(param, UninitializedTensorMixin)

@@ -8,7 +8,7 @@ from typing import Any
 from flambeau import Tensor
 from flambeau.nn import functional as F
 from flambeau.nn.module import Module
-from flambeau.nn.sizes import shown
+from flambeau.nn.sizes import shown, spread
 
 Sizes = int | Sequence[int]
 
@@ -98,7 +98,30 @@ class MaxPool3d(_MaxPool):
         )  # fmt: skip
 
 
-class AvgPool1d(Module):
+class _AvgPool(Module):
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={shown(self.kernel_size)}, stride={shown(self.stride)}, "
+            f"padding={shown(self.padding)}"
+        )
+
+
+class AvgPool1d(_AvgPool):
     """The mean of each window of (N, C, L) or (C, L).
 
     Args:
@@ -115,12 +138,10 @@ class AvgPool1d(Module):
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
+        stride = kernel_size if stride is None else stride
+        sizes = {"kernel_size": kernel_size, "stride": stride, "padding": padding}
+        length, step, border = (spread(f"AvgPool1d: {k}", v, 1) for k, v in sizes.items())
+        super().__init__(length, step, border, ceil_mode, count_include_pad)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool1d(
@@ -128,21 +149,8 @@ class AvgPool1d(Module):
             self.count_include_pad,
         )  # fmt: skip
 
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={shown(self.kernel_size)}, stride={shown(self.stride)}, "
-            f"padding={shown(self.padding)}"
-        )
 
-
-class AvgPool2d(AvgPool1d):
-    """The mean of each window of (N, C, H, W) or (C, H, W).
-
-    Args:
-        kernel_size, stride, padding, ceil_mode, count_include_pad: as of AvgPool1d.
-        divisor_override: divide sums by this instead.
-    """
-
+class _AvgPoolOfImages(_AvgPool):
     def __init__(
         self,
         kernel_size: Sizes,
@@ -155,6 +163,15 @@ class AvgPool2d(AvgPool1d):
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
         self.divisor_override = divisor_override
 
+
+class AvgPool2d(_AvgPoolOfImages):
+    """The mean of each window of (N, C, H, W) or (C, H, W).
+
+    Args:
+        kernel_size, stride, padding, ceil_mode, count_include_pad: as of AvgPool1d.
+        divisor_override: divide sums by this instead.
+    """
+
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
@@ -162,7 +179,7 @@ class AvgPool2d(AvgPool1d):
         )  # fmt: skip
 
 
-class AvgPool3d(AvgPool2d):
+class AvgPool3d(_AvgPoolOfImages):
     """The mean of each window of (N, C, D, H, W) or (C, D, H, W); arguments as of AvgPool2d."""
 
     def forward(self, input: Tensor) -> Tensor:

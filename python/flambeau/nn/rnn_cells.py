@@ -17,19 +17,25 @@ from flambeau.nn.rnn_steps import STEPS, State
 _f: Any = F
 
 
-class _Cell(Module):
+class RNNCellBase(Module):
     """weight_ih (gates * hidden_size, input_size), weight_hh, bias_ih, bias_hh; uniform in
     +-1 / sqrt(hidden_size)."""
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, gates: int, device: Any, dtype: Any
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
         where = {"device": device, "dtype": dtype}
-        rows = gates * hidden_size
+        rows = num_chunks * hidden_size
         self.weight_ih = Parameter(flambeau.empty((rows, input_size), **where))
         self.weight_hh = Parameter(flambeau.empty((rows, hidden_size), **where))
         self.register_parameter(
@@ -74,7 +80,7 @@ def _wrong_shape(given: Tensor) -> type[Exception]:
     return RuntimeError if given.dim() in (1, 2) else ValueError
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh).
 
     Args:
@@ -106,7 +112,7 @@ class RNNCell(_Cell):
         return self._advance(mode, input, None if hx is None else (hx,), 1)[0]
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of GRU; shapes as of RNNCell."""
 
     def __init__(
@@ -123,7 +129,7 @@ class GRUCell(_Cell):
         return self._advance("GRU", input, None if hx is None else (hx,), 1)[0]
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of LSTM: takes and returns the state (h, c); shapes as of RNNCell."""
 
     def __init__(

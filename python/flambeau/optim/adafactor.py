@@ -43,8 +43,7 @@ class Adafactor(Optimizer):
         maximize: bool = False,
     ) -> None:
         check_options("Adafactor", lr=lr, weight_decay=weight_decay)
-        for i, value in enumerate(eps):
-            check_options("Adafactor", **{f"eps[{i}]": 0.0 if value is None else value})
+        check_options("Adafactor", **{"eps[0]": eps[0] or 0.0, "eps[1]": eps[1]})
         if not beta2_decay <= 0:
             raise ValueError(f"Adafactor: beta2_decay must not be positive, got {beta2_decay}")
         if not d >= 1:

@@ -57,9 +57,7 @@ class Adagrad(Optimizer):
         for parameter in group["params"]:
             self.state[parameter] = {
                 "step": flambeau.tensor(0.0, dtype=flambeau.float32),
-                "sum": flambeau.full_like(
-                    parameter, group["initial_accumulator_value"], dtype=parameter.dtype
-                ).detach(),
+                "sum": flambeau.full_like(parameter.detach(), group["initial_accumulator_value"]),
             }
 
     def share_memory(self) -> None:

@@ -169,12 +169,12 @@ class LBFGS(Optimizer):
     def _direction(state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
         """-H grad, by the recursion of two loops over the history."""
         if state["n_iter"] == 1:
-            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
+            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
         else:
             change = grad - state["prev_flat_grad"]
             step = state["d"] * state["t"]
-            curvature = change.dot(step).item()
-            if curvature > 1e-10:
+            curvature = change.dot(step)
+            if curvature.item() > 1e-10:
                 for name, value in (
                     *(("old_dirs", change), ("old_stps", step)),
                     ("ro", 1.0 / curvature),
@@ -182,16 +182,16 @@ class LBFGS(Optimizer):
                     state[name].append(value)
                     del state[name][:-history_size]
                 state["H_diag"] = curvature / change.dot(change).item()
-        ros = map(as_number, state["ro"])
-        history = list(zip(state["old_dirs"], state["old_stps"], ros, strict=True))
+        history = list(zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True))
         direction = -grad
-        factors = []
-        for change, step, ro in reversed(history):
-            factors.append(step.dot(direction).item() * ro)
-            direction.add_(change, alpha=-factors[-1])
+        factors = state["al"] = [None] * history_size
+        for i in reversed(range(len(history))):
+            change, step, ro = history[i]
+            factors[i] = step.dot(direction) * ro
+            direction.sub_(change * factors[i])
         direction.mul_(state["H_diag"])
-        for (change, step, ro), factor in zip(history, reversed(factors), strict=True):
-            direction.add_(step, alpha=factor - change.dot(direction).item() * ro)
+        for (change, step, ro), factor in zip(history, factors, strict=False):
+            direction.add_(step * (factor - change.dot(direction) * ro))
         state["d"] = direction
         return direction
 

@@ -77,7 +77,7 @@ class Muon(Optimizer):
             direction = _orthogonalized(
                 direction, group["ns_coefficients"], group["ns_steps"], group["eps"]
             )
-            parameter.mul_(1 - lr * group["weight_decay"])
+            parameter.mul_(as_number(1 - group["lr"] * group["weight_decay"]))
             scale = _scale(group["adjust_lr_fn"], *parameter.shape)
             parameter.add_(direction.to(parameter.dtype), alpha=-lr * scale)
 

@@ -51,7 +51,7 @@ class Optimizer:
 
     * maximize: go up along gradients.
     * foreach, fused, capturable: which of PyTorch's implementations computes a step. Here there is
-      one, which is fused where parameters are on the CPU; these are accepted and change nothing.
+      one; these are accepted and change nothing.
     * differentiable: steps are recorded, so that what follows from the parameters has gradients
       with respect to what their gradients are made of. Parameters need not be leaves, then.
 

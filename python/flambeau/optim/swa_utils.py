@@ -13,8 +13,9 @@ import flambeau
 from flambeau import Tensor
 from flambeau._values import brief
 from flambeau.nn import Module
-from flambeau.nn.modules.batchnorm import _BatchNorm
+from flambeau.nn.batchnorm import _BatchNorm
 from flambeau.optim.lr_scheduler.base import LRScheduler, each_group
+from flambeau.optim.lr_scheduler.one_cycle import check_strategy
 from flambeau.optim.optimizer import Optimizer
 
 AverageFn = Callable[[Tensor, Tensor, Any], Tensor]
@@ -183,10 +184,7 @@ class SWALR(LRScheduler):
         anneal_strategy: str = "cos",
         last_epoch: int = -1,
     ) -> None:
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"SWALR: anneal_strategy must be 'cos' or 'linear', got {brief(anneal_strategy)}"
-            )
+        check_strategy("SWALR", anneal_strategy)
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(
                 f"SWALR: anneal_epochs must be an int of at least 0, got {brief(anneal_epochs)}"

@@ -47,6 +47,51 @@ class PackedSequence(_Packed):
         """The same sequences with `data` moved or converted."""
         return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
 
+    def cpu(self) -> PackedSequence:
+        """The same sequences on the CPU."""
+        return self.to("cpu")
+
+    def cuda(self, device: Any = None) -> PackedSequence:
+        """The same sequences on a CUDA device."""
+        return self.to("cuda" if device is None else flambeau.device(device))
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether they are on a CUDA device."""
+        return self.data.is_cuda
+
+    def double(self) -> PackedSequence:
+        """The same sequences of float64."""
+        return self.to(flambeau.float64)
+
+    def float(self) -> PackedSequence:
+        """The same sequences of float32."""
+        return self.to(flambeau.float32)
+
+    def half(self) -> PackedSequence:
+        """The same sequences of float16."""
+        return self.to(flambeau.float16)
+
+    def long(self) -> PackedSequence:
+        """The same sequences of int64."""
+        return self.to(flambeau.int64)
+
+    def int(self) -> PackedSequence:
+        """The same sequences of int32."""
+        return self.to(flambeau.int32)
+
+    def short(self) -> PackedSequence:
+        """The same sequences of int16."""
+        return self.to(flambeau.int16)
+
+    def char(self) -> PackedSequence:
+        """The same sequences of int8."""
+        return self.to(flambeau.int8)
+
+    def byte(self) -> PackedSequence:
+        """The same sequences of uint8."""
+        return self.to(flambeau.uint8)
+
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes another."""

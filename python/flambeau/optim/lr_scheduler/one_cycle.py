@@ -10,6 +10,14 @@ from flambeau.optim.lr_scheduler.momentum import set_momentum, start_momentum
 from flambeau.optim.optimizer import Optimizer
 
 
+def check_strategy(who: str, anneal_strategy: str) -> None:
+    """Raises ValueError for a way between two rates that there is not."""
+    if anneal_strategy not in ("cos", "linear"):
+        raise ValueError(
+            f"{who}: anneal_strategy must be 'cos' or 'linear', got {brief(anneal_strategy)}"
+        )
+
+
 class OneCycleLR(LRScheduler):
     """From max_lr / div_factor up to max_lr and down to max_lr / div_factor / final_div_factor, one
     step per batch (L. Smith, N. Topin, Super-Convergence, 2017).
@@ -49,11 +57,7 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"OneCycleLR: total_steps must be positive, got {total_steps}")
         if not 0 <= pct_start <= 1:
             raise ValueError(f"OneCycleLR: pct_start must be within [0, 1], got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                "OneCycleLR: anneal_strategy must be 'cos' or 'linear', got "
-                f"{brief(anneal_strategy)}"
-            )
+        check_strategy("OneCycleLR", anneal_strategy)
         self.total_steps = total_steps
         self.anneal_strategy = anneal_strategy
         rise = float(pct_start * total_steps) - 1
