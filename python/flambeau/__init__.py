@@ -34,12 +34,17 @@ from flambeau._queries import (
     allclose,
     equal,
     is_complex,
+    is_conj,
     is_floating_point,
+    is_inference,
+    is_neg,
     is_nonzero,
     is_signed,
     is_storage,
     is_tensor,
     numel,
+    resolve_conj,
+    resolve_neg,
     typename,
 )
 from flambeau._recurrent import gru, lstm, rnn_relu, rnn_tanh

@@ -11,6 +11,7 @@ from typing import Any
 import flambeau
 from flambeau import _typed_tensors, storage
 from flambeau._C import Tensor
+from flambeau._queries import is_conj, is_neg, resolve_conj, resolve_neg
 from flambeau._shown_name import shown_name
 from flambeau._values import brief
 
@@ -145,6 +146,10 @@ _MEMBERS: dict[str, Any] = {
     "apply_": _apply,
     "map_": _map,
     "as_subclass": _as_subclass,
+    "is_conj": is_conj,
+    "is_neg": is_neg,
+    "resolve_conj": resolve_conj,
+    "resolve_neg": resolve_neg,
     "is_mps": _false("False: there is no backend for Apple's GPUs."),
     "is_xpu": _false("False: there is no backend for Intel's GPUs."),
     "is_xla": _false("False: there is no backend for XLA."),

@@ -35,6 +35,31 @@ def is_signed(input: Tensor) -> bool:
     return input.is_signed()
 
 
+def is_inference(input: Tensor) -> bool:
+    """Whether it was made in inference mode."""
+    return input.is_inference()
+
+
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are computed at once."""
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: negatives are computed at once."""
+    return False
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are computed at once."""
+    return input
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negatives are computed at once."""
+    return input
+
+
 def is_nonzero(input: Tensor) -> bool:
     """Whether the only element is not zero.
 

@@ -27,9 +27,9 @@ _PLACES: dict[str, tuple[str, dict[str, str]]] = {
     "flatten": ("shapes", {}),
     "fold": ("upsampling", {}),
     "instancenorm": ("batchnorm lazy_layers", {"_InstanceNorm": "_InstanceNorm"}),
-    "lazy": ("lazy", {"is_lazy": "is_lazy"}),
+    "lazy": ("lazy parameter", {}),
     "linear": ("linear lazy_layers", {}),
-    "loss": ("loss margin_loss", {"_Loss": "_Loss", "_WeightedLoss": "_Weighted"}),
+    "loss": ("loss margin_loss linear_loss", {"_Loss": "_Loss", "_WeightedLoss": "_Weighted"}),
     "module": (
         "module module_state global_hooks",
         {"_IncompatibleKeys": "IncompatibleKeys", "_EXTRA_STATE_KEY_SUFFIX": "EXTRA_STATE"},
@@ -62,5 +62,7 @@ for _place in _PLACES:
 
 from flambeau.nn.modules import utils as utils  # noqa: E402
 
-__all__ = [name for name in nn.__all__ if isinstance(getattr(nn, name), type)]
-globals().update({name: getattr(nn, name) for name in __all__})
+_LAYERS = {name: getattr(nn, name) for name in nn.__all__ if isinstance(getattr(nn, name), type)}
+_LAYERS = {n: layer for n, layer in _LAYERS.items() if layer.__module__ != "flambeau.nn.parallel"}
+__all__ = [*_LAYERS]
+globals().update(_LAYERS)
