@@ -116,6 +116,20 @@ def incomplete_gamma(upper: Array, a: Array, x: Array) -> Array:
     return np.where(np.asarray(upper) != 0, special.gammaincc(a, x), special.gammainc(a, x))
 
 
+def gamma_slope(a: Array, log_x: Array) -> Array:
+    """d log x / da at a fixed P(a, x), by differences of the smaller of P and 1 - P."""
+    special = importlib.import_module("scipy.special")
+    a, x = np.asarray(a, dtype=float), np.exp(np.asarray(log_x, dtype=float))
+    step = 1e-3 * np.minimum(a, 1) + 1e-4 * np.sqrt(a)
+
+    def moved(by: float) -> Array:
+        at = a + by * step
+        return np.where(x < a, special.gammainc(at, x), -special.gammaincc(at, x))
+
+    by_a = (8 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))) / (12 * step)
+    return -by_a / np.exp(a * np.log(x) - x - special.gammaln(a))
+
+
 def orthogonal_polynomial(kind: Array, x: Array, n: Array) -> Array:
     """A polynomial of degree n, by its recurrence."""
     x, n = np.broadcast_arrays(np.asarray(x, dtype=float), np.trunc(np.asarray(n, dtype=float)))

@@ -200,6 +200,7 @@ inline double fmod(double a, double b) { return ::fmod(a, b); }
 #include "core/math/complex.h"
 #include "core/math/elementary.h"
 #include "core/math/gamma.h"
+#include "core/math/gamma_slope.h"
 #include "core/math/incomplete_gamma.h"
 #include "core/math/polynomials.h"
 #include "functions.h"

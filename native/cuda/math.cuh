@@ -41,6 +41,7 @@ FLAMBEAU_LONG double erfinv(double x) { return ::erfinv(x); }
 #include "core/math/complex.h"
 #include "core/math/elementary.h"
 #include "core/math/gamma.h"
+#include "core/math/gamma_slope.h"
 #include "core/math/incomplete_gamma.h"
 #include "core/math/polynomials.h"
 #include "functions.h"
