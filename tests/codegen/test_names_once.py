@@ -48,6 +48,7 @@ WORDS = {
     "python/flambeau/datasets/transforms/__init__.py": "transforms of images",
     "python/flambeau/utils/trainer/best.py": "values of an argument",
     "python/flambeau/utils/trainer/trainer.py": "values of an argument",
+    "python/flambeau/distributions/constraints.py": "sets of values",
     "python/flambeau/nn/init.py": "kinds of layers, and values of an argument",
     "python/flambeau/nn/functional/reductions.py": "values of an argument",
     "python/flambeau/nn/rnn.py": "values of an argument",

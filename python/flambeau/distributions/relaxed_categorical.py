@@ -1,0 +1,102 @@
+"""Continuous relaxations of the categorical distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import flambeau
+from flambeau import Size, Tensor
+from flambeau.distributions import constraints
+from flambeau.distributions.categorical import CategoricalOdds
+from flambeau.distributions.transformed_distribution import TransformedDistribution
+from flambeau.distributions.transforms import ExpTransform
+from flambeau.distributions.utils import Value, clamp_probs
+
+
+class ExpRelaxedCategorical(CategoricalOdds):
+    """Logarithms of relaxed one-hot vectors: log-softmax of (logits + Gumbel noise) / temperature.
+
+    C. Maddison, A. Mnih, Y. Teh, "The concrete distribution", 2016; E. Jang, S. Gu, B. Poole,
+    "Categorical reparameterization with Gumbel-softmax", 2016.
+
+    Args:
+        temperature: positive; the closer to 0, the closer draws are to one-hot vectors.
+        probs: `[..., K]`, weights of the categories, or
+        logits: logarithms of weights.
+        validate_args: see `Distribution`.
+
+    Raises:
+        ValueError: neither or both of probs and logits are given.
+    """
+
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Value,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._temperature = (temperature,)
+        self._start(validate_args, **self._normalized(probs, logits))
+
+    @property
+    def temperature(self) -> Value:
+        """The temperature."""
+        return self._temperature[0]
+
+    def _draw(self, shape: Size) -> Tensor:
+        u = clamp_probs(flambeau.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        return ((self.logits - (-u.log()).log()) / self.temperature).log_softmax(-1)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        size = self._num_events
+        temperature = flambeau.as_tensor(self.temperature, dtype=self.logits.dtype)
+        scores = (self.logits - value * temperature).log_softmax(-1).sum(-1)
+        return scores + math.lgamma(size) + (size - 1) * temperature.log()
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """A continuous relaxation of one-hot vectors inside the simplex, whose draws have gradients.
+
+    Args:
+        temperature: positive; the closer to 0, the closer draws are to one-hot vectors.
+        probs: `[..., K]`, weights of the categories, or
+        logits: logarithms of weights.
+        validate_args: see `Distribution`.
+
+    Raises:
+        ValueError: neither or both of probs and logits are given.
+    """
+
+    arg_constraints: ClassVar[Any] = CategoricalOdds.arg_constraints
+    support = constraints.simplex
+    base_dist: ExpRelaxedCategorical
+
+    def __init__(
+        self,
+        temperature: Value,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Value:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """Logarithms of the probabilities."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """Probabilities."""
+        return self.base_dist.probs
