@@ -228,6 +228,19 @@ def test_gamma_slope(a: float) -> None:
     np.testing.assert_allclose(array(found), wanted, rtol=1e-6)
 
 
+def test_second_derivatives_of_gamma_variates() -> None:
+    """Of a draw at a fixed probability, by differences of SciPy's quantiles."""
+    flambeau.manual_seed(6)
+    shapes = number([0.2, 0.9, 3.0, 60.0]).requires_grad_()
+    drawn = D.Gamma(shapes, 1.0).rsample()
+    (first,) = flambeau.autograd.grad(drawn.sum(), shapes, create_graph=True)
+    (second,) = flambeau.autograd.grad(first.sum(), shapes)
+    a, x = array(shapes), array(drawn)
+    p, step = special.gammainc(a, x), 1e-3 * a
+    wanted = (special.gammaincinv(a + step, p) - 2 * x + special.gammaincinv(a - step, p)) / step**2
+    np.testing.assert_allclose(array(second), wanted, rtol=1e-3, atol=1e-6)
+
+
 def test_small_shapes_do_not_underflow() -> None:
     """The logarithm of a gamma variate of a tiny shape a is about log(uniform) / a."""
     flambeau.manual_seed(2)

@@ -100,7 +100,7 @@ void poisson(const Tensor& result, const Tensor& self, Generator* generator) {
       self);
 }
 
-void draw_successes(const Tensor& result, const Tensor& self, const Tensor& prob,
+void draw_successes(const Tensor& result, const Tensor& count, const Tensor& prob,
                     Generator* generator) {
   detail::fill_with_draws(
       result, generator,
@@ -111,7 +111,7 @@ void draw_successes(const Tensor& result, const Tensor& self, const Tensor& prob
               "binomial(): probabilities must lie in [0, 1], got ", p);
         return binomial_draw(sequence, n, p);
       },
-      self, prob);
+      count, prob);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
