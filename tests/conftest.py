@@ -32,8 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_finish() -> None:
-    """What was collected stays: no collection of garbage needs to look at it."""
+@pytest.fixture(scope="module", autouse=True)
+def _young_heap() -> None:
+    """What is there before the tests of a file stays: no collection of garbage looks at it."""
     gc.collect()
     gc.freeze()
 

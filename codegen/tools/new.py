@@ -63,13 +63,13 @@ def run(options: argparse.Namespace) -> int:
     _check_name(options.name, declarations)
     file = _file(options, folder)
     kind = Kind(options.kind)
-    additions = _additions(options.name, kind, file, folder, _native(options, folder, file, kind))
-    for addition in additions:
+    found = additions(options.name, kind, file, folder, _native(options, folder, file, kind))
+    for addition in found:
         if addition.must_be_new and addition.path.exists():
             raise UsageError(f"{addition.path} exists already")
-    _check_entry(folder, additions[0])
-    for addition in additions:
-        _write(addition)
+    _check_entry(folder, found[0])
+    for addition in found:
+        append(addition)
     print(f"\nnext: edit {file}, then")
     print(f"  flambeau ops check {file}")
     print(f"  flambeau ops try {options.name}")
@@ -109,7 +109,7 @@ def _native(options: argparse.Namespace, folder: Path, file: Path, kind: Kind) -
     return given or folder.parent / "native"
 
 
-def _additions(name: str, kind: Kind, file: Path, folder: Path, native: Path) -> list[Addition]:
+def additions(name: str, kind: Kind, file: Path, folder: Path, native: Path) -> list[Addition]:
     """The entry, and the kernel of a structured operator."""
     from flambeau.codegen.write.files import Texts
 
@@ -184,7 +184,7 @@ def _with(addition: Addition) -> str:
     return f"{before}\n{addition.text}"
 
 
-def _write(addition: Addition) -> None:
+def append(addition: Addition) -> None:
     path = addition.path
     existed = path.exists()
     whole = _with(addition)

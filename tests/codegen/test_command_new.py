@@ -13,6 +13,7 @@ from flambeau.codegen.model.entries import Kind
 from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.tools.cli import main
+from flambeau.codegen.tools.new import additions, append
 
 KINDS = [kind.value for kind in Kind]
 
@@ -93,17 +94,20 @@ FAMILIES = sorted(
 )
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_new_entry_fits_the_head_of_its_family(
-    declarations: Path, family: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It leaves out what the head gives, and declines what it does not have."""
-    for kind in ("pointwise", "composite"):
-        assert new(declarations, f"fresh_{kind}", kind, "--file", family) == 0, capsys.readouterr()
+def test_new_entries_fit_the_heads_of_their_families(declarations: Path) -> None:
+    """They leave out what the head gives, and decline what they do not have."""
+    native = declarations.parent / "native"
+    for family in FAMILIES:
+        file = declarations / f"{family}.yaml"
+        for kind in (Kind.POINTWISE, Kind.COMPOSITE):
+            entry, *_ = additions(f"{family}_{kind.value}", kind, file, declarations, native)
+            append(entry)
     loaded = {o.name: o for o in load_declarations(declarations).operators}
-    assert loaded["fresh_pointwise"].kind is Kind.POINTWISE
-    assert loaded["fresh_composite"].namespace == ""
-    assert len(loaded["fresh_composite"].test.samples) == 2
+    for family in FAMILIES:
+        assert loaded[f"{family}_pointwise"].kind is Kind.POINTWISE
+        composite = loaded[f"{family}_composite"]
+        assert composite.namespace == ""
+        assert len(composite.test.samples) == 2
 
 
 def test_a_new_entry_goes_to_the_end_of_its_family(declarations: Path) -> None:
