@@ -96,9 +96,13 @@ def _text(function: ast.FunctionDef, is_method: bool) -> str:
 
 
 def _public(text: str) -> str:
-    """Without the underscores that keep names of stubs apart from members."""
+    """Without the underscores that keep names of stubs apart from members; classes in full, since
+    submodules have some of the same name.
+    """
     tree = ast.parse(f"def f{text}: ...")
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id.startswith("_"):
             node.id = node.id[1:]
+            if isinstance(getattr(flambeau, node.id, None), type):
+                node.id = f"flambeau.{node.id}"
     return ast.unparse(tree).removeprefix("def f").removesuffix(":\n    ...").removesuffix(": ...")
