@@ -29,6 +29,8 @@ METHODS = ("fork", "spawn", "forkserver")
 class Marked(Tensor):
     """A kind of tensor that the library does not know."""
 
+    note: str
+
 
 def through(obj: Any) -> Any:
     """What a receiver gets; it lives in this process."""
@@ -118,9 +120,9 @@ def test_what_hangs_on_a_tensor_arrives() -> None:
     leaf = through(flambeau.ones(2, requires_grad=True))
     assert leaf.requires_grad and leaf.is_leaf and type(leaf) is Tensor
     marked = Tensor._make_subclass(Marked, flambeau.arange(3))
-    marked.name = "three"
+    marked.note = "three"
     got = through(marked)
-    assert type(got) is Marked and got.name == "three" and got.is_shared()
+    assert type(got) is Marked and got.note == "three" and got.is_shared()
     assert got.data_ptr() == marked.data_ptr()
     storage = flambeau.arange(3).untyped_storage()
     assert through(storage) is storage and storage.is_shared()
