@@ -135,6 +135,7 @@ if _typing.TYPE_CHECKING:
         version,
         xpu,
     )
+    from flambeau.func import vmap
 else:
     __getattr__, __dir__ = _lazy.submodules(
         globals(),
@@ -188,6 +189,7 @@ else:
             "version",
             "xpu",
         ),
+        {"vmap": "func"},
     )
 
 from flambeau import _installed_backends as _installed_backends

@@ -4,7 +4,7 @@ and what there is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -12,14 +12,20 @@ from flambeau._shown_name import shown
 
 
 def submodules(
-    namespace: dict[str, Any], names: tuple[str, ...]
+    namespace: dict[str, Any], names: tuple[str, ...], members: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package whose submodules `names` load on first use."""
+    """The `__getattr__` and `__dir__` of a package whose submodules `names` load on first use.
+
+    `members`: names that it has from submodules, and which.
+    """
     package: str = namespace["__name__"]
+    places = members or {}
 
     def get(name: str) -> Any:
         if name in names:
             return import_module(f"{package}.{name}")
+        if name in places:
+            return getattr(import_module(f"{package}.{places[name]}"), name)
         # With `obj`, Python's traceback says which name is near.
         raise AttributeError(
             f"module '{shown(package)}' has no attribute '{name}': "
@@ -29,7 +35,7 @@ def submodules(
         )
 
     def listed() -> list[str]:
-        return sorted({*namespace, *names})
+        return sorted({*namespace, *names, *places})
 
     return get, listed
 

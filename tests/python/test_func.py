@@ -198,6 +198,7 @@ def test_what_cannot_be_differentiated(call: Any, message: str) -> None:
 
 
 def test_dims_in_and_out() -> None:
+    assert flambeau.vmap is vmap
     a, b = numbers(5, 3), numbers(4, 5, seed=1)
     found = vmap(flambeau.outer, in_dims=(0, 1), out_dims=2)(a, b)
     close(found, np.einsum("ni,jn->ijn", a.numpy(), b.numpy()))
