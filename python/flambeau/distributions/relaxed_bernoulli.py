@@ -8,7 +8,7 @@ import flambeau
 from flambeau import Size, Tensor
 from flambeau.distributions import constraints
 from flambeau.distributions._odds import Odds
-from flambeau.distributions.transformed_distribution import TransformedDistribution
+from flambeau.distributions._relaxed import Relaxed
 from flambeau.distributions.transforms import SigmoidTransform
 from flambeau.distributions.utils import Value, clamp_probs
 from flambeau.nn.functional import softplus
@@ -60,7 +60,7 @@ class LogitRelaxedBernoulli(Odds):
         return flambeau.as_tensor(self.temperature).log() + x - 2 * softplus(x)
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """A continuous relaxation of the Bernoulli distribution on (0, 1), whose draws have gradients.
 
     Args:
@@ -75,29 +75,5 @@ class RelaxedBernoulli(TransformedDistribution):
 
     arg_constraints: ClassVar[Any] = _CONSTRAINTS
     support = constraints.unit_interval
-    base_dist: LogitRelaxedBernoulli
-
-    def __init__(
-        self,
-        temperature: Value,
-        probs: Value | None = None,
-        logits: Value | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args)
-        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Value:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Logits of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return self.base_dist.probs
+    _of = LogitRelaxedBernoulli
+    _transform = SigmoidTransform

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import flambeau
 from flambeau import Size, Tensor
 from flambeau.distributions import constraints
+from flambeau.distributions._relaxed import Relaxed
 from flambeau.distributions.categorical import CategoricalOdds
-from flambeau.distributions.transformed_distribution import TransformedDistribution
 from flambeau.distributions.transforms import ExpTransform
 from flambeau.distributions.utils import Value, clamp_probs
 
@@ -59,7 +59,7 @@ class ExpRelaxedCategorical(CategoricalOdds):
         return scores + math.lgamma(size) + (size - 1) * temperature.log()
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """A continuous relaxation of one-hot vectors inside the simplex, whose draws have gradients.
 
     Args:
@@ -74,29 +74,5 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     arg_constraints: ClassVar[Any] = CategoricalOdds.arg_constraints
     support = constraints.simplex
-    base_dist: ExpRelaxedCategorical
-
-    def __init__(
-        self,
-        temperature: Value,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
-        super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Value:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Logarithms of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return self.base_dist.probs
+    _of = ExpRelaxedCategorical
+    _transform = ExpTransform
