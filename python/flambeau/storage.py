@@ -49,6 +49,8 @@ class TypedStorage(metaclass=_StorageType):
         dtype: Any = None,
         device: Any = None,
     ) -> None:
+        if not (dtype is None or isinstance(dtype, flambeau.dtype)):
+            raise TypeError(f"TypedStorage(): dtype must be a flambeau.dtype, got {brief(dtype)}")
         kind = type(self)._kind or dtype or flambeau.get_default_dtype()
         if wrap_storage is not None:
             size = wrap_storage.nbytes() // kind.itemsize

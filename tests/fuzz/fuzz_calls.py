@@ -104,8 +104,9 @@ def call(draw: Draw, entry: Entry) -> Program:
         if is_receiver:
             receiver = text
         elif slot.repeated:
-            # Python itself would unpack a sequence that never ends, and leaks where there is none.
-            spread = draw.random() < 0.5 and text.startswith(("[", "(", *tensors))
+            # Python itself would unpack a sequence that never ends, and leaks where there is none,
+            # as in a tensor without dims.
+            spread = draw.random() < 0.5 and text.startswith(("[", "("))
             arguments.positional.append(f"*{text}" if spread else text)
         elif by_keyword or slot.keyword_only or draw.random() < 0.15:
             by_keyword = True
