@@ -4,6 +4,7 @@
 
 #include "core/random/generator.h"
 #include "core/random/sequence.h"
+#include "core/tensor/tensor.h"
 #include "core/threads/parallel.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/math.h"
