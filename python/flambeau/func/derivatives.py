@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
 from flambeau.func.levels import (
     Function,
     chosen,
+    detached,
+    for_argnums,
     fresh_tree,
     gradients,
     level,
@@ -63,8 +65,7 @@ def grad_and_value(
             recorded = is_inner or reaches_others([output], inputs)
             found = gradients([output], inputs, None, recorded=recorded)
         _, spec = tree_flatten(values)
-        tree = tree_unflatten(found, spec)
-        grads = tree[0] if isinstance(argnums, int) else tree
+        grads = for_argnums(tree_unflatten(found, spec), argnums)
         value = output if recorded else output.detach()
         return grads, (value, aux) if has_aux else value
 
@@ -78,27 +79,20 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         (output, vjp_fn), or (output, vjp_fn, aux) with `has_aux`. `vjp_fn` takes what has the
         structure of the output and gives a tuple of what has that of each primal.
     """
-    with level() as is_inner:
-        inputs, values = fresh_tree(primals, "vjp()")
-        output, aux = split_aux(func(*values), has_aux, "vjp()")
-        outputs, output_spec = tree_flatten(output)
-        _check_outputs(outputs, "vjp()")
-        recorded = is_inner or reaches_others(outputs, inputs)
-    _, spec = tree_flatten(values)
+    at = _evaluate(func, primals, has_aux, "vjp()")
 
     def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         vectors, vector_spec = tree_flatten(given)
-        if vector_spec != output_spec:
+        if vector_spec != at.output_spec:
             raise RuntimeError("vjp(): cotangents must have the structure of the output")
         with flambeau.enable_grad():
-            is_recorded = recorded or any(v.requires_grad for v in vectors)
+            is_recorded = at.recorded or any(v.requires_grad for v in vectors)
             keep = is_recorded if create_graph is None else create_graph
-            found = gradients(outputs, inputs, vectors, recorded=keep, retained=retain_graph)
-        return tree_unflatten(found, spec)
+            found = gradients(at.outputs, at.inputs, vectors, recorded=keep, retained=retain_graph)
+        return tree_unflatten(found, at.spec)
 
-    shown = output if recorded else detached_tree(output)
-    return (shown, pull, aux) if has_aux else (shown, pull)
+    return (at.output, pull, at.aux) if has_aux else (at.output, pull)
 
 
 def jvp(
@@ -129,43 +123,52 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
 def _linearized(
     func: Function, primals: tuple[Any, ...], has_aux: bool, what: str
 ) -> tuple[Any, Callable[..., Any], Any]:
-    with level() as is_inner:
-        inputs, values = fresh_tree(primals, what)
-        output, aux = split_aux(func(*values), has_aux, what)
-        outputs, output_spec = tree_flatten(output)
-        _check_outputs(outputs, what)
-        recorded = is_inner or reaches_others(outputs, inputs)
-        seeds = [flambeau.zeros_like(o).requires_grad_() for o in outputs]
-        pulled = gradients(outputs, inputs, seeds, recorded=True)
-    _, spec = tree_flatten(primals)
+    at = _evaluate(func, primals, has_aux, what)
+    with flambeau.enable_grad():
+        seeds = [flambeau.zeros_like(o).requires_grad_() for o in at.outputs]
+        pulled = gradients(at.outputs, at.inputs, seeds, recorded=True)
 
     def push(*tangents: Any) -> Any:
         vectors, vector_spec = tree_flatten(tangents)
-        if vector_spec != spec:
+        if vector_spec != at.spec:
             raise RuntimeError(f"{what}: tangents must have the structure of the primals")
-        for vector, value in zip(vectors, inputs, strict=True):
+        for vector, value in zip(vectors, at.inputs, strict=True):
             if vector.shape != value.shape:
                 raise RuntimeError(
                     f"{what}: a tangent of shape {tuple(vector.shape)} does not fit a primal of "
                     f"shape {tuple(value.shape)}"
                 )
         with flambeau.enable_grad():
-            is_recorded = recorded or any(v.requires_grad for v in vectors)
+            is_recorded = at.recorded or any(v.requires_grad for v in vectors)
             moved = gradients(pulled, seeds, vectors, recorded=is_recorded, retained=True)
-        return tree_unflatten(moved, output_spec)
+        return tree_unflatten(moved, at.output_spec)
 
-    return (output if recorded else detached_tree(output)), push, aux
-
-
-def _check_outputs(outputs: list[Any], what: str) -> None:
-    for output in outputs:
-        if not isinstance(output, Tensor):
-            raise RuntimeError(
-                f"{what}: the function must return tensors, got {type(output).__name__}"
-            )
+    return at.output, push, at.aux
 
 
-def detached_tree(tree: Any) -> Any:
-    """The nest with tensors cut off from the graph."""
-    leaves, spec = tree_flatten(tree)
-    return tree_unflatten([leaf.detach() for leaf in leaves], spec)
+class _Evaluation(NamedTuple):
+    """A function at some primals."""
+
+    inputs: list[Tensor]  # of this level, in place of the primals
+    spec: Any  # of the primals
+    outputs: list[Tensor]
+    output_spec: Any
+    output: Any  # what users get of it
+    aux: Any
+    recorded: bool  # whether derivatives are differentiated, too
+
+
+def _evaluate(func: Function, primals: tuple[Any, ...], has_aux: bool, what: str) -> _Evaluation:
+    with level() as is_inner:
+        inputs, values = fresh_tree(primals, what)
+        output, aux = split_aux(func(*values), has_aux, what)
+        outputs, output_spec = tree_flatten(output)
+        for one in outputs:
+            if not isinstance(one, Tensor):
+                raise RuntimeError(
+                    f"{what}: the function must return tensors, got {type(one).__name__}"
+                )
+        recorded = is_inner or reaches_others(outputs, inputs)
+    _, spec = tree_flatten(primals)
+    shown = output if recorded else detached(output)
+    return _Evaluation(inputs, spec, outputs, output_spec, shown, aux, recorded)

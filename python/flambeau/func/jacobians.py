@@ -9,7 +9,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 from flambeau.func.derivatives import linearize, vjp
-from flambeau.func.levels import Function, chosen, level, replaced
+from flambeau.func.levels import Function, chosen, for_argnums, level, replaced
 from flambeau.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
@@ -46,7 +46,7 @@ def jacrev(
                 _pulled(pull, outputs, output_spec, index, len(places))
                 for index in range(len(outputs))
             ]
-        rows = [_single(row, argnums) for row in rows]
+        rows = [for_argnums(row, argnums) for row in rows]
         found = tree_unflatten(rows, output_spec)
         return (found, *aux) if has_aux else found
 
@@ -109,7 +109,7 @@ def jacfwd(
             leaves, input_spec = tree_flatten(primals)
             columns = [_pushed(push, leaves, input_spec, i, outputs) for i in range(len(leaves))]
         found = [
-            _single(tree_unflatten([column[o] for column in columns], input_spec), argnums)
+            for_argnums(tree_unflatten([column[o] for column in columns], input_spec), argnums)
             for o in range(len(outputs))
         ]
         result = tree_unflatten(found, output_spec)
@@ -146,10 +146,6 @@ def _of_chosen(
 ) -> Function:
     """The function of the chosen arguments alone."""
     return lambda *given: func(*replaced(args, places, given), **kwargs)
-
-
-def _single(found: tuple[Any, ...], argnums: int | tuple[int, ...]) -> Any:
-    return found[0] if isinstance(argnums, int) else found
 
 
 def _units(tensor: Tensor) -> list[Tensor]:

@@ -102,20 +102,19 @@ def reaches_others(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
 
 
 def split_aux(result: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
-    """The result of a function, and what it returns beside it."""
+    """The result of a function, and what it returns beside it: without a history of this level,
+    unless another one is around."""
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
         raise RuntimeError(f"{what}: with has_aux the function must return (output, aux)")
     output, aux = result
-    return output, detached(aux)
+    return output, aux if _thread.depth > 1 else detached(aux)
 
 
 def detached(tree: Any) -> Any:
-    """The nest with tensors that know no history of this level, where no other one is around."""
+    """The nest with tensors cut off from the graph."""
     leaves, spec = tree_flatten(tree)
-    if getattr(_thread, "depth", 0) > 1:
-        return tree
     return tree_unflatten([x.detach() if isinstance(x, Tensor) else x for x in leaves], spec)
 
 
@@ -131,6 +130,11 @@ def chosen(args: tuple[Any, ...], argnums: int | tuple[int, ...], what: str) -> 
     if not found or len(set(found)) != len(found):
         raise RuntimeError(f"{what}: argnums must be different places, got {argnums}")
     return found
+
+
+def for_argnums(found: Any, argnums: int | tuple[int, ...]) -> Any:
+    """What belongs to each chosen argument; where one was named by an int, what belongs to it."""
+    return found[0] if isinstance(argnums, int) else found
 
 
 def replaced(args: tuple[Any, ...], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
