@@ -139,7 +139,7 @@ def _sorted_members(
             classes.append((member, library.homes[id(value)]))
         elif inspect.isroutine(value) and value.__doc__:
             functions.append(member)
-        elif not callable(value):
+        elif not inspect.isroutine(value):
             values.append(member)
     return classes, functions, operators, values
 
