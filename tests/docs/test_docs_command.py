@@ -92,6 +92,6 @@ def test_signatures() -> None:
 def test_signatures_of_compiled_functions() -> None:
     """What tells no signature at run time has one in the stub."""
     assert signatures_of(flambeau.Tensor.size, "flambeau.Tensor.size") == [
-        "flambeau.Tensor.size(dim: None=None) -> Size",
+        "flambeau.Tensor.size(dim: None=None) -> flambeau.Size",
         "flambeau.Tensor.size(dim: int) -> int",
     ]
