@@ -108,11 +108,14 @@ def _checked_list(operator: Operator, names: Names) -> str:
 
 
 def dtype_checks(operator: Operator, declarations: Declarations) -> list[str]:
-    """Checks that tensors are defined, of accepted and of equal dtypes."""
+    """Checks that tensors are defined, of accepted and of equal dtypes. What a composite takes of
+    any dtype, the operators that it is made of check."""
     lines = []
     everything = frozenset(d.name for d in declarations.dtypes)
     for argument in operator.tensor_arguments:
         accepted = operator.dtypes.accepts.get(argument.name, everything)
+        if operator.kind is Kind.COMPOSITE and accepted == everything:
+            continue
         name = cpp_name(argument.name)
         mask = dtype_set(accepted, declarations)
         if argument.type.is_tensor_list:

@@ -15,6 +15,7 @@ from flambeau.codegen.plan.compute import (
     Table,
     argument_list,
     constraint_checks,
+    dtype_checks,
     plain_parameters,
     plan_compute,
     table_for,
@@ -107,7 +108,7 @@ def operator_text(
         node=node,
         description=_describe(operator, compute, backward, node, tangents) if compute else None,
         composition=plan_composition(operator, translator) if compute else None,
-        forms=Forms(operator, translator, backward).all(),
+        forms=Forms(operator, declarations, translator, backward).all(),
     )
 
 
@@ -208,6 +209,7 @@ class Forms:
     """Writes the public functions of one operator: calls of the forms of native/operators."""
 
     operator: Operator
+    declarations: Declarations
     translator: Translator
     backward: BackwardPlan | None
 
@@ -264,6 +266,8 @@ class Forms:
         names = argument_names(operator)
         lines = casting_lines(operator)
         if self._is_composite:
+            if not operator.internal:
+                lines += dtype_checks(operator, self.declarations)
             lines += check_arguments(operator, names)
             lines += constraint_checks(operator, self.translator, names)
             return lines + _body(operator, self.translator, names)
