@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, combinations
 
 from flambeau.codegen.check.report import Context, Report
-from flambeau.codegen.model.entries import Base, Declarations, Operator
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Operator
 from flambeau.codegen.text.source import Diagnostics, Note
 
 
@@ -74,17 +74,40 @@ def _found_at(operator: Operator) -> set[str]:
 
 
 def _check_order(declarations: Declarations, diagnostics: Diagnostics) -> None:
-    """One int may stand for a list of it, so overloads that take one come before those of lists."""
+    """One int may stand for a list of it and a 0-d tensor for a number, so overloads that take the
+    one come before those that take the other."""
     overloads: dict[str, list[Operator]] = {}
     for operator in declarations.operators:
         overloads.setdefault(operator.name, []).append(operator)
     for earlier, later in chain.from_iterable(combinations(o, 2) for o in overloads.values()):
         pairs = zip(earlier.signature.given, later.signature.given, strict=False)
-        differing = next(((a, b) for a, b in pairs if a.type != b.type), None)
-        if differing is None or not _found_at(earlier) & _found_at(later):
+        differing = [(a, b) for a, b in pairs if a.type != b.type]
+        if not differing or not _found_at(earlier) & _found_at(later):
             continue
-        listed, single = (argument.type for argument in differing)
-        if listed.is_list and not single.is_list and listed.base is single.base is Base.INT:
+        mistaken = differing[0][1]
+        if _lists_an_int(*differing[0]):
             message = f"an int of '{later.full_name}' would be a list of '{earlier.full_name}'"
-            note = Note(earlier.span, f"'{earlier.full_name}' is declared here")
-            diagnostics.error(differing[1].span, message, "declare it before that one", note)
+        elif _same_calls(earlier, later) and all(_takes_a_number(*pair) for pair in differing):
+            message = f"a 0-d tensor of '{later.full_name}' would be a number there"
+        else:
+            continue
+        note = Note(earlier.span, f"'{earlier.full_name}' is declared here")
+        diagnostics.error(mistaken.span, message, "declare it before that one", note)
+
+
+def _lists_an_int(earlier: Argument, later: Argument) -> bool:
+    listed, single = earlier.type, later.type
+    return listed.is_list and not single.is_list and listed.base is single.base is Base.INT
+
+
+def _takes_a_number(earlier: Argument, later: Argument) -> bool:
+    return earlier.type.base is Base.SCALAR and later.type.is_tensor
+
+
+def _same_calls(earlier: Operator, later: Operator) -> bool:
+    """Whether both take as many arguments by position, and the same keywords."""
+    first, second = (
+        [a.name if a.keyword_only else "" for a in operator.signature.given]
+        for operator in (earlier, later)
+    )
+    return first == second

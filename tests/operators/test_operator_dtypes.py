@@ -211,6 +211,49 @@ def test_dtype(operator: Operator, name: str) -> None:
         raise AssertionError(f"{operator.full_name}: nothing could be compared for {name}")
 
 
+def refused(operator: Operator) -> list[tuple[str, str]]:
+    """Arguments of the first sample, each with a dtype that it does not accept, if there is one.
+    What only other operators call has checked arguments; what is returned as it is needs no check.
+    """
+    if operator.skip_when or (operator.internal and operator.kind is Kind.COMPOSITE):
+        return []
+    pairs = []
+    for argument, _ in arrays(operator, Case(operator, 0).values()):
+        accepts = operator.dtypes.accepts[argument.name]
+        others = [d.name for d in declarations().dtypes if d.name not in accepts]
+        if others and argument.type.base is Base.TENSOR and not argument.type.is_list:
+            pairs.append((argument.name, max(others, key=_refusable)))
+    return pairs
+
+
+def _refusable(name: str) -> tuple[bool, str]:
+    """Complex numbers first: they show where imaginary parts would be dropped."""
+    return dtypes()[name].category == "complex", name
+
+
+REFUSED = [
+    (operator, *pair)
+    for operator in operators()
+    if is_reachable(operator) and operator.test.samples
+    for pair in refused(operator)
+]
+
+
+@pytest.mark.parametrize(
+    ("operator", "argument", "name"), REFUSED, ids=[f"{o.full_name}-{a}" for o, a, _ in REFUSED]
+)
+def test_refused(operator: Operator, argument: str, name: str) -> None:
+    """No dtype is taken that the declaration does not name."""
+    values = Case(operator, 0).values()
+    given = library_values(
+        operator,
+        values,
+        lambda a: to_tensor(np.real(a), name) if a is values[argument] else to_tensor(a),
+    )
+    with pytest.raises((RuntimeError, TypeError, ValueError)):
+        outputs(operator, call(operator, given), given)
+
+
 def is_declared(operator: Operator, error: Exception) -> bool:
     """Whether the error is one that the declaration announces."""
     texts = [part for c in operator.constraints for part in c.parts if isinstance(part, str)]
