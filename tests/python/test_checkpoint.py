@@ -170,3 +170,26 @@ def test_messages() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         checkpoint(torch.exp, x.detach(), use_reentrant=False)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize("inside", [True, False])
+def test_autocast_is_as_it_was(reentrant: bool, inside: bool) -> None:
+    """The second run is under the autocast of the first, whatever is around backward."""
+    torch.manual_seed(0)
+    layer = nn.Linear(4, 4)
+    x = torch.randn(2, 4, requires_grad=True)
+    seen = []
+
+    def run(value: torch.Tensor) -> torch.Tensor:
+        seen.append(torch.is_autocast_enabled("cpu"))
+        return layer(value)
+
+    with torch.autocast("cpu", enabled=inside):
+        result = checkpoint(run, x, use_reentrant=reentrant)
+    with torch.autocast("cpu", enabled=not inside):
+        result.float().sum().backward()
+    assert seen == [inside, inside]
+    wanted = layer.weight.sum(0).expand(2, 4)
+    assert x.grad is not None
+    assert torch.allclose(x.grad, wanted, atol=0.02)

@@ -312,6 +312,39 @@ def test_workers_see_the_dataset() -> None:
     assert weights(model) == weights(trained(epochs=2)[0])
 
 
+@pytest.mark.parametrize("dtype", [flambeau.bfloat16, flambeau.float16])
+def test_mixed_precision(dtype: flambeau.dtype, tmp_path: Path) -> None:
+    """Outputs are in the lower dtype, in training and validation; the loss stays near float32's."""
+    seen = set()
+
+    def kind(outputs: Tensor, targets: Tensor) -> float:
+        seen.add(outputs.dtype)
+        return 0.0
+
+    options: dict[str, Any] = {"epochs": 4, "validation": data(), "clip_norm": 1.0}
+    options["checkpoint"] = tmp_path / "it.pt"
+    _, exact = trained(**{**options, "checkpoint": None})
+    model, lower = trained(**options, metrics=[kind], autocast=dtype)
+    assert seen == {dtype}
+    assert {p.dtype for p in model.parameters()} == {flambeau.float32}
+    assert lower.history["validation_loss"] == pytest.approx(exact.history["validation_loss"], 0.01)
+    assert lower.scaler.is_enabled() is (dtype is flambeau.float16)
+    _, again = trained(**{**options, "epochs": 5}, metrics=[kind], autocast=dtype)
+    good_steps = again.scaler.state_dict().get("_growth_tracker", 20)
+    assert good_steps == 20  # of 5 epochs: it went on where it was
+
+
+def test_a_step_whose_gradients_overflow_is_left_out() -> None:
+    model, trainer = trained(epochs=1, autocast=flambeau.float16)
+    before = weights(model)
+    trainer.scaler.load_state_dict({**trainer.scaler.state_dict(), "scale": 2.0**120})
+    trainer.epochs = 2
+    trainer.batch_size = 24
+    trainer.run()
+    assert weights(model) == before
+    assert trainer.scaler.get_scale() == 2.0**119
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -321,7 +354,7 @@ def test_workers_see_the_dataset() -> None:
         ({"accumulate": -1}, ValueError, "accumulate must be positive"),
         ({"clip_norm": 0}, ValueError, "clip_norm must be positive"),
         ({"clip_value": "1"}, TypeError, "clip_value must be a number"),
-        ({"autocast": True}, NotImplementedError, "no automatic mixed precision"),
+        ({"autocast": flambeau.float32}, RuntimeError, "expected dtype bfloat16 or float16"),
         ({"mode": "best"}, ValueError, "mode must be 'min' or 'max'"),
         ({"schedule_each": "batch"}, ValueError, "'epoch' or 'step'"),
         ({"checkpoint_steps": 5}, ValueError, "needs a checkpoint"),

@@ -108,6 +108,16 @@ class autocast(ScopedMode):
         _C.set_autocast_cache_enabled(kept)
 
 
+def scope_now(device_type: str) -> autocast:
+    """A scope like the one that is open for devices of a kind, on or off."""
+    return autocast(
+        device_type,
+        _C.get_autocast_dtype(device_type),
+        is_autocast_enabled(device_type),
+        _C.is_autocast_cache_enabled(),
+    )
+
+
 def custom_fwd(
     fwd: F | None = None, *, device_type: str, cast_inputs: flambeau.dtype | None = None
 ) -> Any:

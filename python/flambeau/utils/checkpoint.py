@@ -13,6 +13,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.amp.autocast_mode import scope_now
 from flambeau.autograd import Function, enable_grad
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.nn import Module, Sequential
@@ -68,7 +69,8 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Calls a function without keeping what its backward needs: backward calls it again.
+    """Calls a function without keeping what its backward needs: backward calls it again, under the
+    autocast of the first call.
 
     Args:
         function: computes the same, from the same arguments and random numbers, each time.
@@ -133,6 +135,26 @@ class _Enough(Exception):
     """Ends a second run: everything that was saved is there."""
 
 
+class _Surroundings:
+    """What a function may depend on beside its arguments, as it was: random numbers, autocast."""
+
+    def __init__(self, keep_random: bool) -> None:
+        self._random = flambeau.get_rng_state() if keep_random else None
+        self._scopes = [scope_now(kind) for kind in ("cpu", "cuda")]
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        """Inside, they are again; gradients are recorded."""
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(flambeau.random.fork_rng(enabled=self._random is not None))
+            stack.enter_context(enable_grad())
+            for scope in self._scopes:
+                stack.enter_context(scope)
+            if self._random is not None:
+                flambeau.set_rng_state(self._random)
+            yield
+
+
 class _Call:
     """A call whose saved tensors are numbers until backward asks for them."""
 
@@ -140,7 +162,7 @@ class _Call:
         self, again: Callable[[], None], keep_random: bool, stops: bool, compares: bool
     ) -> None:
         self._again = again
-        self._random = flambeau.get_rng_state() if keep_random else None
+        self._surroundings = _Surroundings(keep_random)
         self._stops = stops
         self._compares = compares
         self._saved: list[tuple[Any, ...]] = []  # the facts of each
@@ -167,13 +189,10 @@ class _Call:
             return found[-1]
 
         with (
-            flambeau.random.fork_rng(enabled=self._random is not None),
-            enable_grad(),
+            self._surroundings.restored(),
             contextlib.suppress(_Enough),
             saved_tensors_hooks(collect, lambda tensor: tensor),
         ):
-            if self._random is not None:
-                flambeau.set_rng_state(self._random)
             self._again()
         self._check(found)
         self._computed = dict(enumerate(found))
@@ -212,7 +231,7 @@ class _Reentrant(Function):
                 stacklevel=4,
             )
         ctx.function = function
-        ctx.random = flambeau.get_rng_state() if keep_random else None
+        ctx.surroundings = _Surroundings(keep_random)
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
@@ -223,9 +242,7 @@ class _Reentrant(Function):
         args = list(ctx.others)
         for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[i] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with flambeau.random.fork_rng(enabled=ctx.random is not None), enable_grad():
-            if ctx.random is not None:
-                flambeau.set_rng_state(ctx.random)
+        with ctx.surroundings.restored():
             results = ctx.function(*args)
         results = results if isinstance(results, tuple) else (results,)
         recorded = [

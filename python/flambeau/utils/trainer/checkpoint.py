@@ -81,6 +81,8 @@ def _parts(trainer: Trainer) -> dict[str, Any]:
         parts["criterion"] = trainer.criterion
     if trainer.schedule is not None:
         parts["schedule"] = trainer.schedule
+    if trainer.scaler.is_enabled():
+        parts["scaler"] = trainer.scaler
     return parts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,15 +65,17 @@ def put_through(
     batch: Any,
     unpack: Unpack,
     device: flambeau.device,
+    precision: AbstractContextManager[Any],
 ) -> Result:
-    """A batch's outputs and loss.
+    """A batch's outputs and loss; `precision` is around the model and the criterion.
 
     Raises:
         ValueError: if the loss is not one number.
     """
     inputs, targets = unpack(moved(batch, device))
-    outputs = model(*inputs)
-    loss = criterion(outputs, targets)
+    with precision:
+        outputs = model(*inputs)
+        loss = criterion(outputs, targets)
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         seen = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else brief(loss)
         raise ValueError(f"Trainer: the criterion must give a tensor of one element, got {seen}")
@@ -116,7 +118,8 @@ def evaluate(
     """
     batches = Batches(dataset, batch_size, seed, options=loader_options)
     totals = Totals(named_metrics(metrics))
-    return evaluated(batches, model, criterion, totals, unpack, device_of(model))
+    device = device_of(model)
+    return evaluated(batches, model, criterion, totals, unpack, device, nullcontext())
 
 
 def evaluated(
@@ -126,6 +129,7 @@ def evaluated(
     totals: Totals,
     unpack: Unpack,
     device: flambeau.device,
+    precision: AbstractContextManager[Any],
 ) -> dict[str, float]:
     """The same of batches; random samples are the same each time."""
     modes = [(module, module.training) for module in model.modules()]
@@ -134,7 +138,7 @@ def evaluated(
     try:
         with flambeau.no_grad(), closing(batches.epoch(0)) as epoch:
             for batch in epoch:
-                result = put_through(model, criterion, batch, unpack, device)
+                result = put_through(model, criterion, batch, unpack, device, precision)
                 totals.update(result.loss.item(), result.outputs, result.targets, result.samples)
     finally:
         for module, training in modes:

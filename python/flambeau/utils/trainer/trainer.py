@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import flambeau
 from flambeau import Tensor, nn, optim
+from flambeau.amp import GradScaler
 from flambeau.nn.utils import clip_grad_norm_, clip_grad_value_
 from flambeau.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from flambeau.utils.data.sampler import new_seed
@@ -71,7 +72,8 @@ class Trainer:
         clip_norm: the largest norm of all gradients together.
         clip_value: the largest absolute value of a gradient's element.
         accumulate: batches per step of the optimizer, which gets the mean of their gradients.
-        autocast: must be False: this library has no automatic mixed precision yet.
+        autocast: whether the model and the criterion run under `flambeau.autocast`: True in the
+            dtype that the device prefers, or in this one; losses in float16 are scaled.
         seed: of the order of batches, and of the random numbers of Flambeau, Python and NumPy when
             training begins; None: an order drawn from the default generator, which goes on.
         checkpoint: a file, written after each epoch, and read when it is there.
@@ -89,13 +91,14 @@ class Trainer:
         epoch: how many epochs are over.
         batch: how many batches of this epoch are over.
         step: how many steps the optimizer has made.
+        scaler: scales losses in float16; else it is off.
         totals: loss and metrics of this epoch so far; `totals.compute()` gives numbers by name.
         batch_loss: of the last batch.
         stopped: whether this epoch is the last one.
 
     Raises:
         TypeError, ValueError: for arguments that make no sense, here or in `run`.
-        NotImplementedError: for autocast.
+        RuntimeError: for a device or dtype without autocast.
 
     Example:
         >>> from flambeau.utils.data import TensorDataset
@@ -134,7 +137,7 @@ class Trainer:
     clip_norm: float | None = None
     clip_value: float | None = None
     accumulate: int = 1
-    autocast: bool = False
+    autocast: bool | flambeau.dtype = False
     seed: int | None = None
     checkpoint: AnyPath | None = None
     checkpoint_steps: int | None = None
@@ -164,10 +167,6 @@ class Trainer:
             if getattr(self, name) is not None:
                 positive_number(name, getattr(self, name))
         one_of("schedule_each", self.schedule_each, ("epoch", "step"))
-        if self.autocast:
-            raise NotImplementedError(
-                "Trainer: autocast: this version of Flambeau has no automatic mixed precision"
-            )
         if self.checkpoint_steps is not None and self.checkpoint is None:
             raise ValueError("Trainer: checkpoint_steps needs a checkpoint")
         if self.checkpoint is not None:
@@ -178,7 +177,17 @@ class Trainer:
         self._watch = Watch(self.monitor, self.mode)
         self.totals = Totals(named_metrics(self.metrics))
         self._place = device_of(self.model) if self.device is None else flambeau.device(self.device)
+        self._set_precision()
         self.all_callbacks = self._make_callbacks()
+
+    def _set_precision(self) -> None:
+        kind, chosen = self._place.type, self.autocast
+        self._precision: AbstractContextManager[Any] = nullcontext()
+        dtype = None
+        if chosen is not False:
+            cast = flambeau.autocast(kind, None if chosen is True else chosen)
+            self._precision, dtype = cast, cast.fast_dtype
+        self.scaler = GradScaler(kind, enabled=dtype is flambeau.float16)
 
     def _make_callbacks(self) -> list[Callback]:
         made: list[Callback] = []
@@ -301,9 +310,11 @@ class Trainer:
             self._step()
 
     def _add_gradients(self, batch: Any) -> None:
-        result = put_through(self.model, self.criterion, batch, self.unpack, self._place)
+        result = put_through(
+            self.model, self.criterion, batch, self.unpack, self._place, self._precision
+        )
         loss = result.loss if self.accumulate == 1 else result.loss / self.accumulate
-        loss.backward()
+        self.scaler.scale(loss).backward()
         self.batch_loss = value = result.loss.item()
         if not -float("inf") < value < float("inf"):
             raise FloatingPointError(
@@ -312,11 +323,13 @@ class Trainer:
         self.totals.update(value, result.outputs, result.targets, result.samples)
 
     def _step(self) -> None:
+        self.scaler.unscale_(self.optimizer)
         if self.clip_value is not None:
             clip_grad_value_(self._parameters(), self.clip_value)
         if self.clip_norm is not None:
             clip_grad_norm_(self._parameters(), self.clip_norm)
-        self.optimizer.step()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         self.optimizer.zero_grad()
         self.step += 1
         if self.schedule is not None and self.schedule_each == "step":
@@ -336,7 +349,13 @@ class Trainer:
         row |= self.totals.compute()
         if self._validation is not None:
             found = evaluated(
-                self._validation, self.model, self.criterion, self.totals, self.unpack, self._place
+                self._validation,
+                self.model,
+                self.criterion,
+                self.totals,
+                self.unpack,
+                self._place,
+                self._precision,
             )
             row |= {f"validation_{name}": value for name, value in found.items()}
         self.history.rows.append(row)
