@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flambeau import Tensor
 from flambeau._values import check_memo
@@ -19,6 +19,9 @@ from flambeau.nn.module_hooks import ModuleHooks
 from flambeau.nn.module_state import IncompatibleKeys
 from flambeau.nn.module_tree import ModuleTree
 from flambeau.nn.parameter import Buffer, Parameter
+
+if TYPE_CHECKING:
+    from flambeau.nn.typed_call import ForwardCall
 
 T = TypeVar("T", bound="Module")
 
@@ -54,16 +57,20 @@ class Module(ModuleTree, ModuleHooks, ModuleConversion):
         """Computes the module's result; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
-    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or global_hooks.calls
-        ):
-            return module_hooks.call(self, inputs, keywords)
-        return self.forward(*inputs, **keywords)
+    if TYPE_CHECKING:
+        __call__ = ForwardCall()
+    else:
+
+        def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+            if (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or global_hooks.calls
+            ):
+                return module_hooks.call(self, inputs, keywords)
+            return self.forward(*inputs, **keywords)
 
     # --- attributes ---
 

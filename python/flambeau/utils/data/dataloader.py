@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import flambeau
 from flambeau import Generator
@@ -19,9 +19,11 @@ from flambeau.utils.data.sampler import (
     new_seed,
 )
 
+T = TypeVar("T")
 
-class DataLoader:
-    """Batches of a dataset, as an iterable.
+
+class DataLoader(Generic[T]):
+    """Batches of a dataset, as an iterable; `DataLoader[T]` is one of a `Dataset[T]`.
 
     Args:
         dataset: samples by index, or an IterableDataset.
@@ -49,7 +51,7 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[int] | None = None,
@@ -92,7 +94,7 @@ class DataLoader:
             batch_size = None
         elif batch_size is None and drop_last:
             raise ValueError("DataLoader: drop_last needs a batch_size")
-        self.dataset = dataset
+        self.dataset = cast(Any, dataset)  # some have lengths, some are iterated over
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.num_workers = num_workers
@@ -105,8 +107,8 @@ class DataLoader:
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
         if sampler is None and not self.iterable:
-            random = RandomSampler(dataset, generator=generator) if shuffle else None
-            sampler = random or SequentialSampler(dataset)
+            random = RandomSampler(self.dataset, generator=generator) if shuffle else None
+            sampler = random or SequentialSampler(self.dataset)
         self.sampler = sampler
         if batch_size is not None and batch_sampler is None and sampler is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
