@@ -59,7 +59,7 @@ def text(events: Sequence[Any], total: float, layout: Layout) -> str:
     rule = "-" * len(lines[0])
     above = [] if layout.header is None else [layout.header]
     below = f"Self CPU time total: {time(total)}"
-    return "\n".join([*above, rule, lines[0], rule, *lines[1:], rule, below, ""])
+    return "\n".join([*above, rule, lines[0], rule, *lines[1:], rule, below])
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:
