@@ -84,7 +84,7 @@ def schedule(
 
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False
-) -> Callable[[profile], None]:
+) -> Callable[[Any], None]:
     """An `on_trace_ready` that writes each profile to a folder, as
     WORKER.TIME.pt.trace.json, where TensorBoard's profiler looks for it.
 
@@ -152,7 +152,7 @@ class profile:
         *,
         activities: Iterable[ProfilerActivity] | None = None,
         schedule: Callable[[int], ProfilerAction] | None = None,
-        on_trace_ready: Callable[[profile], Any] | None = None,
+        on_trace_ready: Callable[[Any], Any] | None = None,
         record_shapes: bool = False,
         profile_memory: bool = False,
         with_stack: bool = False,
