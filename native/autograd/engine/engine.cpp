@@ -122,7 +122,8 @@ void Run::add_root(const Tensor& root, Tensor gradient, size_t index) {
   check(root.defined(), ErrorKind::type, "backward: root ", index, " is not a tensor");
   Edge edge = gradient_edge(root);
   check(static_cast<bool>(edge), ErrorKind::runtime, "backward: root ", index,
-        " does not require grad and was not computed from a tensor that does");
+        " does not require grad and was not computed from a tensor that does; was it computed "
+        "inside no_grad(), or from detached tensors?");
   if (!gradient.defined()) {
     check(root.numel() == 1, ErrorKind::runtime,
           "backward: a gradient can be left out for a scalar root only; root ", index,
