@@ -25,6 +25,7 @@ COMPLEX = (FLOATS + 1j * FLOATS[::-1]).astype(np.complex64)
 VECTOR = np.array([3.0, 1.0, 2.0, 1.0])
 SQUARE = generator.normal(size=(2, 3, 3)) + 3 * np.eye(3)
 SCALAR64 = np.array(2.5)
+ZEROS = np.array([-0.0, 0.0, 4.0, -4.0])
 
 Case = Callable[[Any, Callable[[np.ndarray], Any]], Any]
 
@@ -163,12 +164,18 @@ CASES: dict[str, Case] = {
     ],
     "kinds": lambda x, a: [
         x.floor(a(INTS)),
+        x.round(a(COMPLEX * 3)),
+        x.sign(a(np.array([np.nan, -np.inf]))),
         x.round(a(FLOATS)),
         x.abs(a(COMPLEX)),
         x.real(a(COMPLEX)),
         x.bitwise_left_shift(a(np.abs(INTS)), 2),
         x.remainder(a(INTS), 3),
         x.floor_divide(a(INTS), 3),
+    ],
+    "signs of zeros": lambda x, a: [
+        x.signbit(x.remainder(a(ZEROS), a(np.array([1.0, 1.0, -2.0, 2.0])))),
+        x.remainder(a(ZEROS), 3),
     ],
     "linalg": lambda x, a: [
         x.linalg.matmul(a(SQUARE), a(SQUARE)),

@@ -48,12 +48,12 @@ struct ThreadEvents {
   std::vector<Event> events;
 };
 
-/// A call that has begun.
 class Buffer;
+/// A call that has begun; of none the rest is not set, which costs nothing.
 struct Begun {
   Buffer* buffer = nullptr;
-  int64_t index = 0;
-  uint64_t session = 0;
+  int64_t index;
+  uint64_t session;
 };
 
 /// Starts to record, on all threads. Error(runtime) where something is recorded already.

@@ -20,8 +20,19 @@ def equal(x1: Any, x2: Any, /) -> Tensor:
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """The sign of every number; of a complex one the number of length 1 in its direction."""
-    return flambeau.sgn(x) if x.is_complex() else flambeau.sign(x)
+    """The sign of every number; of a complex one the number of length 1 in its direction; of NaN
+    itself."""
+    if x.is_complex():
+        return flambeau.sgn(x)
+    signs = flambeau.sign(x)
+    return flambeau.where(flambeau.isnan(x), x, signs) if x.is_floating_point() else signs
+
+
+def round(x: Tensor, /) -> Tensor:
+    """The nearest whole number, the even one of two; of a complex number for each of its parts."""
+    if x.is_complex():
+        return flambeau.complex(flambeau.round(x.real), flambeau.round(x.imag))
+    return flambeau.round(x)
 
 
 def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
@@ -38,3 +49,12 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
 def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
     """The first number where a condition is true, the second elsewhere."""
     return flambeau.where(condition, *same_dtype(x1, x2))
+
+
+def remainder(x1: Any, x2: Any, /) -> Tensor:
+    """What division leaves, with the sign of the second number, zeros too."""
+    x1, x2 = same_dtype(x1, x2)
+    left = flambeau.remainder(x1, x2)
+    if not left.is_floating_point():
+        return left
+    return flambeau.where(left == 0, flambeau.copysign(left, x2), left)
