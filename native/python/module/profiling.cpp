@@ -111,9 +111,16 @@ constexpr Parameter options[] = {
 constexpr Parameter name[] = {{"name", Kind::object}};
 constexpr Parameter range[] = {{"range", Kind::object}};
 
-PyMethodDef functions[] = {define<"start", start, options>(nullptr), define<"stop", stop>(nullptr),
-                           define<"begin", begin, name>(nullptr),
-                           define<"end", end, range>(nullptr), kNoMore};
+PyMethodDef functions[] = {
+    define<"start", start, options>(
+        "start(shapes, memory, stacks)\n--\n\n"
+        "Starts to record calls, and what else is asked for; RuntimeError while something is."),
+    define<"stop", stop>("stop()\n--\n\n"
+                         "Ends it: (thread, events) of each thread. An event is (kind, name, "
+                         "parent, start, end, bytes, address, shapes, stack), the parent the index "
+                         "of the event around it or -1, times in nanoseconds."),
+    define<"begin", begin, name>("begin(name)\n--\n\nBegins a range; what end() takes."),
+    define<"end", end, range>("end(range)\n--\n\nEnds a range, on any thread."), kNoMore};
 
 }  // namespace
 
