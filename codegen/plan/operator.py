@@ -215,19 +215,26 @@ class Forms:
 
     def all(self) -> tuple[Form, ...]:
         operator = self.operator
-        forms = [self._form(self._return_type, operator.identifier, self._function())]
+        called = operator.name
+        forms = [self._form(self._return_type, operator.identifier, self._function(), called)]
         if "inplace" in operator.variants:
-            forms.append(self._form(_WRITTEN, f"{operator.identifier}_", self._inplace()))
+            name = f"{operator.identifier}_"
+            forms.append(self._form(_WRITTEN, name, self._inplace(), f"{called}_"))
         if "out" in operator.variants:
             name = f"{operator.identifier}_out"
             first = out_parameters(operator)
-            forms.append(self._form(out_returns(operator), name, self._out(), first))
+            forms.append(self._form(out_returns(operator), name, self._out(), called, first))
         if "list" in operator.variants:
             forms.append(self._listed())
         return tuple(forms)
 
-    def _form(self, returns: str, name: str, lines: list[str], first: str = "") -> Form:
+    def _form(
+        self, returns: str, name: str, lines: list[str], called: str, first: str = ""
+    ) -> Form:
+        """`called` is what profiles call it."""
         operator = self.operator
+        shown = _joined(f'"{called}"', *self._tensors)
+        lines = [f"const forms::Profiled profiled_({shown});", *lines]
         defaults = parameter_list(
             operator.signature.arguments, defaults=True, prefix=operator.identifier
         )

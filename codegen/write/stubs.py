@@ -95,6 +95,7 @@ def emit_stubs(declarations: Declarations, sink: Sink) -> None:
         submodules=sorted({n.split(".")[0] for n in namespaces if n} | {"_autograd"}),
     )
     sink.render("autograd.pyi.jinja", "stubs/_C/_autograd.pyi")
+    sink.render("profiler.pyi.jinja", "stubs/_C/_profiler.pyi")
     _modules(sink, functions, LIBRARY)
 
 

@@ -21,4 +21,5 @@
 #include "core/types/scalar_math.h"
 #include "operators/autocast.h"
 #include "operators/computing.h"
+#include "operators/profiled.h"
 #include "operators/tangents.h"

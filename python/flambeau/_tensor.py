@@ -6,6 +6,7 @@ Importing this module attaches them to the compiled type.
 from __future__ import annotations
 
 import copy
+from types import ModuleType
 from typing import Any
 
 import flambeau
@@ -157,7 +158,31 @@ def _batch_conjugate_transposed(self: Tensor) -> Tensor:
     return flambeau.adjoint(self)
 
 
+def _array_namespace(self: Tensor, *, api_version: str | None = None) -> ModuleType:
+    """The namespace of the Python array API standard: flambeau.array_api.
+
+    Raises:
+        ValueError: that version of the standard is not known.
+    """
+    from flambeau import array_api
+
+    return array_api.namespace_of(api_version)
+
+
+def _to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor on a device, as the array API standard calls it.
+
+    Raises:
+        ValueError: a stream is given; work is ordered by the streams that are current.
+    """
+    if stream is not None:
+        raise ValueError("to_device(): argument 'stream' must be None")
+    return self.to(device)
+
+
 _MEMBERS: dict[str, Any] = {
+    "__array_namespace__": _array_namespace,
+    "to_device": _to_device,
     "__repr__": _repr,
     "__format__": _format,
     "__contains__": _contains,

@@ -60,7 +60,6 @@ def test_compilers_return_what_they_are_given() -> None:
         "mps.synchronize",
         "sparse.mm",
         "quantization.quantize_dynamic",
-        "profiler.profile",
         "utils.cpp_extension.load",
         "overrides.handle_torch_function",
     ],

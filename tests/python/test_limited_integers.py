@@ -103,6 +103,8 @@ class TestLimited:
         small = x[0]
         assert small.sum().item() == 3 and small.sum().dtype is flambeau.int64
         assert small.cumsum(0).tolist() == [0, 1, 3]
+        assert small.cumsum(0, dtype=dtype(name)).tolist() == [0, 1, 3]
+        assert small.cumprod(0, dtype=dtype(name)).tolist() == [0, 0, 0]
         assert x.any().item() and not x.all().item()
         np.testing.assert_allclose(small.sqrt().numpy(), np.sqrt(array[0].astype("f4")))
         np.testing.assert_allclose((small / 2).numpy(), array[0] / 2)

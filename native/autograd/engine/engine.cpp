@@ -16,6 +16,7 @@
 #include "autograd/graph/operations.h"
 #include "autograd/graph/state.h"
 #include "core/backends/dispatch.h"
+#include "core/profiling/recorder.h"
 #include "core/threads/interrupt.h"
 
 namespace flambeau::autograd {
@@ -121,7 +122,8 @@ void Run::add_root(const Tensor& root, Tensor gradient, size_t index) {
   check(root.defined(), ErrorKind::type, "backward: root ", index, " is not a tensor");
   Edge edge = gradient_edge(root);
   check(static_cast<bool>(edge), ErrorKind::runtime, "backward: root ", index,
-        " does not require grad and was not computed from a tensor that does");
+        " does not require grad and was not computed from a tensor that does; was it computed "
+        "inside no_grad(), or from detached tensors?");
   if (!gradient.defined()) {
     check(root.numel() == 1, ErrorKind::runtime,
           "backward: a gradient can be left out for a scalar root only; root ", index,
@@ -171,7 +173,19 @@ void Run::execute() {
   }
 }
 
+/// A node that a profile sees, with the shapes of its gradients.
+[[gnu::noinline]] void start(profiling::Scope& scope, const Node& node,
+                             const Gradients& gradients) {
+  profiling::Shapes shapes;
+  if (profiling::recorded_now() & profiling::kShapes) {
+    for (const Tensor& gradient : gradients) profiling::add_shape(shapes, gradient);
+  }
+  scope.start(profiling::lasting(node.name()), profiling::Kind::backward, std::move(shapes));
+}
+
 void Run::visit(Node& node, Gradients& gradients) {
+  profiling::Scope scope;
+  if (FLAMBEAU_UNLIKELY(profiling::recorded_now() != 0)) start(scope, node, gradients);
   if (FLAMBEAU_UNLIKELY(node.has_extras())) run_tensor_hooks(node, gradients);
   uint64_t mask = ~uint64_t{0};
   if (FLAMBEAU_UNLIKELY(selection_ != nullptr)) {

@@ -21,7 +21,7 @@ void fail_dtype(const char* op, const char* argument, DType seen, uint32_t accep
 void fail_same_dtype(const char* op, const char* argument, DType seen, const char* other,
                      DType expected) {
   fail(ErrorKind::runtime, op, "(): argument '", argument, "' has dtype ", name(seen), " but '",
-       other, "' has dtype ", name(expected), "; they must be the same");
+       other, "' has dtype ", name(expected), "; they must be the same: convert one with .to()");
 }
 
 void fail_device(const char* op, const char* argument, Device seen, Device expected) {

@@ -143,7 +143,8 @@ void Iterator::prepare_output(int i) {
   if (!state.given->defined()) return;
   const Tensor& given = *state.given;
   check(can_cast(state.dtype, given.dtype()), ErrorKind::runtime, op_, ": a result of dtype ",
-        state.dtype, " cannot be written to a tensor of dtype ", given.dtype());
+        state.dtype, " cannot be written to a tensor of dtype ", given.dtype(),
+        "; convert the tensor, or use the form that gives a new one");
   if (!equal(given.sizes(), own_shape_)) {
     bool is_read = state.role == Role::in_out;
     for (int j = outputs_; j < count_; ++j)

@@ -9,6 +9,7 @@
 #include "core/memory/cpu_allocator.h"
 #include "core/memory/shared_storage.h"
 #include "core/memory/storage_alias.h"
+#include "core/profiling/recorder.h"
 
 namespace flambeau {
 
@@ -16,6 +17,13 @@ namespace {
 std::array<std::atomic<Allocator*>, kMaxBackends> allocators;
 std::array<std::atomic<int (*)()>, kMaxBackends> current_devices;
 constexpr int kStorageClass = detail::small_class(sizeof(Storage));
+
+/// Tells a profile of bytes that are taken, or with a minus given back.
+FLAMBEAU_INLINE void note(const void* data, int64_t bytes) {
+  if (FLAMBEAU_UNLIKELY(profiling::recorded_now() & profiling::kMemory) && data) {
+    profiling::note_memory(data, bytes);
+  }
+}
 
 /// cpu and meta are one device each; elsewhere -1 stands for the current one.
 Device resolve(Device device) {
@@ -58,6 +66,7 @@ Ref<Storage> Storage::allocate(size_t bytes, Device device) {
   } else if (!device.is_meta()) {
     flambeau::allocator(device.backend);  // an absent backend is an error for empty tensors too
   }
+  note(data, static_cast<int64_t>(bytes));
   Storage* storage = new (detail::take_small(kStorageClass)) Storage;
   storage->data_ = data;
   storage->bytes_ = bytes;
@@ -86,8 +95,10 @@ void Storage::destroy() noexcept {
     if (release_ == SharedStorage::release && !SharedStorage::forget(*this)) return;
     release_(context_);
   } else if (FLAMBEAU_LIKELY(device_.is_cpu())) {
+    note(data_, -static_cast<int64_t>(bytes_));
     cpu_deallocate(data_, bytes_);
   } else if (data_) {
+    note(data_, -static_cast<int64_t>(bytes_));
     allocators[static_cast<int>(device_.backend)].load()->deallocate(data_, bytes_, device_);
   }
   this->~Storage();

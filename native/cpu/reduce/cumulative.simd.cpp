@@ -118,10 +118,8 @@ void scan_dense(const Tensor& result, Dim dim, const Operands&... operands) {
 #define FLAMBEAU_SCAN(name, type, ...) \
   case DType::name:                    \
     return run.template operator()<type>();
-    FLAMBEAU_FOR_EACH_COMPUTED_DTYPE(FLAMBEAU_SCAN)
+    FLAMBEAU_FOR_EACH_DTYPE(FLAMBEAU_SCAN)
 #undef FLAMBEAU_SCAN
-    default:
-      break;
   }
 }
 

@@ -13,6 +13,7 @@
 #include "python/interop/interop.h"
 #include "python/module/docstrings.h"
 #include "python/module/foreign.h"
+#include "python/module/profiling.h"
 #include "python/module/settings.h"
 #include "python/objects/construct.h"
 #include "python/objects/device_object.h"
@@ -44,6 +45,7 @@ void fill(PyObject* module) {
     add_functions(module, functions);
   }
   add_settings(module);
+  add_profiling(module);
   find_foreign_functions();
   for (const FunctionNamespace* space = generated_namespaces; space->name; ++space) {
     add_functions(submodule(module, space->name).get(), space->functions);

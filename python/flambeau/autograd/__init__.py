@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau import _C
+from flambeau import _C, _lazy
 from flambeau._values import elements
 from flambeau.autograd import forward_ad, functional, graph
 from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -42,6 +42,8 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+__getattr__, __dir__ = _lazy.submodules(globals(), ("profiler",))
 
 
 class _VariableType(type):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flambeau import Tensor
 from flambeau._values import check_memo
-from flambeau.nn import global_hooks, module_hooks, module_state
+from flambeau.nn import failed_calls, global_hooks, module_hooks, module_state
 from flambeau.nn.global_hooks import registered
 from flambeau.nn.hooks import HookTable
 from flambeau.nn.module_conversion import ModuleConversion
@@ -62,15 +62,19 @@ class Module(ModuleTree, ModuleHooks, ModuleConversion):
     else:
 
         def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-            if (
-                self._forward_hooks
-                or self._forward_pre_hooks
-                or self._backward_hooks
-                or self._backward_pre_hooks
-                or global_hooks.calls
-            ):
-                return module_hooks.call(self, inputs, keywords)
-            return self.forward(*inputs, **keywords)
+            try:
+                if (
+                    self._forward_hooks
+                    or self._forward_pre_hooks
+                    or self._backward_hooks
+                    or self._backward_pre_hooks
+                    or global_hooks.calls
+                ):
+                    return module_hooks.call(self, inputs, keywords)
+                return self.forward(*inputs, **keywords)
+            except Exception as error:
+                failed_calls.note(self, error)
+                raise
 
     # --- attributes ---
 

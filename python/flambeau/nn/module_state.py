@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -83,6 +84,16 @@ def _defines(module: Module, method: str) -> bool:
 # --- loading ---
 
 
+def _meant(unexpected: list[str], missing: list[str]) -> str:
+    """What the keys that do not fit may come from: a wrapper around the module, or misspelling."""
+    prefix = unexpected[0].partition(".")[0] + "."
+    if missing and all(f"{prefix}{key}" in unexpected for key in missing):
+        return f" (all begin with {prefix!r}: was the state that of a wrapper?)"
+    near = {key: difflib.get_close_matches(key, missing, 1) for key in unexpected}
+    meant = [f"{key} for {found[0]}" for key, found in near.items() if found]
+    return f" ({', '.join(meant)}?)" if meant else ""
+
+
 def load(
     module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool
 ) -> IncompatibleKeys:
@@ -99,7 +110,9 @@ def load(
     missing, unexpected = keys
     if strict:
         if unexpected:
-            problems.insert(0, f"unexpected keys: {', '.join(unexpected)}")
+            problems.insert(
+                0, f"unexpected keys: {', '.join(unexpected)}{_meant(unexpected, missing)}"
+            )
         if missing:
             problems.insert(0, f"missing keys: {', '.join(missing)}")
     if problems:

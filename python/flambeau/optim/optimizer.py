@@ -83,13 +83,16 @@ class Optimizer:
         self.defaults = defaults
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        if isinstance(params, Tensor):
+        if isinstance(params, Tensor) or not isinstance(params, Iterable):
             raise TypeError(
-                f"{type(self).__name__}: expected an iterable of parameters, got a Tensor"
+                f"{type(self).__name__}: argument 'params' must be an iterable of parameters, as "
+                f"model.parameters() gives it, not {type(params).__name__}"
             )
         groups = list(elements(type(self).__name__, params))
         if not groups:
-            raise ValueError(f"{type(self).__name__}: got no parameters")
+            raise ValueError(
+                f"{type(self).__name__}: got no parameters: argument 'params' is empty"
+            )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -111,7 +114,10 @@ class Optimizer:
             if not isinstance(parameter, Tensor):
                 raise TypeError(f"{name}: expected Tensors, got {type(parameter).__name__}")
             if not (parameter.is_leaf or self.defaults.get("differentiable")):
-                raise ValueError(f"{name}: the result of a computation cannot be optimized")
+                raise ValueError(
+                    f"{name}: the result of a computation cannot be optimized; give the leaves it "
+                    "was computed from, or make it one: detach().requires_grad_()"
+                )
         if len({id(p) for p in members}) != len(members):
             raise ValueError(f"{name}: a parameter occurs twice in a group")
         known = {id(p) for p in chain.from_iterable(g["params"] for g in self.param_groups)}

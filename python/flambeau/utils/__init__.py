@@ -18,5 +18,6 @@ __getattr__, __dir__ = _lazy.submodules(
         "model_zoo",
         "tensorboard",
         "trainer",
+        "viz",
     ),
 )

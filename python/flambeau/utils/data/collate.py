@@ -14,6 +14,12 @@ allocate: Callable[[Sequence[int], flambeau.dtype], Tensor | None] | None = None
 
 def _stacked(tensors: list[Tensor]) -> Tensor:
     first = tensors[0]
+    other = next((t for t in tensors if t.shape != first.shape), None)
+    if other is not None:
+        raise RuntimeError(
+            f"default_collate: samples of shapes {tuple(first.shape)} and {tuple(other.shape)} "
+            "cannot be stacked; make them one shape, or join them in a collate_fn of your own"
+        )
     room = None
     if allocate is not None and first.is_cpu:
         shape, dtype = first.shape, first.dtype
@@ -57,7 +63,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
     Raises:
         TypeError: for samples of another type.
-        RuntimeError: for samples whose lengths differ.
+        RuntimeError: for samples whose lengths or shapes differ.
     """
     first = batch[0]
     if isinstance(first, Tensor):

@@ -1,0 +1,32 @@
+"""Products, which are both in the namespace and in its linalg."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import flambeau
+from flambeau import Tensor
+from flambeau.array_api._adapted import same_dtype
+
+
+def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """Matrix products."""
+    return flambeau.matmul(*same_dtype(x1, x2))
+
+
+def matrix_transpose(x: Tensor, /) -> Tensor:
+    """A view with the last two dims exchanged."""
+    return x.mT
+
+
+def tensordot(
+    x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
+) -> Tensor:
+    """Products summed over dims: so many, or those that are named of either."""
+    x1, x2 = same_dtype(x1, x2)
+    return flambeau.tensordot(x1, x2, dims=axes)
+
+
+def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """Products of vectors along a dim, the first conjugated."""
+    return flambeau.linalg.vecdot(*same_dtype(x1, x2), dim=axis)

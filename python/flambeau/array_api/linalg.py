@@ -1,0 +1,62 @@
+"""Linear algebra of the array API standard; names that are not here are those of
+flambeau.linalg."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.array_api import _products
+from flambeau.array_api._adapted import adapted, same_dtype, written_in
+
+globals().update(written_in(_products))
+
+
+def __getattr__(name: str) -> Any:
+    found = adapted(getattr(flambeau.linalg, name))
+    globals()[name] = found
+    return found
+
+
+def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """Every element of a vector times every one of another."""
+    return flambeau.outer(*same_dtype(x1, x2))
+
+
+def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    """The sum of a diagonal of matrices."""
+    from flambeau.array_api._reductions import sum as total
+
+    return total(flambeau.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
+
+
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    """Norms of matrices in the last two dims."""
+    return flambeau.linalg.matrix_norm(x, ord, keepdim=keepdims)
+
+
+def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
+    """How many singular values are above `rtol` times the largest."""
+    return flambeau.linalg.matrix_rank(x, rtol=rtol)
+
+
+def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
+    """The pseudoinverse; singular values up to `rtol` times the largest count as zero."""
+    return flambeau.linalg.pinv(x, rtol=rtol)
+
+
+def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+    """Norms of vectors along dims; None: of all elements."""
+    if axis == ():
+        return flambeau.abs(x) if ord != 0 else (x != 0).to(x.abs().dtype)
+    return flambeau.linalg.vector_norm(x, ord, axis, keepdims)
+
+
+def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """The x of `x1 @ x = x2`; `x2` is a vector if and only if it has one dim."""
+    x1, x2 = same_dtype(x1, x2)
+    if x2.ndim == 1:
+        return flambeau.linalg.solve(x1, x2[:, None])[..., 0]
+    shape = flambeau.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    return flambeau.linalg.solve(x1, x2.expand(*shape, *x2.shape[-2:]))
