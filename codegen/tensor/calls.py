@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from flambeau.codegen.formula import nodes
-from flambeau.codegen.formula.cpp import ATOM, at_least, fail
+from flambeau.codegen.formula.cpp import ATOM, at_least, fail, quote
 from flambeau.codegen.formula.functions import OPERATOR_FUNCTIONS, Function, FunctionTable
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_source
@@ -150,7 +150,8 @@ class CallRules(NumberRules):
         item = item_type(owner.type.kind)
         if item is None:
             raise fail(node, f"a {owner.type} cannot be indexed here", "use select() or narrow()")
-        return Value(f"{at_least(owner, ATOM)}[{position_code}]", item, ATOM)
+        arguments = f"{owner.code}, {position_code}, {quote(str(node.value))}, {self.named}"
+        return Value(f"shape_rules::item({arguments})", item, ATOM)
 
     # --- calls ---
 
