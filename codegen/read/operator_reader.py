@@ -49,7 +49,7 @@ KEYS = (
     *("derivative", "forward", "errors", "autocast"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
-NAMESPACES = ("nn.functional", "linalg", "special", "fft")
+NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows")
 MAIN = "main"  # how `also_in` writes the namespace that needs no name
 _INPLACE = "inplace"
 _BINARY = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>")
