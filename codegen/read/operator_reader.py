@@ -46,7 +46,7 @@ KEYS = (
     *("op", "kind", "variants", "operator", "namespace", "also_in", "aliases", "inplace"),
     *("internal", "role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
-    *("derivative", "forward", "errors", "autocast"),
+    *("derivative", "forward", "errors", "autocast", "copied_as"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows")
