@@ -25,6 +25,7 @@ from flambeau.codegen.model.types import (
     SHAPE_TYPES,
     TENSOR,
     TENSOR_LIKE,
+    TENSORS,
     ValueKind,
     ValueType,
     item_type,
@@ -93,12 +94,14 @@ class CallRules(NumberRules):
         items = tuple(self.emit(item) for item in node.items)
         if node.is_tuple:
             parts = [
-                self.convert(v, TENSOR, n).code for v, n in zip(items, node.items, strict=True)
+                self.owned(v, TENSORS, n)
+                if v.type.kind in (K.TENSORS, K.LIST)
+                else self.convert(v, TENSOR, n)
+                for v, n in zip(items, node.items, strict=True)
             ]
-            types = tuple(TENSOR for _ in items)
-            return Value(
-                f"std::make_tuple({', '.join(parts)})", ValueType(K.RESULTS, results=types), ATOM
-            )
+            code = f"std::make_tuple({', '.join(p.code for p in parts)})"
+            types = tuple(p.type for p in parts)
+            return Value(code, ValueType(K.RESULTS, results=types), ATOM)
         return Value("", ValueType(K.LIST), ATOM, items=items)
 
     def attribute(self, node: nodes.Attribute) -> Value:
