@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flambeau.codegen.check.report import Context, Report
+from flambeau.codegen.read.operator_reader import NAMESPACES
 from flambeau.codegen.text.source import Diagnostic, Diagnostics
 
 
@@ -24,5 +25,5 @@ def check_package(context: Context) -> list[Diagnostic]:
 def _check_namespace(report: Report) -> None:
     """A function `nn` would hide the submodule of that name."""
     operator = report.operator
-    if operator.name in ("nn", "linalg", "special", "fft"):
+    if operator.name in {name.split(".")[0] for name in NAMESPACES}:
         report.at(operator.span, f"'{operator.name}' is the name of a submodule")

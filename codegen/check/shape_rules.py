@@ -258,6 +258,11 @@ def reduction_of(reduction: str, size_average: bool | None, reduce: bool | None)
     return "sum" if size_average is False else "mean"
 
 
+def numbered_reduction(reduction: int) -> str:
+    """The reduction that a number stands for."""
+    return ("none", "mean", "sum")[reduction]
+
+
 def copied_strides(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
     """The strides where elements fill one block in some order of the dims, else row-major ones."""
     expected = 1
@@ -406,6 +411,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "strided_extent": strided_extent,
     "is_dense": is_dense,
     "reduction_of": reduction_of,
+    "numbered_reduction": numbered_reduction,
     "copied_strides": copied_strides,
     "placed": placed,
     "fft_dims": fft_dims,

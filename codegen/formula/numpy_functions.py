@@ -24,6 +24,16 @@ def sigmoid(x: Array) -> Array:
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
+def logaddexp(a: Array, b: Array) -> Array:
+    """log(exp(a) + exp(b)), the larger exponential taken out."""
+    if not np.iscomplexobj(a) and not np.iscomplexobj(b):
+        return np.logaddexp(a, b)
+    is_first = np.real(a) >= np.real(b)
+    large: Array = np.where(is_first, a, b)
+    small: Array = np.where(is_first, b, a)
+    return large + np.log1p(np.exp(small - large))
+
+
 def rsqrt(x: Array) -> Array:
     """1 / sqrt(x)."""
     return 1 / np.sqrt(x)

@@ -66,17 +66,26 @@ class BackwardPlan:
     results: tuple[str, ...]  # results that carry gradients, in order
     gradient_names: tuple[str, ...]
 
+    @property
+    def refused(self) -> tuple[Argument, ...]:
+        """Inputs whose gradient is declared not to be known: to ask for it is an error."""
+        known = [g.argument for g in self.gradients]
+        return tuple(a for a in self.inputs if a not in known)
+
 
 def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPlan | None:
     """The plan, or None where nothing is differentiable or the derivative comes from a body."""
     derivative = operator.derivative
-    if derivative is None or derivative.none or not derivative.formulas:
+    if derivative is None or derivative.none:
+        return None
+    tracked = derivative.formulas.keys() | derivative.excluded
+    if not tracked:
         return None
     names = gradient_names(operator.signature, operator.dtypes)
     if not names:
         return None
     results = tuple(names)
-    inputs = tuple(a for a in operator.tensor_arguments if a.name in derivative.formulas)
+    inputs = tuple(a for a in operator.tensor_arguments if a.name in tracked)
     gradients = tuple(
         GradientPlan(
             argument=a,
@@ -87,6 +96,7 @@ def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPla
             reads=reads_of(derivative.formulas[a.name]).spelled,
         )
         for i, a in enumerate(inputs)
+        if a.name in derivative.formulas
     )
     return BackwardPlan(
         node=f"{class_name(operator.identifier)}Backward",

@@ -20,7 +20,9 @@ def forward_lines(
         return []
     if not operator.signature.results:
         return _written(operator, backward, translator)
-    lines = _declared_tangents(backward) if operator.forward else []
+    lines = _refusals(backward)
+    if operator.forward:
+        lines += _declared_tangents(backward)
     for result in operator.signature.results:
         if result.name not in backward.results:
             continue
@@ -34,12 +36,20 @@ def forward_lines(
     return lines
 
 
+def _refusals(backward: BackwardPlan) -> list[str]:
+    """Errors where an argument has a tangent whose part in the results is not known."""
+    names = ", ".join(cpp_name(a.name) for a in backward.refused)
+    return [f"forms::refuse_tangents(forms::tracked({names}), name);"] if names else []
+
+
 def has_forward(operator: Operator, backward: BackwardPlan) -> bool:
     """Whether tangents of results are declared, derived, or known to be zero. Where not, forward
     mode is an error: a tangent that got lost would be a wrong derivative.
     """
     if operator.forward:
         return operator.forward.keys() >= set(backward.results)
+    if not backward.gradients:
+        return False
     return _is_constant(operator) or all(
         tangent_terms(operator, result) is not None for result in backward.results
     )
@@ -106,7 +116,7 @@ def _summed(
 def _declared_tangents(backward: BackwardPlan) -> list[str]:
     """The tangents that declared formulas read; absent ones are zero."""
     lines = []
-    for argument in backward.inputs:
+    for argument in (gradient.argument for gradient in backward.gradients):
         reader = "tangents" if argument.type.is_list else "tangent_or_zeros"
         read = f"{reader}({cpp_name(argument.name)})"
         lines.append(f"[[maybe_unused]] const auto {argument.name}_t = {read};")

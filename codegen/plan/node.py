@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
-from flambeau.codegen.model.entries import Kind, Operator
+from flambeau.codegen.model.entries import Argument, Kind, Operator
 from flambeau.codegen.model.types import TENSOR, TENSORS, value_type
 from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, GradientPlan, SavedField
 from flambeau.codegen.plan.compute import parameter_values, promotion, table_for
@@ -86,7 +86,7 @@ def _readers(plan: BackwardPlan, field: SavedField, node: str = "") -> str | Non
 
 
 def _gradients(operator: Operator, plan: BackwardPlan, translator: Translator) -> list[str]:
-    lines = []
+    lines = _refusals(operator, plan)
     if _is_list(operator):
         (name,) = plan.gradient_names
         lines.append(
@@ -105,6 +105,39 @@ def _gradients(operator: Operator, plan: BackwardPlan, translator: Translator) -
         lines += [f"  {line}" for line in _fused(operator, plan)]
         lines += ["  return;", "}"]
     return lines + _tensor_gradients(operator, plan, translator)
+
+
+def _refusals(operator: Operator, plan: BackwardPlan) -> list[str]:
+    """Errors where a gradient is wanted that is declared not to be known."""
+    shown = operator.called_as or operator.name
+    return [
+        f'if ({wanted}) forms::refuse_gradient("{shown}", "{argument.name}");'
+        for argument, wanted in _wanted(plan).items()
+        if argument in plan.refused
+    ]
+
+
+def _wanted(plan: BackwardPlan) -> dict[Argument, str]:
+    """C++: whether the gradient of an input, or of one item of a list, is wanted."""
+    found = {}
+    for argument, first in _places(plan).items():
+        count = f"{argument.name}_count_"
+        is_list = argument.type.is_tensor_list
+        found[argument] = f"wants_any({first}, {first} + {count})" if is_list else f"wants({first})"
+    return found
+
+
+def _places(plan: BackwardPlan) -> dict[Argument, str]:
+    """C++: the number of an input among the tensors of all, of a list that of its first item."""
+    places = {}
+    before, lists = 0, ""
+    for argument in plan.inputs:
+        places[argument] = f"{before}{lists}"
+        if argument.type.is_tensor_list:
+            lists += f" + {argument.name}_count_"
+        else:
+            before += 1
+    return places
 
 
 def _unpack_lines(plan: BackwardPlan) -> list[str]:
@@ -150,34 +183,32 @@ def _spelling(operator: Operator, plan: BackwardPlan) -> dict[str, str]:
 
 def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Translator) -> list[str]:
     names = _names(operator, plan)
+    places, wanted = _places(plan), _wanted(plan)
     lines = []
-    offset = "0"
     for gradient in plan.gradients:
+        place, condition = places[gradient.argument], wanted[gradient.argument]
         if gradient.argument.type.is_tensor_list:
-            count = f"{gradient.argument.name}_count_"
             lines += [
-                f"if (wants_any({offset}, {offset} + {count})) {{",
+                f"if ({condition}) {{",
                 "  std::vector<Tensor> values;",
                 *(
                     f"  {line}"
                     for line in translator.assignments(gradient.formula, names, "values", True)
                 ),
-                f"  for (size_t i = 0; i < {count}; ++i) {{",
-                f"    if (wants({offset} + i)) computed[{offset} + i] = std::move(values[i]);",
+                f"  for (size_t i = 0; i < {gradient.argument.name}_count_; ++i) {{",
+                f"    if (wants({place} + i)) computed[{place} + i] = std::move(values[i]);",
                 "  }",
                 "}",
             ]
-            offset = f"{offset} + {count}"
             continue
-        index = str(gradient.index) if offset == "0" else f"{offset} + {gradient.index}"
         if not nodes.free_names(gradient.formula):
             lines += _zero_lines(operator, plan, gradient)
             continue
         # What is flat has the gradient 0, with or without a kernel.
         zero = f"zeros_of({plan.gradient_names[0]})" if operator.kind is Kind.POINTWISE else None
-        target = f"computed[{index}]"
+        target = f"computed[{place}]"
         assigned = translator.assignments(gradient.formula, names, target, False, zero)
-        lines += _if(f"wants({index})", assigned)
+        lines += _if(condition, assigned)
     return lines
 
 
@@ -217,7 +248,7 @@ def _fused(operator: Operator, plan: BackwardPlan) -> list[str]:
             continue
         index = fused.gradients[0]
         value = _run(operator, plan, fused)
-        scale = plan.gradients[index].scaled_by
+        (scale,) = (g.scaled_by for g in plan.gradients if g.index == index)
         if scale is not None:
             value = f"{scale}_.equals(1) ? {plan.gradient_names[0]} : {value}"
         lines.append(f"if (wants({index})) computed[{index}] = {value};")

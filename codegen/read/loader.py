@@ -18,6 +18,7 @@ from flambeau.codegen.model.entries import Backend, Declarations, Dtype, Operato
 from flambeau.codegen.model.reserved import is_name
 from flambeau.codegen.read import schema
 from flambeau.codegen.read.dtype_rules import DtypeTable
+from flambeau.codegen.read.expand.copies import copying
 from flambeau.codegen.read.expand.definitions import ERROR, SAMPLES, Definitions
 from flambeau.codegen.read.expand.entry import Surroundings as Shared
 from flambeau.codegen.read.expand.entry import expanded
@@ -175,11 +176,16 @@ def load_texts(
     operators: list[Operator] = []
     partial: list[Partial] = []
     incomplete = set(entries.broken)
-    for entry in entries.of["op"]:
+    waiting = list(reversed(entries.of["op"]))
+    while waiting:
+        entry = waiting.pop()
         owner = package if entry.span.file in outside else ""
         shared = files[entry.span.file]
         reading = _read_operator(entry, _family(entry, owner), shared, around, diagnostics)
         operator = reading.operator and _of_package(reading.operator, entry, owner)
+        with diagnostics.collecting():
+            if operator is not None and (copy := copying(entry, operator, shared.head)):
+                waiting.append(copy)
         if operator is not None and reading.is_sound:
             operators.append(operator)
             continue

@@ -46,10 +46,10 @@ KEYS = (
     *("op", "kind", "variants", "operator", "namespace", "also_in", "aliases", "inplace"),
     *("internal", "role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
-    *("derivative", "forward", "errors", "autocast"),
+    *("derivative", "forward", "errors", "autocast", "copied_as"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
-NAMESPACES = ("nn.functional", "linalg", "special", "fft")
+NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows")
 MAIN = "main"  # how `also_in` writes the namespace that needs no name
 _INPLACE = "inplace"
 _BINARY = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>")

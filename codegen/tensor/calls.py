@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from flambeau.codegen.formula import nodes
-from flambeau.codegen.formula.cpp import ATOM, at_least, fail
+from flambeau.codegen.formula.cpp import ATOM, at_least, fail, quote
 from flambeau.codegen.formula.functions import OPERATOR_FUNCTIONS, Function, FunctionTable
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_source
@@ -25,6 +25,7 @@ from flambeau.codegen.model.types import (
     SHAPE_TYPES,
     TENSOR,
     TENSOR_LIKE,
+    TENSORS,
     ValueKind,
     ValueType,
     item_type,
@@ -93,12 +94,14 @@ class CallRules(NumberRules):
         items = tuple(self.emit(item) for item in node.items)
         if node.is_tuple:
             parts = [
-                self.convert(v, TENSOR, n).code for v, n in zip(items, node.items, strict=True)
+                self.owned(v, TENSORS, n)
+                if v.type.kind in (K.TENSORS, K.LIST)
+                else self.convert(v, TENSOR, n)
+                for v, n in zip(items, node.items, strict=True)
             ]
-            types = tuple(TENSOR for _ in items)
-            return Value(
-                f"std::make_tuple({', '.join(parts)})", ValueType(K.RESULTS, results=types), ATOM
-            )
+            code = f"std::make_tuple({', '.join(p.code for p in parts)})"
+            types = tuple(p.type for p in parts)
+            return Value(code, ValueType(K.RESULTS, results=types), ATOM)
         return Value("", ValueType(K.LIST), ATOM, items=items)
 
     def attribute(self, node: nodes.Attribute) -> Value:
@@ -150,7 +153,8 @@ class CallRules(NumberRules):
         item = item_type(owner.type.kind)
         if item is None:
             raise fail(node, f"a {owner.type} cannot be indexed here", "use select() or narrow()")
-        return Value(f"{at_least(owner, ATOM)}[{position_code}]", item, ATOM)
+        arguments = f"{owner.code}, {position_code}, {quote(str(node.value))}, {self.named}"
+        return Value(f"shape_rules::item({arguments})", item, ATOM)
 
     # --- calls ---
 

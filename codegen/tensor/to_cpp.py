@@ -309,8 +309,8 @@ class _Emitter(CallRules):
         if item is None:
             raise fail(expression, f"a {value.type} cannot be split into {len(names)} names")
         self.statements.append(
-            f'check({source}.size() == {len(names)}, ErrorKind::runtime, "expected {len(names)} '
-            f'sizes ({", ".join(names)}), got ", {source}.size());'
+            f"check({source}.size() == {len(names)}, ErrorKind::runtime, {self.named}, "
+            f'"(): expected {len(names)} items ({", ".join(names)}), got ", {source}.size());'
         )
         for i, name in enumerate(names):
             self.statements.append(f"[[maybe_unused]] const auto {name}_let = {source}[{i}];")
@@ -559,7 +559,7 @@ class _Emitter(CallRules):
             made = {K.INT: K.INTS, K.FLOAT: K.FLOATS, K.TENSOR: K.TENSORS}.get(element.type.kind)
             if made is None:
                 raise fail(node.element, f"a list of {element.type} cannot be made here")
-            push = f"items.push_back({element.code});"
+            push = f"items_.push_back({element.code});"
             self.statements.append(push)
             return Value(OWNING[made], ValueType(made), ATOM)
 
@@ -570,5 +570,5 @@ class _Emitter(CallRules):
             made = emit()
         body = " ".join(self.statements)
         self.statements, self._values, self._occurrences = outer
-        loop = f"for (const auto& {name} : {items.code}) {{ {body} }}"
-        return Value(f"[&] {{ {made.code} items; {loop} return items; }}()", made.type, ATOM)
+        loop = f"for ([[maybe_unused]] const auto& {name} : {items.code}) {{ {body} }}"
+        return Value(f"[&] {{ {made.code} items_; {loop} return items_; }}()", made.type, ATOM)

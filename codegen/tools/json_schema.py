@@ -398,6 +398,7 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         _formulas(),
         "condition -> what is returned instead of computing",
     ),
+    "copied_as": ({"type": "string"}, "of a view: the operator that copies what the view gives"),
     "linear_in": (WORDS, "tensors that the result is linear in: forward mode follows"),
     "additive": (WORDS, "tensors that are added to a part that is linear in others"),
     "derivative": (

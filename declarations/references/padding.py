@@ -34,9 +34,12 @@ def padded(x: Array, pad: Sequence[int], mode: str, value: float | None) -> Arra
     """In a mode."""
     if mode == "constant":
         return np.pad(x, amounts(x, pad), constant_values=value or 0)
+    if mode == "circular":
+        kept = constant(x, [min(amount, 0) for amount in pad], 0)
+        return np.pad(kept, [(max(a, 0), max(b, 0)) for a, b in amounts(x, pad)], "wrap")
     return np.pad(x, amounts(x, pad), _MODES[mode])
 
 
 def places(count: int, before: int, after: int, mode: str) -> Array:
     """Which element stands where."""
-    return np.pad(np.arange(count), (before, after), _MODES[mode])
+    return padded(np.arange(count), (before, after), mode, None)

@@ -37,6 +37,11 @@ void refuse_tangents(TrackedList tracked, const char* op) {
         "(): forward mode is not implemented");
 }
 
+void refuse_gradient(const char* op, const char* argument) {
+  fail(ErrorKind::not_implemented, op, "(): the derivative for argument ", argument,
+       " is not implemented");
+}
+
 void add_inputs(autograd::Node& node, TrackedList tracked) {
   for (const Tracked& argument : tracked) argument.add_to(node);
 }

@@ -47,6 +47,8 @@ inline bool is_recorded(TrackedList tracked) {
 /// NotImplementedError naming the operator where one has a tangent, and none of the results is
 /// known.
 FLAMBEAU_API void refuse_tangents(TrackedList tracked, const char* op);
+/// NotImplementedError naming the operator and the argument, whose derivative nobody knows.
+[[noreturn]] FLAMBEAU_API void refuse_gradient(const char* op, const char* argument);
 /// One input of the node per argument, in order.
 FLAMBEAU_API void add_inputs(autograd::Node& node, TrackedList tracked);
 

@@ -100,8 +100,9 @@ SCOPE = {
         ),
         (
             "join([exp(t) for t in tensors])",
-            "ops::join([&] { std::vector<Tensor> items; for (const auto& t_item : tensors) "
-            "{ items.push_back(ops::exp(t_item)); } return items; }())",
+            "ops::join([&] { std::vector<Tensor> items_; "
+            "for ([[maybe_unused]] const auto& t_item : tensors) "
+            "{ items_.push_back(ops::exp(t_item)); } return items_; }())",
         ),
     ],
 )
@@ -194,8 +195,13 @@ def test_lets_and_unpacking(index: OperatorIndex) -> None:
     lets = [(("b", "n"), parse_source("x.shape")), (("half",), parse_source("n // 2"))]
     code = emit_tensor(parse_source("[b, half]"), SCOPE, index, wanted=INTS, lets=lets)
     assert code.code == "Shape{b_let, half_let}"
-    assert "expected 2 sizes (b, n)" in code.statements[1]
+    assert "expected 2 items (b, n)" in code.statements[1]
     assert code.statements[-1].endswith('half_let = shape_rules::floor_div(n_let, 2, "formula");')
+
+
+def test_items_of_lists_are_checked(index: OperatorIndex) -> None:
+    code = emit_tensor(parse_source("tensors[1]"), SCOPE, index)
+    assert code.code == 'shape_rules::item(tensors, 1, "tensors", "formula")'
 
 
 def test_a_gradient_that_is_zero_does_not_flow(index: OperatorIndex) -> None:

@@ -86,6 +86,7 @@ def test_nothing_is_derived_for_what_has_no_tangent() -> None:
 
 def test_a_formula_per_result() -> None:
     assert lines("spread") == (
+        "forms::refuse_tangents(forms::tracked(weight), name);\n"
         "[[maybe_unused]] const auto self_t = tangent_or_zeros(self);\n"
         "const ForwardPause pause;\n"
         "{\n"

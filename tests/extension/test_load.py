@@ -54,6 +54,10 @@ TEXT = """
   kind: composite
   variants: [function]
   body: "clamp(self, 0, top)"
+- op: "third(Tensor self) -> Tensor result"
+  kind: composite
+  variants: [function]
+  body: "chunk(self, 3)[2]"
 """
 KERNEL = """
 #include "cpu/dtype_switch.h"
@@ -275,6 +279,14 @@ def test_wrong_gradient() -> None:
     text = TEXT[: TEXT.index('- op: "dyad')].replace("auto", '{self: "2 * grad"}')
     with pytest.raises(ops.DeclarationError, match="finite"):
         ops.load(text)
+
+
+def test_items_that_a_list_does_not_have(sources: Path) -> None:
+    library = ops.load(sources / "run_time.yaml", [sources / "dyad.cpp"])
+    assert library.third(flambeau.arange(6)).tolist() == [4, 5]
+    message = r"third\(\): chunk\(self, 3\) has 2 items, of which item 2 is read"
+    with pytest.raises(IndexError, match=message):
+        library.third(flambeau.arange(2))
 
 
 def test_compiler_errors_in_kernels(sources: Path, tmp_path: Path) -> None:

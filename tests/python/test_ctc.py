@@ -100,13 +100,19 @@ def test_module() -> None:
     ("change", "message"),
     [
         ({"blank": 3}, "blank must be from 0 to below 3, got 3"),
-        ({"input_lengths": [4]}, "input_lengths must have one item for each of 2 samples"),
+        (
+            {"input_lengths": [4]},
+            "input_lengths and target_lengths as there are samples, 2, got 1 and",
+        ),
         ({"input_lengths": [4, 5]}, "input_lengths must be from 0 to 4"),
         ({"target_lengths": [1, -1]}, "target_lengths must not be negative"),
         ({"target_lengths": [1, 2]}, "do not hold 2 labels"),
-        ({"targets": flambeau.tensor([1, 2, 1])}, "add up to 2, there are 3"),
+        (
+            {"targets": flambeau.tensor([1, 2, 1])},
+            "do not fit 2 samples, whose target_lengths add up to 2",
+        ),
         ({"targets": flambeau.tensor([[1], [3]])}, "targets must be from 0 to below 3"),
-        ({"targets": flambeau.ones(2, 1)}, "expected targets of one or two dims and integers"),
+        ({"targets": flambeau.ones(2, 1)}, "argument 'targets' has dtype float32"),
         ({"log_probs": flambeau.ones(3)}, "two or three dims"),
     ],
 )

@@ -68,6 +68,14 @@ inline int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
 
 /// list[position], as Python indexes.
 FLAMBEAU_API int64_t at(IntList list, int64_t position, const char* op = "at");
+/// The same of a list of anything, which the formula `list` makes. Error(index) outside of it.
+template <class List>
+decltype(auto) item(const List& items, int64_t position, const char* list, const char* op) {
+  const auto length = static_cast<int64_t>(items.size());
+  check(position >= -length && position < length, ErrorKind::index, op, "(): ", list, " has ",
+        length, " items, of which item ", position, " is read");
+  return items[static_cast<size_t>(position < 0 ? position + length : position)];
+}
 /// list[start:stop], as Python slices (none: from the beginning, to the end).
 FLAMBEAU_API Shape slice(IntList list, std::optional<int64_t> start, std::optional<int64_t> stop);
 /// a + b on lists, and list * count.

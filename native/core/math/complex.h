@@ -241,6 +241,13 @@ FLAMBEAU_COMPLEX pow(complex<T> a, complex<T> b) {
   if (a.re == 0 && a.im == 0 && b.re > 0) return complex<T>(0);
   return exp(b * log(a));
 }
+/// The larger exponential, by its real part, is taken out.
+FLAMBEAU_COMPLEX logaddexp(complex<T> a, complex<T> b) {
+  const bool is_first = a.re >= b.re;
+  const complex<T> large = is_first ? a : b, small = is_first ? b : a;
+  return isinf(large.re) && small.re == large.re ? log(exp(a) + exp(b))
+                                                 : large + log1p(exp(small - large));
+}
 
 #undef FLAMBEAU_COMPLEX
 

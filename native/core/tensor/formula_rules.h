@@ -434,6 +434,11 @@ inline std::string_view reduction_of(std::string_view reduction, std::optional<b
   return size_average && !*size_average ? "sum" : "mean";
 }
 
+/// The reduction that a number stands for: 0, 1 or 2, which the operator checked.
+inline std::string_view numbered_reduction(int64_t reduction) {
+  return reduction == 0 ? "none" : reduction == 1 ? "mean" : "sum";
+}
+
 /// Whether all integers are above 0.
 inline bool all_positive(IntList items) {
   return std::all_of(items.begin(), items.end(), [](int64_t item) { return item > 0; });

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from flambeau import _C
 from flambeau._export import names_of, public_members
-from flambeau.nn.functional.ctc import ctc_loss as ctc_loss
 from flambeau.nn.functional.distances import (
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )

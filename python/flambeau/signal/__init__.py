@@ -1,0 +1,5 @@
+"""Signals: `signal.windows`."""
+
+from flambeau.signal import windows
+
+__all__ = ["windows"]

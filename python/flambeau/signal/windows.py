@@ -1,0 +1,17 @@
+# mypy: implicit-reexport
+"""Windows: what the declarations put into the namespace `signal.windows`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flambeau import _C
+from flambeau._export import names_of, public_members
+
+if TYPE_CHECKING:
+    from flambeau._C.signal.windows import *  # noqa: F403
+
+globals().update(public_members(_C.signal.windows))
+
+if not TYPE_CHECKING:
+    __all__ = names_of(globals())
