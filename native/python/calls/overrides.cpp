@@ -158,7 +158,8 @@ PyRef callable_of(const Binding& binding, bool method) {
   if (const auto known = functions().find(&binding); known != functions().end()) {
     return PyRef::borrow(known->second);
   }
-  PyObject* found = PyObject_GetAttrString(root, last);
+  // Private ones are no part of what users call.
+  PyObject* found = *last == '_' ? nullptr : PyObject_GetAttrString(root, last);
   if (!found) PyErr_Clear();
   functions().emplace(&binding, found);
   return PyRef::borrow(found);
