@@ -71,10 +71,7 @@ class _Selection:
         shapes = [tuple(i.shape) for i in self.indices]
         self._selected = list(flambeau.broadcast_shapes(*shapes)) if shapes else []
         rank = len(self._selected)
-        if (
-            any(True for i in self.indices for _ in batches(i) if level.has(i))
-            or not self._has_batch
-        ):
+        if any(level.has(i) for i in self.indices) or not self._has_batch:
             moved = [_aligned(level, i, rank) if level.has(i) else i for i in self.indices]
             if self._has_batch:
                 slices = flambeau.arange(level.size, device=self._value.device)
@@ -119,7 +116,7 @@ def _with_tensors(parts: list[Any], tensor: Tensor) -> list[Any]:
         if not isinstance(part, Tensor):
             found.append(part)
         elif part.dtype in (flambeau.bool, flambeau.uint8):
-            if any(True for _ in batches(part)):
+            if batches(part):
                 raise RuntimeError(
                     "vmap(): a mask that differs from slice to slice selects differently many "
                     "elements; use where()"

@@ -6,6 +6,7 @@ import ast
 import types
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import flambeau
@@ -179,6 +180,7 @@ def _fitting(functions: tuple[Any, ...], args: tuple[Any, ...], kwargs: Given) -
     return functions[min(costs)[1] if costs else 0]
 
 
+@cache
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)

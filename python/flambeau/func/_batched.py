@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import flambeau
@@ -89,15 +89,23 @@ class Batched(Tensor):
         return max(levels, key=lambda level: level.depth).interpret(func, args, kwargs or {})
 
 
-def batches(value: Any) -> Iterator[Batched]:
+def batches(value: Any) -> list[Batched]:
     """All batches in a nest."""
+    found: list[Batched] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, found: list[Batched]) -> None:
     if isinstance(value, Batched):
-        yield value
+        found.append(value)
     elif isinstance(value, tuple | list):
         for item in value:
-            yield from batches(item)
+            if not isinstance(item, int | float | str):
+                _collect(item, found)
     elif isinstance(value, dict):
-        yield from batches(tuple(value.values()))
+        for item in value.values():
+            _collect(item, found)
 
 
 def innermost(tensor: Tensor) -> Tensor:
