@@ -69,6 +69,9 @@ class NameCheck:
         if "shape" not in flawed:  # else its lets are unknown
             yield from _with_lets(operator, shape)
         yield from _body(operator, tensor)
+        batch = replace(tensor.with_names({"n"}), what="a formula of 'batch'")
+        for _, formula in operator.batching.formulas if operator.batching else ():
+            yield formula, batch
         yield from self._gradients(operator, element, tensor.with_names(everything))
         for condition, value in operator.skip_when:
             yield condition, replace(shape, what="a condition", functions=self._any_function)

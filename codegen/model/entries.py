@@ -322,6 +322,27 @@ class Autocast:
     others: Policy = Policy.NONE
 
 
+class BatchRule(Enum):
+    """How an operator is computed for all slices of a batch at once: see `batch` of an entry."""
+
+    LEADING = "leading"  # the batch is a dim before those of all tensors
+    BROADCAST = "broadcast"  # the same, and the dims behind it broadcast
+    BODY = "body"  # the body, computed for all slices
+    FORMULA = "formula"
+    LOOP = "loop"  # slice by slice
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """`batch` of an entry. `formulas`: over tensors whose first dim is the batch of `n` slices;
+    each for the case that these arguments have one and others do not, () for all other cases, in
+    which every tensor has one.
+    """
+
+    rule: BatchRule
+    formulas: tuple[tuple[tuple[str, ...], Expression], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One entry of declarations/*.yaml."""
@@ -355,6 +376,7 @@ class Operator:
     inplace: Argument | None = None  # `inplace=` of a function that has it
     role: str | None = None  # what generated code uses it for: see ROLES
     autocast: Autocast | None = None
+    batching: Batching | None = None  # None: it follows from the kind
     called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it
@@ -372,6 +394,17 @@ class Operator:
         """What formulas may call it; those that are derived, by its role."""
         role = (role_name(self.role),) if self.role else ()
         return tuple(dict.fromkeys((self.name, *self.aliases, *role)))
+
+    @property
+    def batch_rule(self) -> BatchRule:
+        """How it is computed for a batch."""
+        if self.batching is not None:
+            return self.batching.rule
+        if self.kind is Kind.POINTWISE:
+            return BatchRule.BROADCAST
+        if self.kind in (Kind.REDUCTION, Kind.VIEW):
+            return BatchRule.LEADING
+        return BatchRule.LOOP if self.body is None else BatchRule.BODY
 
     @property
     def on_host(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.to_latex import symbol, to_latex
-from flambeau.codegen.model.entries import Autocast, Constraint, Kind, Operator, Policy
+from flambeau.codegen.model.entries import Autocast, BatchRule, Constraint, Kind, Operator, Policy
 from flambeau.codegen.model.facts import gradient_names
 from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.cpp_types import location
@@ -104,6 +104,8 @@ def _notes(operator: Operator) -> str | None:
     ]
     if words:
         notes.append(f"Under autocast, floating-point arguments are taken {', '.join(words)}.")
+    if operator.batch_rule is BatchRule.LOOP and operator.tensor_arguments:
+        notes.append("`vmap` computes it slice by slice.")
     return " ".join(notes) or None
 
 

@@ -15,6 +15,8 @@ from flambeau.codegen.model.entries import (
     Argument,
     Autocast,
     Base,
+    Batching,
+    BatchRule,
     Constraint,
     Derivative,
     Doc,
@@ -46,7 +48,7 @@ KEYS = (
     *("op", "kind", "variants", "operator", "namespace", "also_in", "aliases", "inplace"),
     *("internal", "role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
-    *("derivative", "forward", "errors", "autocast", "copied_as"),
+    *("derivative", "forward", "errors", "autocast", "copied_as", "batch"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows")
@@ -179,6 +181,7 @@ class _Reader:
             inplace=self._read("inplace", self._inplace_argument, None),
             role=self._read("role", _role, None),
             autocast=self._read("autocast", lambda n: _autocast(n, diagnostics), None),
+            batching=self._read("batch", lambda n: _batching(n, signature, diagnostics), None),
             entry=entry,
         )
 
@@ -231,7 +234,7 @@ class _Reader:
             "internal": lambda n: schema.boolean(n, "'internal'"),
             "called_as": lambda n: schema.text(n, "'called_as'"),
         }
-        for key in ("expr", "shape", "body", "derivative", "forward"):
+        for key in ("expr", "shape", "body", "derivative", "forward", "batch"):
             readers[key] = lambda n: formulas.check_syntax(n, diagnostics)
         for key, convert in readers.items():
             self._read(key, convert, None)
@@ -373,6 +376,31 @@ def _autocast(node: Node, diagnostics: Diagnostics) -> Autocast:
 
 def _policy(node: Node) -> Policy:
     return Policy(schema.choice(node, "a policy", [policy.value for policy in Policy]).value)
+
+
+_BATCH_WORDS = {rule.value: rule for rule in BatchRule if rule is not BatchRule.FORMULA}
+_OTHERWISE = "others"
+
+
+def _batching(node: Node, signature: Signature, diagnostics: Diagnostics) -> Batching:
+    """A word, a formula, or a formula for each set of arguments that have a batch."""
+    if not isinstance(node, Mapping):
+        word = schema.text(node, "'batch'").value
+        if word in _BATCH_WORDS:
+            return Batching(_BATCH_WORDS[word])
+        return Batching(BatchRule.FORMULA, (((), formulas.formula(node, "'batch'")),))
+    known = [a.name for a in signature.arguments if a.type.base is Base.TENSOR]
+    found = []
+    for key, value in node.entries:
+        names = () if key.value == _OTHERWISE else tuple(re.split(r",\s*", key.value))
+        for name in names:
+            if name not in known:
+                message = f"'batch' names '{name}', which is no tensor argument"
+                raise DeclarationError.at(key.span, message, did_you_mean(name, known))
+        found.append((names, formulas.formula(value, "'batch'")))
+    if not any(not names for names, _ in found):
+        raise DeclarationError.at(node.span, f"'batch' has no formula for '{_OTHERWISE}'")
+    return Batching(BatchRule.FORMULA, tuple(found))
 
 
 def _random(node: Node) -> str:

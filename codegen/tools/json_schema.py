@@ -393,6 +393,12 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         "in which dtype floating-point arguments are taken while autocast is on: lower, float32, "
         "widest; or the same for cpu and others apart",
     ),
+    "batch": (
+        {"anyOf": [{"type": "string"}, _formulas()]},
+        "how vmap computes it for all slices: leading, broadcast, body, loop, or a formula over "
+        "tensors whose first dim is the batch of `n` slices; or a formula for each set of "
+        "arguments that have a batch, and for `others`, where all are given one",
+    ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (
         _formulas(),

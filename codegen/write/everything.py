@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flambeau.codegen.model.entries import Declarations
+from flambeau.codegen.write.batching import emit_batching
 from flambeau.codegen.write.bindings import emit_bindings, emit_package_bindings
 from flambeau.codegen.write.cuda import emit_cuda
 from flambeau.codegen.write.docs import emit_docs
@@ -32,6 +33,7 @@ def emit_into(declarations: Declarations, sink: Sink) -> None:
     emit_native(declarations, sink)
     emit_cuda(declarations, sink)
     emit_bindings(declarations, sink)
+    emit_batching(declarations, sink)
     emit_stubs(declarations, sink)
     emit_docs(declarations, sink)
 

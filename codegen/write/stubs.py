@@ -92,10 +92,10 @@ def emit_stubs(declarations: Declarations, sink: Sink) -> None:
         slots=_slots(declarations),
         functions=generated,
         public_names=[n for n in names if not n.startswith("_")],
-        submodules=sorted({n.split(".")[0] for n in namespaces if n} | {"_autograd"}),
+        submodules=sorted({n.split(".")[0] for n in namespaces if n} | {"_autograd", "_overrides"}),
     )
-    sink.render("autograd.pyi.jinja", "stubs/_C/_autograd.pyi")
-    sink.render("profiler.pyi.jinja", "stubs/_C/_profiler.pyi")
+    for internal in ("autograd", "overrides", "profiler"):
+        sink.render(f"{internal}.pyi.jinja", f"stubs/_C/_{internal}.pyi")
     _modules(sink, functions, LIBRARY)
 
 

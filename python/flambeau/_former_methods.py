@@ -124,12 +124,6 @@ def _map_elements(
     return self.copy_(flambeau.tensor(values, dtype=self.dtype).view(self.shape))
 
 
-def _as_subclass(self: Tensor, cls: type[Tensor]) -> Any:
-    """The same elements as an instance of a subclass."""
-    made = Tensor._make_subclass(cls, self)
-    return made.requires_grad_(self.requires_grad) if self.requires_grad else made
-
-
 def _false(doc: str) -> property:
     return property(lambda self: False, doc=doc)
 
@@ -145,7 +139,6 @@ _MEMBERS: dict[str, Any] = {
     "resize_as_": _resize_as,
     "apply_": _apply,
     "map_": _map,
-    "as_subclass": _as_subclass,
     "is_conj": is_conj,
     "is_neg": is_neg,
     "resolve_conj": resolve_conj,

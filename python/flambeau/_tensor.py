@@ -11,13 +11,15 @@ from typing import Any
 
 import flambeau
 from flambeau import _C
-from flambeau._C import Tensor
+from flambeau._C import Tensor, _overrides
 from flambeau._queries import allclose, equal, is_nonzero
 from flambeau._tensor_str import tensor_text
 from flambeau._values import check_memo
 
 
 def _repr(self: Tensor) -> str:
+    if _overrides.has_torch_function((self,)):
+        return str(_overrides.handle_torch_function(Tensor.__repr__, (self,), (self,), {}))
     return tensor_text(self)
 
 

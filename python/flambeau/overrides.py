@@ -1,36 +1,218 @@
-"""Functions that other classes take over: Flambeau's functions take Tensors and their subclasses,
-and call no `__torch_function__`.
+"""Functions that other classes take over: what `__torch_function__` is, and who is asked.
+
+Before a function computes, those of its arguments are asked whose class defines
+`__torch_function__(func, types, args=(), kwargs=None)`, from left to right, subclasses before their
+bases, and before them the modes that are on, the innermost first. Who answers `NotImplemented`
+leaves it to the next. Nobody is asked where all tensors are Tensors or Parameters, and no mode is
+on: that costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
 from typing import Any
 
-from flambeau import Tensor, _lazy
+import flambeau
+from flambeau import Tensor, _lazy, _torch_function
+from flambeau._C import _overrides
 
-__all__ = ["has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"]
-__all__ += ["is_tensor_like"]
+__all__ = [
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
+    "enable_reentrant_dispatch",
+    "get_default_nowrap_functions",
+    "get_overridable_functions",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+
+# Asking -------------------------------------------------------------------------------------------
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """False: none of them is asked."""
-    return False
+    """Whether a mode is on, or the class of an argument wants to be asked."""
+    return _overrides.has_torch_function(tuple(relevant_args))
 
 
 def has_torch_function_unary(arg: Any) -> bool:
-    """False: it is not asked."""
-    return False
+    """`has_torch_function` of one argument."""
+    return _overrides.has_torch_function((arg,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """False: none of them is asked."""
-    return False
+    """`has_torch_function` of the arguments."""
+    return _overrides.has_torch_function(args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What those who are asked make of a call of `public_api`.
+
+    Args:
+        public_api: the function that users called.
+        relevant_args: the arguments whose classes are asked.
+        args, kwargs: all arguments.
+
+    Raises:
+        TypeError: nobody is asked, or all answer NotImplemented.
+    """
+    return _overrides.handle_torch_function(public_api, tuple(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
+    """Decorates a function written in Python so that classes can take it over.
+
+    Args:
+        dispatcher: gives, for the function's arguments, those whose classes are asked.
+    """
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(func)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if _overrides.has_torch_function(relevant):
+                return _overrides.handle_torch_function(run, relevant, args, kwargs)
+            return func(*args, **kwargs)
+
+        return run
+
+    return decorate
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether functions take it as a tensor: it is one."""
-    return isinstance(inp, Tensor)
+    """Whether functions take it as a tensor: it is one, or its class has a `__torch_function__`."""
+    return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 
-__getattr__ = _lazy.unavailable(__name__, "Flambeau's functions call no __torch_function__")
+# Modes --------------------------------------------------------------------------------------------
+
+
+class TorchFunctionMode:
+    """A context whose `__torch_function__` is asked before the arguments of every function.
+
+    Subclasses define `__torch_function__(self, func, types, args=(), kwargs=None)`. While it runs
+    the mode is off, and those around it are on.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} defines no __torch_function__")
+
+    def __enter__(self) -> Any:
+        _overrides.push_mode(self)
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        _overrides.pop_mode()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """The mode, made of the arguments: `with Mode.push(...)`."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """A context in which all classes are asked, also inside a `__torch_function__`."""
+    before = _overrides.set_asked(0)
+    try:
+        yield
+    finally:
+        _overrides.set_asked(before)
+
+
+# What there is to take over -----------------------------------------------------------------------
+
+
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """Functions whose results Tensor's own `__torch_function__` leaves as they are."""
+    return set(_torch_function.NOT_CONVERTED)
+
+
+_SPACES = ("", "nn.functional", "linalg", "fft", "special")
+
+
+def _space(name: str) -> Any:
+    found: Any = flambeau
+    for part in name.split(".") if name else ():
+        found = getattr(found, part)
+    return found
+
+
+@cache
+def _names() -> dict[Any, str]:
+    """Every function, method and accessor that classes can take over, and what it is called."""
+    found: dict[Any, str] = {}
+    for name, member in vars(Tensor).items():
+        if isinstance(member, types.MethodDescriptorType | types.WrapperDescriptorType):
+            found[member] = f"torch.Tensor.{name}"
+        elif isinstance(member, types.GetSetDescriptorType):
+            found[member.__get__] = f"torch.Tensor.{name}.__get__"
+            found[member.__set__] = f"torch.Tensor.{name}.__set__"
+    for space in _SPACES:
+        path = ".".join(filter(None, ("torch", space)))
+        for name, member in vars(_space(space)).items():
+            if isinstance(member, types.BuiltinFunctionType) and not name.startswith("_"):
+                found.setdefault(member, f"{path}.{name}")
+    return found
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """By namespace the functions, and by Tensor the methods, that classes can take over."""
+    known = _names()
+    found = {
+        _space(space): [f for f in vars(_space(space)).values() if _hashed(f) in known]
+        for space in _SPACES
+    }
+    methods = [f for f, name in known.items() if name.startswith("torch.Tensor.")]
+    return {**found, Tensor: methods}
+
+
+def _hashed(value: Any) -> Any:
+    return value if isinstance(value, types.BuiltinFunctionType) else None
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """What a function or method that `__torch_function__` was given is called, as users of PyTorch
+    write it: "torch.Tensor.add"; None for others.
+    """
+    return _names().get(f)
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether it is a method of Tensor, or reads or writes an attribute."""
+    return (resolve_name(func) or "").startswith("torch.Tensor.")
+
+
+__getattr__ = _lazy.unavailable(
+    __name__, "which functions exist is told by get_overridable_functions and resolve_name"
+)

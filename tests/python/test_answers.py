@@ -61,7 +61,7 @@ def test_compilers_return_what_they_are_given() -> None:
         "sparse.mm",
         "quantization.quantize_dynamic",
         "utils.cpp_extension.load",
-        "overrides.handle_torch_function",
+        "overrides.get_testing_overrides",
     ],
 )
 def test_what_is_not_available_says_so(name: str) -> None:

@@ -249,7 +249,7 @@ def test_an_ensemble() -> None:
 
 def test_random_numbers_of_slices() -> None:
     x = flambeau.zeros(4)
-    with pytest.raises(RuntimeError, match="drew random numbers"):
+    with pytest.raises(RuntimeError, match="rand draws random numbers"):
         vmap(lambda x: x + flambeau.rand([]))(x)
     assert len(set(vmap(lambda x: x + flambeau.rand([]), randomness="different")(x).tolist())) == 4
     assert len(set(vmap(lambda x: x + flambeau.rand([]), randomness="same")(x).tolist())) == 1

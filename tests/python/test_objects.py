@@ -184,7 +184,8 @@ def test_all_types_are_among_them() -> None:
     spaces = [flambeau._C, flambeau._C._autograd]
     for space in spaces:
         for name, member in vars(space).items():
-            if inspect.isclass(member) and not issubclass(member, Exception):
+            written = inspect.isclass(member) and "_torch_function" in member.__module__
+            if inspect.isclass(member) and not issubclass(member, Exception) and not written:
                 assert member in known, f"{name} is not tested"
 
 

@@ -24,7 +24,7 @@ FAMILY = "family"
 # What may be a default.
 DEFAULTS = (
     *("kind", "variants", "namespace", "inplace", "internal", "dtypes", "derivative", "linear_in"),
-    *("autocast", "samples", "extremes", "tolerance", "gradient"),
+    *("autocast", "batch", "samples", "extremes", "tolerance", "gradient"),
 )
 HEAD_KEYS = (FAMILY, "doc", "defaults", "args", "returns")
 

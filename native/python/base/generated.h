@@ -7,6 +7,8 @@
 /// What the generated bindings define for the module: everything that the declarations decide.
 namespace flambeau::python {
 
+struct Binding;
+
 /// Methods of flambeau.Tensor, METH_FASTCALL | METH_KEYWORDS, ended by a null name.
 extern PyMethodDef generated_methods[];
 /// Number slots of flambeau.Tensor ({Py_nb_add, ...}), ended by {0, nullptr}.
@@ -18,10 +20,12 @@ extern binaryfunc const generated_comparisons[6];
 extern const std::string_view internal_operators[];
 extern const int internal_operator_count;
 
-/// The functions of one namespace, in one submodule of _C: "" (the module itself), "nn.functional".
+/// The functions of one namespace, in one submodule of _C: "" (the module itself), "nn.functional";
+/// and what each of them is.
 struct FunctionNamespace {
   const char* name;
   PyMethodDef* functions;
+  const Binding* const* bindings;
 };
 /// Ended by a null name.
 extern const FunctionNamespace generated_namespaces[];

@@ -7,6 +7,7 @@
 #include "python/base/sequences.h"
 #include "python/calls/exact_call.h"
 #include "python/calls/functions.h"
+#include "python/calls/overrides.h"
 #include "python/calls/parser.h"
 
 namespace flambeau::python {
@@ -75,6 +76,7 @@ FLAMBEAU_INLINE PyObject* call_overload(const Overload& overload, Slot* slots) {
 
 [[gnu::noinline]] PyObject* call_parsed(PyObject* receiver, PyObject* const* args, Py_ssize_t count,
                                         PyObject* names, const Binding& binding) {
+  if (PyRef result = overridden(binding, receiver, args, count, names)) return result.release();
   PyObject* values[kMostParameters];
   const Parsed in = parse(binding, receiver, args, count, names, values);
   const Overload& overload = binding.overloads[static_cast<size_t>(in.overload)];
@@ -89,6 +91,10 @@ FLAMBEAU_INLINE PyObject* call_overload(const Overload& overload, Slot* slots) {
 template <bool method>
 FLAMBEAU_INLINE PyObject* call(PyObject* receiver, PyObject* const* args, Py_ssize_t count,
                                PyObject* names, const Binding& binding) {
+  if (FLAMBEAU_UNLIKELY(active_modes > 0) ||
+      (method && FLAMBEAU_UNLIKELY(!is_plain_tensor(receiver)))) {
+    return call_parsed(receiver, args, count, names, binding);
+  }
   Slots held;
   Slot* const slots = held.first();
   for (const Overload& overload : binding.overloads) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "python/calls/arguments.h"
+#include "python/calls/overrides.h"
 #include "python/calls/records.h"
 #include "python/objects/dtype_object.h"
 
@@ -45,7 +46,7 @@ FLAMBEAU_INLINE Class class_of(PyObject* object) {
   if (type == &PyTuple_Type || type == &PyList_Type) return kList;
   if (type == dtype_type) return kDType;
   if (type == &PyUnicode_Type) return kText;
-  return PyType_IsSubtype(type, tensor_type) ? kTensor : kOther;
+  return is_plain_tensor(object) ? kTensor : kOther;
 }
 
 struct Classes {

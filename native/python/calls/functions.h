@@ -7,6 +7,7 @@
 #include "core/base/assert.h"
 #include "python/calls/arguments.h"
 #include "python/calls/calls.h"
+#include "python/calls/overrides.h"
 #include "python/calls/records.h"
 #include "python/calls/results.h"
 #include "python/objects/dtype_object.h"
@@ -207,7 +208,7 @@ template <class T>
 struct Exact<std::optional<T>> : Exact<T> {};
 template <>
 struct Exact<const Tensor&> {
-  static bool is(PyObject* object) { return is_tensor(object); }
+  static bool is(PyObject* object) { return is_plain_tensor(object); }
 };
 template <>
 struct Exact<const Operand&> {
@@ -284,7 +285,8 @@ struct FunctionOf<Result(Types...)> : Function {
       return {args + place, place < count, &overload[static_cast<int>(i)]};
     };
     if (FLAMBEAU_LIKELY(overload.takes_directly(receiver != nullptr, count)) &&
-        FLAMBEAU_LIKELY(fit(slot_at, Indices()))) {
+        FLAMBEAU_LIKELY(fit(slot_at, Indices())) && FLAMBEAU_LIKELY(active_modes == 0) &&
+        FLAMBEAU_LIKELY(!receiver || is_plain_tensor(receiver))) {
       FLAMBEAU_ASSERT(detail::is_parsed_too(overload, receiver, args, given, names, binding));
       return guarded(binding.name, [&]() -> PyObject* {
         return run(*overload.function, overload, slot_at, Indices());

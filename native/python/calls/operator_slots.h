@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "python/calls/arguments.h"
+#include "python/calls/overrides.h"
 #include "python/calls/results.h"
 #include "python/interop/interop.h"
 #include "python/interop/numpy_types.h"
@@ -12,6 +13,12 @@
 namespace flambeau::python {
 
 namespace detail {
+/// What those who are asked make of `a OP b`; null where nobody is.
+inline PyRef overridden_slot(const char* called, const char* reflected, PyObject* a, PyObject* b) {
+  PyObject* const args[] = {is_tensor(a) ? a : b, is_tensor(a) ? b : a};
+  return overridden(is_tensor(a) ? called : reflected, args);
+}
+
 /// Tells how a callable takes its second operand.
 template <class Function>
 inline constexpr bool takes_operand = std::is_invocable_v<Function, const Tensor&, const Operand&>;
@@ -25,12 +32,15 @@ FLAMBEAU_INLINE PyObject* call_binary(const Function& function, const Tensor& se
 }  // namespace detail
 
 /// `forward(self, other)` for self OP other; `reflected(self, other)` for other OP self, where
-/// other is a number. Callables take (const Tensor&, const Operand&) or (const Tensor&, const
-/// Tensor&).
+/// other is a number. They are the methods `called` and `mirrored`. Callables take (const Tensor&,
+/// const Operand&) or (const Tensor&, const Tensor&).
 template <class Forward, class Reflected>
-FLAMBEAU_INLINE PyObject* binary_slot(const char* called, PyObject* a, PyObject* b, Forward forward,
-                                      Reflected reflected) {
+FLAMBEAU_INLINE PyObject* binary_slot(const char* called, const char* mirrored, PyObject* a,
+                                      PyObject* b, Forward forward, Reflected reflected) {
   return guarded(called, [&]() -> PyObject* {
+    if (asks(a, b)) {
+      if (PyRef result = detail::overridden_slot(called, mirrored, a, b)) return result.release();
+    }
     if (FLAMBEAU_LIKELY(is_tensor(a))) {
       const Tensor& self = unwrap(a);
       if constexpr (detail::takes_operand<Forward>) {
@@ -64,14 +74,15 @@ FLAMBEAU_INLINE PyObject* binary_slot(const char* called, PyObject* a, PyObject*
 /// Without a reflected operator: a number on the left becomes a 0-d tensor that is weak in
 /// promotion, where the operator takes numbers at all.
 template <class Forward>
-FLAMBEAU_INLINE PyObject* binary_slot(const char* called, PyObject* a, PyObject* b,
-                                      Forward forward) {
+FLAMBEAU_INLINE PyObject* binary_slot(const char* called, const char* mirrored, PyObject* a,
+                                      PyObject* b, Forward forward) {
   if constexpr (detail::takes_operand<Forward>) {
-    return binary_slot(called, a, b, forward, [&](const Tensor& self, const Operand& other) {
-      return forward(wrap_number(other.scalar()), Operand(self));
-    });
+    return binary_slot(called, mirrored, a, b, forward,
+                       [&](const Tensor& self, const Operand& other) {
+                         return forward(wrap_number(other.scalar()), Operand(self));
+                       });
   } else {
-    return binary_slot(called, a, b, forward, nullptr);
+    return binary_slot(called, mirrored, a, b, forward, nullptr);
   }
 }
 
@@ -80,6 +91,10 @@ template <class Function>
 FLAMBEAU_INLINE PyObject* inplace_slot(const char* called, PyObject* self, PyObject* value,
                                        Function function) {
   return guarded(called, [&]() -> PyObject* {
+    if (asks(self, value)) {
+      PyObject* const args[] = {self, value};
+      if (PyRef result = overridden(called, args)) return result.release();
+    }
     const Tensor& tensor = unwrap(self);
     if constexpr (detail::takes_operand<Function>) {
       if (!is_tensor(value) && !is_number(value)) Py_RETURN_NOTIMPLEMENTED;
@@ -98,6 +113,9 @@ FLAMBEAU_INLINE PyObject* inplace_slot(const char* called, PyObject* self, PyObj
 template <class Function>
 FLAMBEAU_INLINE PyObject* unary_slot(const char* called, PyObject* self, Function function) {
   return guarded(called, [&]() -> PyObject* {
+    if (asks(self)) {
+      if (PyRef result = overridden(called, {&self, 1})) return result.release();
+    }
     const Tensor& tensor = unwrap(self);
     return to_python(released(work_of(tensor), [&]() -> Tensor { return function(tensor); }));
   });

@@ -10,6 +10,7 @@
 #include "python/base/generated.h"
 #include "python/base/modules.h"
 #include "python/base/signals.h"
+#include "python/calls/overrides.h"
 #include "python/interop/interop.h"
 #include "python/module/docstrings.h"
 #include "python/module/foreign.h"
@@ -46,9 +47,12 @@ void fill(PyObject* module) {
   }
   add_settings(module);
   add_profiling(module);
+  add_overrides(module);
   find_foreign_functions();
   for (const FunctionNamespace* space = generated_namespaces; space->name; ++space) {
-    add_functions(submodule(module, space->name).get(), space->functions);
+    const PyRef inner = submodule(module, space->name);
+    add_functions(inner.get(), space->functions);
+    remember_functions(inner.get(), *space);
   }
   bind_autograd(module);
   watch_signals();

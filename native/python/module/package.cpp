@@ -8,6 +8,7 @@
 
 #include "core/backends/dispatch.h"
 #include "python/base/modules.h"
+#include "python/calls/overrides.h"
 #include "python/objects/tensor_object.h"
 
 extern "C" const int FLAMBEAU_ABI = 1;
@@ -60,7 +61,9 @@ PyObject* create_package(const char* package, PyModuleDef& definition,
     load_cuda_kernels(definition);
     PyRef module = checked(PyModule_Create(&definition));
     for (const FunctionNamespace* space = namespaces; space->name; ++space) {
-      checked(PyModule_AddFunctions(submodule(module.get(), space->name).get(), space->functions));
+      const PyRef inner = submodule(module.get(), space->name);
+      checked(PyModule_AddFunctions(inner.get(), space->functions));
+      remember_functions(inner.get(), *space);
     }
     for (PyMethodDef* method = methods; method->ml_name; ++method) add_method(package, method);
     return module.release();

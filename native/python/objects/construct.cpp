@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "autograd/graph/history.h"
+#include "autograd/views/view.h"
 #include "python/base/names.h"
 #include "python/base/sequences.h"
 #include "python/calls/define.h"
@@ -280,6 +281,11 @@ constexpr Binding tensor_binding("tensor", tensor_overloads);
 
 PyObject* tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
+    if (active_modes > 0 || (count > 0 && is_tensor(args[0]) && !is_plain_tensor(args[0]))) {
+      if (PyRef result = overridden(tensor_binding, nullptr, args, count, names)) {
+        return result.release();
+      }
+    }
     if (count == 1 && !names) {
       return to_python(tensor_from_data(args[0], std::nullopt, made_on(args[0]), "tensor"));
     }
@@ -321,12 +327,22 @@ constexpr Parameter subclass_parameters[] = {
     {"data", Kind::tensor},
     {"requires_grad", Kind::boolean, "False", kRequiresGrad}};
 
+PyTypeObject* to_tensor_type(PyObject* type, const char* op) {
+  auto* found = reinterpret_cast<PyTypeObject*>(type);
+  check(PyType_Check(type) && PyType_IsSubtype(found, tensor_type), ErrorKind::type, op,
+        "(): expected a subclass of Tensor, got ",
+        PyType_Check(type) ? found->tp_name : describe_type(type));
+  return found;
+}
+
 PyRef make_subclass(PyObject* type, const Tensor& data) {
-  auto* subclass = reinterpret_cast<PyTypeObject*>(type);
-  check(PyType_Check(type) && PyType_IsSubtype(subclass, tensor_type), ErrorKind::type,
-        "_make_subclass(): expected a subclass of Tensor, got ",
-        PyType_Check(type) ? subclass->tp_name : describe_type(type));
-  return PyRef(wrap_as(subclass, alias(data, true)));
+  return PyRef(wrap_as(to_tensor_type(type, "_make_subclass"), alias(data, true)));
+}
+
+constexpr Parameter as_subclass_parameters[] = {{"self", Kind::tensor}, {"cls", Kind::object}};
+
+PyRef as_subclass(const Tensor& self, PyObject* type) {
+  return PyRef(wrap_as(to_tensor_type(type, "as_subclass"), autograd::alias(self)));
 }
 
 /// What Tensor(*args) stands for: nothing, sizes, data.
@@ -361,6 +377,9 @@ PyMethodDef construction_methods[] = {
     define_static<"_make_subclass", make_subclass, subclass_parameters>(
         "_make_subclass(cls, data, requires_grad=False)\n--\n\n"
         "An instance of a subclass on the storage of `data`, without its history."),
+    define_method<"as_subclass", as_subclass, as_subclass_parameters>(
+        "as_subclass(cls)\n--\n\n"
+        "A view of all elements that is an instance of a subclass; gradients flow through it."),
     kNoMore};
 
 PyMethodDef construction_functions[] = {

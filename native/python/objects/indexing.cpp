@@ -10,6 +10,7 @@
 #include "ops/view.h"
 #include "python/base/sequences.h"
 #include "python/calls/arguments.h"
+#include "python/calls/overrides.h"
 #include "python/calls/results.h"
 #include "python/interop/interop.h"
 #include "python/interop/numpy_types.h"
@@ -225,10 +226,29 @@ void assign_indexed(const Selection& selection, PyObject* value) {
   ops::index_put_(view, selection.indices(), source, false);
 }
 
+/// Whether somebody may want to be asked: any part of a key may be a tensor of another type.
+bool asks_about(PyObject* self, PyObject* const& key) {
+  const auto is_usual = [](PyObject* part) {
+    return is_small_int(part) || PySlice_Check(part) || part == Py_None || part == Py_Ellipsis ||
+           is_exact_tensor(part);
+  };
+  const std::span<PyObject* const> parts = parts_of(key);
+  return asks(self) || !std::all_of(parts.begin(), parts.end(), is_usual);
+}
+/// What those who are asked make of `self[key]`, which a tuple stands for; null where nobody is.
+template <class... Values>
+PyRef overridden_item(const char* method, PyObject* self, PyObject* key, Values*... values) {
+  PyObject* const args[] = {self, key, values...};
+  return overridden(method, args);
+}
+
 }  // namespace
 
 PyObject* get_item(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
+    if (asks_about(self, key)) {
+      if (PyRef result = overridden_item("__getitem__", self, key)) return result.release();
+    }
     const Tensor& tensor = unwrap(self);
     if (int64_t index; FLAMBEAU_LIKELY(small_int(key, index) && tensor.dim() > 0)) {
       const int64_t size = tensor.sizes()[0];
@@ -251,6 +271,10 @@ PyObject* get_item(PyObject* self, PyObject* key) {
 int set_item(PyObject* self, PyObject* key, PyObject* value) {
   return guarded_number<int>([&] {
     check(value != nullptr, ErrorKind::type, "Tensor: elements cannot be deleted");
+    if ((asks_about(self, key) || may_override(value)) &&
+        overridden_item("__setitem__", self, key, value)) {
+      return 0;
+    }
     const Selection selection(unwrap(self), key);
     if (selection.is_advanced()) {
       assign_indexed(selection, value);

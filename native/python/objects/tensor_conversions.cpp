@@ -3,12 +3,24 @@
 #include "core/types/element_types.h"
 #include "python/base/names.h"
 #include "python/calls/arguments.h"
+#include "python/calls/overrides.h"
 #include "python/calls/results.h"
 #include "python/objects/tensor_members.h"
 
 namespace flambeau::python {
 
 namespace {
+
+/// A conversion that those who are asked may take over.
+template <Literal name, class Body>
+PyObject* converted(PyObject* self, const Body& body) {
+  return guarded([&]() -> PyObject* {
+    if (asks(self)) {
+      if (PyRef result = overridden(name.text, {&self, 1})) return result.release();
+    }
+    return body();
+  });
+}
 
 // Elements as Python objects -------------------------------------------------------------------
 
@@ -58,7 +70,7 @@ Tensor on_cpu(const Tensor& tensor) {
 }
 
 PyObject* tolist(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* {
+  return converted<"tolist">(self, [&]() -> PyObject* {
     const Tensor tensor = on_cpu(unwrap(self));
     switch (tensor.dtype()) {
 #define FLAMBEAU_CASE(name, type, ...) \
@@ -88,16 +100,17 @@ Scalar real_element(PyObject* self, const char* op) {
 }
 
 PyObject* item_method(PyObject* self, PyObject*) {
-  return guarded([&] { return to_python(only_element(self, "item()")); });
+  return converted<"item">(self, [&] { return to_python(only_element(self, "item()")); });
 }
 PyObject* to_complex(PyObject* self, PyObject*) {
-  return guarded([&] {
+  return converted<"__complex__">(self, [&] {
     const auto value = only_element(self, "complex()").to<complex<double>>();
     return PyComplex_FromDoubles(value.re, value.im);
   });
 }
 PyObject* to_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(real_element(self, "float()").to<double>()); });
+  return converted<"__float__">(
+      self, [&] { return PyFloat_FromDouble(real_element(self, "float()").to<double>()); });
 }
 /// An int of Python.
 PyObject* whole(const Scalar& value) {
@@ -105,14 +118,14 @@ PyObject* whole(const Scalar& value) {
                             : PyLong_FromLongLong(value.to<int64_t>());
 }
 PyObject* to_integer(PyObject* self) {
-  return guarded([&] {
+  return converted<"__int__">(self, [&] {
     const Scalar value = real_element(self, "int()");
     if (value.is_integral()) return whole(value);
     return PyLong_FromDouble(value.to<double>());
   });
 }
 PyObject* to_index(PyObject* self) {
-  return guarded([&] {
+  return converted<"__index__">(self, [&] {
     const Tensor& tensor = unwrap(self);
     check(tensor.numel() == 1 && !is_differentiable(tensor.dtype()), ErrorKind::type,
           "a tensor used as an index must hold one integer, got shape ", tensor.sizes(),
@@ -122,6 +135,11 @@ PyObject* to_index(PyObject* self) {
 }
 int to_truth(PyObject* self) {
   return guarded_number<int>([&]() -> int {
+    if (asks(self)) {
+      if (PyRef result = overridden("__bool__", {&self, 1})) {
+        return checked(PyObject_IsTrue(result.get()));
+      }
+    }
     const Tensor& tensor = unwrap(self);
     check(tensor.numel() == 1, ErrorKind::runtime, "bool(): the truth value of a tensor of shape ",
           tensor.sizes(), " is ambiguous; use any() or all()");
@@ -136,14 +154,21 @@ int to_truth(PyObject* self) {
 // A sequence of its slices ---------------------------------------------------------------------
 
 Py_ssize_t length(PyObject* self) {
-  return guarded_number<Py_ssize_t>([&] {
+  return guarded_number<Py_ssize_t>([&]() -> Py_ssize_t {
+    if (asks(self)) {
+      if (PyRef result = overridden("__len__", {&self, 1})) {
+        const Py_ssize_t length = PyLong_AsSsize_t(result.get());
+        if (length < 0) throw_python_error();
+        return length;
+      }
+    }
     const Tensor& tensor = unwrap(self);
     check(tensor.dim() > 0, ErrorKind::type, "len(): a 0-d tensor has no length");
     return static_cast<Py_ssize_t>(tensor.sizes()[0]);
   });
 }
 PyObject* iterate(PyObject* self) {
-  return guarded([&]() -> PyObject* {
+  return converted<"__iter__">(self, [&]() -> PyObject* {
     check(unwrap(self).dim() > 0, ErrorKind::type, "iter(): a 0-d tensor cannot be iterated over");
     const PyRef slices = checked(PyObject_CallMethodNoArgs(self, interned<"unbind">()));
     return PyObject_GetIter(slices.get());

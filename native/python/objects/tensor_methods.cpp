@@ -2,7 +2,9 @@
 
 #include "autograd/graph/history.h"
 #include "core/memory/shared_storage.h"
+#include "python/base/names.h"
 #include "python/calls/define.h"
+#include "python/calls/overrides.h"
 #include "python/calls/results.h"
 #include "python/objects/layout_object.h"
 #include "python/objects/storage_object.h"
@@ -15,9 +17,14 @@ namespace {
 using Method = PyObject* (*)(const Tensor& self);
 
 /// A method without arguments.
-template <auto function>
+template <Literal name, auto function>
 PyObject* plain(PyObject* self, PyObject*) {
-  return guarded([&]() -> PyObject* { return function(unwrap(self)); });
+  return guarded([&]() -> PyObject* {
+    if (asks(self)) {
+      if (PyRef result = overridden(name.text, {&self, 1})) return result.release();
+    }
+    return function(unwrap(self));
+  });
 }
 
 PyRef size(const Tensor& self, std::optional<int64_t> dim) {
@@ -130,22 +137,24 @@ PyMethodDef tensor_methods[] = {
         "size(dim=None)\n--\n\nThe shape as a Size, or the size of one dimension."),
     define_method<"stride", stride, dim_parameters>(
         "stride(dim=None)\n--\n\nElements to step over per dimension: a tuple, or one int."),
-    {"dim", plain<dim>, METH_NOARGS, "dim()\n--\n\nThe number of dimensions."},
-    {"ndimension", plain<dim>, METH_NOARGS, "ndimension()\n--\n\nThe number of dimensions."},
-    {"numel", plain<numel>, METH_NOARGS, "numel()\n--\n\nThe number of elements."},
-    {"nelement", plain<numel>, METH_NOARGS, "nelement()\n--\n\nThe number of elements."},
-    {"element_size", plain<element_size>, METH_NOARGS,
+    {"dim", plain<"dim", dim>, METH_NOARGS, "dim()\n--\n\nThe number of dimensions."},
+    {"ndimension", plain<"ndimension", dim>, METH_NOARGS,
+     "ndimension()\n--\n\nThe number of dimensions."},
+    {"numel", plain<"numel", numel>, METH_NOARGS, "numel()\n--\n\nThe number of elements."},
+    {"nelement", plain<"nelement", numel>, METH_NOARGS,
+     "nelement()\n--\n\nThe number of elements."},
+    {"element_size", plain<"element_size", element_size>, METH_NOARGS,
      "element_size()\n--\n\nBytes of one element."},
     define_method<"is_contiguous", is_contiguous, format_parameters>(
         "is_contiguous(memory_format=None)\n--\n\n"
         "Whether the elements lie densely in memory, in row-major order."),
-    {"data_ptr", plain<data_ptr>, METH_NOARGS,
+    {"data_ptr", plain<"data_ptr", data_ptr>, METH_NOARGS,
      "data_ptr()\n--\n\nThe address of the first element; 0 when there is none."},
-    {"storage_offset", plain<storage_offset>, METH_NOARGS,
+    {"storage_offset", plain<"storage_offset", storage_offset>, METH_NOARGS,
      "storage_offset()\n--\n\nElements between the storage's start and the first element."},
-    {"untyped_storage", plain<untyped_storage>, METH_NOARGS,
+    {"untyped_storage", plain<"untyped_storage", untyped_storage>, METH_NOARGS,
      "untyped_storage()\n--\n\nThe memory behind the tensor, shared with its views."},
-    {"is_shared", plain<is_shared>, METH_NOARGS,
+    {"is_shared", plain<"is_shared", is_shared>, METH_NOARGS,
      "is_shared()\n--\n\nWhether its memory is shared with other processes when it is sent to "
      "them; always True on CUDA."},
     {"share_memory_", share_memory, METH_NOARGS,
@@ -161,23 +170,23 @@ PyMethodDef tensor_methods[] = {
         "Gives it another shape, dense, on the same storage, which grows where it is too small;\n"
         "the new elements are not set. Returns self.\n\nRaises:\n    RuntimeError: if it "
         "requires grad, or its memory cannot move."),
-    {"detach", plain<detach>, METH_NOARGS,
+    {"detach", plain<"detach", detach>, METH_NOARGS,
      "detach()\n--\n\nA view of the same elements without history."},
-    {"retain_grad", plain<retain_grad>, METH_NOARGS,
+    {"retain_grad", plain<"retain_grad", retain_grad>, METH_NOARGS,
      "retain_grad()\n--\n\nMakes backward() keep the grad of a tensor that is not a leaf."},
-    {"is_floating_point", plain<floating>, METH_NOARGS,
+    {"is_floating_point", plain<"is_floating_point", floating>, METH_NOARGS,
      "is_floating_point()\n--\n\nWhether the elements are real floats."},
-    {"is_complex", plain<is_complex_method>, METH_NOARGS,
+    {"is_complex", plain<"is_complex", is_complex_method>, METH_NOARGS,
      "is_complex()\n--\n\nWhether the elements are complex."},
-    {"is_signed", plain<is_signed>, METH_NOARGS,
+    {"is_signed", plain<"is_signed", is_signed>, METH_NOARGS,
      "is_signed()\n--\n\nWhether the elements can be negative."},
-    {"is_inference", plain<is_inference>, METH_NOARGS,
+    {"is_inference", plain<"is_inference", is_inference>, METH_NOARGS,
      "is_inference()\n--\n\nWhether it was made in inference mode."},
-    {"get_device", plain<get_device>, METH_NOARGS,
+    {"get_device", plain<"get_device", get_device>, METH_NOARGS,
      "get_device()\n--\n\nThe index of its CUDA device; -1 on the CPU."},
     {"_has_attributes", has_attributes, METH_NOARGS,
      "_has_attributes()\n--\n\nWhether the instance has attributes of its own."},
-    {"_bump_version", plain<bump_version>, METH_NOARGS,
+    {"_bump_version", plain<"_bump_version", bump_version>, METH_NOARGS,
      "_bump_version()\n--\n\nNotes a write that was made behind the library's back."},
     kNoMore};
 

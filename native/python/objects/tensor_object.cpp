@@ -242,6 +242,8 @@ void add_tensor_type(PyObject* module) {
   }
   methods.push_back({nullptr, nullptr, 0, nullptr});
   append_table(properties, tensor_properties);
+  // What is asked of `__torch_function__` names the property.
+  for (PyGetSetDef& property : properties) property.closure = const_cast<char*>(property.name);
   properties.push_back({"__dict__", get_dict, set_dict, nullptr, nullptr});
   properties.push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
 

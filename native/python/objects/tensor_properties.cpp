@@ -2,6 +2,7 @@
 #include "ops/view.h"
 #include "python/autograd/autograd_bindings.h"
 #include "python/calls/arguments.h"
+#include "python/calls/overrides.h"
 #include "python/calls/results.h"
 #include "python/objects/dtype_object.h"
 #include "python/objects/layout_object.h"
@@ -11,15 +12,26 @@ namespace flambeau::python {
 
 namespace {
 
+/// What those who are asked make of an access; null where nobody is. `name` is the property's.
+template <class... Values>
+PyRef overridden_access(const char* accessor, const void* name, Values*... values) {
+  PyObject* const args[] = {values...};
+  if (!asks(args[0])) return {};
+  return overridden_property(static_cast<const char*>(name), accessor, args);
+}
 /// A getter over the C++ tensor; C++ exceptions become Python's.
 template <auto function>
-PyObject* get(PyObject* self, void*) {
-  return guarded([&]() -> PyObject* { return function(unwrap(self)); });
+PyObject* get(PyObject* self, void* name) {
+  return guarded([&]() -> PyObject* {
+    if (PyRef result = overridden_access("__get__", name, self)) return result.release();
+    return function(unwrap(self));
+  });
 }
 /// A setter; deleting the attribute passes null.
 template <auto function>
-int set(PyObject* self, PyObject* value, void*) {
+int set(PyObject* self, PyObject* value, void* name) {
   return guarded_number<int>([&] {
+    if (value && overridden_access("__set__", name, self, value)) return 0;
     function(unwrap(self), value);
     return 0;
   });
@@ -93,8 +105,9 @@ void set_grad(const Tensor& self, PyObject* value) {
 }
 
 /// A .grad may be given attributes that lead back to its tensor.
-PyObject* get_grad(PyObject* self, void*) {
+PyObject* get_grad(PyObject* self, void* name) {
   return guarded([&]() -> PyObject* {
+    if (PyRef result = overridden_access("__get__", name, self)) return result.release();
     Tensor grad = autograd::grad(unwrap(self));
     if (grad.defined()) track(self);
     return to_python(std::move(grad));

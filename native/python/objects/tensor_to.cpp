@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "ops/creation.h"
 #include "ops/memory_format.h"
+#include "python/base/names.h"
+#include "python/calls/overrides.h"
 #include "python/calls/parser.h"
 #include "python/calls/results.h"
 #include "python/objects/layout_object.h"
@@ -65,8 +69,19 @@ constexpr Overload to_overloads[] = {{to_dtype_parameters, kMethod, 0},
                                      {to_other_parameters, kMethod, 0}};
 constexpr Binding to_binding("to", to_overloads);
 
+/// What those who are asked make of a call; null where nobody is.
+PyRef overridden_conversion(const Binding& binding, PyObject* self, PyObject* const* args,
+                            Py_ssize_t count, PyObject* names) {
+  const auto is_foreign = [](PyObject* object) { return may_override(object); };
+  if (!asks(self) && std::none_of(args, args + count, is_foreign)) return {};
+  return overridden(binding, self, args, count, names);
+}
+
 PyObject* to(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
+    if (PyRef result = overridden_conversion(to_binding, self, args, count, names)) {
+      return result.release();
+    }
     Slots<6> slots;
     const Parsed in = parse(to_binding, self, args, count, names, slots);
     Conversion wanted;
@@ -92,24 +107,33 @@ PyObject* to(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* 
 constexpr Parameter format_parameters[] = {{"self", Kind::tensor},
                                            {"memory_format", Kind::object, "None"}};
 constexpr Overload format_overloads[] = {{format_parameters, kMethod, 0}};
-constexpr Binding float_binding("<dtype>", format_overloads);
 constexpr Binding cpu_binding("cpu", format_overloads);
 
-template <DType dtype>
+template <Literal method>
+constexpr Binding cast_binding{method.text, format_overloads};
+
+template <Literal method, DType dtype>
 PyObject* cast(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject* {
+    constexpr const Binding& binding = cast_binding<method>;
+    if (PyRef result = overridden_conversion(binding, self, args, count, names)) {
+      return result.release();
+    }
     Conversion wanted;
     wanted.dtype = dtype;
     if (count > 0 || names) {
       Slots<2> slots;
-      wanted.format = parse(float_binding, self, args, count, names, slots)[1];
+      wanted.format = parse(binding, self, args, count, names, slots)[1];
     }
     return convert(self, wanted, name(dtype));
   });
 }
 
 PyObject* cpu(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject* {
+    if (PyRef result = overridden_conversion(cpu_binding, self, args, count, names)) {
+      return result.release();
+    }
     Slots<2> slots;
     Conversion wanted;
     wanted.device = Device{};
@@ -126,7 +150,10 @@ constexpr Overload cuda_overloads[] = {{cuda_parameters, kMethod, 0}};
 constexpr Binding cuda_binding("cuda", cuda_overloads);
 
 PyObject* cuda(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  return guarded([&] {
+  return guarded([&]() -> PyObject* {
+    if (PyRef result = overridden_conversion(cuda_binding, self, args, count, names)) {
+      return result.release();
+    }
     Slots<4> slots;
     const Parsed in = parse(cuda_binding, self, args, count, names, slots);
     Conversion wanted;
@@ -141,6 +168,10 @@ PyObject* cuda(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject
 
 PyObject* type_as(PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
+    if (asks(self, other)) {
+      PyObject* const args[] = {self, other};
+      if (PyRef result = overridden("type_as", args)) return result.release();
+    }
     check(is_tensor(other), ErrorKind::type, "type_as(): expected a Tensor, got ",
           describe_type(other));
     Conversion wanted;
@@ -160,7 +191,7 @@ constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
 
 #define FLAMBEAU_CAST(method, dtype)                                \
   {                                                                 \
-#method, c_function(cast <DType::dtype>), kFast,                \
+#method, c_function(cast <#method, DType::dtype>), kFast,       \
         #method                                                     \
         "(memory_format=None)\n--\n\n"                              \
         "The tensor as " #dtype "; itself when it is that already." \

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import _C, _lazy
+from flambeau._C import _overrides
 from flambeau._values import elements
 from flambeau.autograd import forward_ad, functional, graph
 from flambeau.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -93,6 +94,16 @@ def backward(
         RuntimeError: a tensor does not require grad, a gradient does not fit, or a saved tensor
             was freed or modified in place.
     """
+    if _overrides.has_torch_function((tensors,) if isinstance(tensors, _C.Tensor) else tensors):
+        relevant = (tensors,) if isinstance(tensors, _C.Tensor) else tuple(tensors)
+        named = {
+            "grad_tensors": grad_tensors,
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "inputs": inputs,
+        }
+        _overrides.handle_torch_function(backward, relevant, (tensors,), named)
+        return
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError("backward: grad_variables is the former name of grad_tensors")
@@ -131,6 +142,20 @@ def grad(
     Returns:
         One gradient per input, in order.
     """
+    relevant = tuple(
+        x for given in (outputs, inputs, grad_outputs) for x in _as_tuple("grad", given)
+    )
+    if _overrides.has_torch_function(relevant):
+        named = {
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "only_inputs": only_inputs,
+            "allow_unused": allow_unused,
+            "is_grads_batched": is_grads_batched,
+            "materialize_grads": materialize_grads,
+        }
+        given = (outputs, inputs, grad_outputs)
+        return tuple(_overrides.handle_torch_function(grad, relevant, given, named))
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is not supported; use backward()")
     if materialize_grads and allow_unused is False:

@@ -58,6 +58,23 @@ class Function:
             "an autograd.Function must define jvp to be differentiated in forward mode"
         )
 
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Computes the function for all slices of a `flambeau.vmap`.
+
+        Args:
+            info: has `batch_size`, and `randomness` as it was given to vmap.
+            in_dims: for each argument the dim that counts slices; None where there is none.
+            args: the arguments of forward.
+
+        Returns:
+            (output, out_dims). Where it is not defined, `generate_vmap_rule = True` computes
+            forward and backward of all slices at once.
+        """
+        raise NotImplementedError("vmap is not defined")
+
     @classmethod
     def _backward(cls, ctx: Any, *grad_outputs: Any) -> Any:
         backward_defined = cls.backward is not Function.backward
@@ -73,6 +90,11 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward on the arguments and records the call."""
+        if _C._overrides.has_torch_function(args):
+            batched = _C._overrides.overriders(args)
+            if _C._overrides.modes() or any(hasattr(x, "batch_level") for x in batched):
+                whole = (cls, *args)
+                return _C._overrides.handle_torch_function(Function.apply, args, whole, kwargs)
         if kwargs:
             if not cls._has_setup_context():
                 raise TypeError(

@@ -1,4 +1,6 @@
-"""Jacobians and Hessians, row by row or column by column."""
+"""Jacobians and Hessians, row by row or column by column: the function runs once, and so may read
+elements, and its graph is gone through once for each row, in C++.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 from flambeau.func.derivatives import linearize, vjp
-from flambeau.func.levels import Function, chosen, for_argnums, level, replaced
+from flambeau.func.levels import Function, chosen, for_argnums, replaced
 from flambeau.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
@@ -37,15 +39,13 @@ def jacrev(
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         places = chosen(args, argnums, "jacrev()")
-        with level():
-            output, pull, *aux = vjp(
-                _of_chosen(func, args, kwargs, places), *(args[p] for p in places), has_aux=has_aux
-            )
-            outputs, output_spec = tree_flatten(output)
-            rows = [
-                _pulled(pull, outputs, output_spec, index, len(places))
-                for index in range(len(outputs))
-            ]
+        output, pull, *aux = vjp(
+            _of_chosen(func, args, kwargs, places), *(args[p] for p in places), has_aux=has_aux
+        )
+        outputs, output_spec = tree_flatten(output)
+        rows = [
+            _pulled(pull, outputs, output_spec, index, len(places)) for index in range(len(outputs))
+        ]
         rows = [for_argnums(row, argnums) for row in rows]
         found = tree_unflatten(rows, output_spec)
         return (found, *aux) if has_aux else found
@@ -103,11 +103,10 @@ def jacfwd(
             return result
 
         primals = tuple(args[p] for p in places)
-        with level():
-            output, push = linearize(without_aux, *primals)
-            outputs, output_spec = tree_flatten(output)
-            leaves, input_spec = tree_flatten(primals)
-            columns = [_pushed(push, leaves, input_spec, i, outputs) for i in range(len(leaves))]
+        output, push = linearize(without_aux, *primals)
+        outputs, output_spec = tree_flatten(output)
+        leaves, input_spec = tree_flatten(primals)
+        columns = [_pushed(push, leaves, input_spec, i, outputs) for i in range(len(leaves))]
         found = [
             for_argnums(tree_unflatten([column[o] for column in columns], input_spec), argnums)
             for o in range(len(outputs))

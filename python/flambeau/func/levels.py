@@ -9,6 +9,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.func._batched import batched_everywhere, innermost
 from flambeau.utils._pytree import tree_flatten, tree_unflatten
 
 Function = Callable[..., Any]
@@ -37,6 +38,7 @@ def fresh(tensor: Tensor) -> Tensor:
         raise RuntimeError(
             f"func: only floating-point and complex tensors have derivatives, got {tensor.dtype}"
         )
+    tensor = batched_everywhere(tensor)
     if tensor.requires_grad:
         return tensor.view_as(tensor)
     return tensor.detach().requires_grad_()
@@ -84,7 +86,8 @@ def reaches_others(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
     """Whether outputs depend on leaves that are no inputs of this level: what the function closes
     over, and what the inputs were made of.
     """
-    own = {id(i) for i in inputs}
+    own = {id(innermost(i)) for i in inputs}
+    outputs = [innermost(o) for o in outputs]
     seen: set[Any] = set()
     open_nodes = [o.grad_fn for o in outputs if o.grad_fn is not None]
     if any(o.requires_grad and o.grad_fn is None and id(o) not in own for o in outputs):

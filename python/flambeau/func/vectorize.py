@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.func._batching import level_of
 from flambeau.func.levels import Function
 from flambeau.utils._pytree import tree_flatten, tree_unflatten
 
@@ -25,8 +26,9 @@ def vmap(
 ) -> Function:
     """The function that maps `func` over a dim of its arguments, and stacks what it returns.
 
-    `func` runs once for each slice: what this gives is the meaning of a batch for functions of one
-    sample, and derivatives through it; it is not faster than a loop.
+    `func` runs once: its tensors stand for all slices, and each operator computes them at once, by
+    a rule that follows from its declaration. One without a rule is computed slice by slice, with a
+    warning. What depends on elements in Python (`item()`, `if x > 0`) is refused.
 
     Args:
         func: takes and returns tensors, in any nest of containers.
@@ -35,11 +37,11 @@ def vmap(
         out_dims: where the dim goes in the results.
         randomness: what operators that draw random numbers do: "error", "different" numbers for
             each slice, or the "same".
-        chunk_size: accepted for compatibility: slices are computed one by one.
+        chunk_size: how many slices are computed at once; None: all.
 
     Raises:
         ValueError: when it is called, if dims do not fit the arguments, or their sizes differ.
-        RuntimeError: if `func` draws random numbers and `randomness` is "error".
+        RuntimeError: if `func` draws random numbers and `randomness` is "error", or reads elements.
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"vmap(): randomness must be one of {_RANDOMNESS}, got {randomness!r}")
@@ -48,48 +50,49 @@ def vmap(
 
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = tree_flatten(args)
+        leaves, spec = tree_flatten((args, kwargs))
+        count = len(tree_flatten(args)[0])
         dims = _dims_of(in_dims, args)
-        keywords, keyword_spec = tree_flatten(kwargs)
-        keyword_dims = [0 if isinstance(x, Tensor) else None for x in keywords]
-        size = _size([*leaves, *keywords], [*dims, *keyword_dims])
-        results = []
-        draws = _Draws(randomness)
-        for index in range(size):
-            given = tree_unflatten(_slices(leaves, dims, index), spec)
-            named = tree_unflatten(_slices(keywords, keyword_dims, index), keyword_spec)
-            with draws:
-                results.append(tree_flatten(func(*given, **named)))
-        return _stacked(results, out_dims)
+        dims += [0 if isinstance(x, Tensor) else None for x in leaves[count:]]
+        mapped = [x if d is None else x.movedim(d, 0) for x, d in zip(leaves, dims, strict=True)]
+        size = _size(leaves, dims)
+        step = size if chunk_size is None else chunk_size
+        chunks = [
+            _mapped(func, mapped, dims, spec, (start, min(step, size - start)), randomness)
+            for start in range(0, size, step)
+        ]
+        return _placed(chunks, out_dims)
 
     return run
 
 
-class _Draws:
-    """Around each slice: sees to it that random numbers are as they should be."""
-
-    def __init__(self, randomness: str) -> None:
-        self._randomness = randomness
-        self._first: Tensor | None = None
-
-    def __enter__(self) -> None:
-        if self._randomness == "different":
-            return
-        state = flambeau.random.get_rng_state()
-        if self._first is None:
-            self._first = state
-        elif self._randomness == "same":
-            flambeau.random.set_rng_state(self._first)
-
-    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
-        if kind is not None or self._randomness != "error":
-            return
-        assert self._first is not None
-        if not flambeau.equal(flambeau.random.get_rng_state(), self._first):
-            raise RuntimeError(
-                "vmap(): the function drew random numbers; say by randomness='different' or 'same' "
-                "which ones slices get"
-            )
+def _mapped(
+    func: Function,
+    leaves: list[Any],
+    dims: list[int | None],
+    spec: Any,
+    chunk: tuple[int, int],
+    randomness: str,
+) -> tuple[list[Any], Any]:
+    """What the function gives for some of the slices: tensors whose first dim counts them, or that
+    have no batch, as a pair with None.
+    """
+    start, size = chunk
+    level = level_of(size, randomness)
+    with level:
+        given = [
+            leaf if dim is None else level.wrap(leaf.narrow(0, start, size))
+            for leaf, dim in zip(leaves, dims, strict=True)
+        ]
+        args, kwargs = tree_unflatten(given, spec)
+        results, result_spec = tree_flatten(func(*args, **kwargs))
+        for leaf in results:
+            if not isinstance(leaf, Tensor):
+                raise ValueError(
+                    f"vmap(): the function must return tensors, got {type(leaf).__name__}"
+                )
+    found = [(level.unwrap(leaf), level.has(leaf)) for leaf in results]
+    return list(zip(results, found, strict=True)), result_spec
 
 
 def _dims_of(in_dims: Any, args: tuple[Any, ...]) -> list[int | None]:
@@ -151,26 +154,24 @@ def _size(leaves: list[Any], dims: list[int | None]) -> int:
     return int(size)
 
 
-def _slices(leaves: list[Any], dims: list[int | None], index: int) -> list[Any]:
-    return [
-        leaf if dim is None else leaf.select(dim, index)
-        for leaf, dim in zip(leaves, dims, strict=True)
-    ]
-
-
-def _stacked(results: list[tuple[list[Any], Any]], out_dims: Any) -> Any:
-    """What slices returned, joined along a new dim."""
-    _, spec = results[0]
-    parts = [leaves for leaves, _ in results]
-    for leaf in parts[0]:
-        if not isinstance(leaf, Tensor):
-            raise ValueError(f"vmap(): the function must return tensors, got {type(leaf).__name__}")
-    dims = _out_dims(out_dims, tree_unflatten(parts[0], spec), len(parts[0]))
-    joined = [
-        leaves[0] if dim is None else flambeau.stack(leaves, dim)
-        for leaves, dim in zip(zip(*parts, strict=True), dims, strict=True)
-    ]
+def _placed(chunks: list[tuple[list[Any], Any]], out_dims: Any) -> Any:
+    """The results of all chunks, the batch where it is wanted."""
+    first, spec = chunks[0]
+    dims = _out_dims(out_dims, tree_unflatten([leaf for leaf, _ in first], spec), len(first))
+    columns = zip(*(leaves for leaves, _ in chunks), strict=True)
+    joined = [_joined(column, dim) for column, dim in zip(columns, dims, strict=True)]
     return tree_unflatten(joined, spec)
+
+
+def _joined(parts: tuple[Any, ...], dim: int | None) -> Tensor:
+    leaf, (_, has_batch) = parts[0]
+    if dim is None:
+        if has_batch:
+            raise ValueError("vmap(): out_dims is None for a result that differs between slices")
+        return leaf
+    values = [value for _, (value, _) in parts]
+    whole = values[0] if len(values) == 1 else flambeau.cat(values)
+    return whole.movedim(0, dim)
 
 
 def _out_dims(out_dims: Any, result: Any, count: int) -> list[int | None]:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import flambeau
 from flambeau import Tensor
+from flambeau._C import _disabled_torch_function_impl
 from flambeau._values import check_memo
 
 
@@ -27,6 +28,7 @@ class Parameter(Tensor):
     """
 
     _prints_as_tensor = True
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         return Tensor._make_subclass(cls, _values("Parameter", data).detach(), requires_grad)
@@ -54,6 +56,7 @@ class Buffer(Tensor):
 
     persistent: bool
     _prints_as_tensor = True
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         values = _values("Buffer", data)

@@ -1,0 +1,145 @@
+"""How `vmap` computes operators, as data that the library reads when it maps: lib/batching.json.
+
+- "callables": what Python calls, "add" or "Tensor.add" -> its operators, one for each overload, and
+  whether it writes its result into the first argument
+- "operators": the name of an operator with its overload -> its rule, and what the rule reads
+- "names": what formulas call an operator -> what Python calls it
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from flambeau.codegen.formula.nodes import Call, walk
+from flambeau.codegen.model.entries import (
+    BatchRule,
+    Declarations,
+    Kind,
+    Meaning,
+    Operator,
+    Role,
+)
+from flambeau.codegen.plan.binding import plan_bindings
+from flambeau.codegen.plan.python_signature import Form, forms, is_method, places, result_name
+from flambeau.codegen.write.files import Sink
+
+
+def emit_batching(declarations: Declarations, sink: Sink) -> None:
+    """package/lib/batching.json of the generated folder."""
+    random = _random_names(declarations)
+    table = {
+        "callables": _callables(declarations),
+        "operators": {o.full_name: _entry(o, random) for o in declarations.own},
+        "names": _names(declarations),
+    }
+    sink.write("package/lib/batching.json", json.dumps(table, separators=(",", ":")) + "\n")
+
+
+def _callables(declarations: Declarations) -> dict[str, Any]:
+    by_function = {o.identifier: o for o in declarations.own}
+    found: dict[str, Any] = {}
+    for binding in plan_bindings(declarations):
+        names = [str(p) for p in binding.places] if binding.is_function else []
+        names += [f"Tensor.{name}" for name in binding.method_names]
+        overloads = [_overload(o.function, by_function) for o in binding.overloads]
+        for name in names:
+            found.setdefault(name, overloads)
+    return found
+
+
+def _overload(function: str, operators: dict[str, Operator]) -> list[Any]:
+    """The operator behind a function of C++, and whether this one is its in-place form."""
+    operator = operators.get(function)
+    if operator is not None:
+        return [operator.full_name, False]
+    operator = operators.get(function.removesuffix("_"))
+    return [operator.full_name if operator else None, True]
+
+
+def _names(declarations: Declarations) -> dict[str, list[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for operator in declarations.own:
+        for name in operator.called:
+            found.setdefault(name, {})[_path(operator, name)] = None
+    return {name: list(paths) for name, paths in found.items()}
+
+
+def _path(operator: Operator, name: str) -> str:
+    """What Python calls a function of that name, or else a method."""
+    for form in (Form.FUNCTION, Form.KEYWORD):
+        if form in forms(operator):
+            found = places(operator, form)
+            return str(next((p for p in found if p.name == name), found[0]))
+    return f"Tensor.{name}" if is_method(operator) else operator.name
+
+
+def _entry(operator: Operator, random: set[str]) -> dict[str, Any]:
+    rule = operator.batch_rule
+    entry: dict[str, Any] = {"rule": rule.value}
+    lists = [
+        a for a in operator.signature.arguments if a.type.is_list and not a.type.is_tensor_list
+    ]
+    if lists:
+        entry["lists"] = {a.name: a.type.list_length or 1 for a in lists}
+    if rule is BatchRule.LEADING:
+        meanings = [(a, a.type.meaning) for a in operator.signature.arguments if a.type.meaning]
+        roles = {a.name: _role(meaning) for a, meaning in meanings}
+        entry["roles"] = {name: role for name, role in roles.items() if role}
+        entry["defaults"] = {a.name: a.default for a, _ in meanings if roles[a.name]}
+    if rule is BatchRule.BODY:
+        entry["body"] = [
+            [[name, str(value)] for name, value in operator.body_lets],
+            str(operator.body),
+        ]
+    if rule is BatchRule.FORMULA and operator.batching is not None:
+        entry["formulas"] = [[list(names), str(f)] for names, f in operator.batching.formulas]
+    if rule in (BatchRule.BODY, BatchRule.FORMULA):
+        entry["defaults"] = {a.name: a.default for a in operator.signature.arguments}
+    if operator.kind is Kind.REDUCTION:
+        entry["all_dims"] = True  # without a dim, over all
+    if operator.name in random:
+        entry["random"] = True
+    results = operator.signature.results
+    if rule is BatchRule.BODY and any(r.hidden for r in results):
+        entry["visible"] = [i for i, r in enumerate(results) if not r.hidden]
+    if len(operator.signature.visible_results) > 1 and not operator.internal:
+        entry["results"] = result_name(operator.namespace, operator.name)
+    if operator.random and operator.skip_when:
+        entry["draws_unless"] = [str(condition) for condition, _ in operator.skip_when]
+        entry["defaults"] = {a.name: a.default for a in operator.signature.arguments}
+    written = [a.name for a in operator.signature.arguments if a.type.mutable]
+    if written:
+        entry["written"] = written
+    return entry
+
+
+def _role(meaning: Meaning) -> str:
+    """What becomes of an int: dims count from behind the batch, sizes begin with it."""
+    if meaning.role is Role.DIM:
+        return "new dim" if meaning.beyond else "dim"
+    return "size" if meaning.role is Role.SIZE else ""
+
+
+def _random_names(declarations: Declarations) -> set[str]:
+    """Names of operators that draw random numbers, themselves or through others."""
+    called: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for operator in declarations.operators:
+        if operator.random or any(
+            a.type.base.value == "Generator" for a in operator.signature.arguments
+        ):
+            found.add(operator.name)
+        values = [operator.body, *(value for _, value in operator.body_lets)]
+        called.setdefault(operator.name, set()).update(
+            node.function
+            for v in values
+            if v is not None
+            for node in walk(v)
+            if isinstance(node, Call)
+        )
+    while True:
+        more = {name for name, names in called.items() if names & found} - found
+        if not more:
+            return found
+        found |= more

@@ -1,0 +1,155 @@
+"""A tensor that stands for a batch of tensors, and the levels of `vmap` that batches belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau._C import _overrides
+from flambeau.overrides import TorchFunctionMode
+
+Interpreter = Callable[["Level", Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class Level(TorchFunctionMode):
+    """One `vmap` that runs: how many slices there are, and what draws of random numbers do.
+
+    As a mode it is asked of every function, also of those without a batch, which may draw.
+    """
+
+    def __init__(self, size: int, randomness: str, interpreter: Interpreter) -> None:
+        self.size = size
+        self.randomness = randomness
+        self.depth = len(_active())
+        self.is_active = False
+        self.bodies: list[str] = []  # of operators that are being computed, the outermost first
+        self._interpreter = interpreter
+
+    def __enter__(self) -> Level:
+        self.is_active = True
+        super().__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        super().__exit__(*details)
+        self.is_active = False
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        return self.interpret(func, args, kwargs or {})
+
+    def interpret(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a function gives for all slices."""
+        if not self.is_active:
+            raise RuntimeError(
+                "vmap(): a tensor of a batch was used after its vmap had ended; return what is "
+                "needed from the mapped function"
+            )
+        return self._interpreter(self, func, args, kwargs)
+
+    def beside(self) -> Level:
+        """A level for as many slices."""
+        return Level(self.size, self.randomness, self._interpreter)
+
+    def has(self, value: Any) -> bool:
+        """Whether it is a batch of this level."""
+        return isinstance(value, Batched) and value.batch_level is self
+
+    def wrap(self, value: Tensor) -> Batched:
+        """The batch whose slices lie along the first dim of a tensor."""
+        made: Batched = _overrides.shell(Batched, value.shape[1:], value.dtype)
+        made.batch_value = value
+        made.batch_level = self
+        return made
+
+    def unwrap(self, value: Tensor) -> Tensor:
+        """The slices of a batch along the first dim; of another tensor as many as the batch has."""
+        if self.has(value):
+            return value.batch_value  # type: ignore[attr-defined]
+        return value.unsqueeze(0).expand([self.size, *value.shape])
+
+
+class Batched(Tensor):
+    """Tensors of one shape and dtype, which functions see as one tensor without the batch's dim.
+
+    As a Tensor it has that shape and dtype, and no elements: what no rule takes over fails.
+    """
+
+    batch_value: Tensor
+    batch_level: Level
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        levels = [x.batch_level for x in batches((args, kwargs))]
+        return max(levels, key=lambda level: level.depth).interpret(func, args, kwargs or {})
+
+
+def batches(value: Any) -> list[Batched]:
+    """All batches in a nest."""
+    found: list[Batched] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, found: list[Batched]) -> None:
+    if isinstance(value, Batched):
+        found.append(value)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            if not isinstance(item, int | float | str):
+                _collect(item, found)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _collect(item, found)
+
+
+def innermost(tensor: Tensor) -> Tensor:
+    """The tensor that holds the elements of a batch, or of a batch of batches."""
+    while isinstance(tensor, Batched):
+        tensor = tensor.batch_value
+    return tensor
+
+
+def _active() -> list[Level]:
+    """The levels that run on this thread, the innermost last."""
+    return [mode for mode in _overrides.modes() if isinstance(mode, Level)]
+
+
+def batched_everywhere(tensor: Tensor) -> Tensor:
+    """The same values as a batch of every level that runs: what is differentiated by has a
+    gradient for each slice.
+    """
+    missing = [level for level in _active() if not _is_of(tensor, level)]
+    return _with_levels(tensor, missing) if missing else tensor
+
+
+def _is_of(tensor: Tensor, level: Level) -> bool:
+    while isinstance(tensor, Batched):
+        if tensor.batch_level is level:
+            return True
+        tensor = tensor.batch_value
+    return False
+
+
+def _with_levels(tensor: Tensor, missing: list[Level]) -> Tensor:
+    """The innermost level is unwrapped first: the first dims of what is left are those of levels,
+    the outermost first.
+    """
+    with flambeau._C.DisableTorchFunction():
+        levels = list(missing)
+        while isinstance(tensor, Batched):
+            levels.append(tensor.batch_level)
+            tensor = tensor.batch_value
+        levels.sort(key=lambda level: level.depth)
+        for place, level in enumerate(levels):
+            if level in missing:
+                sizes = [*tensor.shape[:place], level.size, *tensor.shape[place:]]
+                tensor = tensor.unsqueeze(place).expand(sizes)
+        for level in levels:
+            tensor = level.wrap(tensor)
+    return tensor

@@ -1,0 +1,224 @@
+"""What functions do with batches: from a call to the rule that computes it."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau._C import _overrides
+from flambeau.func import _batch_rules as rules
+from flambeau.func._batch_members import MEMBERS
+from flambeau.func._batched import Batched, Level, batches
+from flambeau.func._batching_table import Overload, key_of, overloads_of
+
+# Arguments that say what is true of every tensor, or of a new one.
+_APART = ("requires_grad", "layout", "pin_memory")
+
+
+def interpret(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function gives for all slices of a level."""
+    key = key_of(func)
+    has_batch = any(b.batch_level is level for b in batches((args, kwargs)))
+    overloads = overloads_of(key)
+    if not has_batch:
+        if overloads is None or not any(o.entry.get("random") for o in overloads):
+            return func(*args, **kwargs)
+    else:
+        member = MEMBERS.get(key)
+        if member is not None:
+            return member(level, func, args, kwargs)
+    bound = _overrides.bind(func, args, kwargs) if _is_compiled(func) else None
+    if bound is None:
+        raise RuntimeError(f"vmap(): {key} cannot be computed for a batch")
+    if overloads is None:  # of a package
+        return rules.loop(level, func, key, args, kwargs)
+    _, place, given = bound
+    return _Call(level, func, key, overloads[place], given, args, kwargs).run(has_batch)
+
+
+def _is_compiled(func: Any) -> bool:
+    return isinstance(func, types.BuiltinFunctionType | types.MethodDescriptorType)
+
+
+class _Call:
+    """A call of an operator, some of whose arguments are batches."""
+
+    def __init__(
+        self,
+        level: Level,
+        func: Any,
+        key: str,
+        overload: Overload,
+        given: dict[str, Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        self.level = level
+        self.func = func
+        self.key = key
+        self.overload = overload
+        self.given = given
+        self.args = args
+        self.kwargs = kwargs
+        self.is_inplace = overload.writes or bool(given.get("inplace"))
+
+    def run(self, has_batch: bool) -> Any:
+        if self.given.get("out") is not None:
+            raise RuntimeError(f"vmap(): {self.key}: out= is not supported; use the result")
+        if self.overload.entry.get("random"):
+            if self.overload.entry["rule"] == "body":  # its operators draw
+                return self._computed(has_batch)
+            if self._draws():
+                return self._drawn(has_batch)
+        if not has_batch:
+            return self.func(*self.args, **self.kwargs)
+        return self._computed(True)
+
+    def _computed(self, has_batch: bool) -> Any:
+        written = self._written() if has_batch else None
+        if written is not None and not self.level.has(written):
+            if not self.level.bodies:
+                raise RuntimeError(
+                    f"vmap(): {self.key} would write a batch into a tensor that has none: it is "
+                    "the same for all slices; use the form that is not in place"
+                )
+            written = self._as_own(written)
+        result = self._by_rule()
+        if not self.level.bodies and has_batch:
+            result = self._batched(result)
+        if written is None:
+            return result
+        if self.is_inplace and result is not written:
+            _write(self.level, written, result, self.key)
+        return written
+
+    def _as_own(self, tensor: Tensor) -> Tensor:
+        """What a body made for itself, as a batch that can be written into."""
+        own = self.level.wrap(self.level.unwrap(tensor).clone())
+        first = next(name for name, value in self.given.items() if value is tensor)
+        self.given[first] = own
+        self._rebind()
+        return own
+
+    def _written(self) -> Tensor | None:
+        names = self.overload.entry.get("written") or (
+            [next(iter(self.given))] if self.is_inplace else []
+        )
+        return self.given[names[0]] if names else None
+
+    def _by_rule(self) -> Any:
+        rule = self.overload.entry["rule"]
+        given = {n: v for n, v in self.given.items() if n not in ("inplace", "out")}
+        by_position = not self.kwargs and len(given) == len(self.args)
+        if self.is_inplace and rule == "leading":
+            raise RuntimeError(f"vmap(): {self.key} is not supported; use the form not in place")
+        if rule == "body":
+            return rules.body(self.level, self.overload, self.key, given)
+        if rule == "formula":
+            return rules.formula(self.level, self.overload, given)
+        if rule == "loop":
+            return rules.loop(self.level, self.func, self.key, self.args, self.kwargs)
+        func = self.func
+        if self.is_inplace:
+            result = self._inplace_broadcast(func, given, by_position)
+            return result
+        compute = rules.leading if rule == "leading" else rules.broadcast
+        return compute(self.level, func, self.overload, given, by_position)
+
+    def _inplace_broadcast(self, func: Any, given: dict[str, Any], by_position: bool) -> Any:
+        if self.given.get("inplace"):
+            given = {**given, "inplace": True}
+        rules.broadcast(self.level, func, self.overload, given, by_position)
+        return next(iter(self.given.values()))
+
+    def _batched(self, result: Any) -> Any:
+        """New tensors are batches: they may be written into."""
+        if isinstance(result, Tensor) and not self.level.has(result):
+            return self.level.wrap(self.level.unwrap(result).clone())
+        if isinstance(result, tuple | list):
+            return type(result)(self._batched(item) for item in result)
+        return result
+
+    # --- random numbers ---
+
+    def _draws(self) -> bool:
+        conditions = self.overload.entry.get("draws_unless", ())
+        compute = rules.evaluator(self.level, self.overload, self.given)
+        return not any(compute((), text) for text in conditions)
+
+    def _drawn(self, has_batch: bool) -> Any:
+        level = self.level
+        if level.randomness == "error":
+            called = [*level.bodies, self.key][0]
+            raise RuntimeError(
+                f"vmap(): {called} draws random numbers; say by randomness='different' or 'same' "
+                "which ones slices get"
+            )
+        if level.randomness == "same":
+            if not has_batch:
+                return self.func(*self.args, **self.kwargs)
+            return self._drawn_alike()
+        if not has_batch and not level.bodies and self._written() is not None:
+            raise RuntimeError(
+                f"vmap(): {self.key} would write different numbers into a tensor that is the same "
+                "for all slices"
+            )
+        rule = self.overload.entry["rule"]
+        tensors = [name for name, value in self.given.items() if isinstance(value, Tensor)]
+        if not has_batch and tensors and rule != "body":
+            first = tensors[0]
+            own = level.wrap(level.unwrap(self.given[first]).clone())
+            self.given[first] = own
+            self._rebind()
+        if rule == "loop" and self._written() is None:
+            return rules.loop(level, self.func, self.key, self.args, self.kwargs, warn=False)
+        if rule == "loop":
+            return self._written_into()
+        return self._computed(True)
+
+    def _written_into(self) -> Any:
+        """Fills the memory of all slices at once."""
+        written = self._written()
+        assert written is not None
+        name = next(iter(self.given))
+        rules.call(self.func, {**self.given, name: self.level.unwrap(written)}, False)
+        return written
+
+    def _rebind(self) -> None:
+        """The call is that of the bound arguments."""
+        receiver, *_ = self.given
+        self.args = (self.given[receiver],)
+        self.kwargs = {n: v for n, v in self.given.items() if n != receiver}
+
+    def _drawn_alike(self) -> Any:
+        """Each slice begins with the same state of the generator."""
+        generator = self.given.get("generator") or flambeau.default_generator
+        state = generator.get_state()
+
+        def again(*args: Any, **kwargs: Any) -> Any:
+            generator.set_state(state)
+            return self.func(*args, **kwargs)
+
+        result = rules.loop(self.level, again, self.key, self.args, self.kwargs, warn=False)
+        return self._written() if self._written() is not None else result
+
+
+def _write(level: Level, target: Tensor, result: Any, key: str) -> None:
+    value, made = level.unwrap(target), level.unwrap(result)
+    if not flambeau.can_cast(made.dtype, value.dtype):
+        raise RuntimeError(
+            f"{key}: the result of {made.dtype} cannot be written into {value.dtype}"
+        )
+    if made.shape != value.shape:
+        made = made.expand(value.shape)
+    value.copy_(made)
+
+
+def level_of(size: int, randomness: str) -> Level:
+    """A level of `vmap`."""
+    return Level(size, randomness, interpret)
+
+
+__all__ = ["Batched", "interpret", "level_of"]
