@@ -118,6 +118,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     if (FLAMBEAU_LIKELY(session_ == current)) return;
     session_ = current;
     events_.clear();
+    events_.reserve(size_t{1} << 16);  // pages are taken when they are written
     innermost_ = -1;
   }
 
