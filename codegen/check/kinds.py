@@ -11,6 +11,7 @@ from flambeau.codegen.model.entries import (
     ON_HOST,
     REFUSED_KEYS,
     Base,
+    BatchRule,
     KernelFile,
     Kind,
     Operator,
@@ -40,6 +41,7 @@ def check_kind(report: Report, context: Context) -> None:
     _check_random(report)
     _check_kernels(report, context)
     _check_autocast(report)
+    _check_batching(report)
 
 
 def _has_default(operator: Operator, key: str) -> bool:
@@ -59,6 +61,12 @@ def _check_autocast(report: Report) -> None:
     if operator.kind is Kind.VIEW or any(a.type.mutable for a in operator.tensor_arguments):
         message = "'autocast' would convert a tensor whose own memory is meant"
         report.error(message, "autocast", key=True)
+
+
+def _check_batching(report: Report) -> None:
+    operator = report.operator
+    if operator.batch_rule is BatchRule.BODY and operator.body is None:
+        report.error("'batch: body' needs a body", "batch", key=True)
 
 
 def check_arguments_read(report: Report) -> None:

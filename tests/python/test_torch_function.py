@@ -185,6 +185,19 @@ def test_a_mode_is_off_while_it_is_asked_and_after_an_exception() -> None:
     assert flambeau.ones(()).item() == 1.0
 
 
+class Half(flambeau.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x / 2
+
+
+def test_functions_with_a_derivative_of_their_own() -> None:
+    x = flambeau.ones(2)
+    with Counting():
+        assert Half.apply(x).tolist() == [0.5, 0.5]
+    assert Half.apply(x.as_subclass(Plain)).tolist() == [0.5, 0.5]
+
+
 def test_switching_it_off() -> None:
     x = flambeau.ones(2).as_subclass(Recorded)
     with Counting() as mode, flambeau._C.DisableTorchFunctionSubclass():

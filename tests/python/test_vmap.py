@@ -350,6 +350,12 @@ def test_functions_with_a_generated_rule() -> None:
     np.testing.assert_allclose(weight.grad.numpy(), (x**3).sum().numpy())
 
 
+def test_functions_of_what_has_no_batch() -> None:
+    x, w = numbers(4, 3), numbers(3, seed=1)
+    found = vmap(lambda x: x + Doubled.apply(w, 2.0))(x)
+    np.testing.assert_allclose(found.numpy(), (x + 2 * w).numpy())
+
+
 def test_functions_with_a_written_rule() -> None:
     x = numbers(4, 3)
     found = vmap(lambda x: Doubled.apply(x, 2.0))(x)

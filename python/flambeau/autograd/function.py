@@ -93,8 +93,7 @@ class Function:
         if _C._overrides.has_torch_function(args):
             batched = _C._overrides.overriders(args)
             if _C._overrides.modes() or any(hasattr(x, "batch_level") for x in batched):
-                whole = (cls, *args)
-                return _C._overrides.handle_torch_function(Function.apply, args, whole, kwargs)
+                return _C._overrides.handle_torch_function(cls.apply, args, args, kwargs)
         if kwargs:
             if not cls._has_setup_context():
                 raise TypeError(

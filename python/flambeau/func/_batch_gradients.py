@@ -84,19 +84,19 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any,
 
 def function_applied(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """autograd.Function.apply: by its own `vmap`, or by its forward and backward, of batches."""
-    cls, *operands = args
+    cls = func.__self__
     if cls.vmap is not Function.vmap:
         if cls.generate_vmap_rule:
             raise RuntimeError(
                 f"{cls.__name__} defines vmap and says generate_vmap_rule; expected one of them"
             )
-        return _by_static_rule(level, cls, tuple(operands), kwargs)
+        return _by_static_rule(level, cls, args, kwargs)
     if not cls.generate_vmap_rule:
         raise RuntimeError(
             f"vmap(): {cls.__name__} has no rule for batches: define a static method "
             "vmap(info, in_dims, *args), or set generate_vmap_rule = True"
         )
-    return _generated(level, cls, tuple(operands), kwargs)
+    return _generated(level, cls, args, kwargs)
 
 
 class VmapInfo(NamedTuple):
