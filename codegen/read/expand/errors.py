@@ -83,7 +83,7 @@ def _error(
 def _shared(
     text: Text, own: Mapping | None, scope: Scope, before: dict[str, tuple[Text, Mapping]]
 ) -> tuple[Text, Mapping]:
-    """A shared error, perhaps with an exception, or arguments that it rejects, of the entry's own."""
+    """A shared error. The entry may say itself what it raises, and what it rejects."""
     use = parse_use(text)
     definition = scope.find(ERROR, use.name.value) if use is not None else None
     if use is None or definition is None:
