@@ -148,6 +148,8 @@ class Reach:
                 return []
             if operator.body is None or backend.emit == "none":
                 return [operator.full_name]
+        if backend.emit == "none" and _reads_data(operator):
+            return [operator.full_name]
         found: dict[str, None] = {}
         for candidates in self._body_calls(operator):
             below = (*above, operator.full_name)
@@ -166,6 +168,14 @@ def has_kernel(operator: Operator, backend: Backend) -> bool:
     if backend.emit != "none":
         return bool({backend.name, ANY_BACKEND} & operator.kernels.keys())
     return operator.shape is None or not operator.shape.dynamic
+
+
+def _reads_data(operator: Operator) -> bool:
+    """Whether a body turns an element into a number, which takes more than a shape."""
+    formulas = [value for _, value in operator.body_lets]
+    formulas += [] if operator.body is None else [operator.body]
+    calls = (node for f in formulas for node in walk(f) if isinstance(node, nodes.Call))
+    return any(call.function == "item" for call in calls)
 
 
 def _fits(call: nodes.Call, operator: Operator) -> bool:

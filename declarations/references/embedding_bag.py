@@ -62,3 +62,24 @@ def bags(
     kept = np.ones(flat.shape, bool) if padding is None else flat != padding % len(weight)
     fold = {"sum": sums, "mean": means, "max": maxima}[mode]
     return fold(rows, bag, kept, count)
+
+
+def rows_of_maxima(rows: Array, flat: Array, bag: Array, kept: Array, bags: int) -> Array:
+    """The row of the table that is the largest of a bag, for each feature; 0 of an empty bag."""
+    found = np.zeros((bags, rows.shape[1]), np.int64)
+    for i in range(bags):
+        places = np.flatnonzero((bag == i) & kept)
+        if len(places):
+            found[i] = flat[places[np.argmax(rows[places], axis=0)]]
+    return found
+
+
+def origins(
+    indices: Array, weight: Array, offsets: Array, mode: int, padding_idx: int | None
+) -> tuple[Array, Array, Array]:
+    """Of each index its bag, of each bag its size, and where its maxima are from."""
+    bag = np.asarray([np.flatnonzero(offsets <= i)[-1] for i in range(len(indices))])
+    kept = indices != (-1 if padding_idx is None else padding_idx % len(weight))
+    sizes = np.asarray([np.sum((bag == i) & kept) for i in range(len(offsets))])
+    maxima = rows_of_maxima(weight[indices], indices, bag, kept, len(offsets))
+    return bag, sizes, maxima if mode == 2 else sizes

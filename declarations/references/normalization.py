@@ -41,7 +41,7 @@ def group_norm(x: Array, groups: int, eps: float) -> Array:
 def rms_norm(x: Array, count: int, weight: Array | None, eps: float | None) -> Array:
     """Divided by the root of the mean square over the last dims."""
     eps = float(np.finfo(np.float32).eps) if eps is None else eps
-    found = x / np.sqrt(np.mean(np.abs(x) ** 2, last(count), keepdims=True) + eps)
+    found = x / np.sqrt(np.mean(x**2, last(count), keepdims=True) + eps)
     return np.asarray(found if weight is None else found * weight)
 
 

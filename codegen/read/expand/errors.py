@@ -71,7 +71,7 @@ def _error(
     assert head is not None
     text = schema.text(head, "an error's name")
     if fields.get("require") is None and fields.get("message") is None:
-        return _shared(text, fields.get("rejects"), scope, before)
+        return _shared(text, fields.without(ERROR), scope, before)
     name = schema.name(text, "an error's name")
     if _NUMBERED.fullmatch(name.value):
         message = f"the error's name '{name.value}' says nothing"
@@ -81,9 +81,9 @@ def _error(
 
 
 def _shared(
-    text: Text, rejects: Node | None, scope: Scope, before: dict[str, tuple[Text, Mapping]]
+    text: Text, own: Mapping | None, scope: Scope, before: dict[str, tuple[Text, Mapping]]
 ) -> tuple[Text, Mapping]:
-    """A shared error, perhaps with arguments that it rejects of the entry's own."""
+    """A shared error. The entry may say itself what it raises, and what it rejects."""
     use = parse_use(text)
     definition = scope.find(ERROR, use.name.value) if use is not None else None
     if use is None or definition is None:
@@ -92,9 +92,8 @@ def _shared(
         message = f"there is no error '{written.value}'"
         raise DeclarationError.at(written.span, message, hint)
     body = schema.mapping(definition.filled(use), "an error")
-    if rejects is not None:
-        key = Text("rejects", rejects.span)
-        body = replace(body, entries=(*body.without("rejects").entries, (key, rejects)))
+    for key, value in own.entries if own is not None else ():
+        body = body.having(key.value, value)
     return _named(use, before), body
 
 
