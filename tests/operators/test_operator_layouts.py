@@ -71,10 +71,11 @@ WRITTEN = [o for o in INPLACE if is_reachable(o) and not is_random(o)]
 
 def is_layout_dependent(operator: Operator) -> bool:
     """Whether the strides are part of what the operator does: views that name strides, or that
-    exist for some strides only; bodies that are one such view.
+    exist for some strides only; bodies that are one such view, or copy it.
     """
     if isinstance(operator.body, Call):
-        called = declarations().by_name.get(operator.body.function, ())
+        calls = [operator.body, *(a for a in operator.body.arguments if isinstance(a, Call))]
+        called = [o for c in calls for o in declarations().by_name.get(c.function, ())]
         return any(o.kind is Kind.VIEW and is_layout_dependent(o) for o in called)
     own = {a.name for a in operator.signature.arguments} & {"stride", "contiguous"}
     packs = any(r.dtype or operator.dtypes.results.get(r.name) for r in operator.signature.results)

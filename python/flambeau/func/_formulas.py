@@ -120,7 +120,7 @@ class Evaluator:
             found = _number_function(name)(*args)
             return found.item() if hasattr(found, "item") else found
         if self._is_operator(name):
-            if "memory_format" in kwargs:  # which formulas know by its name
+            if isinstance(kwargs.get("memory_format"), str):  # as formulas spell it
                 kwargs["memory_format"] = getattr(flambeau, kwargs["memory_format"])
             return self._caller(name, args, kwargs)
         if function is not None and function.expands is not None:
