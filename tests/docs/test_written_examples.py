@@ -35,11 +35,30 @@ def test_the_entry_of_the_readme() -> None:
     assert entry == {**declared[0]["defaults"], **own}
 
 
+def _texts() -> list[str]:
+    page = ROOT / "python/docs/guide/operators.md"
+    return [block.text for block in blocks(page) if block.language == "text"]
+
+
+def test_parts_of_entries() -> None:
+    """Entries that the guide shows in part are declared so."""
+    shown = [e for text in _texts() if "error:" not in text for e in yaml.safe_load(text)]
+    files = sorted((ROOT / "declarations").glob("*.yaml"))
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    assert shown
+    for entry in shown:
+        (own,) = [
+            e
+            for e in re.split(r"(?=^- )", text, flags=re.M)
+            if e.startswith(f'- op: "{entry["op"]}"')
+        ]
+        (declared,) = yaml.safe_load(own)
+        assert entry == {key: declared[key] for key in entry}
+
+
 def test_the_mistake_of_the_guide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What `check` prints of an entry with a wrong factor."""
-    (shown,) = [
-        b.text for b in blocks(ROOT / "python/docs/guide/operators.md") if b.language == "text"
-    ]
+    (shown,) = [text for text in _texts() if "error:" in text]
     line = shown.splitlines()[-3].strip()
     entries = re.split(r"(?=^- op)", of_language("operators.md", "yaml"), flags=re.MULTILINE)
     (entry,) = [e for e in entries if line.replace("3 *", "2 *") in e]

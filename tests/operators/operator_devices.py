@@ -100,7 +100,13 @@ class Comparison:
     def _gradients(self, case: Case, convert: Callable[[Any], Tensor]) -> list[Any]:
         flambeau.manual_seed(5)
         given = library_values(case.operator, case.values(), convert)
-        leaves = [t for t in given.values() if isinstance(t, Tensor) and t.is_floating_point()]
+        derivative = case.operator.derivative
+        unknown = derivative.excluded if derivative is not None else ()
+        leaves = [
+            t
+            for name, t in given.items()
+            if isinstance(t, Tensor) and t.is_floating_point() and name not in unknown
+        ]
         for leaf in leaves:
             leaf.requires_grad_()
         returned = flat_tensors(outputs(case.operator, call(case.operator, given), given))

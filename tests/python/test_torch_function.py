@@ -230,3 +230,13 @@ def test_what_there_is_to_take_over() -> None:
     assert overrides.is_tensor_method_or_property(Tensor.add)
     assert not overrides.is_tensor_method_or_property(flambeau.add)
     assert Tensor.grad.__get__ in overrides.get_default_nowrap_functions()
+
+
+def test_iterators_of_tensors_are_read_once() -> None:
+    model = flambeau.nn.Linear(2, 1)
+    loss = model(flambeau.ones(3, 2)).sum()
+    weight, bias = flambeau.autograd.grad(loss, model.parameters(), retain_graph=True)
+    assert weight.tolist() == [[3.0, 3.0]]
+    assert bias.tolist() == [3.0]
+    flambeau.autograd.backward(iter([loss]))
+    assert model.bias.grad.tolist() == [3.0]

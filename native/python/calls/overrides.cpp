@@ -303,6 +303,8 @@ PyRef overriders(PyObject* arguments) {
 
 /// How a call's arguments are bound; None where what is called has no record.
 PyRef bind(PyObject* function, PyObject* args, PyObject* keywords) {
+  check(PyTuple_Check(args) && PyDict_Check(keywords), ErrorKind::type,
+        "bind(): expected a tuple and a dict of arguments");
   state.binds = true;
   ++active_modes;
   PyRef result(PyObject_Call(function, args, keywords));
@@ -323,10 +325,13 @@ PyRef shell(PyObject* type, IntList sizes, DType dtype) {
 PyObject* torch_function_disabled(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *function, *types, *positional = nullptr, *named = nullptr;
-    if (!PyArg_ParseTuple(args, "OO|OO", &function, &types, &positional, &named)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OO|O!O", &function, &types, &PyTuple_Type, &positional, &named))
+      return nullptr;
     const int64_t before = set_asked(std::max<int64_t>(state.asked, kModesAlone));
     const PyRef none = checked(PyTuple_New(0));
     const bool has_names = named && named != Py_None;
+    check(!has_names || PyDict_Check(named), ErrorKind::type,
+          "_disabled_torch_function_impl(): kwargs must be a dict");
     PyRef result(
         PyObject_Call(function, positional ? positional : none.get(), has_names ? named : nullptr));
     set_asked(before);
@@ -347,16 +352,34 @@ constexpr Parameter shell_parameters[] = {
     {"cls", Kind::object}, {"size", Kind::integers}, {"dtype", Kind::dtype}};
 
 PyMethodDef override_functions[] = {
-    define<"push_mode", push_mode, one_object>(nullptr),
-    define<"pop_mode", pop_mode>(nullptr),
-    define<"modes", modes>(nullptr),
-    define<"asked", asked>(nullptr),
-    define<"set_asked", set_asked, asked_now>(nullptr),
-    define<"has_torch_function", has_torch_function, relevant_arguments>(nullptr),
-    define<"handle_torch_function", handle_torch_function, handled_call>(nullptr),
-    define<"overriders", overriders, relevant_arguments>(nullptr),
-    define<"bind", bind, bound_call>(nullptr),
-    define<"shell", shell, shell_parameters>(nullptr),
+    define<"push_mode", push_mode, one_object>(
+        "push_mode(mode)\n--\n\n"
+        "Turns a mode of `__torch_function__` on, inside the others."),
+    define<"pop_mode", pop_mode>("pop_mode()\n--\n\n"
+                                 "Turns the innermost mode off, and gives it."),
+    define<"modes", modes>("modes()\n--\n\n"
+                           "The modes that are on, the innermost last."),
+    define<"asked", asked>(
+        "asked()\n--\n\n"
+        "Who is asked on this thread: 0: modes and arguments, 1: modes alone, 2: nobody."),
+    define<"set_asked", set_asked, asked_now>("set_asked(asked)\n--\n\n"
+                                              "Sets it; what it was."),
+    define<"has_torch_function", has_torch_function, relevant_arguments>(
+        "has_torch_function(relevant_args)\n--\n\n"
+        "Whether a mode is on, or an argument has a `__torch_function__`."),
+    define<"handle_torch_function", handle_torch_function, handled_call>(
+        "handle_torch_function(function, relevant_args, args, kwargs)\n--\n\n"
+        "What the modes and arguments make of a call."),
+    define<"overriders", overriders, relevant_arguments>(
+        "overriders(relevant_args)\n--\n\n"
+        "The arguments that have a `__torch_function__`, subclasses first."),
+    define<"bind", bind, bound_call>("bind(function, args, kwargs)\n--\n\n"
+                                     "The operator, the place of its overload and the arguments by "
+                                     "name of a call that is not made;\n"
+                                     "None of a function that has no record."),
+    define<"shell", shell, shell_parameters>(
+        "shell(cls, size, dtype)\n--\n\n"
+        "An instance of a subclass of Tensor that has a shape and a dtype, and no elements."),
     kNoMore};
 
 PyMethodDef disabled_function = {

@@ -94,15 +94,15 @@ def backward(
         RuntimeError: a tensor does not require grad, a gradient does not fit, or a saved tensor
             was freed or modified in place.
     """
-    if _overrides.has_torch_function((tensors,) if isinstance(tensors, _C.Tensor) else tensors):
-        relevant = (tensors,) if isinstance(tensors, _C.Tensor) else tuple(tensors)
+    tensors = _as_tuple("backward", tensors)
+    if _overrides.has_torch_function(tensors):
         named = {
             "grad_tensors": grad_tensors,
             "retain_graph": retain_graph,
             "create_graph": create_graph,
             "inputs": inputs,
         }
-        _overrides.handle_torch_function(backward, relevant, (tensors,), named)
+        _overrides.handle_torch_function(backward, tensors, (tensors,), named)
         return
     if grad_variables is not None:
         if grad_tensors is not None:
@@ -142,9 +142,10 @@ def grad(
     Returns:
         One gradient per input, in order.
     """
-    relevant = tuple(
-        x for given in (outputs, inputs, grad_outputs) for x in _as_tuple("grad", given)
-    )
+    outputs, inputs = _as_tuple("grad", outputs), _as_tuple("grad", inputs)
+    if grad_outputs is not None:
+        grad_outputs = _as_tuple("grad", grad_outputs)
+    relevant = (*outputs, *inputs, *(grad_outputs or ()))
     if _overrides.has_torch_function(relevant):
         named = {
             "retain_graph": retain_graph,
@@ -162,16 +163,14 @@ def grad(
         raise ValueError("grad: materialize_grads=True means that unused inputs are allowed")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     keep = create_graph if retain_graph is None else retain_graph
-    wanted = _as_tuple("grad", inputs)
-    gradients = None if grad_outputs is None else _as_tuple("grad", grad_outputs)
     if is_grads_batched:
-        return _batched_grad(outputs, wanted, gradients, keep, create_graph, allow_unused)
+        return _batched_grad(outputs, inputs, grad_outputs, keep, create_graph, allow_unused)
     results = _C._autograd.run_backward(
-        outputs, gradients, keep, create_graph, wanted, allow_unused, False
+        outputs, grad_outputs, keep, create_graph, inputs, allow_unused, False
     )
     if materialize_grads:
         results = tuple(
-            x.detach() * 0 if g is None else g for x, g in zip(wanted, results, strict=True)
+            x.detach() * 0 if g is None else g for x, g in zip(inputs, results, strict=True)
         )
     return tuple(results)
 
