@@ -1,14 +1,15 @@
 """Checks the size of files: at most 600 lines, and lines of at most 100 characters.
 
 Lines of declarations, which are formulas and words, may have 120. In templates the length of a
-line is that of its output, and other YAML is what tests feed in: there is no limit.
+line is that of its output, and other YAML is what tests feed in: there is no limit. The names of
+test modules must differ.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,9 +44,20 @@ def mistakes(path: Path) -> Iterator[str]:
             yield f"{path}:{number}: {len(line)} characters, at most {width}"
 
 
+def namesakes(paths: Iterable[Path]) -> Iterator[str]:
+    """Test modules of one name, which pytest cannot import beside each other."""
+    first: dict[str, Path] = {}
+    for path in paths:
+        if path.parts[0] == "tests" and path.suffix == ".py" and path.name.startswith("test_"):
+            other = first.setdefault(path.name, path)
+            if other != path:
+                yield f"{path}:1: {other} has the same name"
+
+
 def main() -> int:
     os.chdir(ROOT)
-    found = [text for path in files(Path()) for text in mistakes(path)]
+    paths = list(files(Path()))
+    found = [text for path in paths for text in mistakes(path)] + list(namesakes(paths))
     print("\n".join(found) or "All files are within the limits.")
     return 1 if found else 0
 

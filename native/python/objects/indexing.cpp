@@ -42,25 +42,10 @@ Tensor index_tensor(PyObject* part) {
 
 /// The positions where a mask is true, one int64 tensor per dimension of the mask.
 std::vector<Tensor> positions_of(const Tensor& mask) {
-  const Tensor dense = contiguous_data(move_to(mask, Device{}));
-  const auto* data = static_cast<const uint8_t*>(dense.raw_data());
-  const int64_t numel = dense.numel(), rank = dense.dim();
-  const int64_t count = numel - std::count(data, data + numel, uint8_t{0});
+  const Tensor found = ops::argwhere(move_to(mask, Device{}));
   std::vector<Tensor> result;
-  for (int64_t i = 0; i < rank; ++i) result.push_back(empty(Shape{count}, DType::int64));
-  Shape position(static_cast<size_t>(rank), 0);
-  int64_t written = 0;
-  for (int64_t i = 0; i < numel && written < count; ++i) {
-    if (data[i]) {
-      for (int64_t d = 0; d < rank; ++d) {
-        result[static_cast<size_t>(d)].data<int64_t>()[written] = position[static_cast<size_t>(d)];
-      }
-      ++written;
-    }
-    for (int64_t d = rank; d-- > 0;) {
-      if (++position[static_cast<size_t>(d)] < dense.sizes()[static_cast<size_t>(d)]) break;
-      position[static_cast<size_t>(d)] = 0;
-    }
+  for (int64_t d = 0; d < mask.dim(); ++d) {
+    result.push_back(contiguous_data(ops::select(found, 1, d)));
   }
   return result;
 }
