@@ -9,6 +9,9 @@ from __future__ import annotations
 from flambeau import _C
 from flambeau._C import Tensor
 from flambeau._C.linalg import qr, svd
+from flambeau._values import brief
+
+_ROUNDS = 1000  # after a few, nothing changes but rounding
 
 
 def svd_lowrank(
@@ -50,8 +53,8 @@ def _check(name: str, A: Tensor, q: int, niter: int) -> None:
         raise ValueError(
             f"{name}(): q = {q} is not between 0 and the smaller size of shape {tuple(A.shape)}"
         )
-    if niter < 0:
-        raise ValueError(f"{name}(): niter must not be negative, got {niter}")
+    if not 0 <= niter <= _ROUNDS:
+        raise ValueError(f"{name}(): niter must be from 0 to {_ROUNDS}, got {brief(niter)}")
 
 
 def _tall(A: Tensor, q: int, niter: int) -> tuple[Tensor, Tensor, Tensor]:

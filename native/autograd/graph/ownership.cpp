@@ -6,6 +6,7 @@
 #include "autograd/graph/history.h"
 #include "autograd/graph/hooks.h"
 #include "autograd/graph/state.h"
+#include "core/memory/reserve.h"
 
 namespace flambeau::autograd {
 
@@ -85,25 +86,32 @@ void visit_references(const Node& node, HeldVisitor& visit) {
   if (node.has_extras()) node.extras_if_any()->visit_held(visit);
 }
 
+template <class Begin>
+void Ownership::run(const Begin& begin) {
+  Reserve::run([&] {
+    forget();
+    Explorer explorer(*this);
+    begin(explorer);
+    holds_ = explorer.finish();
+  });
+  if (!holds_) forget();
+}
+
 Ownership::Ownership(const TensorImpl& root, uint32_t references) {
   const auto* own = static_cast<const State*>(root.autograd);
   const AccumulateGrad* slot = own ? own->accumulator.get() : nullptr;
   const auto explore = [&](bool into_slot) {
-    Explorer explorer(*this);
-    explorer.enter(root, {&root, nullptr}, references);
-    if (into_slot) explorer.enter(*slot, {nullptr, slot}, 0);
-    holds_ = explorer.finish();
-    if (!holds_) forget();
+    run([&](Explorer& explorer) {
+      explorer.enter(root, {&root, nullptr}, references);
+      if (into_slot) explorer.enter(*slot, {nullptr, slot}, 0);
+    });
   };
   if (slot && slot->use_count() > 1 && has_autograd(slot->grad())) explore(true);
   if (!holds_) explore(false);
 }
 
 Ownership::Ownership(const Node& root, uint32_t references) {
-  Explorer explorer(*this);
-  explorer.enter(root, {nullptr, &root}, references);
-  holds_ = explorer.finish();
-  if (!holds_) forget();
+  run([&](Explorer& explorer) { explorer.enter(root, {nullptr, &root}, references); });
 }
 
 void Ownership::forget() {

@@ -31,6 +31,9 @@ class FLAMBEAU_API Ownership {
 
  private:
   struct Explorer;
+  /// Explores from what `begin` enters.
+  template <class Begin>
+  void run(const Begin& begin);
   void forget();
   bool holds_ = false;
   std::vector<void*> objects_;

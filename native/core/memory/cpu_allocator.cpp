@@ -67,6 +67,9 @@ CpuAllocator& CpuAllocator::instance() {
   return allocator;
 }
 
+/// Made at once: where memory runs out, it is asked for what it can spare, and cannot be made then.
+[[maybe_unused]] static const CpuAllocator& loaded = CpuAllocator::instance();
+
 size_t CpuAllocator::limit() const {
   // The limit of the address space is the process's own to change.
   return limit_was_set_ ? limit_ : std::min(limit_, address_space() / 4);

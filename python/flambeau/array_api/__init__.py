@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import flambeau
+from flambeau._values import brief
 from flambeau.array_api import (
     _creation,
     _dtypes,
@@ -60,7 +61,7 @@ def namespace_of(version: str | None) -> ModuleType:
     known = ("2021.12", "2022.12", "2023.12", __array_api_version__)
     if version is not None and version not in known:
         raise ValueError(
-            f"__array_namespace__(): argument 'api_version' is {version!r}, expected one of "
+            f"__array_namespace__(): argument 'api_version' is {brief(version)}, expected one of "
             f"{', '.join(known)}"
         )
     return sys.modules[__name__]

@@ -27,9 +27,7 @@ def note(module: Module, error: Exception) -> None:
     else:
         notes.remove(inner.note)  # from here it is longer
         failed, path = inner.failed, ".".join(filter(None, (step, inner.path)))
-    shown = repr(failed)
-    if "\n" in shown or len(shown) > 120:
-        shown = type(failed).__name__
+    shown = _shown(failed)
     place = f"in {type(module).__name__}.{path} ({shown})" if path else f"in {shown}"
     error.__dict__["_flambeau_place"] = _Place(failed, module, path, place)
     error.add_note(place)
@@ -38,3 +36,12 @@ def note(module: Module, error: Exception) -> None:
 def _path(module: Module, inner: Module) -> str | None:
     """What `inner` is called in `module`; None: it is no part of it."""
     return next((name for name, each in module.named_modules() if each is inner), None)
+
+
+def _shown(module: Module) -> str:
+    """Its representation where that is short, and exists: what failed may be in its attributes."""
+    try:
+        shown = repr(module)
+    except Exception:
+        return type(module).__name__
+    return type(module).__name__ if "\n" in shown or len(shown) > 120 else shown
