@@ -173,7 +173,8 @@ _MAKERS = (
 
 
 def _is_random(statements: list[str], entry: Entry) -> bool:
-    return entry.random or any("empty" in s or "Generator" in s for s in statements)
+    words = ("empty", "Generator", "Tensor(")  # the last: typed tensors of sizes are not filled
+    return entry.random or any(word in s for s in statements for word in words)
 
 
 def _keyword(entry: Entry, slot: Slot) -> str:

@@ -33,13 +33,12 @@ struct Details {
 
 struct Event {
   Kind kind;
-  int64_t parent =
-      -1;  ///< the index of the call that it happened in, among its thread's events; -1: none
+  int64_t parent = -1;            ///< the index of the event around it in its thread; -1: none
   int64_t start = 0, end = 0;     ///< nanoseconds, once they are taken; no end yet: 0
   const char* name;               ///< lives as long as the process
   int64_t bytes = 0;              ///< of memory: those that were taken; negative: given back
   const void* address = nullptr;  ///< of memory
-  std::unique_ptr<Details> details;
+  std::unique_ptr<Details> details = nullptr;
 };
 
 /// The events of one thread, in the order in which they began.

@@ -12,6 +12,8 @@ namespace {
 enum class Driver { gels, gelsy, gelsd, gelss };
 
 Driver driver_of(std::string_view name) {
+  check(name == "gels" || name == "gelsy" || name == "gelsd" || name == "gelss", ErrorKind::value,
+        "least_squares(): '", name, "' is no driver of LAPACK");
   return name == "gels"    ? Driver::gels
          : name == "gelsd" ? Driver::gelsd
          : name == "gelss" ? Driver::gelss
@@ -124,8 +126,10 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
   const auto cutoff = static_cast<Real<T>>(rcond);
   over_matrices(
       matrices.count(), 4 * m * n * (std::min(m, n) + k), [&](int64_t begin, int64_t end) {
-        Solver<T> solve(driver_of(driver), m, n, k, cutoff);
-        Scratch<T> scratch, scratch_solution;
+        // Without right-hand sides of one that is 0: rank and singular values are found all the
+        // same.
+        Solver<T> solve(driver_of(driver), m, n, std::max<int64_t>(k, 1), cutoff);
+        Scratch<T> scratch, scratch_solution, zeros;
         Scratch<Real<T>> scratch_values;
         for (int64_t i = begin; i < end; ++i) {
           const Matrix<T> a{scratch.of(m * n), m, n, 1, std::max<int64_t>(m, 1)};
@@ -138,8 +142,11 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
           int failed = 0;
           int64_t& rank = *ranks[i].data;
           rank = std::min(m, n);
-          if (m > 0 && n > 0 && k > 0)
-            rank = solve(a.data, x.data(), x.step(), numbers.data(), failed);
+          if (m > 0 && n > 0) {
+            const int64_t length = std::max(m, n);
+            T* const b = k > 0 ? x.data() : std::fill_n(zeros.of(length), length, T(0)) - length;
+            rank = solve(a.data, b, k > 0 ? x.step() : length, numbers.data(), failed);
+          }
           check(failed == 0, ErrorKind::linalg, "least_squares(): (matrix ", i,
                 ") the least squares solution could not be computed: ",
                 driver == "gels" ? "the matrix does not have full rank, which driver='gels' needs"

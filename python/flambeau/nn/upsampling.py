@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn.module import Module
 from flambeau.nn.sizes import shown
@@ -41,6 +42,12 @@ class Upsample(Module):
         self.scale_factor: Any = scale_factor
         if scale_factor is not None:
             single = isinstance(scale_factor, int | float)
+            listed = isinstance(scale_factor, tuple | list) and len(scale_factor) < 4
+            if not single and not listed:
+                raise TypeError(
+                    f"{type(self).__name__}: scale_factor must be a number or a tuple of up to "
+                    f"three, got {brief(scale_factor)}"
+                )
             factors: Any = [scale_factor] if single else scale_factor
             numbers = tuple(float(factor) for factor in factors)
             self.scale_factor = numbers[0] if single else numbers
