@@ -62,13 +62,9 @@ def _torch_function(
     """
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
-    before = _overrides.asked()
-    _overrides.set_asked(max(before, _MODES_ALONE))
-    try:
+    with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
         return result if func in NOT_CONVERTED else _converted(result, cls)
-    finally:
-        _overrides.set_asked(before)
 
 
 _C.DisableTorchFunction = DisableTorchFunction

@@ -17,8 +17,8 @@ from flambeau.codegen.check.formulas import bind, reference_value
 from flambeau.codegen.check.samples import parse_sample, sample_value, seed_of
 from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator, UnavailableError
 from flambeau.codegen.formula.functions import FunctionTable, load_functions
-from flambeau.codegen.formula.nodes import NoneLiteral
-from flambeau.codegen.model.entries import Argument, Base, Declarations, Dtype, Operator
+from flambeau.codegen.formula.nodes import Call, NoneLiteral
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Dtype, Kind, Operator
 from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.references.files import reference_functions
@@ -163,6 +163,15 @@ def result_names(operator: Operator) -> list[str]:
     """Visible results; without any, the arguments that are written in place."""
     names = [r.name for r in operator.signature.visible_results]
     return names or [a.name for a in operator.signature.arguments if a.type.mutable]
+
+
+def views_in_body(operator: Operator) -> list[Operator]:
+    """The views that a body is one call of, or a call on the result of which it is."""
+    if not isinstance(operator.body, Call):
+        return []
+    calls = [operator.body, *(a for a in operator.body.arguments if isinstance(a, Call))]
+    called = [o for c in calls for o in declarations().by_name.get(c.function, ())]
+    return [o for o in called if o.kind is Kind.VIEW]
 
 
 def is_random(operator: Operator) -> bool:

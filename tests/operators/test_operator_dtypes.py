@@ -27,12 +27,12 @@ from operator_cases import (
     is_random,
     map_arrays,
     operators,
+    views_in_body,
 )
 from operator_compare import difference, floating, tolerance
 
 from flambeau import Tensor
 from flambeau.codegen.check.samples import seed_of
-from flambeau.codegen.formula.nodes import Call
 from flambeau.codegen.model.entries import Argument, Base, Kind, Operator
 
 SAMPLES = 2  # per dtype
@@ -159,19 +159,12 @@ def promises(operator: Operator) -> bool:
 def is_compared(operator: Operator, name: str) -> bool:
     """Whether the reference is meant for a dtype."""
     has_dtype = any(a.type.base is Base.DTYPE for a in operator.signature.arguments)
-    reads_bytes = has_dtype and (operator.kind is Kind.VIEW or _copies_a_view(operator))
+    reads_bytes = has_dtype and (operator.kind is Kind.VIEW or bool(views_in_body(operator)))
     is_complex = dtypes()[name].category == "complex"
     is_unsure = dtypes()[name].category in ("bool", "unsigned", "complex")
     if not promises(operator) and is_unsure:
         return False
     return not reads_bytes and not (is_complex and has_dtype)
-
-
-def _copies_a_view(operator: Operator) -> bool:
-    if not isinstance(operator.body, Call):
-        return False
-    inner = [a.function for a in operator.body.arguments if isinstance(a, Call)]
-    return any(o.kind is Kind.VIEW for name in inner for o in declarations().by_name.get(name, ()))
 
 
 PAIRS = [

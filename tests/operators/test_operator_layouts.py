@@ -13,11 +13,11 @@ from operator_cases import (
     Values,
     arrays,
     cases,
-    declarations,
     expected,
     is_random,
     map_arrays,
     operators,
+    views_in_body,
 )
 from operator_choice import INPLACE, fitting, has_inplace
 from operator_compare import difference, floating, tolerance
@@ -74,9 +74,7 @@ def is_layout_dependent(operator: Operator) -> bool:
     exist for some strides only; bodies that are one such view, or copy it.
     """
     if isinstance(operator.body, Call):
-        calls = [operator.body, *(a for a in operator.body.arguments if isinstance(a, Call))]
-        called = [o for c in calls for o in declarations().by_name.get(c.function, ())]
-        return any(o.kind is Kind.VIEW and is_layout_dependent(o) for o in called)
+        return any(is_layout_dependent(view) for view in views_in_body(operator))
     own = {a.name for a in operator.signature.arguments} & {"stride", "contiguous"}
     packs = any(r.dtype or operator.dtypes.results.get(r.name) for r in operator.signature.results)
     return operator.kind is Kind.VIEW and bool(own or packs or "function" not in operator.variants)

@@ -6,23 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau import Tensor
-from flambeau._C import _overrides
+from flambeau._torch_function import DisableTorchFunction
 from flambeau.func._batch_gradients import function_applied, gradients_of_batches
 from flambeau.func._batch_indexing import get_item, set_item
 from flambeau.func._batched import Level
 
 Member = Callable[[Level, Any, tuple[Any, ...], dict[str, Any]], Any]
 
-_NOBODY = 2  # is asked
-
 
 def _seen(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What is told by shape and dtype."""
-    before = _overrides.set_asked(_NOBODY)
-    try:
+    with DisableTorchFunction():
         return func(*args, **kwargs)
-    finally:
-        _overrides.set_asked(before)
 
 
 def _of_value(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
