@@ -51,9 +51,7 @@ def gradients(
     found = np.zeros(log_probs.shape)
     for n, paths in _alignments(log_probs.shape, targets, steps, sizes, blank):
         weights = _weights(log_probs, n, paths)
-        for path, weight in zip(paths, weights / weights.sum(), strict=True):
-            for t, c in enumerate(path):
-                found[t, n, c] -= grad[n] * weight
+        _take(found[:, n], paths, grad[n] * weights / weights.sum())
     return found
 
 
@@ -73,10 +71,15 @@ def curvature(
         weights = weights / weights.sum()
         added = np.asarray([sum(direction[t, n, c] for t, c in enumerate(p)) for p in paths])
         added = added - np.sum(weights * added)
-        for path, moment in zip(paths, weights * added, strict=True):
-            for t, c in enumerate(path):
-                found[t, n, c] -= grad[n] * moment
+        _take(found[:, n], paths, grad[n] * weights * added)
     return found
+
+
+def _take(found: Array, paths: Any, amounts: Array) -> None:
+    """Takes an amount for each alignment from the classes that it passes through."""
+    for path, amount in zip(paths, amounts, strict=True):
+        for t, c in enumerate(path):
+            found[t, c] -= amount
 
 
 def reduced_losses(
