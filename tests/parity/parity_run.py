@@ -61,7 +61,11 @@ def report(options: argparse.Namespace) -> int:
     counted = zip(firsts, texts, map(len, groups.values()), strict=True)
     for finding, text, count in [*counted, *((f, "; ".join(f.statements), 1) for f in worse)]:
         line = {"name": finding.entry, "kind": finding.kind, "detail": finding.detail}
-        one = lines.setdefault((finding.entry, text), {**line, "text": text, "count": 0})
+        # The detail is that of the case before it was made smaller.
+        whole = "; ".join(finding.statements)
+        one = lines.setdefault(
+            (finding.entry, text), {**line, "text": text, "whole": whole, "count": 0}
+        )
         one["count"] += count
     about = {
         "calls": tally.calls, "seed": options.seed, "seconds": round(time.monotonic() - started),
@@ -120,6 +124,7 @@ def _readable(
         for line in of_kind:
             parts.append(
                 f"{line['count']:5} {line['name']}: {line['detail']}\n      {line['text']}"
+                + (f"\n      was: {line['whole']}" if line["whole"] != line["text"] else "")
             )
     if explained:
         parts.append("\n== explained")
