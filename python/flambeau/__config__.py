@@ -10,7 +10,7 @@ __all__ = ["parallel_info", "show"]
 
 
 def show() -> str:
-    """The version, the instruction set that kernels were chosen for, and what there is beside it."""
+    """The version, the instruction set that kernels were chosen for, what there is beside it."""
     return "\n".join(
         (
             f"Flambeau {__version__}:",

@@ -31,8 +31,8 @@ from flambeau._dtype_limits import finfo, iinfo
 from flambeau._einsum import einsum
 from flambeau._higher_order_ops.cond import cond
 from flambeau._low_rank import pca_lowrank, svd_lowrank
-from flambeau._matrix_chains import chain_matmul
 from flambeau._mapped_files import from_file
+from flambeau._matrix_chains import chain_matmul
 from flambeau._queries import (
     allclose,
     equal,

@@ -115,7 +115,7 @@ def _map(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 
 def _map2(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replaces each element by callable(element, its one in x, its one in y); returns self. Slow."""
+    """Replaces each element by callable(element, that in x, that in y); returns self. Slow."""
     others = (x.expand_as(self), y.expand_as(self))
     return _map_elements("map2_", self, others, callable)
 

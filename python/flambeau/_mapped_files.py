@@ -6,8 +6,7 @@ import os
 from typing import Any
 
 import flambeau
-from flambeau import Tensor
-from flambeau._C import UntypedStorage
+from flambeau import Tensor, _storage_methods
 
 
 def from_file(
@@ -47,5 +46,5 @@ def from_file(
     if size < 0:
         raise ValueError(f"from_file(): size must not be negative, got {size}")
     kind = flambeau.get_default_dtype() if dtype is None else dtype
-    storage = UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize)
+    storage = _storage_methods.from_file(filename, bool(shared), size * kind.itemsize)
     return storage._view(kind, 0, [size], [1])

@@ -1,7 +1,8 @@
 """`cond`, modules of devices, and what the library says of itself."""
 
-import flambeau
 import pytest
+
+import flambeau
 
 
 def test_cond_calls_one_function_alone_and_keeps_gradients() -> None:

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-import flambeau
 import numpy as np
 import pytest
+
+import flambeau
 
 
 def test_a_private_tensor_leaves_its_file_as_it_is(tmp_path: Path) -> None:
