@@ -13,7 +13,8 @@ class Overloads:
 
     def __init__(self, declarations: Declarations) -> None:
         self._of: dict[str, list[Operator]] = {}
-        for operator in declarations.operators:
+        # A body means the function of the main namespace where another one has its name too.
+        for operator in sorted(declarations.operators, key=lambda o: bool(o.namespace)):
             for name in dict.fromkeys((*operator.called, operator.identifier)):
                 self._of.setdefault(name, []).append(operator)
 

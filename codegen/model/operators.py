@@ -76,10 +76,10 @@ class OperatorIndex:
     def resolve(
         self, name: str, positional: tuple[Given, ...], keywords: Mapping[str, Given]
     ) -> Match | None:
-        """The overload that these arguments fit best; the first of equals."""
+        """The overload of the main namespace, or else of another, that these arguments fit best."""
         matches = (match_call(o, positional, keywords) for o in self.overloads(name))
         found = [m for m in matches if m is not None]
-        return min(found, key=lambda m: m.cost, default=None)
+        return min(found, key=lambda m: (bool(m.operator.namespace), m.cost), default=None)
 
 
 def match_call(

@@ -51,7 +51,7 @@ KEYS = (
     *("derivative", "forward", "errors", "autocast", "copied_as", "batch"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
-NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows")
+NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "masked")
 MAIN = "main"  # how `also_in` writes the namespace that needs no name
 _INPLACE = "inplace"
 _BINARY = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>")

@@ -59,7 +59,8 @@ def _overload(function: str, operators: dict[str, Operator]) -> list[Any]:
 
 def _names(declarations: Declarations) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
-    for operator in declarations.own:
+    # Formulas mean the function of the main namespace, as long as it takes their arguments.
+    for operator in sorted(declarations.own, key=lambda o: bool(o.namespace)):
         for name in operator.called:
             found.setdefault(name, {})[_path(operator, name)] = None
     return {name: list(paths) for name, paths in found.items()}

@@ -29,7 +29,9 @@ from flambeau._absent_dtypes import absent_dtypes as _absent_dtypes
 from flambeau._asarray import asarray
 from flambeau._dtype_limits import finfo, iinfo
 from flambeau._einsum import einsum
+from flambeau._higher_order_ops.cond import cond
 from flambeau._low_rank import pca_lowrank, svd_lowrank
+from flambeau._mapped_files import from_file
 from flambeau._matrix_chains import chain_matmul
 from flambeau._queries import (
     allclose,
@@ -87,6 +89,7 @@ globals().update(_CPU_TYPES, **_storage_types(), **_absent_dtypes())
 
 if _typing.TYPE_CHECKING:
     from flambeau import (
+        __config__,
         _dynamo,
         _higher_order_ops,
         accelerator,
@@ -138,12 +141,14 @@ if _typing.TYPE_CHECKING:
         version,
         xpu,
     )
+    from flambeau.accelerator import get_device_module
     from flambeau.func import vmap
 else:
     __getattr__, __dir__ = _lazy.submodules(
         globals(),
         (
             "amp",
+            "__config__",
             "_dynamo",
             "_higher_order_ops",
             "accelerator",
@@ -194,7 +199,7 @@ else:
             "version",
             "xpu",
         ),
-        {"vmap": "func"},
+        {"vmap": "func", "get_device_module": "accelerator"},
     )
 
 from flambeau import _installed_backends as _installed_backends

@@ -114,6 +114,26 @@ def _map(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     return _map_elements("map_", self, (tensor.expand_as(self),), callable)
 
 
+def _map2(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replaces each element by callable(element, that in x, that in y); returns self. Slow."""
+    others = (x.expand_as(self), y.expand_as(self))
+    return _map_elements("map2_", self, others, callable)
+
+
+def _is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False: no tensor is in memory that a device reads by itself."""
+    return False
+
+
+def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Refused: copies to devices need no pinned memory here.
+
+    Raises:
+        RuntimeError: always.
+    """
+    raise RuntimeError("Tensor.pin_memory(): there is no pinned memory, use the tensor as it is")
+
+
 def _map_elements(
     name: str, self: Tensor, others: tuple[Tensor, ...], function: Callable[..., Any]
 ) -> Tensor:
@@ -139,6 +159,9 @@ _MEMBERS: dict[str, Any] = {
     "resize_as_": _resize_as,
     "apply_": _apply,
     "map_": _map,
+    "map2_": _map2,
+    "is_pinned": _is_pinned,
+    "pin_memory": _pin_memory,
     "is_conj": is_conj,
     "is_neg": is_neg,
     "resolve_conj": resolve_conj,

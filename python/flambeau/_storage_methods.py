@@ -55,10 +55,12 @@ def from_file(
         RuntimeError: it is shorter, and not shared.
     """
     if shared:
-        exists = os.path.exists(filename) and os.path.getsize(filename) >= nbytes
         import numpy as np
 
-        mapped = np.memmap(filename, np.uint8, "r+" if exists else "w+", shape=(nbytes,))
+        with open(filename, "ab") as file:
+            if file.tell() < nbytes:
+                file.truncate(nbytes)
+        mapped = np.memmap(filename, np.uint8, "r+", shape=(nbytes,))
         return flambeau.from_numpy(mapped).untyped_storage()
     with open(filename, "rb") as file:
         size = os.fstat(file.fileno()).st_size

@@ -6,7 +6,7 @@ and what needs a device raises a RuntimeError.
 
 from __future__ import annotations
 
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
 import flambeau
@@ -46,6 +46,22 @@ synchronize = cuda.synchronize
 def current_accelerator(check_available: bool = False) -> flambeau.device | None:
     """The kind of accelerator, device('cuda'); None where there is no device."""
     return flambeau.device("cuda") if cuda.is_available() else None
+
+
+def get_device_module(device: flambeau.device | str | None = None) -> ModuleType:
+    """The module of functions about a kind of device: `flambeau.cpu`, `flambeau.cuda`.
+
+    Args:
+        device: None: the accelerator of this machine, or else the CPU.
+
+    Raises:
+        RuntimeError: there is no such module.
+    """
+    kind = flambeau.device(device or current_accelerator() or "cpu").type
+    found = getattr(flambeau, kind, None)
+    if not isinstance(found, ModuleType):
+        raise RuntimeError(f"get_device_module(): there is no module for the device '{kind}'")
+    return found
 
 
 def _need_device(op: str) -> None:

@@ -158,7 +158,7 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     return set(_torch_function.NOT_CONVERTED)
 
 
-_SPACES = ("", "nn.functional", "linalg", "fft", "special")
+_SPACES = ("", "nn.functional", "linalg", "fft", "special", "masked")
 
 
 def _space(name: str) -> Any:
