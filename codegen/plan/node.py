@@ -111,10 +111,15 @@ def _refusals(operator: Operator, plan: BackwardPlan) -> list[str]:
     """Errors where a gradient is wanted that is declared not to be known."""
     shown = operator.called_as or operator.name
     return [
-        f'if ({wanted}) forms::refuse_gradient("{shown}", "{argument.name}");'
+        f'if ({wanted}) forms::refuse_gradient("{shown}", "{_public(argument)}");'
         for argument, wanted in _wanted(plan).items()
         if argument in plan.refused
     ]
+
+
+def _public(argument: Argument) -> str:
+    """What functions call the argument."""
+    return "input" if argument.name == "self" else argument.name
 
 
 def _wanted(plan: BackwardPlan) -> dict[Argument, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flambeau.codegen.formula.nodes import Expression, Name
-from flambeau.codegen.model.entries import Declarations, Kind, Operator
+from flambeau.codegen.model.entries import BatchRule, Declarations, Kind, Operator
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.autocast import casting_lines
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
@@ -234,12 +234,31 @@ class Forms:
         """`called` is what profiles call it."""
         operator = self.operator
         shown = _joined(f'"{called}"', *self._tensors)
-        lines = [f"const forms::Profiled profiled_({shown});", *lines]
+        lines = [f"const forms::Profiled profiled_({shown});", *self._taken(returns, name), *lines]
         defaults = parameter_list(
             operator.signature.arguments, defaults=True, prefix=operator.identifier
         )
         function = Function(returns, name, _joined(first, plain_parameters(operator)), tuple(lines))
         return Form(function, _joined(first, defaults))
+
+    def _taken(self, returns: str, name: str) -> list[str]:
+        """What somebody else may make of the call (native/operators/taken.h)."""
+        operator = self.operator
+        if name == f"{operator.identifier}_out":
+            if self._is_composite or not is_plain(operator):
+                return []
+            lines = self._written_out((), f"ops::{operator.identifier}({self._arguments})")
+            return ["if (profiled_.may_be_taken()) {", *(f"  {line}" for line in lines), "}"]
+        if self._is_composite and operator.batch_rule is BatchRule.BODY:
+            return []
+        hides = any(r.hidden for r in operator.signature.results)
+        asked = "of_batches" if self._is_composite else "alone" if hides else "before"
+        given = _joined(f'"{name}"', f"forms::Asked::{asked}", self._arguments)
+        return [
+            "if (profiled_.may_be_taken()) {",
+            f"  if (auto taken_ = forms::taken<{returns}>({given})) return *std::move(taken_);",
+            "}",
+        ]
 
     @property
     def _is_composite(self) -> bool:

@@ -4,6 +4,8 @@
   whether it writes its result into the first argument
 - "operators": the name of an operator with its overload -> its rule, and what the rule reads
 - "names": what formulas call an operator -> what Python calls it
+- "functions": a function of C++ -> what Python calls it, the place of the overload, the names of
+  its arguments, how many of them go by position, and arguments that choose it
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from flambeau.codegen.model.entries import (
     Operator,
     Role,
 )
-from flambeau.codegen.plan.binding import plan_bindings
+from flambeau.codegen.plan.binding import Parameter, plan_bindings
 from flambeau.codegen.plan.python_signature import Form, forms, is_method, places, result_name
 from flambeau.codegen.write.files import Sink
 
@@ -32,6 +34,7 @@ def emit_batching(declarations: Declarations, sink: Sink) -> None:
         "callables": _callables(declarations),
         "operators": {o.full_name: _entry(o, random) for o in declarations.own},
         "names": _names(declarations),
+        "functions": _functions(declarations),
     }
     sink.write("package/lib/batching.json", json.dumps(table, separators=(",", ":")) + "\n")
 
@@ -46,6 +49,32 @@ def _callables(declarations: Declarations) -> dict[str, Any]:
         for name in names:
             found.setdefault(name, overloads)
     return found
+
+
+_APART = {"kOut", "kInplace", "kTrue", "kFalse"}  # what the C++ function is not given
+
+
+def _functions(declarations: Declarations) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for binding in plan_bindings(declarations):
+        as_method = f"Tensor.{binding.method_names[0] if binding.method_names else binding.name}"
+        for place, overload in enumerate(binding.overloads):
+            is_function = "kFunction" in overload.flags and binding.places
+            path = str(binding.places[0]) if is_function else as_method
+            names = [p.name for p in overload.parameters if not _APART & set(p.flags)]
+            chosen = {p.name: "kTrue" in p.flags for p in overload.parameters if _chooses(p)}
+            kept = (p for p in overload.parameters if p.name in names)
+            by_position = sum("kKeywordOnly" not in p.flags for p in kept)
+            found.setdefault(overload.function, [path, place, names, by_position, chosen])
+            writes = [p.name for p in overload.parameters if "kInplace" in p.flags]
+            if writes:
+                chosen = {**chosen, writes[0]: True}
+                found.setdefault(overload.written, [path, place, names, by_position, chosen])
+    return found
+
+
+def _chooses(parameter: Parameter) -> bool:
+    return not {"kTrue", "kFalse"}.isdisjoint(parameter.flags)
 
 
 def _overload(function: str, operators: dict[str, Operator]) -> list[Any]:

@@ -91,6 +91,7 @@ def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink
         methods=methods,
         comparisons=[comparisons.get(token) for token in COMPARISONS],
         internal=sorted({o.name for o in declarations.own if o.internal}),
+        names=sorted({o.name for o in declarations.own}),
     )
 
 

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "autograd/graph/stand_in.h"
 #include "core/backends/dispatch.h"
 #include "core/iteration/iterator.h"
 #include "core/iteration/reduction.h"
@@ -57,10 +58,12 @@ FLAMBEAU_INLINE Tensor gradient(const KernelTable<void(Iterator&, const P&)>& ta
   const auto kernel = [&](Iterator& iter) { table[iter.backend()](iter, parameters); };
   return detail::gradient(table.op, rule, inputs, kernel);
 }
-/// Whether gradients are computed by kernels: not where they are differentiated themselves.
+/// Whether gradients are computed by kernels: not where they are differentiated themselves, or
+/// are batches.
 template <class... Functions>
 bool by_kernels(const Tensor& grad, const KernelTable<Functions>&... tables) {
-  return !autograd::is_tracking() && has_kernels(grad.device().backend, tables...);
+  return !autograd::is_tracking() && has_kernels(grad.device().backend, tables...) &&
+         !autograd::may_stand_in(grad);
 }
 
 /// `input` has the dtype that the kernel reads. `dims`: those that are reduced, all without.

@@ -5,15 +5,18 @@
 #include <utility>
 
 #include "autograd/recording/operator.h"
+#include "core/profiling/recorder.h"
 #include "core/threads/parallel.h"
 #include "operators/node.h"
+#include "operators/taken.h"
 #include "operators/tracked.h"
 
 /// The forms of a declared operator: a call, writes in place, writes to out=. Each is written here,
 /// once, over a description of the operator:
 ///
 ///     struct ExpOperator : Recorded<ExpBackward, 0> {  // argument 0 is tracked
-///       static constexpr char name[] = "exp";
+///       static constexpr char name[] = "exp";      // in messages
+///       static constexpr char function[] = "exp";  // in C++
 ///       static Tensor compute(const Destination& to, const Tensor& self);
 ///       static void save(ExpBackward& node, const Tensor& self, bool overwrites);
 ///       static void save_results(ExpBackward& node, const Tensor& result);
@@ -61,13 +64,17 @@ std::array<Tracked, sizeof...(Args)> tracked(const Args&... args) {
 namespace detail {
 
 /// "exp_", from "exp".
+template <size_t size>
+constexpr std::array<char, size + 1> inplace_name(const char (&name)[size]) {
+  std::array<char, size + 1> result{};
+  for (size_t i = 0; i + 1 < size; ++i) result[i] = name[i];
+  result[size - 1] = '_';
+  return result;
+}
 template <class Op>
-inline constexpr auto kInplaceName = [] {
-  std::array<char, sizeof Op::name + 1> name{};
-  for (size_t i = 0; i + 1 < sizeof Op::name; ++i) name[i] = Op::name[i];
-  name[sizeof Op::name - 1] = '_';
-  return name;
-}();
+inline constexpr auto kInplaceName = inplace_name(Op::name);
+template <class Op>
+inline constexpr auto kInplaceFunction = inplace_name(Op::function);
 
 /// Whether gradients flow to the first argument.
 template <class Inputs>
@@ -175,6 +182,20 @@ FLAMBEAU_INLINE auto shown(Results&& results) {
   }
 }
 
+/// What an operator computes below autograd, or what somebody else makes of it.
+template <class Op, class Compute, class... Args>
+auto computed_below(const Compute& compute, const Args&... args) {
+  using Result = std::remove_cvref_t<decltype(compute())>;
+  if constexpr (!HidesResults<Op> && Results<Result>::are_known) {
+    if (FLAMBEAU_UNLIKELY(profiling::recorded_now() & profiling::kTaken)) {
+      if (auto found = taken<Result>(Op::function, Asked::inside, args...)) {
+        return *std::move(found);
+      }
+    }
+  }
+  return compute();
+}
+
 /// A call that autograd looks at.
 template <class Op, class... Args>
 [[gnu::noinline]] auto call_recorded(const Args&... args) {
@@ -182,7 +203,7 @@ template <class Op, class... Args>
   constexpr bool knows_tangents = SetsTangents<Op> || Op::has_zero_tangents;
   if constexpr (!knows_tangents) refuse_tangents(inputs, Op::name);
   auto node = record<Op>(inputs, false, args...);
-  auto results = compute<Op>(args...);
+  auto results = computed_below<Op>([&] { return compute<Op>(args...); }, args...);
   if (node) {
     link<!SavesResults<Op>>(typename Op::Outputs{}, each(results), node);
     if constexpr (SavesResults<Op>) {
@@ -217,7 +238,10 @@ FLAMBEAU_INLINE auto call(const Args&... args) {
 /// A view: the result knows its base, tracked or not.
 template <class Op, class... Args>
 auto call_view(const Tensor& base, const Args&... args) {
-  auto result = Op::compute(base, args...);
+  const auto compute = [&] { return Op::compute(base, args...); };
+  auto result = FLAMBEAU_LIKELY(!autograd::has_autograd(base))
+                    ? compute()
+                    : detail::computed_below<Op>(compute, base, args...);
   if constexpr (Op::is_recorded) {
     constexpr bool is_list = !std::is_same_v<decltype(result), Tensor>;
     if constexpr (is_list) {
@@ -287,16 +311,26 @@ template <class Op, class... Args>
   }
   const auto node = record<Op>(inputs, true, self, args...);
   autograd::check_inplace(self, name, static_cast<bool>(node));
-  const auto results = write_first<Op>(self, args...);
-  if (node) {
+  const auto finish = [&](const auto& results) {
+    if (!node) return;
     autograd::rebase_history(self, Ref<autograd::Node>(node.get()));
     if constexpr (SavesResults<Op>) {
       const auto save = [&](const auto&, const auto&... hidden) {
         Op::save_results(*node, self, hidden...);
       };
-      std::apply(save, each(results));
+      std::apply(save, results);
+    }
+  };
+  if constexpr (!HidesResults<Op>) {
+    if (FLAMBEAU_UNLIKELY(profiling::recorded_now() & profiling::kTaken)) {
+      if (taken<const Tensor&>(kInplaceFunction<Op>.data(), Asked::inside, self, args...)) {
+        finish(std::tuple<const Tensor&>(self));
+        return self;
+      }
     }
   }
+  const auto results = write_first<Op>(self, args...);
+  finish(each(results));
   return self;
 }
 

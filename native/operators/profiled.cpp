@@ -3,8 +3,11 @@
 namespace flambeau::forms {
 
 void Profiled::start(const char* name, TrackedList tensors) {
+  const uint8_t who = profiling::recorded_now();
+  may_be_taken_ = (who & profiling::kTaken) != 0;
+  if (!(who & profiling::kCalls)) return;
   profiling::Shapes shapes;
-  if (profiling::recorded_now() & profiling::kShapes) {
+  if (who & profiling::kShapes) {
     for (const Tracked& argument : tensors) {
       argument.each([&](const Tensor& tensor) { profiling::add_shape(shapes, tensor); });
     }

@@ -2,6 +2,7 @@
 
 #include "core/profiling/recorder.h"
 #include "operators/forms.h"
+#include "operators/taken.h"
 
 namespace flambeau::forms {
 
@@ -12,10 +13,13 @@ class Profiled {
   FLAMBEAU_INLINE explicit Profiled(const char* name, const Tensors&... tensors) {
     if (FLAMBEAU_UNLIKELY(profiling::recorded_now() != 0)) start(name, tracked(tensors...));
   }
+  /// Whether somebody may compute the call in place of the operator (operators/taken.h).
+  FLAMBEAU_INLINE bool may_be_taken() const { return FLAMBEAU_UNLIKELY(may_be_taken_); }
 
  private:
   FLAMBEAU_API void start(const char* name, TrackedList tensors);
   profiling::Scope scope_;
+  bool may_be_taken_ = false;
 };
 
 }  // namespace flambeau::forms

@@ -24,6 +24,7 @@ from flambeau import _former_methods as _former_methods
 from flambeau import _lazy
 from flambeau import _storage_methods as _storage_methods
 from flambeau import _tensor as _tensor
+from flambeau import _torch_dispatch as _torch_dispatch
 from flambeau import _torch_function as _torch_function
 from flambeau._absent_dtypes import absent_dtypes as _absent_dtypes
 from flambeau._asarray import asarray

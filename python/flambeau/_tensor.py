@@ -50,6 +50,32 @@ def _array_wrap(
     return flambeau.as_tensor(array)
 
 
+# NumPy's functions that would call a method of the same name, whose arguments or results differ.
+_REDUCTIONS = frozenset({"min", "max", "amin", "amax", "std", "var", "prod", "sum", "mean"})
+_REDUCTIONS |= {"any", "all", "ptp"}
+
+
+def _array_function(
+    self: Tensor, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """NumPy's functions of tensors are those of their arrays. Reductions give tensors, others what
+    NumPy gives: tensors where it wraps its results, otherwise arrays.
+    """
+    import numpy as np
+
+    compute = getattr(func, "_implementation", None)
+    if compute is None or not all(issubclass(t, Tensor | np.ndarray) for t in types):
+        return NotImplemented
+    records = any(isinstance(a, Tensor) and a.requires_grad for a in args)
+    is_reduction = func.__name__ in _REDUCTIONS and func.__module__ == "numpy"
+    if records or not (is_reduction or func is np.size):
+        return compute(*args, **kwargs)
+    arrays = [np.asarray(a) if isinstance(a, Tensor) else a for a in args]
+    named = {n: np.asarray(a) if isinstance(a, Tensor) else a for n, a in kwargs.items()}
+    found = func(*arrays, **named)
+    return found if func is np.size or kwargs.get("out") is not None else flambeau.as_tensor(found)
+
+
 # Copies and pickles -------------------------------------------------------------------------------
 
 
@@ -192,6 +218,7 @@ _MEMBERS: dict[str, Any] = {
     # NumPy leaves arithmetic of an array and a tensor to the tensor.
     "__array_priority__": 1000,
     "__array_wrap__": _array_wrap,
+    "__array_function__": _array_function,
     "__reduce_ex__": _reduce_ex,
     "__deepcopy__": _deepcopy,
     "new_tensor": _new_tensor,

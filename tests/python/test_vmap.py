@@ -133,6 +133,37 @@ def test_functions_that_write_into_their_tensors() -> None:
     assert x.unique().tolist() == [7.0]  # slices are views
 
 
+WRITES: dict[str, Any] = {
+    "cumsum": lambda x: x.cumsum_(0),
+    "triu": lambda x: x.triu_(1),
+    "transpose": lambda x: x.transpose_(0, 1).mul_(2),
+    "unsqueeze": lambda x: x.unsqueeze_(-1).add_(x.sum()),
+    "squeeze": lambda x: x[:1].squeeze_(0),
+    "a view of a view": lambda x: x.view(12)[2:].view(5, 2).t().exp_().clone(),
+    "rows": lambda x: x.index_copy_(0, flambeau.tensor([1]), x[:1] * 2),
+}
+
+
+@pytest.mark.parametrize("change", WRITES.values(), ids=WRITES)
+def test_methods_that_write(change: Any) -> None:
+    x = numbers(2, 3, 4)
+    compare(change, x)
+    found = x.clone()
+    vmap(lambda row: change(row).clone())(found)  # slices are views of what was given
+    rows = [row.clone() for row in x]
+    for row in rows:
+        change(row)
+    if all(row.shape == x.shape[1:] for row in rows):
+        np.testing.assert_allclose(found.numpy(), np.stack([row.numpy() for row in rows]))
+
+
+def test_what_changes_the_shape_by_its_body_is_refused() -> None:
+    with pytest.raises(
+        RuntimeError, match=r"Tensor.t_ changes the shape; use the form that is not"
+    ):
+        vmap(lambda x: x.t_())(numbers(2, 3, 4))
+
+
 def test_what_is_the_same_for_all_cannot_hold_a_batch() -> None:
     shared = flambeau.zeros(3, dtype=F64)
     with pytest.raises(RuntimeError, match=r"add_ would write a batch into a tensor"):

@@ -14,6 +14,7 @@
 #include "autograd/graph/forward_mode.h"
 #include "autograd/graph/hooks.h"
 #include "autograd/graph/operations.h"
+#include "autograd/graph/stand_in.h"
 #include "autograd/graph/state.h"
 #include "core/backends/dispatch.h"
 #include "core/profiling/recorder.h"
@@ -48,8 +49,8 @@ bool sums_to(IntList from, IntList to) {
 /// converts.
 [[gnu::cold, gnu::noinline]] void adapt(Tensor& gradient, const Node::OutputInfo& expected,
                                         const char* producer, size_t i) {
-  check(gradient.device() == expected.device, ErrorKind::runtime, producer, ": gradient ", i,
-        " is on ", gradient.device(), ", expected ", expected.device);
+  check(gradient.device() == expected.device || may_stand_in(gradient), ErrorKind::runtime,
+        producer, ": gradient ", i, " is on ", gradient.device(), ", expected ", expected.device);
   if (!same(gradient.sizes(), expected.sizes)) {
     check(sums_to(gradient.sizes(), expected.sizes), ErrorKind::runtime, producer, ": gradient ", i,
           " has shape ", gradient.sizes(), ", expected ", expected.sizes,
@@ -185,7 +186,9 @@ void Run::execute() {
 
 void Run::visit(Node& node, Gradients& gradients) {
   profiling::Scope scope;
-  if (FLAMBEAU_UNLIKELY(profiling::recorded_now() != 0)) start(scope, node, gradients);
+  if (FLAMBEAU_UNLIKELY(profiling::recorded_now() & profiling::kCalls)) {
+    start(scope, node, gradients);
+  }
   if (FLAMBEAU_UNLIKELY(node.has_extras())) run_tensor_hooks(node, gradients);
   uint64_t mask = ~uint64_t{0};
   if (FLAMBEAU_UNLIKELY(selection_ != nullptr)) {

@@ -5,6 +5,7 @@
 #include "autograd/graph/forward_mode.h"
 #include "autograd/graph/hooks.h"
 #include "autograd/graph/operations.h"
+#include "autograd/graph/stand_in.h"
 #include "autograd/graph/state.h"
 #include "core/tensor/overlap.h"
 #include "core/threads/interrupt.h"
@@ -13,7 +14,7 @@ namespace flambeau::autograd {
 
 bool owns_buffer(const Tensor& tensor) {
   return tensor.impl()->use_count() == 1 && tensor.storage()->use_count() == 1 &&
-         tensor.is_contiguous();
+         tensor.is_contiguous() && !may_stand_in(tensor);
 }
 
 AccumulateGrad::AccumulateGrad(const Tensor& leaf) : leaf_(leaf.impl()) {

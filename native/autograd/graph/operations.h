@@ -15,6 +15,10 @@ struct Operations {
   Tensor (*sum_to)(const Tensor& tensor, IntList sizes) = nullptr;
   Tensor (*cast)(const Tensor& tensor, DType dtype) = nullptr;
   Tensor (*clone)(const Tensor& tensor) = nullptr;
+  /// Elements by their places in row-major order, of the shape of `places`; 0 where that is -1.
+  Tensor (*pick)(const Tensor& values, const Tensor& places) = nullptr;
+  /// `values` where a place is not -1, elsewhere `otherwise`.
+  Tensor (*choose)(const Tensor& places, const Tensor& values, const Tensor& otherwise) = nullptr;
   /// Whether any element is NaN (anomaly mode); no history.
   bool (*has_nan)(const Tensor& tensor) = nullptr;
 };

@@ -2,6 +2,7 @@
 
 #include "autograd/graph/history.h"
 #include "autograd/graph/hooks.h"
+#include "autograd/graph/stand_in.h"
 
 namespace flambeau::autograd {
 
@@ -43,8 +44,14 @@ Tensor shallow_copy(const Tensor& tensor) {
   take_geometry(*impl, from);
   impl->wrapped_number = from.wrapped_number;
   impl->inference = from.inference;
-  return Tensor(std::move(impl));
+  Tensor copy(std::move(impl));
+  if (FLAMBEAU_UNLIKELY(from.python_object != nullptr) && may_stand_in(tensor) && copy_stand_in) {
+    copy_stand_in(tensor, copy);
+  }
+  return copy;
 }
+
+void (*copy_stand_in)(const Tensor& from, const Tensor& to) = nullptr;
 
 bool has_autograd(TensorList tensors) {
   for (const Tensor& tensor : tensors) {

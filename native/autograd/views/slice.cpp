@@ -3,6 +3,7 @@
 #include "autograd/graph/accumulate.h"
 #include "autograd/graph/forward_mode.h"
 #include "autograd/graph/operations.h"
+#include "autograd/graph/stand_in.h"
 #include "autograd/graph/state.h"
 #include "autograd/views/view.h"
 #include "core/tensor/overlap.h"
@@ -152,6 +153,52 @@ Tensor replace_data(Tensor tensor, const Tensor& values, const Slice& slice) {
   return in_place ? dense : contiguous_data(image.base);
 }
 
+// Of tensors that stand for batches: operators on places, which can be taken over ---------------
+
+Tensor numbered(IntList sizes) {
+  Tensor numbers = empty(sizes, DType::int64);
+  auto* const data = static_cast<int64_t*>(numbers.raw_data());
+  for (int64_t i = 0; i < numbers.numel(); ++i) data[i] = i;
+  return numbers;
+}
+
+Image image_of_places(const Slice& slice) {
+  check(slice.dtype == slice.base_dtype, ErrorKind::not_implemented,
+        "vmap(): the gradient of a write into a view of another dtype, ", name(slice.dtype), " of ",
+        name(slice.base_dtype), ", is not implemented for batches");
+  Slice places = slice;
+  places.dtype = places.base_dtype = DType::int64;
+  return make_image(places, Device{});
+}
+
+/// Where in the base each element of the view lies; -1: outside.
+Tensor places_in_base(const Slice& slice) {
+  const Image image = image_of_places(slice);
+  fill_data(image.view, -1);
+  copy_data(image.base, numbered(slice.base_sizes));
+  return dense_copy(image.view);
+}
+
+/// Which element of the view each of the base is; -1: none.
+Tensor places_in_view(const Slice& slice) {
+  const Image image = image_of_places(slice);
+  check(!has_internal_overlap(image.view), ErrorKind::not_implemented,
+        "vmap(): the gradient of a write into a view that overlaps itself is not implemented for "
+        "batches");
+  fill_data(image.base, -1);
+  copy_data(image.view, numbered(slice.sizes));
+  return dense_copy(image.base);
+}
+
+/// The slice in which what is repeated is there once.
+Slice without_repeats(const Slice& slice) {
+  Slice once = slice;
+  for (size_t i = 0; i < once.sizes.size(); ++i) {
+    if (once.strides[i] == 0 && once.sizes[i] > 1) once.sizes[i] = 1;
+  }
+  return once;
+}
+
 struct ScatterBackward final : Node {
   explicit ScatterBackward(SliceRef where) : slice(std::move(where)) {}
   const char* name() const override { return "ScatterSliceBackward"; }
@@ -195,6 +242,9 @@ SliceRef slice_of(const Tensor& view, const Tensor& base) {
 }
 
 Tensor gather(const Tensor& tensor, const SliceRef& slice) {
+  if (FLAMBEAU_UNLIKELY(may_stand_in(tensor))) {
+    return operations().pick(tensor, places_in_base(*slice));
+  }
   Tensor result = gather_data(tensor, *slice);
   if (FLAMBEAU_UNLIKELY(has_tangent(tensor))) {
     set_tangent(result, gather(tangent(tensor), slice));
@@ -208,6 +258,10 @@ Tensor gather(const Tensor& tensor, const SliceRef& slice) {
 }
 
 Tensor scatter(const Tensor& values, const SliceRef& slice) {
+  if (FLAMBEAU_UNLIKELY(may_stand_in(values))) {
+    const Slice once = without_repeats(*slice);
+    return operations().pick(operations().sum_to(values, once.sizes), places_in_view(once));
+  }
   Tensor result = scatter_data(values, *slice);
   if (FLAMBEAU_UNLIKELY(has_tangent(values))) {
     set_tangent(result, scatter(tangent(values), slice));
@@ -221,6 +275,17 @@ Tensor scatter(const Tensor& values, const SliceRef& slice) {
 }
 
 Tensor replace(Tensor tensor, const Tensor& values, const SliceRef& slice) {
+  if (FLAMBEAU_UNLIKELY(may_stand_in(tensor) || (values.defined() && may_stand_in(values)))) {
+    const Tensor places = places_in_view(without_repeats(*slice));
+    Tensor inside;
+    if (values.defined()) {
+      inside = operations().pick(values, places);
+    } else {
+      inside = empty({}, tensor.dtype());
+      fill_data(inside, 0);
+    }
+    return operations().choose(places, inside, tensor);
+  }
   const bool forward = has_tangent(tensor) || has_tangent(values);
   const bool records = grad_enabled() && (requires_grad(tensor) || requires_grad(values));
   if (!forward && !records) return replace_data(std::move(tensor), values, *slice);

@@ -163,19 +163,27 @@ thread_local constinit bool OwnBuffer::has_ended = false;
 
 }  // namespace
 
+void set_taken(bool is_taken) {
+  if (is_taken) {
+    recorded.fetch_or(kTaken);
+  } else {
+    recorded.fetch_and(static_cast<uint8_t>(~kTaken));
+  }
+}
+
 void start(uint8_t what) {
   // A child process records nothing: nobody there would ask for it.
   [[maybe_unused]] static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { recorded.store(0); });
+      pthread_atfork(nullptr, nullptr, [] { recorded.fetch_and(kTaken); });
   const std::lock_guard lock(buffers().mutex);
-  check(recorded.load() == 0, ErrorKind::runtime,
+  check((recorded.load() & kCalls) == 0, ErrorKind::runtime,
         "profiler: a profile is being made already; end it before another one starts");
   session.fetch_add(1);
-  recorded.store(what | kCalls);
+  recorded.fetch_or(what | kCalls);
 }
 
 std::vector<ThreadEvents> stop() {
-  recorded.store(0);
+  recorded.fetch_and(kTaken);
   std::vector<ThreadEvents> taken;
   const std::lock_guard lock(buffers().mutex);
   for (const auto& buffer : buffers().all) {

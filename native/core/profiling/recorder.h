@@ -13,8 +13,9 @@
 /// While nothing is recorded, a call costs the test of one byte.
 namespace flambeau::profiling {
 
-/// What is recorded now: any of these bits.
-enum Recorded : uint8_t { kCalls = 1, kShapes = 2, kMemory = 4, kStacks = 8 };
+/// Who looks at calls now: what is recorded of them, and whether somebody may compute them in place
+/// of their operators (operators/taken.h), which is no part of a recording.
+enum Recorded : uint8_t { kCalls = 1, kShapes = 2, kMemory = 4, kStacks = 8, kTaken = 16 };
 extern FLAMBEAU_API std::atomic<uint8_t> recorded;
 FLAMBEAU_INLINE uint8_t recorded_now() { return recorded.load(std::memory_order_relaxed); }
 
@@ -55,6 +56,8 @@ struct Begun {
   uint64_t session;
 };
 
+/// From now on calls may be taken over, or not any more.
+FLAMBEAU_API void set_taken(bool is_taken);
 /// Starts to record, on all threads. Error(runtime) where something is recorded already.
 FLAMBEAU_API void start(uint8_t what);
 /// Ends it; what has not ended ends now.

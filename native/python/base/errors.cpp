@@ -1,6 +1,7 @@
 #include "python/base/errors.h"
 
 #include <algorithm>
+#include <cctype>
 #include <new>
 #include <string_view>
 
@@ -68,13 +69,55 @@ PyObject* exception_of(ErrorKind kind) {
   return PyExc_RuntimeError;
 }
 
-/// A message that begins with the name of an internal operator begins with that of the function
-/// that was called instead.
-std::string public_message(std::string_view message, const char* called) {
-  const std::string_view name = message.substr(0, message.find_first_of("(:"));
-  const auto* const end = internal_operators + internal_operator_count;
-  if (!called || !std::binary_search(internal_operators, end, name)) return std::string(message);
-  return called + std::string(message.substr(name.size()));
+bool is_internal(std::string_view name) {
+  return std::binary_search(internal_operators, internal_operators + internal_operator_count, name);
+}
+bool is_operator(std::string_view name) {
+  return std::binary_search(operator_names, operator_names + operator_name_count, name);
+}
+
+/// Without the namespace, which messages of operators leave out.
+std::string_view last_part(std::string_view called) {
+  return called.substr(called.rfind('.') + 1);  // npos + 1 is 0
+}
+/// The operator that a function is a form of: "add" of "add_".
+std::string_view operator_of(std::string_view function) {
+  if (!is_operator(function) && function.ends_with('_')) function.remove_suffix(1);
+  return function;
+}
+
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+/// The text with "input" for the word "self".
+std::string with_input(std::string text) {
+  constexpr std::string_view own = "self", shown = "input";
+  for (size_t at = text.find(own); at != std::string::npos; at = text.find(own, at + 1)) {
+    const size_t end = at + own.size();
+    if ((at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '.')) ||
+        (end < text.size() && is_letter(text[end]))) {
+      continue;
+    }
+    text.replace(at, own.size(), shown);
+  }
+  return text;
+}
+
+/// What users are told of a call: operators call others, whose messages begin with names of their
+/// own. The outermost one is what was called.
+std::string public_message(const std::string& message, const char* called, bool is_function) {
+  if (!called) return message;
+  const std::string_view text = message;
+  const std::string_view name = text.substr(0, text.find_first_of("(:"));
+  const std::string_view function = last_part(called);
+  const bool is_ours = is_operator(operator_of(function));
+  std::string result = message;
+  if (is_internal(name) ||
+      (is_ours && is_operator(name) && name != function && name != operator_of(function))) {
+    const bool is_layer_function = std::string_view(called).starts_with("nn.functional.");
+    result =
+        std::string(is_layer_function ? function : called) + std::string(text.substr(name.size()));
+  }
+  return is_function && is_ours ? with_input(std::move(result)) : result;
 }
 
 /// Text that was passed may stand in a message, whatever it holds.
@@ -86,7 +129,7 @@ void set_error(PyObject* type, const std::string& message) {
 
 }  // namespace
 
-PyObject* raise_current_exception(const char* called) noexcept {
+PyObject* raise_current_exception(const char* called, bool is_function) noexcept {
   try {
     throw;
   } catch (abi::__forced_unwind&) {
@@ -94,7 +137,7 @@ PyObject* raise_current_exception(const char* called) noexcept {
   } catch (const PythonError& error) {
     error.restore();
   } catch (const Error& error) {
-    set_error(exception_of(error.kind()), public_message(error.message(), called));
+    set_error(exception_of(error.kind()), public_message(error.message(), called, is_function));
   } catch (const std::bad_alloc& error) {
     const bool is_ours = dynamic_cast<const OutOfMemory*>(&error) != nullptr;
     PyErr_Format(PyExc_MemoryError, "%s%s%s", called ? called : "", called ? "(): " : "",

@@ -63,8 +63,10 @@ inline int checked(int status) {
 }
 
 /// In a catch (...) block: sets the Python exception that corresponds to the C++ one. Returns null.
-/// What an internal operator says of itself is said of the function that was `called`.
-FLAMBEAU_API PyObject* raise_current_exception(const char* called = nullptr) noexcept;
+/// What an operator says of itself that was called by another is said of the one that was `called`;
+/// in a function its first argument is what users call it there, `input`.
+FLAMBEAU_API PyObject* raise_current_exception(const char* called = nullptr,
+                                               bool is_function = false) noexcept;
 
 /// Runs the body of a C-API function: C++ exceptions become Python ones.
 template <class Body>
@@ -75,13 +77,13 @@ FLAMBEAU_INLINE PyObject* guarded(Body&& body) noexcept {
     return raise_current_exception();
   }
 }
-/// The same for a function that users know by a name.
+/// The same for a function, or a method, that users know by a name.
 template <class Body>
-FLAMBEAU_INLINE PyObject* guarded(const char* called, Body&& body) noexcept {
+FLAMBEAU_INLINE PyObject* guarded(const char* called, bool is_function, Body&& body) noexcept {
   try {
     return body();
   } catch (...) {
-    return raise_current_exception(called);
+    return raise_current_exception(called, is_function);
   }
 }
 /// The same for slots that answer with a number, -1 meaning an error.

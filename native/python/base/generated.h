@@ -19,6 +19,9 @@ extern binaryfunc const generated_comparisons[6];
 /// Operators without a public name, in order.
 extern const std::string_view internal_operators[];
 extern const int internal_operator_count;
+/// Those of all operators, sorted.
+extern const std::string_view operator_names[];
+extern const int operator_name_count;
 
 /// The functions of one namespace, in one submodule of _C: "" (the module itself), "nn.functional";
 /// and what each of them is.

@@ -115,7 +115,7 @@ namespace detail {
 
 PyObject* call_binding(PyObject* receiver, PyObject* const* args, Py_ssize_t count, PyObject* names,
                        const Binding& binding) noexcept {
-  return guarded(binding.name, [&] {
+  return guarded(binding.name, !receiver, [&] {
     return receiver ? call<true>(receiver, args, count, names, binding)
                     : call<false>(receiver, args, count, names, binding);
   });

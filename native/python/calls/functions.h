@@ -288,7 +288,7 @@ struct FunctionOf<Result(Types...)> : Function {
         FLAMBEAU_LIKELY(fit(slot_at, Indices())) && FLAMBEAU_LIKELY(active_modes == 0) &&
         FLAMBEAU_LIKELY(!receiver || is_plain_tensor(receiver))) {
       FLAMBEAU_ASSERT(detail::is_parsed_too(overload, receiver, args, given, names, binding));
-      return guarded(binding.name, [&]() -> PyObject* {
+      return guarded(binding.name, !receiver, [&]() -> PyObject* {
         return run(*overload.function, overload, slot_at, Indices());
       });
     }

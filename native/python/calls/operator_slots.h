@@ -37,7 +37,7 @@ FLAMBEAU_INLINE PyObject* call_binary(const Function& function, const Tensor& se
 template <class Forward, class Reflected>
 FLAMBEAU_INLINE PyObject* binary_slot(const char* called, const char* mirrored, PyObject* a,
                                       PyObject* b, Forward forward, Reflected reflected) {
-  return guarded(called, [&]() -> PyObject* {
+  return guarded(called, false, [&]() -> PyObject* {
     if (asks(a, b)) {
       if (PyRef result = detail::overridden_slot(called, mirrored, a, b)) return result.release();
     }
@@ -90,7 +90,7 @@ FLAMBEAU_INLINE PyObject* binary_slot(const char* called, const char* mirrored, 
 template <class Function>
 FLAMBEAU_INLINE PyObject* inplace_slot(const char* called, PyObject* self, PyObject* value,
                                        Function function) {
-  return guarded(called, [&]() -> PyObject* {
+  return guarded(called, false, [&]() -> PyObject* {
     if (asks(self, value)) {
       PyObject* const args[] = {self, value};
       if (PyRef result = overridden(called, args)) return result.release();
@@ -112,7 +112,7 @@ FLAMBEAU_INLINE PyObject* inplace_slot(const char* called, PyObject* self, PyObj
 /// -self, ~self, abs(self).
 template <class Function>
 FLAMBEAU_INLINE PyObject* unary_slot(const char* called, PyObject* self, Function function) {
-  return guarded(called, [&]() -> PyObject* {
+  return guarded(called, false, [&]() -> PyObject* {
     if (asks(self)) {
       if (PyRef result = overridden(called, {&self, 1})) return result.release();
     }

@@ -315,11 +315,11 @@ PyRef bind(PyObject* function, PyObject* args, PyObject* keywords) {
 }
 
 /// An instance of a subclass that has a shape and a dtype, and no elements.
-PyRef shell(PyObject* type, IntList sizes, DType dtype) {
+PyRef shell(PyObject* type, IntList sizes, IntList strides, DType dtype) {
   auto* subclass = reinterpret_cast<PyTypeObject*>(type);
   check(PyType_Check(type) && PyType_IsSubtype(subclass, tensor_type), ErrorKind::type,
         "shell(): expected a subclass of Tensor");
-  return PyRef(wrap_as(subclass, empty(sizes, dtype, Device{Backend::meta, 0})));
+  return PyRef(wrap_as(subclass, empty_strided(sizes, strides, dtype, Device{Backend::meta, 0})));
 }
 
 PyObject* torch_function_disabled(PyObject*, PyObject* args) {
@@ -348,8 +348,10 @@ constexpr Parameter handled_call[] = {{"function", Kind::object},
                                       {"kwargs", Kind::object}};
 constexpr Parameter bound_call[] = {
     {"function", Kind::object}, {"args", Kind::object}, {"kwargs", Kind::object}};
-constexpr Parameter shell_parameters[] = {
-    {"cls", Kind::object}, {"size", Kind::integers}, {"dtype", Kind::dtype}};
+constexpr Parameter shell_parameters[] = {{"cls", Kind::object},
+                                          {"size", Kind::integers},
+                                          {"stride", Kind::integers},
+                                          {"dtype", Kind::dtype}};
 
 PyMethodDef override_functions[] = {
     define<"push_mode", push_mode, one_object>(
@@ -378,7 +380,7 @@ PyMethodDef override_functions[] = {
                                      "name of a call that is not made;\n"
                                      "None of a function that has no record."),
     define<"shell", shell, shell_parameters>(
-        "shell(cls, size, dtype)\n--\n\n"
+        "shell(cls, size, stride, dtype)\n--\n\n"
         "An instance of a subclass of Tensor that has a shape and a dtype, and no elements."),
     kNoMore};
 

@@ -11,6 +11,7 @@
 #include "python/base/modules.h"
 #include "python/base/signals.h"
 #include "python/calls/overrides.h"
+#include "python/calls/taken.h"
 #include "python/interop/interop.h"
 #include "python/module/docstrings.h"
 #include "python/module/foreign.h"
@@ -48,6 +49,7 @@ void fill(PyObject* module) {
   add_settings(module);
   add_profiling(module);
   add_overrides(module);
+  add_taken(module);
   find_foreign_functions();
   for (const FunctionNamespace* space = generated_namespaces; space->name; ++space) {
     const PyRef inner = submodule(module, space->name);

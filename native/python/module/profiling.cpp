@@ -89,7 +89,7 @@ constexpr char kRange[] = "flambeau range";
 PyRef begin(PyObject* name) {
   check(PyUnicode_Check(name), ErrorKind::type,
         "record_function: argument 'name' must be str, not ", describe_type(name));
-  if (profiling::recorded_now() == 0) return PyRef::borrow(Py_None);
+  if (!(profiling::recorded_now() & profiling::kCalls)) return PyRef::borrow(Py_None);
   const std::string text(to_string(name));
   const Begun begun = profiling::begin(profiling::lasting(text.c_str()), profiling::Kind::range);
   if (!begun.buffer) return PyRef::borrow(Py_None);

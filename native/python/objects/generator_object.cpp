@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <unordered_map>
 
 #include "core/random/generator.h"
 #include "python/base/modules.h"
@@ -20,6 +21,12 @@ struct GeneratorObject {
 };
 
 PyTypeObject* generator_type = nullptr;
+
+/// The GIL protects it.
+std::unordered_map<const Generator*, PyObject*>& objects() {
+  static auto* const all = new std::unordered_map<const Generator*, PyObject*>;
+  return *all;
+}
 
 Generator& generator_of(PyObject* self) {
   return *reinterpret_cast<GeneratorObject*>(self)->generator;
@@ -67,6 +74,7 @@ PyObject* make(PyTypeObject* type, std::unique_ptr<Generator> generator) {
   PyObject* self = checked(type->tp_alloc(type, 0)).release();
   reinterpret_cast<GeneratorObject*>(self)->generator = generator.release();
   reinterpret_cast<GeneratorObject*>(self)->owns = true;
+  objects().emplace(&generator_of(self), self);
   return self;
 }
 
@@ -86,7 +94,10 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 void dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   const auto* object = reinterpret_cast<GeneratorObject*>(self);
-  if (object->owns) delete object->generator;
+  if (object->owns) {
+    objects().erase(object->generator);
+    delete object->generator;
+  }
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -179,6 +190,11 @@ PyMethodDef functions[] = {
 bool is_generator(PyObject* value) { return PyObject_TypeCheck(value, generator_type); }
 
 Generator* to_generator(PyObject* slot) { return given(slot) ? &generator_of(slot) : nullptr; }
+
+PyObject* object_of(const Generator* generator) {
+  const auto found = objects().find(generator);
+  return found == objects().end() ? Py_None : found->second;
+}
 
 void add_generator(PyObject* module) {
   generator_type = add_type(module, spec);

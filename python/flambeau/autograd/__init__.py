@@ -135,8 +135,8 @@ def grad(
         only_inputs: True is the only value.
         allow_unused: give None for an input that the outputs do not depend on, instead of raising;
             default: `materialize_grads`.
-        is_grads_batched: the first dimension of `grad_outputs` counts gradients to be computed
-            one after the other; results get that dimension.
+        is_grads_batched: the first dimension of `grad_outputs` counts gradients, which are
+            computed at once as by `vmap`; results get that dimension.
         materialize_grads: give zeros instead of None.
 
     Returns:
@@ -162,42 +162,41 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads=True means that unused inputs are allowed")
     allow_unused = materialize_grads if allow_unused is None else allow_unused
-    keep = create_graph if retain_graph is None else retain_graph
+    options: dict[str, Any] = {
+        "retain_graph": retain_graph,
+        "create_graph": create_graph,
+        "allow_unused": allow_unused,
+        "materialize_grads": materialize_grads,
+    }
     if is_grads_batched:
-        return _batched_grad(outputs, inputs, grad_outputs, keep, create_graph, allow_unused)
+        from flambeau.func._batch_gradients import count_of_rows, gradients_of_rows
+        from flambeau.func._batching import level_of
+
+        rows = level_of(count_of_rows(grad_outputs), "error")
+        found: tuple[Any, ...] = gradients_of_rows(rows, outputs, inputs, grad_outputs, options)
+        return found
+    return run_gradients(outputs, inputs, grad_outputs, **options)
+
+
+def run_gradients(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any,
+    *,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """`grad`, of tensors that nobody takes over; arguments as there, in lists or tuples."""
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    keep = create_graph if retain_graph is None else retain_graph
     results = _C._autograd.run_backward(
         outputs, grad_outputs, keep, create_graph, inputs, allow_unused, False
     )
     if materialize_grads:
         results = tuple(
-            x.detach() * 0 if g is None else g for x, g in zip(inputs, results, strict=True)
+            x.new_zeros(x.shape) if g is None else g for x, g in zip(inputs, results, strict=True)
         )
     return tuple(results)
-
-
-def _batched_grad(
-    outputs: Tensors,
-    inputs: tuple[Any, ...],
-    gradients: tuple[Any, ...] | None,
-    keep: bool,
-    create_graph: bool,
-    allow_unused: bool,
-) -> tuple[Any, ...]:
-    import flambeau
-
-    if not gradients or any(g is None for g in gradients):
-        raise ValueError("grad: is_grads_batched=True needs grad_outputs for every output")
-    count = gradients[0].shape[0]
-    rows = []
-    for i in range(count):
-        row = tuple(g[i] for g in gradients)
-        last = i + 1 == count
-        rows.append(
-            _C._autograd.run_backward(
-                outputs, row, keep or not last, create_graph, inputs, allow_unused, False
-            )
-        )
-    return tuple(
-        None if column[0] is None else flambeau.stack(list(column))
-        for column in zip(*rows, strict=True)
-    )

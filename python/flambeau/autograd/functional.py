@@ -81,20 +81,21 @@ def _gradients(
         raise RuntimeError(f"{name}: result {missing} does not depend on any input")
     results: tuple[Any, ...] = (None,) * len(inputs)
     if used:
-        results = _C._autograd.run_backward(
-            [outputs[i] for i in used],
-            None if vectors is None else tuple(vectors[i] for i in used),
-            retain_graph or create_graph,
-            create_graph,
+        from flambeau.autograd import grad
+
+        results = grad(
+            tuple(outputs[i] for i in used),
             inputs,
-            True,
-            False,
+            None if vectors is None else tuple(vectors[i] for i in used),
+            retain_graph=retain_graph or create_graph,
+            create_graph=create_graph,
+            allow_unused=True,
         )
     filled = []
     for i, (x, g) in enumerate(zip(inputs, results, strict=True)):
         if g is None and strict:
             raise RuntimeError(f"{name}: the result does not depend on input {i}")
-        filled.append(x.detach() * 0 if g is None else g)
+        filled.append(x.new_zeros(x.shape) if g is None else g)
     return tuple(filled)
 
 
@@ -199,7 +200,7 @@ def jacobian(
         inputs: a tensor or a tuple of them.
         create_graph: whether the Jacobian can be differentiated.
         strict: raise, instead of giving zeros, where a result does not depend on an input.
-        vectorize: accepted; rows are computed one after the other.
+        vectorize: all rows, or columns, are computed at once, as by `vmap`.
         strategy: "reverse-mode" (row by row) or "forward-mode" (column by column).
 
     Returns:
@@ -212,7 +213,14 @@ def jacobian(
         raise ValueError(
             f'jacobian: strategy must be "reverse-mode" or "forward-mode", got {brief(strategy)}'
         )
+    if vectorize and strict:
+        raise RuntimeError(
+            "jacobian: strict=True and vectorize=True do not go together: all rows are computed at "
+            "once, whether they depend on an input or not"
+        )
     if strategy == "forward-mode":
+        if vectorize and not (create_graph or strict):
+            return _vectorized_columns(func, inputs)
         if create_graph or strict:
             raise NotImplementedError(
                 "jacobian: forward-mode supports neither create_graph nor strict"
@@ -222,6 +230,10 @@ def jacobian(
         single_input, fresh, single_output, outputs = _evaluate(
             func, inputs, create_graph, "jacobian"
         )
+        if vectorize:
+            blocks_of = _vectorized_rows(outputs, fresh, create_graph)
+            results = [_unwrap(_detached(b, create_graph), single_input) for b in blocks_of]
+            return _unwrap(tuple(results), single_output)
         results = []
         for output in outputs:
             rows = _rows(output, fresh, create_graph, strict)
@@ -233,6 +245,54 @@ def jacobian(
                 else:
                     blocks.append(flambeau.zeros(shape, dtype=x.dtype, device=x.device))
             results.append(_unwrap(_detached(tuple(blocks), create_graph), single_input))
+    return _unwrap(tuple(results), single_output)
+
+
+def _vectorized_rows(
+    outputs: tuple[Any, ...], inputs: tuple[Any, ...], create_graph: bool
+) -> list[tuple[Any, ...]]:
+    """The Jacobian of each output by each input, of each all rows at once."""
+    from flambeau.autograd import grad
+
+    found = []
+    for output in outputs:
+        shapes = [tuple(output.shape) + tuple(x.shape) for x in inputs]
+        if not output.requires_grad or output.numel() == 0:
+            blocks = [x.new_zeros(shape) for x, shape in zip(inputs, shapes, strict=True)]
+        else:
+            units = output.new_zeros(output.numel(), output.numel()).fill_diagonal_(1)
+            rows = grad(
+                output,
+                inputs,
+                units.reshape([output.numel(), *output.shape]),
+                retain_graph=True,
+                create_graph=create_graph,
+                allow_unused=True,
+                is_grads_batched=True,
+            )
+            blocks = [
+                x.new_zeros(shape) if row is None else row.reshape(shape)
+                for row, x, shape in zip(rows, inputs, shapes, strict=True)
+            ]
+        found.append(tuple(blocks))
+    return found
+
+
+def _vectorized_columns(func: Callable[..., Any], inputs: Any) -> Any:
+    """The same by forward mode."""
+    from flambeau.func import jacfwd
+
+    single_input, given = _tuple(inputs, "jacobian: inputs")
+    single_output, outputs = True, ()
+
+    def checked(*args: Any) -> Any:
+        nonlocal single_output, outputs
+        single_output, outputs = _tuple(func(*args), "jacobian: the result of func")
+        return outputs
+
+    given = tuple(x.detach() for x in given)
+    found = jacfwd(checked, tuple(range(len(given))))(*given)
+    results = [_unwrap(tuple(x.detach() for x in row), single_input) for row in found]
     return _unwrap(tuple(results), single_output)
 
 
@@ -294,7 +354,7 @@ def hessian(
         inputs: a tensor or a tuple of them.
         create_graph: whether the Hessian can be differentiated.
         strict: raise, instead of giving zeros, where the result does not depend on an input.
-        vectorize: accepted; rows are computed one after the other.
+        vectorize: all rows, or columns, of the outer Jacobian are computed at once.
         outer_jacobian_strategy: how the gradient is differentiated, see jacobian().
 
     Returns:
@@ -316,6 +376,7 @@ def hessian(
         inputs if isinstance(inputs, tuple) else (inputs,),
         create_graph=create_graph,
         strict=strict,
+        vectorize=vectorize,
         strategy=outer_jacobian_strategy,
     )
     return result[0][0] if single else result

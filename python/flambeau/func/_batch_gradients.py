@@ -1,78 +1,159 @@
-"""Gradients of batches, and functions with a derivative of their own."""
+"""Gradients of batches: the graph is gone through once, with batches of gradients."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.autograd.function import Function
-from flambeau.func._batch_rules import wrapped
-from flambeau.func._batched import Level
-from flambeau.utils._pytree import tree_flatten, tree_unflatten
+from flambeau.autograd import run_gradients
+from flambeau.func._batched import Batched, Level, is_of, taking
 
 
 def gradients_of_batches(
     level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """autograd.grad: at once where each slice of the outputs depends on its slice of the inputs
-    alone, else slice by slice.
-    """
+    """autograd.grad: the graph is gone through once, for all slices."""
     outputs, inputs, cotangents = _arguments(args, kwargs)
     options = {n: v for n, v in kwargs.items() if n not in ("outputs", "inputs", "grad_outputs")}
-    given = [c for c in cotangents or () if c is not None]
-    batched_outputs = [o for o in outputs if level.has(o)]
-    if not batched_outputs and not any(level.has(c) for c in given):
-        return func(outputs, inputs, cotangents, **options)
-    if all(level.has(i) for i in inputs) and len(batched_outputs) == len(outputs):
-        values = [level.unwrap(o) for o in outputs]
-        if cotangents is None:
-            _check_scalars(outputs)
-            vectors = [flambeau.ones_like(v) for v in values]
-        else:
-            vectors = [
-                flambeau.ones_like(v) if c is None else level.unwrap(c)
-                for v, c in zip(values, cotangents, strict=True)
-            ]
-        found = func(values, [level.unwrap(i) for i in inputs], vectors, **options)
-        return tuple(None if g is None else level.wrap(g) for g in found)
-    return _by_slice(level, func, outputs, inputs, cotangents, options)
+    if options.pop("is_grads_batched", False):
+        rows = level.of_size(count_of_rows(cotangents))
+        return gradients_of_rows(rows, outputs, inputs, cotangents, options)
+    vectors = [None] * len(outputs) if cotangents is None else list(cotangents)
+    return tuple(_of_graph(list(outputs), list(inputs), vectors, options))
 
 
-def _by_slice(
-    level: Level, func: Any, outputs: Any, inputs: Any, cotangents: Any, options: dict[str, Any]
-) -> Any:
-    """What is no batch is the same in all slices, and so has a gradient for each of them."""
+def count_of_rows(cotangents: Any) -> int:
+    """What the first dims of batched cotangents count.
 
-    def at(value: Any, index: int) -> Any:
-        return level.unwrap(value).select(0, index) if level.has(value) else value
-
-    keep = {**options, "retain_graph": True}
-    columns: list[Any] = []
-    for index in range(level.size):
-        roots = [at(o, index) for o in outputs]
-        vectors = None if cotangents is None else [at(c, index) for c in cotangents]
-        sources = [level.unwrap(i) if level.has(i) else i for i in inputs]
-        found = func(roots, sources, vectors, **keep)
-        columns.append(
-            [
-                g.select(0, index) if g is not None and level.has(i) else g
-                for g, i in zip(found, inputs, strict=True)
-            ]
+    Raises:
+        ValueError: one is missing, or they differ.
+    """
+    if not cotangents or any(c is None for c in cotangents):
+        raise ValueError("grad: is_grads_batched=True needs grad_outputs for every output")
+    counts = {c.shape[0] if c.dim() else None for c in cotangents}
+    (count, *others) = counts
+    if others or count is None:
+        raise ValueError(
+            "grad: with is_grads_batched=True the first dims of all grad_outputs must count the "
+            f"same rows, got shapes {[tuple(c.shape) for c in cotangents]}"
         )
-    return tuple(
-        None if column[0] is None else level.wrap(flambeau.stack(list(column)))
-        for column in zip(*columns, strict=True)
-    )
+    return int(count)
 
 
-def _check_scalars(outputs: list[Tensor]) -> None:
-    for output in outputs:
-        if output.numel() != 1:
-            raise RuntimeError(
-                "grad: outputs without grad_outputs must have one element, got shape "
-                f"{tuple(output.shape)}"
-            )
+def gradients_of_rows(
+    rows: Level, outputs: Any, inputs: Any, cotangents: Any, options: dict[str, Any]
+) -> Any:
+    """autograd.grad where the first dim of the cotangents counts gradients to be computed."""
+    with rows.of_batches_alone():
+        vectors = [rows.wrap(c) for c in cotangents]
+        found = _of_graph(list(outputs), list(inputs), vectors, options)
+        return tuple(None if g is None else rows.unwrap(g) for g in found)
+
+
+def _of_graph(
+    outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Any], options: dict[str, Any]
+) -> list[Any]:
+    """Gradients of tensors that may be batches: the graph is that of the tensors which hold them,
+    cotangents stay batches of the levels that the graph knows nothing of.
+    """
+    levels = [x.batch_level for x in (*outputs, *inputs) if isinstance(x, Batched)]
+    if not levels:
+        return _by_engine(outputs, inputs, cotangents, options)
+    level = max(levels, key=lambda level: level.depth)
+    if not all(level.has(x) for x in (*outputs, *inputs)):
+        return _of_mixed(level, outputs, inputs, cotangents, options)
+    vectors = [
+        _ones(o) if c is None else _without(level, c)
+        for o, c in zip(outputs, cotangents, strict=True)
+    ]
+    values = [level.unwrap(o) for o in outputs]
+    found = _of_graph(values, [level.unwrap(i) for i in inputs], vectors, options)
+    return [None if g is None else _with(level, g) for g in found]
+
+
+def _of_mixed(
+    level: Level,
+    outputs: list[Tensor],
+    inputs: list[Tensor],
+    cotangents: list[Any],
+    options: dict[str, Any],
+) -> list[Any]:
+    """What is no batch is the same in all slices, and has a gradient for each of them: row i of
+    all gradients is that of slice i, whose cotangents are those of the others where they are zero.
+    """
+    rows = level.beside()
+    diagonal = flambeau.eye(level.size, dtype=flambeau.bool)
+    with rows.of_batches_alone():
+        vectors: list[Any] = []
+        for output, given in zip(outputs, cotangents, strict=True):
+            if level.has(output):
+                vector = _ones(output) if given is None else _without(level, given)
+                mask = diagonal.reshape([level.size, level.size, *[1] * output.dim()])
+                vectors.append(rows.wrap(flambeau.where(mask, vector.unsqueeze(0), 0)))
+            elif given is None or not is_of(given, level):
+                vectors.append(given)
+            else:
+                vectors.append(rows.wrap(_without(level, given)))
+        sources = [level.unwrap(i) if level.has(i) else i for i in inputs]
+        values = [level.unwrap(o) if level.has(o) else o for o in outputs]
+        found = _of_graph(values, sources, vectors, options)
+        results: list[Any] = []
+        for gradient, source in zip(found, inputs, strict=True):
+            if gradient is None:
+                results.append(None)
+            elif level.has(source):
+                own = rows.unwrap(gradient).diagonal(0, 0, 1).movedim(-1, 0)
+                results.append(_with(level, own))
+            elif rows.has(gradient):
+                results.append(_with(level, rows.unwrap(gradient)))
+            else:
+                results.append(gradient)
+    return results
+
+
+def _by_engine(
+    outputs: list[Tensor], inputs: list[Tensor], cotangents: list[Any], options: dict[str, Any]
+) -> list[Any]:
+    """Gradients of tensors that are no batches. Where cotangents are, the operators that the graph
+    is made of are taken over (flambeau.func._batching).
+    """
+    if not any(isinstance(c, Batched) for c in cotangents):
+        return list(run_gradients(outputs, inputs, cotangents, **options))
+    with taking(cotangents):
+        found = run_gradients(outputs, inputs, cotangents, **options)
+    for gradient, source in zip(found, inputs, strict=True):
+        if gradient is not None and gradient.is_meta and not source.is_meta:
+            raise RuntimeError("vmap(): a node of the graph lost a batch of gradients")
+    return list(found)
+
+
+def _without(level: Level, value: Tensor) -> Tensor:
+    """The slices of a level along the first dim; what it holds may still be a batch of others."""
+    if not is_of(value, level):
+        return value.unsqueeze(0).expand([level.size, *value.shape])
+    if level.has(value):
+        return level.unwrap(value)
+    assert isinstance(value, Batched)
+    return value.batch_level.wrap(_without(level, value.batch_value).movedim(1, 0))
+
+
+def _with(level: Level, value: Tensor) -> Tensor:
+    """The other way: a batch of the level, inside those of deeper ones."""
+    if isinstance(value, Batched) and value.batch_level.depth > level.depth:
+        return value.batch_level.wrap(_with(level, value.batch_value.movedim(1, 0)))
+    return level.wrap(value)
+
+
+def _ones(output: Tensor) -> Tensor:
+    """Where a cotangent is left out, for all slices."""
+    if output.numel() != 1:
+        raise RuntimeError(
+            "grad: outputs without grad_outputs must have one element, got shape "
+            f"{tuple(output.shape)}"
+        )
+    assert isinstance(output, Batched)
+    return flambeau.ones_like(output.batch_value)
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -80,124 +161,3 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any,
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     listed = [given.get(name) for name in names]
     return tuple([v] if isinstance(v, Tensor) else v for v in listed)  # type: ignore[return-value]
-
-
-def function_applied(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """autograd.Function.apply: by its own `vmap`, or by its forward and backward, of batches."""
-    cls = func.__self__
-    if cls.vmap is not Function.vmap:
-        if cls.generate_vmap_rule:
-            raise RuntimeError(
-                f"{cls.__name__} defines vmap and says generate_vmap_rule; expected one of them"
-            )
-        return _by_static_rule(level, cls, args, kwargs)
-    if not cls.generate_vmap_rule:
-        raise RuntimeError(
-            f"vmap(): {cls.__name__} has no rule for batches: define a static method "
-            "vmap(info, in_dims, *args), or set generate_vmap_rule = True"
-        )
-    return _generated(level, cls, args, kwargs)
-
-
-class VmapInfo(NamedTuple):
-    """What `Function.vmap` is told: how many slices there are, and what draws do."""
-
-    batch_size: int
-    randomness: str
-
-
-def _by_static_rule(level: Level, cls: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-    leaves, spec = tree_flatten(args)
-    dims = tree_unflatten([0 if level.has(x) else None for x in leaves], spec)
-    values = tree_unflatten([level.unwrap(x) if level.has(x) else x for x in leaves], spec)
-    info = VmapInfo(level.size, level.randomness)
-    found = cls.vmap(info, dims, *values, **kwargs)
-    if not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(f"{cls.__name__}.vmap must return (output, out_dims)")
-    output, out_dims = found
-    return _wrapped(level, output, out_dims)
-
-
-def _wrapped(level: Level, output: Any, dims: Any) -> Any:
-    if isinstance(output, Tensor):
-        return output if dims is None else level.wrap(output.movedim(dims, 0))
-    if isinstance(output, tuple | list):
-        each = dims if isinstance(dims, tuple | list) else [dims] * len(output)
-        return type(output)(_wrapped(level, o, d) for o, d in zip(output, each, strict=True))
-    return output
-
-
-def _generated(level: Level, cls: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
-    """A function of all slices, whose forward and backward are those of the class, of batches."""
-    is_batch = [level.has(a) for a in args]
-    values = [level.unwrap(a) if level.has(a) else a for a in args]
-    return wrapped(level, _of_batches(level, cls, is_batch).apply(*values, **kwargs))
-
-
-def _of_batches(level: Level, cls: Any, is_batch: list[bool]) -> Any:
-    def inside(values: Any, flags: list[bool]) -> tuple[Level, list[Any]]:
-        inner = level.beside()
-        return inner, [inner.wrap(v) if b else v for v, b in zip(values, flags, strict=True)]
-
-    class OfBatches(Function):
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(ctx: Any, *values: Any) -> Any:
-            inner, slices = inside(values, is_batch)
-            ctx.own = own = _Context(ctx.needs_input_grad)
-            with inner:
-                if cls._has_setup_context():
-                    result = cls.forward(*slices)
-                    cls.setup_context(own, tuple(slices), result)
-                else:
-                    result = cls.forward(own, *slices)
-            ctx.saved_flags = [inner.has(x) for x in own.to_save]
-            ctx.save_for_backward(*(inner.unwrap(x) if inner.has(x) else x for x in own.to_save))
-            own.to_save = ()
-            return _unwrapped(inner, result)
-
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> Any:
-            inner, saved = inside(ctx.saved_tensors, ctx.saved_flags)
-            ctx.own.saved_tensors = tuple(saved)
-            with inner:
-                given = [g if g is None else inner.wrap(g) for g in grads]
-                found = cls._backward(ctx.own, *given)
-            listed = found if isinstance(found, tuple) else (found,)
-            return tuple(_for_argument(inner, g, b) for g, b in zip(listed, is_batch, strict=True))
-
-    OfBatches.__name__ = f"{cls.__name__}OfBatches"
-    return OfBatches
-
-
-class _Context:
-    """What the forward of a class keeps for its backward."""
-
-    def __init__(self, needs_input_grad: Any) -> None:
-        self.needs_input_grad = needs_input_grad
-        self.to_save: tuple[Any, ...] = ()
-        self.saved_tensors: tuple[Any, ...] = ()
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        self.to_save = tensors
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Gradients of what has none are never asked for."""
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Gradients of batches are always there."""
-
-
-def _unwrapped(level: Level, result: Any) -> Any:
-    if isinstance(result, tuple | list):
-        return type(result)(_unwrapped(level, item) for item in result)
-    return level.unwrap(result)
-
-
-def _for_argument(level: Level, gradient: Any, is_batch: bool) -> Any:
-    """What is the same for all slices has the sum of their gradients."""
-    if gradient is None:
-        return None
-    value = level.unwrap(gradient)
-    return value if is_batch else value.sum(0)

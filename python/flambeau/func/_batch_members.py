@@ -7,7 +7,8 @@ from typing import Any
 
 from flambeau import Tensor
 from flambeau._torch_function import DisableTorchFunction
-from flambeau.func._batch_gradients import function_applied, gradients_of_batches
+from flambeau.func._batch_functions import function_applied
+from flambeau.func._batch_gradients import gradients_of_batches
 from flambeau.func._batch_indexing import get_item, set_item
 from flambeau.func._batched import Level
 

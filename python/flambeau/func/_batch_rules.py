@@ -65,7 +65,8 @@ def leading(level: Level, func: Any, overload: Overload, given: Given, by_positi
     ranked = first if isinstance(first, Tensor) else first[0]
     rank = ranked.dim()
     moved = {name: unwrapped(level, value) for name, value in given.items()}
-    if "dim" in roles.values():  # a 0-d tensor has dim 0, which there is none of
+    # A 0-d tensor has dim 0, which there is none of; dims of gradients are those of a size.
+    if "dim" in roles.values() and "size" not in roles.values():
         single = [n for n, v in given.items() if isinstance(v, Tensor) and v.dim() == 0]
         moved |= {name: moved[name].unsqueeze(1) for name in single}
     else:

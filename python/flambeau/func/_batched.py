@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-import flambeau
 from flambeau import Tensor
-from flambeau._C import _overrides
+from flambeau._C import _overrides, _taken
+from flambeau._torch_function import DisableTorchFunction
 from flambeau.overrides import TorchFunctionMode
 
+_thread = threading.local()  # depth: how many levels run, the one that is asked now among them
 Interpreter = Callable[["Level", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
@@ -22,19 +25,36 @@ class Level(TorchFunctionMode):
     def __init__(self, size: int, randomness: str, interpreter: Interpreter) -> None:
         self.size = size
         self.randomness = randomness
-        self.depth = len(_active())
+        self.depth = getattr(_thread, "depth", 0)
         self.is_active = False
         self.bodies: list[str] = []  # of operators that are being computed, the outermost first
         self._interpreter = interpreter
 
     def __enter__(self) -> Level:
-        self.is_active = True
+        self._begin()
         super().__enter__()
         return self
 
     def __exit__(self, *details: object) -> None:
         super().__exit__(*details)
+        self._end()
+
+    @contextmanager
+    def of_batches_alone(self) -> Iterator[None]:
+        """A context in which it computes batches, and is not asked of what has none."""
+        self._begin()
+        try:
+            yield
+        finally:
+            self._end()
+
+    def _begin(self) -> None:
+        _thread.depth = self.depth + 1
+        self.is_active = True
+
+    def _end(self) -> None:
         self.is_active = False
+        _thread.depth = self.depth
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -44,15 +64,24 @@ class Level(TorchFunctionMode):
     def interpret(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a function gives for all slices."""
         if not self.is_active:
-            raise RuntimeError(
-                "vmap(): a tensor of a batch was used after its vmap had ended; return what is "
-                "needed from the mapped function"
-            )
+            raise self.has_ended()
         return self._interpreter(self, func, args, kwargs)
+
+    @staticmethod
+    def has_ended() -> RuntimeError:
+        """What a batch raises that outlives its level."""
+        return RuntimeError(
+            "vmap(): a tensor of a batch was used after its vmap had ended; return what is "
+            "needed from the mapped function"
+        )
 
     def beside(self) -> Level:
         """A level for as many slices."""
-        return Level(self.size, self.randomness, self._interpreter)
+        return self.of_size(self.size)
+
+    def of_size(self, size: int) -> Level:
+        """A level that does what this one does, inside of those that run."""
+        return Level(size, self.randomness, self._interpreter)
 
     def has(self, value: Any) -> bool:
         """Whether it is a batch of this level."""
@@ -60,7 +89,7 @@ class Level(TorchFunctionMode):
 
     def wrap(self, value: Tensor) -> Batched:
         """The batch whose slices lie along the first dim of a tensor."""
-        made: Batched = _overrides.shell(Batched, value.shape[1:], value.dtype)
+        made: Batched = _overrides.shell(Batched, value.shape[1:], value.stride()[1:], value.dtype)
         made.batch_value = value
         made.batch_level = self
         return made
@@ -115,6 +144,55 @@ def innermost(tensor: Tensor) -> Tensor:
     return tensor
 
 
+class Engine(NamedTuple):
+    """What C++ computes with batches of."""
+
+    levels: list[Level]
+    device: Any  # of their elements
+
+
+def engine() -> Engine:
+    """Of the innermost `taking`."""
+    found: Engine = _thread.engines[-1]
+    return found
+
+
+@contextmanager
+def taking(tensors: Sequence[Any]) -> Iterator[None]:
+    """A context in which operators that C++ calls with batches are computed by their rules.
+
+    Args:
+        tensors: what C++ is given; batches among them say what batches there may be.
+    """
+    levels: list[Level] = []
+    device: Any = None
+    for tensor in tensors:
+        while isinstance(tensor, Batched):
+            if tensor.batch_level not in levels:
+                levels.append(tensor.batch_level)
+            tensor = tensor.batch_value
+            device = tensor.device
+    engines = _thread.__dict__.setdefault("engines", [])
+    engines.append(Engine(levels, device))
+    _taken.take_batches(True)
+    try:
+        yield
+    finally:
+        _taken.take_batches(False)
+        engines.pop()
+
+
+def batched_copy(tensor: Tensor, levels: Sequence[Level]) -> Tensor:
+    """A batch of levels that may be written into, all of whose slices are equal."""
+    with DisableTorchFunction():
+        ordered = sorted(levels, key=lambda level: level.depth)
+        sizes = [level.size for level in ordered]
+        tensor = tensor.expand([*sizes, *tensor.shape]).clone()
+        for level in ordered:
+            tensor = level.wrap(tensor)
+    return tensor
+
+
 def _active() -> list[Level]:
     """The levels that run on this thread, the innermost last."""
     return [mode for mode in _overrides.modes() if isinstance(mode, Level)]
@@ -124,11 +202,12 @@ def batched_everywhere(tensor: Tensor) -> Tensor:
     """The same values as a batch of every level that runs: what is differentiated by has a
     gradient for each slice.
     """
-    missing = [level for level in _active() if not _is_of(tensor, level)]
+    missing = [level for level in _active() if not is_of(tensor, level)]
     return _with_levels(tensor, missing) if missing else tensor
 
 
-def _is_of(tensor: Tensor, level: Level) -> bool:
+def is_of(tensor: Tensor, level: Level) -> bool:
+    """Whether it is a batch of a level, or of one around which holds such batches."""
     while isinstance(tensor, Batched):
         if tensor.batch_level is level:
             return True
@@ -140,7 +219,7 @@ def _with_levels(tensor: Tensor, missing: list[Level]) -> Tensor:
     """The innermost level is unwrapped first: the first dims of what is left are those of levels,
     the outermost first.
     """
-    with flambeau._C.DisableTorchFunction():
+    with DisableTorchFunction():
         levels = list(missing)
         while isinstance(tensor, Batched):
             levels.append(tensor.batch_level)

@@ -7,11 +7,12 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau._C import _overrides
+from flambeau._C import _overrides, _taken
+from flambeau._torch_function import DisableTorchFunction
 from flambeau.func import _batch_rules as rules
 from flambeau.func._batch_members import MEMBERS
-from flambeau.func._batched import Batched, Level, batches
-from flambeau.func._batching_table import Overload, key_of, overloads_of
+from flambeau.func._batched import Batched, Level, batched_copy, batches, engine
+from flambeau.func._batching_table import Overload, called_as, key_of, overloads_of
 
 # Arguments that say what is true of every tensor, or of a new one.
 _APART = ("requires_grad", "layout", "pin_memory")
@@ -112,8 +113,6 @@ class _Call:
         rule = self.overload.entry["rule"]
         given = {n: v for n, v in self.given.items() if n not in ("inplace", "out")}
         by_position = not self.kwargs and len(given) == len(self.args)
-        if self.is_inplace and rule == "leading":
-            raise RuntimeError(f"vmap(): {self.key} is not supported; use the form not in place")
         if rule == "body":
             return rules.body(self.level, self.overload, self.key, given)
         if rule == "formula":
@@ -121,11 +120,23 @@ class _Call:
         if rule == "loop":
             return rules.loop(self.level, self.func, self.key, self.args, self.kwargs)
         func = self.func
+        if self.is_inplace and rule == "leading":
+            return self._inplace_leading(given, by_position)
         if self.is_inplace:
             result = self._inplace_broadcast(func, given, by_position)
             return result
         compute = rules.leading if rule == "leading" else rules.broadcast
         return compute(self.level, func, self.overload, given, by_position)
+
+    def _inplace_leading(self, given: dict[str, Any], by_position: bool) -> Tensor:
+        """Writes into the memory of all slices; a view of itself has another shape afterwards."""
+        rules.leading(self.level, self.func, self.overload, given, by_position)
+        written: Tensor = next(iter(self.given.values()))
+        value = self.level.unwrap(written)
+        with DisableTorchFunction():
+            if written.shape != value.shape[1:] or written.stride() != value.stride()[1:]:
+                self.func(*self.args, **self.kwargs)
+        return written
 
     def _inplace_broadcast(self, func: Any, given: dict[str, Any], by_position: bool) -> Any:
         if self.given.get("inplace"):
@@ -211,9 +222,62 @@ def _write(level: Level, target: Tensor, result: Any, key: str) -> None:
         raise RuntimeError(
             f"{key}: the result of {made.dtype} cannot be written into {value.dtype}"
         )
+    if not _fits(made.shape, value.shape):
+        raise RuntimeError(f"vmap(): {key} changes the shape; use the form that is not in place")
     if made.shape != value.shape:
         made = made.expand(value.shape)
     value.copy_(made)
+
+
+def _fits(made: Any, target: Any) -> bool:
+    """Whether a result can be written into a tensor of a shape."""
+    pairs = zip(reversed(made), reversed(target), strict=False)
+    return len(made) <= len(target) and all(a in (1, b) for a, b in pairs)
+
+
+def computed(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What an operator gives that C++ calls, in derivatives above all: its results in order.
+
+    Args:
+        name: of the function in C++.
+        values: all arguments.
+    """
+    called = called_as(name)
+    if called is None:
+        raise RuntimeError(f"vmap(): {name} cannot be computed for a batch")
+    args, kwargs = called.call(values)
+    given = {**dict(zip(called.arguments, args, strict=False)), **kwargs}
+    if not batches(values):
+        return (_made_beside(called.function, args, kwargs),)
+    level = max((b.batch_level for b in batches(values)), key=lambda level: level.depth)
+    call = _Call(level, called.function, called.key, called.overload, given, args, kwargs)
+    if not level.is_active:
+        raise level.has_ended()
+    result = call.run(True)
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def _made_beside(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """What C++ makes on the device of a batch, which seems to have no elements: a new tensor is a
+    batch, too, for batches may be written into it.
+    """
+    running = engine()
+
+    def placed(value: Any) -> Any:
+        is_meta = isinstance(value, flambeau.device) and value.type == "meta"
+        return running.device if is_meta else value
+
+    _taken.take_batches(False)
+    try:
+        args = tuple(placed(a) for a in args)
+        made: Tensor = func(*args, **{n: placed(v) for n, v in kwargs.items()})
+        is_new = not any(isinstance(a, Tensor) for a in (*args, *kwargs.values()))
+        return batched_copy(made, running.levels) if is_new else made
+    finally:
+        _taken.take_batches(True)
+
+
+_taken.set_batches(Batched, computed)
 
 
 def level_of(size: int, randomness: str) -> Level:

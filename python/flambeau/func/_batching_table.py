@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import types
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,6 +52,45 @@ def overloads_of(key: str) -> tuple[Overload, ...] | None:
         return None
     operators = _table()["operators"]
     return tuple(Overload(name, operators.get(name, {"rule": "loop"}), w) for name, w in found)
+
+
+class Called(NamedTuple):
+    """What Python calls a function of C++."""
+
+    function: Any
+    key: str
+    overload: Overload
+    arguments: list[str]
+    by_position: int  # how many of them
+    chosen: dict[str, bool]  # arguments that choose it among the overloads
+
+    def call(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What it is called with, by position and by name."""
+        given = [
+            getattr(flambeau, value)
+            if name == "memory_format" and isinstance(value, str)
+            else value
+            for name, value in zip(self.arguments, values, strict=True)
+        ]
+        named = dict(
+            zip(self.arguments[self.by_position :], given[self.by_position :], strict=True)
+        )
+        return tuple(given[: self.by_position]), {**named, **self.chosen}
+
+
+@cache
+def called_as(name: str) -> Called | None:
+    """What Python calls a function of C++; None where it is in no table."""
+    found = _table()["functions"].get(name)
+    if found is None:
+        return None
+    path, place, arguments, by_position, chosen = found
+    function = _found(path)
+    key = key_of(function)
+    overloads = overloads_of(key)
+    if overloads is None:
+        return None
+    return Called(function, key, overloads[place], arguments, by_position, chosen)
 
 
 def is_operator(name: str) -> bool:

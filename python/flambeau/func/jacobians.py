@@ -1,5 +1,5 @@
-"""Jacobians and Hessians, row by row or column by column: the function runs once, and so may read
-elements, and its graph is gone through once for each row, in C++.
+"""Jacobians and Hessians: the function runs once, and so may read elements; its graph is gone
+through once for all rows, or columns, by the rules of batches.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau.func.derivatives import linearize, vjp
 from flambeau.func.levels import Function, chosen, for_argnums, replaced
+from flambeau.func.vectorize import vmap
 from flambeau.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
@@ -30,11 +31,17 @@ def jacrev(
         func: returns tensors.
         argnums: by which of the positional arguments; several give a tuple for each output.
         has_aux: `func` returns (output, aux), and the new function (Jacobian, aux).
-        chunk_size: accepted for compatibility: rows come one by one.
+        chunk_size: how many rows are computed at once, of all outputs together; None: all.
+
+    Raises:
+        ValueError: `chunk_size` is not positive.
 
     Returns:
         A function whose result has shape (*output.shape, *argument.shape).
     """
+
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"jacrev(): chunk_size must be positive, got {chunk_size}")
 
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -43,9 +50,7 @@ def jacrev(
             _of_chosen(func, args, kwargs, places), *(args[p] for p in places), has_aux=has_aux
         )
         outputs, output_spec = tree_flatten(output)
-        rows = [
-            _pulled(pull, outputs, output_spec, index, len(places)) for index in range(len(outputs))
-        ]
+        rows = _pulled(pull, outputs, output_spec, chunk_size)
         rows = [for_argnums(row, argnums) for row in rows]
         found = tree_unflatten(rows, output_spec)
         return (found, *aux) if has_aux else found
@@ -54,27 +59,22 @@ def jacrev(
 
 
 def _pulled(
-    pull: Callable[..., Any], outputs: list[Tensor], spec: Any, index: int, count: int
-) -> tuple[Any, ...]:
-    """The Jacobian of one output by each argument."""
-    output = outputs[index]
-    rows: list[list[Tensor]] = []
-    input_spec: Any = None
-    for unit in _units(output):
-        cotangents = [unit if o is output else flambeau.zeros_like(o) for o in outputs]
-        leaves, input_spec = tree_flatten(pull(tree_unflatten(cotangents, spec)))
-        rows.append(leaves)
-    if not rows:
+    pull: Callable[..., Any], outputs: list[Tensor], spec: Any, chunk_size: int | None
+) -> list[tuple[Any, ...]]:
+    """The Jacobian of each output by each argument."""
+    units = tree_unflatten(_units(outputs), spec)
+    if sum(o.numel() for o in outputs) == 0:
         leaves, input_spec = tree_flatten(pull(tree_unflatten(_zeros(outputs), spec)))
-        stacked = [leaf.new_zeros([*output.shape, *leaf.shape]) for leaf in leaves]
+        rows = [leaf.new_zeros([0, *leaf.shape]) for leaf in leaves]
     else:
-        stacked = [
-            flambeau.stack(parts).reshape([*output.shape, *parts[0].shape])
-            for parts in zip(*rows, strict=True)
-        ]
-    found: tuple[Any, ...] = tree_unflatten(stacked, input_spec)
-    assert len(found) == count
-    return found
+        rows, input_spec = tree_flatten(vmap(pull, chunk_size=chunk_size)(units))
+    parts = [row.split([o.numel() for o in outputs]) for row in rows]
+    return [
+        tree_unflatten(
+            [part[i].reshape([*o.shape, *part[i].shape[1:]]) for part in parts], input_spec
+        )
+        for i, o in enumerate(outputs)
+    ]
 
 
 def jacfwd(
@@ -87,7 +87,7 @@ def jacfwd(
     """The function that gives the Jacobian of `func`, a column for each element of its arguments.
 
     Arguments and result as of `jacrev`. `randomness` is accepted for compatibility: the function
-    runs once.
+    runs once, and what it draws is the same for all columns.
     """
 
     @functools.wraps(func)
@@ -106,7 +106,7 @@ def jacfwd(
         output, push = linearize(without_aux, *primals)
         outputs, output_spec = tree_flatten(output)
         leaves, input_spec = tree_flatten(primals)
-        columns = [_pushed(push, leaves, input_spec, i, outputs) for i in range(len(leaves))]
+        columns = _pushed(push, leaves, input_spec, outputs)
         found = [
             for_argnums(tree_unflatten([column[o] for column in columns], input_spec), argnums)
             for o in range(len(outputs))
@@ -118,20 +118,18 @@ def jacfwd(
 
 
 def _pushed(
-    push: Callable[..., Any], leaves: list[Tensor], spec: Any, index: int, outputs: list[Tensor]
-) -> list[Tensor]:
-    """The Jacobian of each output by one argument."""
-    leaf = leaves[index]
-    columns = []
-    for unit in _units(leaf):
-        tangents = [unit if x is leaf else flambeau.zeros_like(x) for x in leaves]
-        moved, _ = tree_flatten(push(*tree_unflatten(tangents, spec)))
-        columns.append(moved)
-    if not columns:
-        return [output.new_zeros([*output.shape, *leaf.shape]) for output in outputs]
+    push: Callable[..., Any], leaves: list[Tensor], spec: Any, outputs: list[Tensor]
+) -> list[list[Tensor]]:
+    """For each argument the Jacobian of each output."""
+    if sum(leaf.numel() for leaf in leaves) == 0:
+        columns = [output.new_zeros([0, *output.shape]) for output in outputs]
+    else:
+        units = tree_unflatten(_units(leaves), spec)
+        columns, _ = tree_flatten(vmap(lambda *tangents: push(*tangents))(*units))
+    parts = [column.split([leaf.numel() for leaf in leaves]) for column in columns]
     return [
-        flambeau.stack(parts, -1).reshape([*parts[0].shape, *leaf.shape])
-        for parts in zip(*columns, strict=True)
+        [part[i].movedim(0, -1).reshape([*part[i].shape[1:], *leaf.shape]) for part in parts]
+        for i, leaf in enumerate(leaves)
     ]
 
 
@@ -147,10 +145,18 @@ def _of_chosen(
     return lambda *given: func(*replaced(args, places, given), **kwargs)
 
 
-def _units(tensor: Tensor) -> list[Tensor]:
-    """For each element a tensor that is 1 there and 0 elsewhere."""
-    rows = flambeau.eye(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
-    return [row.reshape(tensor.shape) for row in rows]
+def _units(tensors: list[Tensor]) -> list[Tensor]:
+    """All tensors whose elements are 0 but for one, which is 1: along the first dim of each result,
+    those of the first tensor first.
+    """
+    count = sum(t.numel() for t in tensors)
+    found, start = [], 0
+    for tensor in tensors:
+        units = flambeau.zeros(count, tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+        units[start : start + tensor.numel()].fill_diagonal_(1)
+        found.append(units.reshape([count, *tensor.shape]))
+        start += tensor.numel()
+    return found
 
 
 def _zeros(tensors: list[Tensor]) -> list[Tensor]:

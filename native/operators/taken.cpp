@@ -1,0 +1,25 @@
+#include "operators/taken.h"
+
+#include "core/base/error.h"
+
+namespace flambeau::forms {
+
+Taker taker = nullptr;
+
+namespace detail {
+
+const Tensor* Results<const Tensor&>::from(std::vector<Tensor>& found,
+                                           std::span<const AnyArgument> given) {
+  const Tensor* first = nullptr;
+  for (const AnyArgument& argument : given) {
+    const auto* const tensor = std::get_if<const Tensor*>(&argument);
+    if (!tensor) continue;
+    if (!found.empty() && (*tensor)->is_same(found.front())) return *tensor;
+    if (!first) first = *tensor;
+  }
+  check(first != nullptr, ErrorKind::runtime, "a call that was taken over writes into no tensor");
+  return first;
+}
+
+}  // namespace detail
+}  // namespace flambeau::forms

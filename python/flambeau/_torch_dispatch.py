@@ -1,0 +1,142 @@
+"""Operators that other classes see below autograd: what `__torch_dispatch__` is, and who is asked.
+
+Importing this module attaches it to the compiled type.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau import _C
+from flambeau._C import Tensor, _overrides, _taken
+from flambeau._torch_function import DisableTorchFunction
+
+is_set = False
+
+
+def install() -> None:
+    """From now on C++ asks here."""
+    global is_set
+    if not is_set:
+        is_set = True
+        _taken.set_dispatch(seen)
+
+
+def seen(name: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """What those who are asked make of an operator: its results in order, None where C++ computes
+    them.
+
+    Args:
+        name: of the function in C++.
+        values: all its arguments.
+
+    Raises:
+        TypeError: all answer NotImplemented, or with something that is no tensor.
+    """
+    from flambeau.func._batching_table import called_as
+
+    called = called_as(name)
+    if called is None:
+        return None
+    args, kwargs = called.call(values)
+    instances = _instances((*args, *kwargs.values()))
+    kinds = tuple(type(x) for x in instances)
+    with DisableTorchFunction():
+        result = _asked(called.function, kinds, args, kwargs)
+    parts = tuple(result) if isinstance(result, tuple | list) else (result,)
+    for part in parts:
+        if part is not None and not isinstance(part, Tensor):
+            raise TypeError(
+                f"__torch_dispatch__ of {called.key} must return tensors, got {type(part).__name__}"
+            )
+    return tuple(p for p in parts if p is not None) if result is None else parts
+
+
+def _asked(func: Any, kinds: tuple[type, ...], args: Any, kwargs: Any) -> Any:
+    modes = _taken.modes()
+    if modes:
+        mode = _taken.pop_mode()
+        try:
+            result = mode.__torch_dispatch__(func, kinds, args, kwargs)
+        finally:
+            _taken.push_mode(mode)
+        if result is not NotImplemented:
+            return result
+    for kind in kinds:
+        result = kind.__torch_dispatch__(func, kinds, args, kwargs)  # type: ignore[attr-defined]
+        if result is not NotImplemented:
+            return result
+    raise TypeError(
+        f"no implementation of {func!r}: __torch_dispatch__ of all of {kinds}, and of the mode "
+        "that is on, returned NotImplemented"
+    )
+
+
+def _instances(values: tuple[Any, ...]) -> list[Tensor]:
+    """The tensors whose classes are asked, one of each: subclasses before their bases."""
+    found: list[Tensor] = []
+    for value in values:
+        items = value if isinstance(value, list | tuple) else (value,)
+        for item in items:
+            if isinstance(item, Tensor) and _is_asked(type(item)):
+                if any(type(other) is type(item) for other in found):
+                    continue
+                places = [i for i, other in enumerate(found) if isinstance(item, type(other))]
+                found.insert(places[0] if places else len(found), item)
+    return found
+
+
+def _is_asked(cls: type) -> bool:
+    return getattr(cls, "__torch_dispatch__", None) not in (None, _DISABLED)
+
+
+def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
+    super(Tensor, cls).__init_subclass__(**kwargs)
+    if _is_asked(cls):
+        install()
+        _taken.note_class(cls)
+
+
+def _make_wrapper_subclass(
+    cls: type[Tensor],
+    size: Any,
+    strides: Any = None,
+    storage_offset: int = 0,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    **described: Any,
+) -> Tensor:
+    """An instance of a subclass that has a shape and a dtype, and no elements: what operators make
+    of it is for its `__torch_dispatch__` to say.
+
+    Args:
+        cls: defines `__torch_dispatch__`.
+        size: the shape.
+        strides: in elements; None: those of a row-major tensor.
+        storage_offset: 0 is the only value.
+        dtype: None: the default dtype.
+        requires_grad: whether autograd records what is computed of it.
+        described: layout, device, pin_memory and others, which PyTorch takes: its device is meta.
+
+    Raises:
+        ValueError: there is a storage_offset.
+    """
+    if storage_offset != 0:
+        raise ValueError(
+            f"_make_wrapper_subclass(): storage_offset must be 0, got {storage_offset}"
+        )
+    size = [int(n) for n in size]
+    if strides is None:
+        strides, step = [], 1
+        for n in reversed(size):
+            strides.insert(0, step)
+            step *= max(n, 1)
+    made: Tensor = _overrides.shell(cls, size, list(strides), dtype or _C.get_default_dtype())
+    return made.requires_grad_() if requires_grad else made
+
+
+_DISABLED = _C._disabled_torch_dispatch_impl
+Tensor.__torch_dispatch__ = _DISABLED  # type: ignore[attr-defined]
+Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]
+Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]

@@ -1,0 +1,174 @@
+"""`__torch_dispatch__`: modes and classes that see operators below autograd."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.nn import functional
+from flambeau.utils._python_dispatch import (
+    BaseTorchDispatchMode,
+    TorchDispatchMode,
+    _disable_current_modes,
+    _get_current_dispatch_mode,
+)
+
+
+class Names(TorchDispatchMode):
+    """Notes what is called, and whether arguments require grad."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.with_grad: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.append(func.__name__)
+        if flambeau.is_grad_enabled() and any(
+            isinstance(a, Tensor) and a.requires_grad for a in args
+        ):
+            self.with_grad.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_modes_see_operators_in_order() -> None:
+    x = flambeau.ones(2, 3)
+    with Names() as seen:
+        y = (x + 1).exp().sum()
+        x.t().mul_(2)
+        flambeau.add(x, x, out=flambeau.empty(2, 3))
+    x + 1  # the mode is off
+    assert seen.names == ["add", "exp", "sum", "t", "mul_", "empty", "add"] or seen.names == [
+        "add",
+        "exp",
+        "sum",
+        "transpose",
+        "mul_",
+        "empty",
+        "add",
+    ]
+    assert y.item() == pytest.approx(6 * np.exp(2), rel=1e-6)
+
+
+def test_modes_see_what_others_are_composed_of_and_gradients() -> None:
+    x = flambeau.randn(4, 3, requires_grad=True)
+    with Names() as forward:
+        loss = functional.cross_entropy(x, flambeau.tensor([0, 1, 2, 0]))
+    assert "log_softmax" in " ".join(forward.names)
+    assert "cross_entropy" not in forward.names  # it is composed
+    assert not forward.with_grad
+    with Names() as backward:
+        loss.backward()
+    assert backward.names
+    wanted = functional.softmax(x.detach(), 1)
+    wanted[range(4), [0, 1, 2, 0]] -= 1
+    np.testing.assert_allclose(x.grad.numpy(), wanted.numpy() / 4, atol=1e-6)
+
+
+class Doubled(TorchDispatchMode):
+    """What exp gives is twice as much."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        return result * 2 if func.__name__ in ("exp", "exp_") else result
+
+
+def test_results_of_modes_take_the_place_of_the_operators() -> None:
+    x = flambeau.zeros(3, requires_grad=True)
+    with Doubled():
+        y = x.exp()
+        z = flambeau.zeros(3).exp()
+    assert y.tolist() == z.tolist() == [2.0] * 3
+    y.sum().backward()  # of exp: what it saved is its result
+    assert x.grad.tolist() == [2.0] * 3
+
+
+def test_modes_nest_and_leave_when_something_is_raised() -> None:
+    with Names() as outer, Names() as inner:
+        assert _get_current_dispatch_mode() is inner
+        flambeau.ones(2).sin()
+        with _disable_current_modes() as off:
+            assert off == [outer, inner]
+            flambeau.ones(2).cos()
+    assert outer.names == inner.names and "sin" in inner.names and "cos" not in inner.names
+
+    class Failing(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            raise ValueError(f"no {func.__name__}")
+
+    x = flambeau.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match="no sin"), Failing():
+        x.sin()
+    assert _get_current_dispatch_mode() is None
+    assert x.sin().requires_grad
+
+    class Wrong(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return "text"
+
+    with pytest.raises(TypeError, match="sin must return tensors, got str"), Wrong():
+        flambeau.sin(x)
+    with BaseTorchDispatchMode():
+        np.testing.assert_allclose(x.sin().detach().numpy(), np.sin([1.0, 1.0]), rtol=1e-6)
+
+
+def test_modes_are_of_a_thread() -> None:
+    with Names() as seen:
+        worker = threading.Thread(target=lambda: flambeau.ones(2).sin())
+        worker.start()
+        worker.join()
+    assert "sin" not in seen.names
+
+
+class Counted(Tensor):
+    """Holds a tensor; operators of instances are counted, and give instances."""
+
+    inner: Tensor
+    calls: ClassVar[list[str]] = []
+    __torch_function__ = flambeau._C._disabled_torch_function_impl
+
+    @staticmethod
+    def of(inner: Tensor, requires_grad: bool = False) -> Counted:
+        made = Tensor._make_wrapper_subclass(
+            Counted, inner.shape, inner.stride(), dtype=inner.dtype, requires_grad=requires_grad
+        )
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls.calls.append(func.__name__)
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return [plain(v) for v in value]
+            return value.inner if isinstance(value, Counted) else value
+
+        found = func(*plain(args), **{n: plain(v) for n, v in (kwargs or {}).items()})
+        return cls.of(found) if isinstance(found, Tensor) else found
+
+
+def test_classes_see_operators_of_their_instances() -> None:
+    Counted.calls.clear()
+    x = Counted.of(flambeau.full((2, 3), 2.0), requires_grad=True)
+    y = (x * x + 1).sum(0)
+    assert isinstance(y, Counted) and tuple(y.shape) == (3,)
+    assert y.inner.tolist() == [10.0] * 3
+    assert {"mul", "add", "sum"} <= set(Counted.calls)
+    (grad,) = flambeau.autograd.grad(y, x, Counted.of(flambeau.ones(3)))
+    assert isinstance(grad, Counted)
+    assert grad.inner.tolist() == [[4.0] * 3] * 2
+
+
+def test_others_are_not_asked() -> None:
+    Counted.calls.clear()
+    assert (flambeau.ones(2) + 1).tolist() == [2.0, 2.0]
+    assert Counted.calls == []
