@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flambeau.codegen.formula.nodes import Expression, Name
+from flambeau.codegen.formula.nodes import Call, Expression, Name, walk
 from flambeau.codegen.model.entries import BatchRule, Declarations, Kind, Operator
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.autocast import casting_lines
@@ -249,7 +249,7 @@ class Forms:
                 return []
             lines = self._written_out((), f"ops::{operator.identifier}({self._arguments})")
             return ["if (profiled_.may_be_taken()) {", *(f"  {line}" for line in lines), "}"]
-        if self._is_composite and operator.batch_rule is BatchRule.BODY:
+        if self._is_composite and not self._is_asked_of_batches:
             return []
         hides = any(r.hidden for r in operator.signature.results)
         asked = "of_batches" if self._is_composite else "alone" if hides else "before"
@@ -259,6 +259,17 @@ class Forms:
             f"  if (auto taken_ = forms::taken<{returns}>({given})) return *std::move(taken_);",
             "}",
         ]
+
+    @property
+    def _is_asked_of_batches(self) -> bool:
+        """Whether a batch is not what its operators make of batches: where there is a rule, and
+        where the body writes into what it has made, which must be a batch then.
+        """
+        operator = self.operator
+        values = (operator.body, *(value for _, value in operator.body_lets))
+        calls = (node for v in values if v is not None for node in walk(v))
+        writes = any(isinstance(n, Call) and n.function.endswith("_") for n in calls)
+        return writes or operator.batch_rule is not BatchRule.BODY
 
     @property
     def _is_composite(self) -> bool:

@@ -91,13 +91,13 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "targets of another batch": (
         lambda: F.cross_entropy(FLOAT(4, 3), flambeau.zeros(5, **INTS)),
         ValueError,
-        "nll_loss(): target of shape [5] does not fit input of shape [4, 3]: expected the input's "
+        "cross_entropy(): target of shape [5] does not fit input of shape [4, 3]: expected the input's "
         "shape without its class dim",
     ),
     "targets that are no class": (
         lambda: F.cross_entropy(FLOAT(4, 3), flambeau.tensor([0, 1, 2, 3])),
         IndexError,
-        "nll_loss: argument target holds class 3 at position 3; expected 0 <= class < 3 or "
+        "cross_entropy: argument target holds class 3 at position 3; expected 0 <= class < 3 or "
         "ignore_index = -100",
     ),
     "classes as floats": (
@@ -109,7 +109,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "classes as int32": (
         lambda: F.cross_entropy(FLOAT(4, 3), flambeau.zeros(4, dtype=flambeau.int32)),
         RuntimeError,
-        "nll_loss(): argument 'target' has dtype int32, expected one of: uint8, int64",
+        "cross_entropy(): argument 'target' has dtype int32, expected one of: uint8, int64",
     ),
     "one-hot targets for classes": (
         lambda: F.nll_loss(FLOAT(4, 3), flambeau.zeros(4, 2, **INTS)),

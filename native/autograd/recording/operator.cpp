@@ -1,5 +1,7 @@
 #include "autograd/recording/operator.h"
 
+#include "autograd/graph/operations.h"
+#include "autograd/graph/stand_in.h"
 #include "core/tensor/overlap.h"
 #include "core/tensor/promotion.h"
 
@@ -170,6 +172,11 @@ Tensor gradient_or_zeros(const Gradients& gradients, size_t index, const Node& n
 }
 
 Tensor zeros_of(const Tensor& tensor) {
+  if (FLAMBEAU_UNLIKELY(may_stand_in(tensor))) {
+    const Tensor nowhere = empty(tensor.sizes(), DType::int64);
+    fill_data(nowhere, -1);
+    return operations().pick(tensor, nowhere);
+  }
   Tensor zeros = empty(tensor.sizes(), tensor.dtype(), tensor.device());
   fill_data(zeros, 0);
   return zeros;
