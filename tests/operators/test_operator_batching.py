@@ -12,6 +12,7 @@ from operator_compare import difference, floating, tolerance
 
 import flambeau
 from flambeau import Tensor, vmap
+from flambeau.codegen.formula.nodes import Call, walk
 from flambeau.codegen.model.entries import Operator
 from flambeau.codegen.plan.python_signature import Form
 
@@ -103,10 +104,21 @@ def test_a_batch_is_a_stack_of_slices(case: Case) -> None:
             with pytest.raises(RuntimeError, match="vmap"):
                 of_batch(operator, slices, names)
             continue
-        found = of_batch(operator, slices, names)
+        try:
+            found = of_batch(operator, slices, names)
+        except RuntimeError as error:
+            # The body makes of elements how long the result is.
+            assert "reads elements" in str(error) and calls_item(operator), error
+            continue
         target = [to_arrays(value) for value in wanted]
         wrong = difference(operator, found, target, tolerance(operator, *floating(found)))
         assert wrong is None, f"{operator.full_name}, a batch of {names}: {wrong}"
+
+
+def calls_item(operator: Operator) -> bool:
+    values = (operator.body, *(value for _, value in operator.body_lets))
+    nodes = (node for value in values if value is not None for node in walk(value))
+    return any(isinstance(node, Call) and node.function == "item" for node in nodes)
 
 
 def to_arrays(value: Any) -> Any:

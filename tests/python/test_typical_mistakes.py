@@ -91,8 +91,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "targets of another batch": (
         lambda: F.cross_entropy(FLOAT(4, 3), flambeau.zeros(5, **INTS)),
         ValueError,
-        "cross_entropy(): target of shape [5] does not fit input of shape [4, 3]: expected the input's "
-        "shape without its class dim",
+        "cross_entropy(): target of shape [5] does not fit input of shape [4, 3]: expected the "
+        "input's shape without its class dim",
     ),
     "targets that are no class": (
         lambda: F.cross_entropy(FLOAT(4, 3), flambeau.tensor([0, 1, 2, 3])),

@@ -104,8 +104,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str, str]] = {
     "words as floats": (
         lambda: nn.Embedding(3, 2)(flambeau.tensor([1.0])),
         RuntimeError,
-        "embedding(): argument 'input' has dtype float32, expected one of: int32, "
-        "int64",
+        "embedding(): argument 'input' has dtype float32, expected one of: int32, int64",
         "in Embedding(3, 2)",
     ),
     "layer norm": (
