@@ -172,3 +172,12 @@ def test_others_are_not_asked() -> None:
     Counted.calls.clear()
     assert (flambeau.ones(2) + 1).tolist() == [2.0, 2.0]
     assert Counted.calls == []
+
+
+def test_tensors_without_data_are_what_they_were() -> None:
+    """Once a class is defined, too, whose instances have no elements either."""
+    w = flambeau.ones(3, device="meta", requires_grad=True)
+    y = w * 1
+    y[0] = y[1] * 2
+    y.sum().backward()
+    assert w.grad.is_meta and tuple(w.grad.shape) == (3,)

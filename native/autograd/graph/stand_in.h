@@ -10,7 +10,8 @@ namespace flambeau::autograd {
 /// own.
 inline bool may_stand_in(const Tensor& tensor) {
   return tensor.device().backend == Backend::meta &&
-         (profiling::recorded_now() & profiling::kTaken) != 0;
+         (profiling::recorded_now() & profiling::kTaken) != 0 &&
+         tensor.impl()->python_object != nullptr;  // which says what it stands for
 }
 
 /// Set by the binding: a copy of a tensor stands for what the tensor does.
