@@ -1,0 +1,1 @@
+"""What the examples share: options, progress bars, data, scores, pictures."""
