@@ -25,9 +25,9 @@ RARE = "<rare>"
 @dataclass(frozen=True)
 class Settings(Options):
     model: Annotated[Literal["LSTM", "GRU", "Transformer"], "what remembers"] = "LSTM"
-    files: Annotated[int, "modules of Python's library that are read"] = 60
+    files: Annotated[int, "modules of Python's library that are read"] = 45
     words: Annotated[int, "that are known; rarer ones are all the same"] = 1500
-    epochs: Annotated[int, "passes over the text"] = 5
+    epochs: Annotated[int, "passes over the text"] = 4
     batch_size: Annotated[int, "places where the text is read at once"] = 24
     window: Annotated[int, "words that gradients flow back through"] = 32
     width: Annotated[int, "features per word"] = 128
@@ -61,7 +61,7 @@ class Attentive(nn.Module):
         self.window = window
         self.embedding = nn.Embedding(words, width)
         self.places = nn.Parameter(0.05 * flambeau.randn(2 * window, 1, width))
-        layer = nn.TransformerEncoderLayer(width, 4, 3 * width, 0.1, norm_first=True)
+        layer = nn.TransformerEncoderLayer(width, 4, 2 * width, 0.1, norm_first=True)
         self.encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(width))
         self.head = nn.Linear(width, words)
         nn.init.normal_(self.embedding.weight, std=0.05)

@@ -138,7 +138,7 @@ def test_help_and_options(tmp_path: Path) -> None:
     shown = run("--help")
     assert shown.returncode == 0
     assert "--model {LSTM,GRU,Transformer}" in shown.stdout
-    assert "passes over the text (default: 5)" in shown.stdout
+    assert "passes over the text (default: 4)" in shown.stdout
     refused = run("--model", "RNN")
     assert refused.returncode == 2
     assert "invalid choice: 'RNN'" in refused.stderr
