@@ -7,7 +7,6 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-
 from test_guide import ROOT, _run, blocks
 
 GUIDE = ROOT / "python/docs/guide"
