@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flambeau.codegen.formula.nodes import Call
 from flambeau.codegen.model.entries import Argument, Declarations, Operator
+from flambeau.codegen.model.operators import is_apart
 
 
 class Overloads:
@@ -13,8 +14,7 @@ class Overloads:
 
     def __init__(self, declarations: Declarations) -> None:
         self._of: dict[str, list[Operator]] = {}
-        # A body means the function of the main namespace where another one has its name too.
-        for operator in sorted(declarations.operators, key=lambda o: bool(o.namespace)):
+        for operator in sorted(declarations.operators, key=is_apart):
             for name in dict.fromkeys((*operator.called, operator.identifier)):
                 self._of.setdefault(name, []).append(operator)
 

@@ -23,6 +23,14 @@ class Given:
     items: tuple[ValueType, ...] = ()
 
 
+def is_apart(operator: Operator) -> bool:
+    """Whether formulas mean other functions of its name first: those of tensors and of layers.
+
+    Between these two the first that is declared is meant: `dropout.train` calls the layers' one.
+    """
+    return operator.namespace not in ("", "nn.functional")
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """An operator, and for each of its arguments the place of the value in the call: a position, a
@@ -76,10 +84,10 @@ class OperatorIndex:
     def resolve(
         self, name: str, positional: tuple[Given, ...], keywords: Mapping[str, Given]
     ) -> Match | None:
-        """The overload of the main namespace, or else of another, that these arguments fit best."""
+        """The overload that these arguments fit best; those apart only where no other fits."""
         matches = (match_call(o, positional, keywords) for o in self.overloads(name))
         found = [m for m in matches if m is not None]
-        return min(found, key=lambda m: (bool(m.operator.namespace), m.cost), default=None)
+        return min(found, key=lambda m: (is_apart(m.operator), m.cost), default=None)
 
 
 def match_call(

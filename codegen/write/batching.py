@@ -22,6 +22,7 @@ from flambeau.codegen.model.entries import (
     Operator,
     Role,
 )
+from flambeau.codegen.model.operators import is_apart
 from flambeau.codegen.plan.binding import Parameter, plan_bindings
 from flambeau.codegen.plan.python_signature import Form, forms, is_method, places, result_name
 from flambeau.codegen.write.files import Sink
@@ -88,8 +89,7 @@ def _overload(function: str, operators: dict[str, Operator]) -> list[Any]:
 
 def _names(declarations: Declarations) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
-    # Formulas mean the function of the main namespace, as long as it takes their arguments.
-    for operator in sorted(declarations.own, key=lambda o: bool(o.namespace)):
+    for operator in sorted(declarations.own, key=is_apart):
         for name in operator.called:
             found.setdefault(name, {})[_path(operator, name)] = None
     return {name: list(paths) for name, paths in found.items()}
