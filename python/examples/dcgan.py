@@ -25,7 +25,7 @@ NOISE = 32
 
 @dataclass(frozen=True)
 class Settings(Options):
-    steps: Annotated[int, "of training"] = 1500
+    steps: Annotated[int, "of training"] = 2500
     batch_size: Annotated[int, "digits per step"] = 64
     learning_rate: Annotated[float, "of both players"] = 1e-3
 
