@@ -23,12 +23,17 @@ class Given:
     items: tuple[ValueType, ...] = ()
 
 
-def is_apart(operator: Operator) -> bool:
-    """Whether formulas mean other functions of its name first: those of tensors and of layers.
+# Namespaces that say otherwise what names of others mean: `masked.sum`. Formulas mean these last.
+_APART = ("masked",)
 
-    Between these two the first that is declared is meant: `dropout.train` calls the layers' one.
+
+def is_apart(operator: Operator) -> bool:
+    """Whether formulas mean other functions of its name first.
+
+    Of all others the first that is declared is meant: `dropout.train`, of the main namespace, calls
+    `dropout` of `nn.functional`, `cross.main` that of `linalg`.
     """
-    return operator.namespace not in ("", "nn.functional")
+    return operator.namespace in _APART
 
 
 @dataclass(frozen=True, slots=True)
