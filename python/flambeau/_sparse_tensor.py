@@ -294,6 +294,8 @@ def sparse_coo_tensor(
     if values is None:
         return _empty_sparse(indices if size is None else size, dtype, device, requires_grad)
     elements = flambeau.as_tensor(values, dtype=dtype, device=device)
+    if elements.is_meta:
+        raise NotImplementedError(f"{op}: values must have data; they are on the device meta")
     if elements.ndim == 0:
         elements = elements.reshape(1)
     places = _places(indices, elements.device)

@@ -51,7 +51,10 @@ def to_array(tensor: Tensor) -> Any:
     """A NumPy copy of a tensor's values; dtypes that NumPy lacks are widened."""
     tensor = tensor.detach()
     if tensor.is_sparse:
-        tensor = tensor.to_dense()
+        values = to_array(tensor._values())
+        array = np.zeros(tuple(tensor.shape), values.dtype)
+        np.add.at(array, tuple(tensor._indices().numpy()), values)
+        return array
     if dtypes()[tensor.dtype.name].numpy is None:
         tensor = tensor.to(flambeau.float32)
     return np.array(tensor.numpy())
