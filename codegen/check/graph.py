@@ -82,6 +82,9 @@ def _check_order(declarations: Declarations, diagnostics: Diagnostics) -> None:
     for earlier, later in chain.from_iterable(combinations(o, 2) for o in overloads.values()):
         pairs = zip(earlier.signature.given, later.signature.given, strict=False)
         differing = [(a, b) for a, b in pairs if a.type != b.type]
+        # A tensor of another layout is no number.
+        if earlier.layouts != later.layouts:
+            continue
         if not differing or not _found_at(earlier) & _found_at(later):
             continue
         mistaken = differing[0][1]

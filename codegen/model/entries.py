@@ -322,6 +322,13 @@ class Autocast:
     others: Policy = Policy.NONE
 
 
+class Layout(Enum):
+    """How the elements of a tensor lie, where not by strides: see `layouts` of an entry."""
+
+    SPARSE_COO = "sparse_coo"
+    ANY = "any"  # of an argument: whoever takes it asks
+
+
 class BatchRule(Enum):
     """How an operator is computed for all slices of a batch at once: see `batch` of an entry."""
 
@@ -377,6 +384,7 @@ class Operator:
     role: str | None = None  # what generated code uses it for: see ROLES
     autocast: Autocast | None = None
     batching: Batching | None = None  # None: it follows from the kind
+    layouts: dict[str, Layout] = field(default_factory=dict)  # argument or result -> layout
     called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it
@@ -388,6 +396,13 @@ class Operator:
     @property
     def full_name(self) -> str:
         return self.signature.full_name
+
+    @property
+    def is_for_layouts(self) -> bool:
+        """Whether it is what users call by an operator's name with tensors of other layouts: then
+        formulas, in which all are strided, do not mean it by that name.
+        """
+        return bool(self.layouts) and not self.internal
 
     @property
     def called(self) -> tuple[str, ...]:

@@ -63,6 +63,8 @@ class OperatorIndex:
         self._by_token: dict[str, str] = {}
         aliases: dict[str, list[Operator]] = {}
         for operator in operators:
+            if operator.is_for_layouts:
+                continue
             self._by_name.setdefault(operator.name, []).append(operator)
             for alias in operator.called[1:]:
                 aliases.setdefault(alias, []).append(operator)

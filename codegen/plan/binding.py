@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from flambeau.codegen.model.entries import Argument, Base, Declarations, Operator, Place
+from flambeau.codegen.model.entries import Argument, Base, Declarations, Layout, Operator, Place
 from flambeau.codegen.model.facts import is_factory
 from flambeau.codegen.plan.cpp_types import DEFAULT_INFIX, cpp_literal, list_constant
 from flambeau.codegen.plan.documentation import docstring
@@ -146,7 +146,8 @@ Group = list[tuple[Operator, Form]]  # overloads of one name
 def plan_bindings(declarations: Declarations) -> list[Binding]:
     """Every Python name, in declaration order."""
     groups: dict[Place, Group] = {}
-    for operator in declarations.own:
+    # The first overload is the one that calls take the short way to: of strided tensors.
+    for operator in sorted(declarations.own, key=lambda o: o.is_for_layouts):
         for form in (Form.FUNCTION, Form.KEYWORD, Form.INPLACE_FUNCTION):
             if _is_bound(operator, form):
                 groups.setdefault(_home(operator, form), []).append((operator, form))
@@ -271,6 +272,8 @@ def _parameter(argument: Argument, operator: Operator) -> Parameter:
         ("kTrue", declared.only is True),
         ("kFalse", declared.only is False),
         ("kInplace", argument is operator.inplace),
+        ("kSparse", operator.layouts.get(argument.name) is Layout.SPARSE_COO),
+        ("kAnyLayout", operator.layouts.get(argument.name) is Layout.ANY),
     )
     return Parameter(
         argument.name,

@@ -521,8 +521,11 @@ def _may_be_elsewhere(operator: Operator, argument: Argument) -> bool:
 
 
 def _device_lines(operator: Operator) -> list[str]:
-    """Where the operator runs, and the check that every tensor is there."""
-    tensors = [a for a in operator.tensor_arguments if not a.type.or_scalar]
+    """Where the operator runs, and the check that every tensor is there: every strided one, since
+    where another is, its kernel asks.
+    """
+    found = [a for a in operator.tensor_arguments if not a.type.or_scalar]
+    tensors = [a for a in found if a.name not in operator.layouts] or found[:1]
     required = [a for a in tensors if not a.type.optional]
     if not required:
         device = next((a for a in operator.signature.arguments if a.type.base is Base.DEVICE), None)

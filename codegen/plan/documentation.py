@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.to_latex import symbol, to_latex
-from flambeau.codegen.model.entries import Autocast, BatchRule, Constraint, Kind, Operator, Policy
+from flambeau.codegen.model.entries import (
+    Autocast,
+    BatchRule,
+    Constraint,
+    Kind,
+    Layout,
+    Operator,
+    Policy,
+)
 from flambeau.codegen.model.facts import gradient_names
 from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.cpp_types import location
@@ -93,6 +101,9 @@ _TAKEN = {
 }
 
 
+_LAYOUTS = {Layout.SPARSE_COO: "layout `sparse_coo`", Layout.ANY: "any layout"}
+
+
 def _notes(operator: Operator) -> str | None:
     """The entry's own, and what autocast does."""
     notes = [] if operator.doc.notes is None else [_line(operator.doc.notes)]
@@ -104,6 +115,9 @@ def _notes(operator: Operator) -> str | None:
     ]
     if words:
         notes.append(f"Under autocast, floating-point arguments are taken {', '.join(words)}.")
+    notes += [
+        f"`{name}` is a tensor of {_LAYOUTS[layout]}." for name, layout in operator.layouts.items()
+    ]
     if operator.batch_rule is BatchRule.LOOP and operator.tensor_arguments:
         notes.append("`vmap` computes it slice by slice.")
     return " ".join(notes) or None

@@ -23,6 +23,7 @@ from flambeau.codegen.model.entries import (
     DtypeRule,
     KernelFile,
     Kind,
+    Layout,
     Operator,
     Place,
     Policy,
@@ -48,7 +49,7 @@ KEYS = (
     *("op", "kind", "variants", "operator", "namespace", "also_in", "aliases", "inplace"),
     *("internal", "role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
-    *("derivative", "forward", "errors", "autocast", "copied_as", "batch"),
+    *("derivative", "forward", "errors", "autocast", "copied_as", "batch", "layouts"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "masked")
@@ -182,6 +183,7 @@ class _Reader:
             role=self._read("role", _role, None),
             autocast=self._read("autocast", lambda n: _autocast(n, diagnostics), None),
             batching=self._read("batch", lambda n: _batching(n, signature, diagnostics), None),
+            layouts=self._read("layouts", lambda n: _layouts(n, signature), {}),
             entry=entry,
         )
 
@@ -401,6 +403,22 @@ def _batching(node: Node, signature: Signature, diagnostics: Diagnostics) -> Bat
     if not any(not names for names, _ in found):
         raise DeclarationError.at(node.span, f"'batch' has no formula for '{_OTHERWISE}'")
     return Batching(BatchRule.FORMULA, tuple(found))
+
+
+def _layouts(node: Node, signature: Signature) -> dict[str, Layout]:
+    """`{self: sparse_coo}`: the layouts of tensors that are not strided."""
+    tensors = [a.name for a in signature.arguments if a.type.base is Base.TENSOR]
+    known = [*tensors, *(r.name for r in signature.results)]
+    found = {}
+    for key, value in schema.mapping(node, "'layouts'").entries:
+        if key.value not in known:
+            message = f"'layouts' names '{key.value}', which is no tensor argument and no result"
+            raise DeclarationError.at(key.span, message, did_you_mean(key.value, known))
+        words = [layout.value for layout in Layout]
+        if key.value not in tensors:
+            words.remove(Layout.ANY.value)
+        found[key.value] = Layout(schema.choice(value, "a layout", words).value)
+    return found
 
 
 def _random(node: Node) -> str:

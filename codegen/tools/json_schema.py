@@ -26,6 +26,7 @@ from flambeau.codegen.model.entries import (
     Doc,
     Dtype,
     Kind,
+    Layout,
     Policy,
     Reduce,
     Test,
@@ -382,6 +383,11 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         },
         "structured: backend -> the file of its kernel, below native/BACKEND/; any: one of copies, "
         "fills and views, which serves them all, or `cpu`, the CPU's kernel on copies",
+    ),
+    "layouts": (
+        {"type": "object", "additionalProperties": _words(Layout)},
+        "argument or result -> its layout, where it is not strided; any: the argument may be of "
+        "every layout. Tensors of other layouts are refused",
     ),
     "autocast": (
         {

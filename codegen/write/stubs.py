@@ -200,7 +200,9 @@ def _methods(declarations: Declarations) -> list[Definition]:
 
 def _definition(name: str, overloads: Sequence[Overload]) -> Definition:
     lines: dict[str, None] = {}
-    for operator, form in overloads:
+    # Types do not tell layouts apart: a signature stands for those of all.
+    strided = [pair for pair in overloads if not pair[0].is_for_layouts]
+    for operator, form in strided or overloads[:1]:
         signature = python_signature(operator, form, name)
         lines[_line(signature)] = None
         if signature.packs:

@@ -1,11 +1,13 @@
 #include "autograd/graph/grad_mode.h"
 #include "autograd/graph/operations.h"
+#include "core/tensor/sparse.h"
 #include "ops/arithmetic.h"
 #include "ops/comparison.h"
 #include "ops/creation.h"
 #include "ops/indexing.h"
 #include "ops/reduction.h"
 #include "ops/rounding.h"
+#include "ops/sparse_parts.h"
 #include "ops/view_grad.h"
 
 /// The arithmetic on gradients that the engine asks for, in terms of declared operators.
@@ -14,9 +16,23 @@ namespace {
 
 using autograd::Operations;
 
+Tensor add(const Tensor& a, const Tensor& b) {
+  if (FLAMBEAU_LIKELY(!is_sparse(a) && !is_sparse(b))) return ops::add(a, b);
+  if (is_sparse(a) && is_sparse(b)) return ops::sparse_joined(a, b);
+  return is_sparse(a) ? ops::sparse_added(b, a) : ops::sparse_added(a, b);
+}
+
 void add_in_place(const Tensor& a, const Tensor& b) {
   const GradMode no_grad(false);
-  ops::add_(a, b);
+  if (FLAMBEAU_UNLIKELY(is_sparse(b))) {
+    ops::sparse_add_(a, b);
+  } else {
+    ops::add_(a, b);
+  }
+}
+
+Tensor cast(const Tensor& tensor, DType dtype) {
+  return is_sparse(tensor) ? ops::sparse_cast(tensor, dtype) : ops::to_dtype(tensor, dtype);
 }
 
 Tensor pick(const Tensor& values, const Tensor& places) {
@@ -30,15 +46,17 @@ Tensor choose(const Tensor& places, const Tensor& values, const Tensor& otherwis
 
 bool has_nan(const Tensor& tensor) {
   const GradMode no_grad(false);
-  return item(ops::any(ops::isnan(tensor))).to<bool>();
+  const Tensor elements = is_sparse(tensor) ? sparse_parts(tensor, "backward").values : tensor;
+  return item(ops::any(ops::isnan(elements))).to<bool>();
 }
 
 const bool installed = [] {
   autograd::install_operations({
-      .add = [](const Tensor& a, const Tensor& b) { return ops::add(a, b); },
+      .add = &add,
       .add_in_place = &add_in_place,
       .sum_to = [](const Tensor& tensor, IntList sizes) { return ops::sum_to_size(tensor, sizes); },
-      .cast = [](const Tensor& tensor, DType dtype) { return ops::to_dtype(tensor, dtype); },
+      .cast = &cast,
+      .to_dense = [](const Tensor& tensor) { return ops::sparse_dense(tensor); },
       .clone = [](const Tensor& tensor) { return ops::clone(tensor); },
       .pick = &pick,
       .choose = &choose,

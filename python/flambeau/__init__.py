@@ -66,6 +66,7 @@ from flambeau._settings import (
     set_warn_always,
     use_deterministic_algorithms,
 )
+from flambeau._sparse_tensor import sparse_coo_tensor, spmm
 from flambeau._tensor_str import set_printoptions
 from flambeau._typed_tensors import CPU_TYPES as _CPU_TYPES
 from flambeau._typed_tensors import set_default_tensor_type

@@ -1,8 +1,134 @@
-"""Sparse tensors: not available, and saying so."""
+"""Sparse tensors: products, sums and softmax of tensors of layout `sparse_coo`.
+
+They are made by `sparse_coo_tensor` and `Tensor.to_sparse`. What is declared to take them does;
+everything else refuses them with an error.
+"""
 
 from __future__ import annotations
 
-from flambeau import _lazy
+from collections.abc import Sequence
+from typing import Any
 
-__all__: list[str] = []
-__getattr__ = _lazy.unavailable(__name__, "Flambeau has no sparse tensors yet")
+import flambeau
+from flambeau import _C, Tensor
+from flambeau._sparse_tensor import SparseTensor, _dim
+
+__all__ = ["addmm", "log_softmax", "mm", "softmax", "sum"]
+
+_internal: Any = _C._internal
+
+
+def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """The product of a sparse matrix and a strided one, which is strided.
+
+    The gradient of the sparse matrix is sparse, with its places.
+
+    Raises:
+        RuntimeError: if the shapes do not multiply.
+    """
+    return flambeau.mm(_checked(mat1, "mm", "mat1"), mat2)
+
+
+def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
+    """`beta * mat + alpha * (mat1 @ mat2)`, where `mat1` is sparse."""
+    return flambeau.addmm(mat, _checked(mat1, "addmm", "mat1"), mat2, beta=beta, alpha=alpha)
+
+
+def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None) -> Tensor:
+    """The sum of a sparse tensor over dims.
+
+    Args:
+        input: a sparse tensor.
+        dim: the dims; None: all.
+        dtype: of the result; None: that of `input`, int64 of integers.
+
+    Returns:
+        A sparse tensor, coalesced; a strided one where no sparse dim is left.
+
+    Raises:
+        IndexError: if a dim is out of range.
+        RuntimeError: if a dim is listed twice.
+    """
+    tensor = _checked(input, "sum", "input")
+    if dim is None:
+        return tensor.sum(dtype=dtype)
+    given = [dim] if isinstance(dim, int) else list(dim)
+    dims = [_dim(tensor, d, "sparse.sum") for d in given]
+    if len(set(dims)) != len(dims):
+        raise RuntimeError(f"sparse.sum(): a dim is listed twice in {tuple(given)}")
+    sparse = tensor.sparse_dim()
+    values = _internal.sparse_values(tensor)
+    dense = [d - sparse + 1 for d in dims if d >= sparse]
+    kept = [d for d in range(sparse) if d not in dims]
+    if not kept:
+        total: Tensor = values.sum([0, *dense], dtype=dtype)
+        return total
+    if dense:
+        values = values.sum(dense, dtype=dtype)
+    elif dtype is not None:
+        values = values.to(dtype)
+    size = [extent for d, extent in enumerate(tensor.shape) if d not in dims]
+    result: Tensor = _internal.sparse_make(tensor._indices()[kept], values, size)
+    return result.coalesce()
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Softmax over a dim of a sparse tensor, of what is listed: all else counts as minus infinity.
+
+    Raises:
+        IndexError: if the dim is out of range.
+    """
+    return _softmax(input, dim, dtype, logarithm=False)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The logarithm of `softmax`, of what is listed.
+
+    Raises:
+        IndexError: if the dim is out of range.
+    """
+    return _softmax(input, dim, dtype, logarithm=True)
+
+
+def _softmax(input: Tensor, dim: int, dtype: Any, logarithm: bool) -> Tensor:
+    name = "log_softmax" if logarithm else "softmax"
+    tensor = _checked(input, name, "input").coalesce()
+    place = _dim(tensor, dim, f"sparse.{name}")
+    values = _internal.sparse_values(tensor)
+    if dtype is not None:
+        values = values.to(dtype)
+    sparse = tensor.sparse_dim()
+    if place >= sparse:
+        whole = flambeau.log_softmax if logarithm else flambeau.softmax
+        computed = whole(values, place - sparse + 1)
+    else:
+        computed = _over_sparse_dim(tensor, values, place, logarithm)
+    result: Tensor = _internal.sparse_like(tensor, computed)
+    return result
+
+
+def _over_sparse_dim(tensor: Tensor, values: Tensor, dim: int, logarithm: bool) -> Tensor:
+    """Softmax among the values whose places differ in one dim alone."""
+    others = [d for d in range(tensor.sparse_dim()) if d != dim]
+    size = [tensor.shape[d] for d in others]
+    counted = _internal.sparse_flat(tensor._indices()[others], size)
+    groups, group = counted.unique(return_inverse=True)
+    shape = [groups.numel(), *values.shape[1:]]
+    index = group.reshape([-1] + [1] * (values.ndim - 1)).expand_as(values)
+    largest = values.detach().new_zeros(shape)
+    largest = largest.scatter_reduce(0, index, values.detach(), "amax", include_self=False)
+    shifted = values - largest.index_select(0, group)
+    powers = shifted.exp()
+    totals = powers.new_zeros(shape).index_add(0, group, powers)
+    if logarithm:
+        return shifted - totals.log().index_select(0, group)
+    return powers / totals.index_select(0, group)
+
+
+def _checked(tensor: Tensor, function: str, argument: str) -> Any:
+    if not isinstance(tensor, SparseTensor):
+        raise TypeError(
+            f"sparse.{function}(): argument '{argument}' must be a tensor of layout sparse_coo, "
+            f"not {'a strided one' if isinstance(tensor, Tensor) else type(tensor).__name__}"
+        )
+    return tensor

@@ -11,7 +11,7 @@ from operator_cases import ARRAY, Values, dtypes, operators, result_names
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.model.entries import Base, Dtype, Operator, Place
+from flambeau.codegen.model.entries import Base, Dtype, Layout, Operator, Place
 from flambeau.codegen.plan.python_signature import (
     Form,
     form_name,
@@ -37,9 +37,24 @@ def to_tensor(array: Any, dtype: str | None = None) -> Tensor:
     return tensor
 
 
+def to_sparse(array: Any, convert: Convert = to_tensor) -> Tensor:
+    """A tensor of layout sparse_coo of what is not zero."""
+    places = np.nonzero(array)
+    indices = flambeau.from_numpy(np.stack(places))
+    values = convert(array)[tuple(flambeau.from_numpy(rows) for rows in places)]
+    return flambeau.sparse_coo_tensor(
+        indices, values, array.shape, device=values.device, is_coalesced=True
+    )
+
+
 def to_array(tensor: Tensor) -> Any:
     """A NumPy copy of a tensor's values; dtypes that NumPy lacks are widened."""
     tensor = tensor.detach()
+    if tensor.is_sparse:
+        values = to_array(tensor._values())
+        array = np.zeros(tuple(tensor.shape), values.dtype)
+        np.add.at(array, tuple(tensor._indices().numpy()), values)
+        return array
     if dtypes()[tensor.dtype.name].numpy is None:
         tensor = tensor.to(flambeau.float32)
     return np.array(tensor.numpy())
@@ -65,7 +80,11 @@ def _library_value(operator: Operator, name: str, value: Any, convert: Convert) 
     if declared.base is Base.TENSOR:
         if isinstance(value, list | tuple):
             return [None if v is None else convert(np.asarray(v)) for v in value]
-        return convert(value) if isinstance(value, ARRAY) else value
+        if not isinstance(value, ARRAY):
+            return value
+        if operator.layouts.get(name) is Layout.SPARSE_COO:
+            return to_sparse(value, convert)
+        return convert(value)
     if declared.base is Base.DTYPE and isinstance(value, str):
         return library_dtype(value)
     if declared.base is Base.MEMORY_FORMAT and isinstance(value, str):

@@ -21,6 +21,7 @@ CASES = [
     case
     for case in cases()
     if is_reachable(case.operator)
+    and not case.operator.layouts  # there are no batches of sparse tensors
     and not is_random(case.operator)
     and not case.operator.test.arbitrary
     and primary_form(case.operator) is not Form.LIST

@@ -158,6 +158,7 @@ SAME = [
     if is_reachable(o)
     and o.test.samples
     and o.kind is not Kind.COMPOSITE
+    and name not in o.layouts
     and primary_form(o) is not Form.LIST
     and not o.argument(name).type.is_list
     and not o.argument(target).type.is_list

@@ -29,6 +29,8 @@ CASES = [
     c
     for c in cases()
     if is_reachable(c.operator)
+    # How many places a sparse tensor holds is data.
+    and not c.operator.layouts
     and primary_form(c.operator) is not Form.LIST
     and (c.operator.tensor_arguments or _device_argument(c.operator))
 ]

@@ -255,6 +255,7 @@ SHARED = [
     if case.operator.test.reference is not None
     and (not filled.filled or (case.operator.kind is Kind.POINTWISE and twins(case) is None))
     and not any(a.type.mutable for a in case.operator.tensor_arguments)
+    and len({case.operator.layouts.get(a.name) for a in case.operator.tensor_arguments}) == 1
     and twins(filled) is not None
 ]
 

@@ -18,6 +18,7 @@
 #include "autograd/graph/state.h"
 #include "core/backends/dispatch.h"
 #include "core/profiling/recorder.h"
+#include "core/tensor/sparse.h"
 #include "core/threads/interrupt.h"
 
 namespace flambeau::autograd {
@@ -48,9 +49,19 @@ bool sums_to(IntList from, IntList to) {
 /// Makes what `producer` returned as gradient `i` fit the consumer's output: un-broadcasts,
 /// converts.
 [[gnu::cold, gnu::noinline]] void adapt(Tensor& gradient, const Node::OutputInfo& expected,
-                                        const char* producer, size_t i) {
-  check(gradient.device() == expected.device || may_stand_in(gradient), ErrorKind::runtime,
-        producer, ": gradient ", i, " is on ", gradient.device(), ", expected ", expected.device);
+                                        bool keeps_sparse, const char* producer, size_t i) {
+  const bool sparse = is_sparse(gradient);
+  const bool wants_sparse = expected.device.backend == Backend::sparse_coo;
+  check(sparse || !wants_sparse, ErrorKind::runtime, producer, ": gradient ", i,
+        " is strided, expected one of layout sparse_coo, as the tensor is");
+  const bool fits =
+      wants_sparse || may_stand_in(gradient) || data_device(gradient) == expected.device;
+  check(fits, ErrorKind::runtime, producer, ": gradient ", i, " is on ", data_device(gradient),
+        ", expected ", expected.device);
+  // Leaves take gradients of any layout; what is differentiated further is strided.
+  if (sparse && !wants_sparse && !keeps_sparse) gradient = operations().to_dense(gradient);
+  check(!is_sparse(gradient) || same(gradient.sizes(), expected.sizes), ErrorKind::runtime,
+        producer, ": gradient ", i, " has shape ", gradient.sizes(), ", expected ", expected.sizes);
   if (!same(gradient.sizes(), expected.sizes)) {
     check(sums_to(gradient.sizes(), expected.sizes), ErrorKind::runtime, producer, ": gradient ", i,
           " has shape ", gradient.sizes(), ", expected ", expected.sizes,
@@ -73,7 +84,7 @@ FLAMBEAU_INLINE void fit(Tensor& gradient, const Edge& edge, const char* (*produ
                       gradient.device() == expected.device)) {
     return;
   }
-  if (expected.is_set) adapt(gradient, expected, producer(context), i);
+  if (expected.is_set) adapt(gradient, expected, edge.node->is_accumulator, producer(context), i);
 }
 
 /// sum += gradient, in place when one of the two is a buffer of its own.

@@ -8,13 +8,14 @@
 #include "autograd/graph/stand_in.h"
 #include "autograd/graph/state.h"
 #include "core/tensor/overlap.h"
+#include "core/tensor/sparse.h"
 #include "core/threads/interrupt.h"
 
 namespace flambeau::autograd {
 
 bool owns_buffer(const Tensor& tensor) {
-  return tensor.impl()->use_count() == 1 && tensor.storage()->use_count() == 1 &&
-         tensor.is_contiguous() && !may_stand_in(tensor);
+  return !is_sparse(tensor) && !may_stand_in(tensor) && tensor.impl()->use_count() == 1 &&
+         tensor.storage()->use_count() == 1 && tensor.is_contiguous();
 }
 
 AccumulateGrad::AccumulateGrad(const Tensor& leaf) : leaf_(leaf.impl()) {
@@ -49,6 +50,7 @@ Gradients AccumulateGrad::apply(Gradients&& gradients) {
 
 /// What the first gradient becomes: memory of its own, in the leaf's layout.
 Tensor AccumulateGrad::settle(const Tensor& gradient) const {
+  if (is_sparse(gradient)) return is_tracking() ? gradient : copy_sparse(gradient, "backward");
   if (is_tracking()) {
     return owns_buffer(gradient) ? gradient : operations().clone(gradient);
   }
@@ -75,7 +77,7 @@ void AccumulateGrad::accumulate(Tensor gradient) {
   check(equal(grad_.sizes(), gradient.sizes()), ErrorKind::runtime,
         "AccumulateGrad: .grad has shape ", grad_.sizes(), ", a gradient of shape ",
         gradient.sizes(), " cannot be added to it");
-  if (is_tracking() || requires_grad(grad_) ||
+  if (is_tracking() || requires_grad(grad_) || is_sparse(grad_) ||
       (!grad_.is_contiguous() && has_internal_overlap(grad_))) {
     previous = operations().add(grad_, gradient);
     std::swap(previous, grad_);

@@ -2,6 +2,7 @@
 
 #include "autograd/graph/anomaly.h"
 #include "autograd/graph/history.h"
+#include "core/tensor/sparse.h"
 
 #include <algorithm>
 
@@ -30,8 +31,11 @@ void drop(Hooks& hooks, uint64_t id) {
 void check_replacement(const Node& node, uint32_t output, const Tensor& gradient) {
   if (output >= node.outputs.size() || !node.outputs[output].is_set) return;
   const Node::OutputInfo& expected = node.outputs[output];
-  check(equal(gradient.sizes(), expected.sizes) && gradient.dtype() == expected.dtype &&
-            gradient.device() == expected.device,
+  const bool wants_sparse = expected.device.backend == Backend::sparse_coo;
+  const bool fits = is_sparse(gradient) ? wants_sparse || (node.is_accumulator &&
+                                                           data_device(gradient) == expected.device)
+                                        : gradient.device() == expected.device;
+  check(equal(gradient.sizes(), expected.sizes) && gradient.dtype() == expected.dtype && fits,
         ErrorKind::runtime, "a hook on output ", output, " of ", node.name(),
         " returned a gradient of shape ", gradient.sizes(), ", dtype ", name(gradient.dtype()),
         " on ", gradient.device(), "; expected shape ", expected.sizes, ", dtype ",

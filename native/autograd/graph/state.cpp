@@ -3,6 +3,7 @@
 #include "autograd/graph/history.h"
 #include "autograd/graph/hooks.h"
 #include "autograd/graph/stand_in.h"
+#include "core/tensor/sparse.h"
 
 namespace flambeau::autograd {
 
@@ -134,8 +135,10 @@ void set_grad(const Tensor& tensor, const Tensor& grad) {
         tensor.sizes(), ", got ", grad.sizes());
   check(grad.dtype() == tensor.dtype(), ErrorKind::runtime, "grad: expected dtype ",
         name(tensor.dtype()), ", got ", name(grad.dtype()));
-  check(grad.device() == tensor.device(), ErrorKind::runtime, "grad: expected a tensor on ",
-        tensor.device(), ", got one on ", grad.device());
+  check(is_sparse(grad) || !is_sparse(tensor), ErrorKind::runtime,
+        "grad: expected layout sparse_coo, that of the tensor, got a strided tensor");
+  check(data_device(grad) == data_device(tensor), ErrorKind::runtime, "grad: expected a tensor on ",
+        data_device(tensor), ", got one on ", data_device(grad));
   gradient_slot(state(tensor), tensor).set_grad(grad);
 }
 
@@ -180,6 +183,9 @@ void set_data(const Tensor& tensor, const Tensor& other) {
   check(!requires_grad(tensor) || is_differentiable(from.dtype), ErrorKind::runtime,
         "data: the tensor requires grad, so its data must be floating or complex, got dtype ",
         name(from.dtype));
+  check(is_sparse(tensor) == is_sparse(other), ErrorKind::runtime,
+        "data: a tensor keeps its layout; expected ", is_sparse(tensor) ? "sparse_coo" : "strided",
+        ", got ", is_sparse(other) ? "sparse_coo" : "strided");
   Ref<Storage> storage = Storage::alias(from.storage);
   // The version goes on, so that what saved the tensor notices.
   storage->set_version(to.storage->version() + 1);

@@ -14,7 +14,7 @@ namespace {
 /// fork could leave locked in the child).
 struct BackendNames {
   std::mutex mutex;  // of those who add
-  std::array<std::string, kMaxBackends> names{"cpu", "cuda", "meta"};
+  std::array<std::string, kMaxBackends> names{"cpu", "cuda", "meta", "", "", "", "", "sparse_coo"};
   std::atomic<int> count{static_cast<int>(Backend::first_external)};
 
   static BackendNames& instance() {
@@ -66,8 +66,9 @@ Backend register_backend(std::string_view name) {
         "register_backend: a name must not be empty or hold a colon, got '", name, "'");
   check(registry.find(name) < 0, ErrorKind::runtime, "register_backend: '", name,
         "' is registered already");
-  check(registry.count < kMaxBackends, ErrorKind::runtime, "register_backend: no room for '", name,
-        "'; ", kMaxBackends, " backends are registered: ", registry.list());
+  constexpr int room = static_cast<int>(Backend::sparse_coo);
+  check(registry.count < room, ErrorKind::runtime, "register_backend: no room for '", name, "'; ",
+        room, " backends are registered: ", registry.list());
   const int index = registry.count.load();
   registry.names[static_cast<size_t>(index)] = name;
   registry.count.store(index + 1);

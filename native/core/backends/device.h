@@ -9,9 +9,11 @@
 
 namespace flambeau {
 
-/// Index of a backend in every kernel table. The first three are declared in backends.yaml; the
-/// rest are handed out to backends that register themselves at run time.
-enum class Backend : uint8_t { cpu = 0, cuda = 1, meta = 2, first_external = 3 };
+/// Index of a backend in every kernel table. The first three are declared in backends.yaml; those
+/// from `first_external` on are handed out to backends that register themselves at run time. The
+/// last is no place, but where tensors without strided bytes say that they are
+/// (core/tensor/sparse.h): it has no memory and no kernels, so that nothing takes them for others.
+enum class Backend : uint8_t { cpu = 0, cuda = 1, meta = 2, first_external = 3, sparse_coo = 7 };
 inline constexpr int kMaxBackends = 8;
 
 struct Device {

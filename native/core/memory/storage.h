@@ -64,6 +64,7 @@ class FLAMBEAU_API Storage final : public RefCounted {
 
  private:
   friend class PinnedStorage;
+  friend class SparseStorage;
   friend class SharedStorage;
   friend class StorageAlias;
   Storage() = default;

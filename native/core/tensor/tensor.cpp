@@ -135,6 +135,9 @@ Tensor empty_strided(IntList sizes, IntList strides, DType dtype, Device device)
 
 Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t offset,
                  std::optional<DType> dtype) {
+  check(base.device().backend != Backend::sparse_coo, ErrorKind::not_implemented,
+        "view: a tensor of layout sparse_coo and shape ", base.sizes(),
+        " has no strided memory to look at; convert it with to_dense()");
   Ref<TensorImpl> impl = TensorImpl::make();
   impl->sizes.assign(sizes);
   impl->strides.assign(strides);
@@ -162,6 +165,11 @@ Tensor make_view(const Tensor& base, IntList sizes, IntList strides, int64_t off
           offset);
   }
   return Tensor(std::move(impl));
+}
+
+void Tensor::fail_without_bytes() const {
+  fail(ErrorKind::not_implemented, "the elements of a tensor of layout sparse_coo and shape ",
+       sizes(), " do not lie in memory by strides; convert it with to_dense()");
 }
 
 size_t Tensor::axis(int64_t dim, const char* op) const {

@@ -82,7 +82,9 @@ class FLAMBEAU_API Tensor {
   uint32_t version() const { return impl_->storage->version(); }
   void bump_version() const { impl_->storage->bump_version(); }
 
+  /// Error(not_implemented) for a tensor that has no strided bytes.
   void* raw_data() const {
+    if (FLAMBEAU_UNLIKELY(device().backend == Backend::sparse_coo)) fail_without_bytes();
     FLAMBEAU_ASSERT(impl_->lies_inside_storage());
     return static_cast<char*>(impl_->storage->data()) +
            impl_->offset * static_cast<int64_t>(itemsize());
@@ -96,6 +98,7 @@ class FLAMBEAU_API Tensor {
  private:
   /// IndexError where there is none: a 0-d tensor has no dim at all.
   size_t axis(int64_t dim, const char* op) const;
+  [[noreturn]] void fail_without_bytes() const;
   Ref<TensorImpl> impl_;
 };
 

@@ -210,6 +210,8 @@ inline std::optional<Device> to_optional_device(PyObject* slot) {
   return given(slot) ? std::optional<Device>(to_device(slot)) : std::nullopt;
 }
 
+/// Whether a tensor has the layout that `parameter` accepts.
+FLAMBEAU_API bool has_layout(const Parameter& parameter, PyObject* tensor);
 /// Whether the object is what `parameter` accepts (without None): what overloads are chosen by.
 FLAMBEAU_API bool accepts(const Parameter& parameter, PyObject* value);
 /// "Tensor", "int", "list of str": how messages name an argument's type.

@@ -89,7 +89,7 @@ bool is_number(PyObject* value) {
 namespace {
 
 bool is_single(PyObject* value, bool (*category)(DType)) {
-  if (!is_tensor(value)) return false;
+  if (!is_tensor(value) || is_sparse_object(value)) return false;
   const Tensor& tensor = unwrap(value);
   return tensor.defined() && tensor.dim() == 0 && category(tensor.dtype()) &&
          !autograd::requires_grad(tensor);
@@ -123,12 +123,38 @@ bool all_elements(PyObject* value, bool (*test)(PyObject*)) {
 
 }  // namespace
 
+bool has_layout(const Parameter& parameter, PyObject* tensor) {
+  if (parameter.flags & kAnyLayout) return true;
+  return is_sparse_object(tensor) == static_cast<bool>(parameter.flags & kSparse);
+}
+
+namespace {
+
+bool accepts_tensor(const Parameter& parameter, PyObject* value) {
+  return is_tensor(value) && has_layout(parameter, value);
+}
+
+/// Whether all elements are tensors of the layout, or None where that is accepted.
+bool accepts_tensors(const Parameter& parameter, PyObject* value) {
+  const auto is_taken = [&](PyObject* item) {
+    return accepts_tensor(parameter, item) ||
+           (item == Py_None && (parameter.flags & kNoneElements));
+  };
+  if (!all_elements(value, [](PyObject* item) { return item == Py_None || is_tensor(item); })) {
+    return false;
+  }
+  const Elements elements(value);
+  return std::all_of(elements.begin(), elements.end(), is_taken);
+}
+
+}  // namespace
+
 bool accepts(const Parameter& parameter, PyObject* value) {
   switch (parameter.kind) {
     case Kind::tensor:
-      return is_tensor(value);
+      return accepts_tensor(parameter, value);
     case Kind::operand:
-      return is_tensor(value) || is_number(value);
+      return accepts_tensor(parameter, value) || is_number(value);
     case Kind::scalar:
       return is_number(value) || is_single(value, [](DType) { return true; });
     case Kind::integer:
@@ -147,7 +173,7 @@ bool accepts(const Parameter& parameter, PyObject* value) {
     case Kind::generator:
       return is_generator(value);
     case Kind::layout:
-      return is_layout(value);
+      return value == strided_layout();
     case Kind::memory_format:
       return is_memory_format(value);
     case Kind::integers:
@@ -161,12 +187,9 @@ bool accepts(const Parameter& parameter, PyObject* value) {
     case Kind::booleans:
       return all_elements(value, [](PyObject* item) { return PyBool_Check(item) != 0; });
     case Kind::tensors:
-      if (parameter.flags & kNoneElements) {
-        return all_elements(value,
-                            [](PyObject* item) { return item == Py_None || is_tensor(item); });
-      }
-      return all_elements(value, is_tensor) &&
-             (parameter.length == 0 || length_of(value) == parameter.length);
+      return accepts_tensors(parameter, value) &&
+             ((parameter.flags & kNoneElements) || parameter.length == 0 ||
+              length_of(value) == parameter.length);
     case Kind::object:
       return true;
   }
@@ -190,6 +213,7 @@ std::string hugeness(PyObject* value) {
 std::string describe(PyObject* value, int depth) {
   if (value == Py_None) return "None";
   if (is_exact_tensor(value)) return "Tensor";
+  if (is_sparse_object(value)) return "Tensor of layout sparse_coo";
   std::string name = Py_TYPE(value)->tp_name;
   if (!PyList_Check(value) && !PyTuple_Check(value)) {
     if (PyType_Check(value)) {
@@ -217,7 +241,8 @@ std::string describe_type(PyObject* value) { return describe(value, 0); }
 TensorListArgument::TensorListArgument(const Slot& slot) {
   const auto add = [&](PyObject* element) {
     // Another argument's __index__ may have changed the list since it was accepted.
-    if (element != Py_None && !is_tensor(element)) detail::fail_type(element, "a Tensor");
+    if (element != Py_None && (!is_tensor(element) || !has_layout(*slot.parameter, element)))
+      detail::fail_type(element, "a Tensor");
     tensors_.push_back(to_tensor(element));
   };
   if (slot.count == 0 || *slot.objects == Py_None) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include "python/calls/arguments.h"
@@ -13,10 +14,16 @@
 namespace flambeau::python {
 
 namespace detail {
-/// What those who are asked make of `a OP b`; null where nobody is.
+/// What those who are asked make of a slot; else, of arguments that are not strided, what the
+/// method does that the slot stands for. Null where the slot does it.
+inline PyRef overridden_slot(const char* method, std::span<PyObject* const> args) {
+  PyRef result = overridden(method, args, Layouts::any);
+  const bool strided = std::none_of(args.begin(), args.end(), is_sparse_object);
+  return result || strided ? std::move(result) : call_method(method, args);
+}
 inline PyRef overridden_slot(const char* called, const char* reflected, PyObject* a, PyObject* b) {
   PyObject* const args[] = {is_tensor(a) ? a : b, is_tensor(a) ? b : a};
-  return overridden(is_tensor(a) ? called : reflected, args);
+  return overridden_slot(is_tensor(a) ? called : reflected, args);
 }
 
 /// Tells how a callable takes its second operand.
@@ -93,7 +100,7 @@ FLAMBEAU_INLINE PyObject* inplace_slot(const char* called, PyObject* self, PyObj
   return guarded(called, false, [&]() -> PyObject* {
     if (asks(self, value)) {
       PyObject* const args[] = {self, value};
-      if (PyRef result = overridden(called, args)) return result.release();
+      if (PyRef result = detail::overridden_slot(called, args)) return result.release();
     }
     const Tensor& tensor = unwrap(self);
     if constexpr (detail::takes_operand<Function>) {
@@ -114,7 +121,7 @@ template <class Function>
 FLAMBEAU_INLINE PyObject* unary_slot(const char* called, PyObject* self, Function function) {
   return guarded(called, false, [&]() -> PyObject* {
     if (asks(self)) {
-      if (PyRef result = overridden(called, {&self, 1})) return result.release();
+      if (PyRef result = detail::overridden_slot(called, {&self, 1})) return result.release();
     }
     const Tensor& tensor = unwrap(self);
     return to_python(released(work_of(tensor), [&]() -> Tensor { return function(tensor); }));

@@ -68,7 +68,8 @@ class Overriders {
   void add_item(PyObject* object) {
     PyTypeObject* const type = Py_TYPE(object);
     if (type == tensor_type || is_exact_number(object) || object == Py_None ||
-        PyUnicode_CheckExact(object) || PySlice_Check(object) || !has_override(type)) {
+        PyUnicode_CheckExact(object) || PySlice_Check(object) || type == sparse_type ||
+        !has_override(type)) {
       return;
     }
     const auto is_known = [&](PyObject* other) { return Py_TYPE(other) == type; };
@@ -183,6 +184,7 @@ PyRef bound(const Binding& binding, PyObject* receiver, PyObject* const* args, P
 namespace detail {
 
 bool is_plain_type(PyTypeObject* type) {
+  if (FLAMBEAU_UNLIKELY(type == sparse_type)) return false;
   // Mostly Parameter; a type that changes gets another tag.
   static PyTypeObject* known = nullptr;
   static unsigned int tag = 0;
@@ -228,6 +230,16 @@ PyRef overridden(const Binding& binding, PyObject* receiver, PyObject* const* ar
 
 namespace {
 
+/// Members that are written by hand look at strided memory, unless they say that they do not.
+void check_layouts(const char* member, const char* kind, std::span<PyObject* const> args) {
+  for (PyObject* object : args) {
+    if (!is_sparse_object(object)) continue;
+    fail(ErrorKind::not_implemented, "Tensor.", member, kind, ": argument '",
+         object == args.front() ? "self" : "other",
+         "' must be strided, not a Tensor of layout sparse_coo; convert it with to_dense()");
+  }
+}
+
 template <class Find>
 PyRef overridden_member(std::span<PyObject* const> args, const Find& find) {
   if (state.asked == kNobody) return {};
@@ -242,16 +254,25 @@ PyRef overridden_member(std::span<PyObject* const> args, const Find& find) {
 
 }  // namespace
 
-PyRef overridden(const char* method, std::span<PyObject* const> args) {
-  return overridden_member(args, [&] { return tensor_attribute(method); });
+PyRef overridden(const char* method, std::span<PyObject* const> args, Layouts layouts) {
+  PyRef result = overridden_member(args, [&] { return tensor_attribute(method); });
+  if (!result && layouts == Layouts::strided) check_layouts(method, "()", args);
+  return result;
 }
 
 PyRef overridden_property(const char* property, const char* accessor,
-                          std::span<PyObject* const> args) {
-  return overridden_member(args, [&] {
+                          std::span<PyObject* const> args, Layouts layouts) {
+  PyRef result = overridden_member(args, [&] {
     const PyRef descriptor = tensor_attribute(property);
     return checked(PyObject_GetAttrString(descriptor.get(), accessor));
   });
+  if (!result && layouts == Layouts::strided) check_layouts(property, "", args.first(1));
+  return result;
+}
+
+PyRef call_method(const char* method, std::span<PyObject* const> args) {
+  const PyRef function = tensor_attribute(method);
+  return checked(PyObject_Vectorcall(function.get(), args.data(), args.size(), nullptr));
 }
 
 // flambeau._C._overrides -------------------------------------------------------------------------
@@ -339,7 +360,13 @@ PyObject* torch_function_disabled(PyObject*, PyObject* args) {
   });
 }
 
+PyRef sparse_tensor_type(PyObject* type) {
+  set_sparse_type(type);
+  return PyRef::borrow(type);
+}
+
 constexpr Parameter one_object[] = {{"mode", Kind::object}};
+constexpr Parameter type_parameter[] = {{"cls", Kind::object}};
 constexpr Parameter asked_now[] = {{"asked", Kind::integer}};
 constexpr Parameter relevant_arguments[] = {{"relevant_args", Kind::object}};
 constexpr Parameter handled_call[] = {{"function", Kind::object},
@@ -379,6 +406,10 @@ PyMethodDef override_functions[] = {
                                      "The operator, the place of its overload and the arguments by "
                                      "name of a call that is not made;\n"
                                      "None of a function that has no record."),
+    define<"sparse_tensor_type", sparse_tensor_type, type_parameter>(
+        "sparse_tensor_type(cls)\n--\n\n"
+        "Makes a subclass of Tensor that of the tensors of layout sparse_coo, once; usable as a "
+        "decorator."),
     define<"shell", shell, shell_parameters>(
         "shell(cls, size, stride, dtype)\n--\n\n"
         "An instance of a subclass of Tensor that has a shape and a dtype, and no elements."),

@@ -36,11 +36,18 @@ inline bool may_override(PyObject* object) {
 /// What those who are asked make of a call of a function, or of a method; null where nobody is.
 FLAMBEAU_API PyRef overridden(const Binding& binding, PyObject* receiver, PyObject* const* args,
                               Py_ssize_t count, PyObject* names);
+/// What layouts a member that is written by hand takes.
+enum class Layouts : uint8_t { strided, any };
 /// The same of a method that has no record, such as the slot behind an operator of Python's.
-FLAMBEAU_API PyRef overridden(const char* method, std::span<PyObject* const> args);
+/// Error(not_implemented) where nobody is asked and an argument has a layout that is not taken.
+FLAMBEAU_API PyRef overridden(const char* method, std::span<PyObject* const> args,
+                              Layouts layouts = Layouts::strided);
 /// The same of a property; `accessor` is __get__ or __set__.
 FLAMBEAU_API PyRef overridden_property(const char* property, const char* accessor,
-                                       std::span<PyObject* const> args);
+                                       std::span<PyObject* const> args,
+                                       Layouts layouts = Layouts::strided);
+/// What Tensor's method gives: for slots, whose functions know strided tensors alone.
+FLAMBEAU_API PyRef call_method(const char* method, std::span<PyObject* const> args);
 
 /// Whether somebody may want to be asked about a member of `self`.
 inline bool asks(PyObject* self) {

@@ -63,7 +63,7 @@ const char* element_text(Kind kind) {
     case Kind::generator:
       return "Generator";
     case Kind::layout:
-      return "layout";
+      return "flambeau.strided";
     case Kind::memory_format:
       return "memory_format";
     case Kind::integers:
@@ -92,6 +92,7 @@ std::string type_text(const Parameter& parameter) {
     text = "tuple of " + std::to_string(parameter.length) + " Tensors";
   }
   if (parameter.flags & kSpread) text = "Tensor";
+  if (parameter.flags & kSparse) text += " of layout sparse_coo";
   if (parameter.flags & (kTrue | kFalse)) text = parameter.flags & kTrue ? "True" : "False";
   if (parameter.flags & kNone) text += " | None";
   return text;
@@ -303,7 +304,12 @@ class Attempt {
         }
         return refuse(i, [&] { return quoted(i) + " is missing"; });
       }
-      if (method() && i == signature_.receiver) continue;
+      if (method() && i == signature_.receiver) {
+        if (FLAMBEAU_LIKELY(has_layout(parameter, value))) continue;
+        return refuse(i, [&] {
+          return quoted(i) + " must be " + type_text(parameter) + ", not " + describe_type(value);
+        });
+      }
       if (value == Py_None && (parameter.flags & kNone)) continue;
       if (!accepts(parameter, value)) {
         return refuse(i, [&] {

@@ -69,6 +69,8 @@ enum ParameterFlags : uint16_t {
   kOut = 128,           ///< what is written into: a tensor, or one per result; methods have none
   kRequiresGrad = 256,  ///< what the result is set to require
   kIgnored = 512,       ///< says what is true already
+  kSparse = 1024,       ///< a tensor of layout sparse_coo; without it and the next, a strided one
+  kAnyLayout = 2048,    ///< a tensor of any layout
 };
 /// What the C++ function is not given.
 inline constexpr uint16_t kApart = kTrue | kFalse | kInplace | kOut | kRequiresGrad | kIgnored;

@@ -3,6 +3,7 @@
 
 #include "autograd/graph/grad_mode.h"
 #include "autograd/graph/history.h"
+#include "core/tensor/sparse.h"
 #include "python/base/gil.h"
 #include "python/base/names.h"
 #include "python/calls/define.h"
@@ -198,6 +199,9 @@ int refuse_buffer(Py_buffer* view, const char* reason) {
 
 /// Why no view of the tensor can be given; null: it can.
 const char* buffer_refusal(const Tensor& tensor, int flags) {
+  if (is_sparse(tensor)) {
+    return "a tensor of layout sparse_coo has no strided memory; use to_dense() first";
+  }
   if (!tensor.device().is_cpu()) return "the tensor is not on the CPU; use cpu() first";
   if (grad_enabled() && autograd::requires_grad(tensor)) {
     return "the tensor requires grad; use detach() first";
@@ -283,6 +287,8 @@ PyRef array_of(PyObject* self, const char* op) {
   const Tensor& tensor = unwrap(self);
   check(!grad_enabled() || !autograd::requires_grad(tensor), ErrorKind::runtime, op,
         ": the tensor requires grad, which an array cannot record; use detach().numpy()");
+  check(!is_sparse(tensor), ErrorKind::type, op,
+        ": a tensor of layout sparse_coo has no strided memory; use to_dense() first");
   check(tensor.device().is_cpu(), ErrorKind::type, op, ": the tensor is on ", tensor.device(),
         ", NumPy arrays live on the CPU; use cpu() first");
   check(format_of(tensor.dtype()) != nullptr, ErrorKind::type, op, ": NumPy has no dtype ",

@@ -12,7 +12,7 @@ struct NamedConstant {
 };
 
 PyTypeObject *layout_type = nullptr, *format_type = nullptr;
-PyObject* strided = nullptr;
+PyObject *strided = nullptr, *sparse_coo = nullptr;
 
 const char* name_of(PyObject* self) { return reinterpret_cast<NamedConstant*>(self)->name; }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("flambeau.%s", name_of(self)); }
@@ -24,7 +24,7 @@ PyType_Slot layout_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_methods, methods},
     {Py_tp_doc,
-     const_cast<char*>("How elements lie in memory: flambeau.strided, for all tensors.")},
+     const_cast<char*>("How elements lie in memory: flambeau.strided, or flambeau.sparse_coo.")},
     {0, nullptr}};
 PyType_Slot format_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
@@ -47,6 +47,7 @@ PyObject* add_constant(PyObject* module, PyTypeObject* type, const char* name) {
 }  // namespace
 
 PyObject* strided_layout() { return strided; }
+PyObject* sparse_coo_layout() { return sparse_coo; }
 bool is_layout(PyObject* value) { return Py_TYPE(value) == layout_type; }
 bool is_memory_format(PyObject* value) { return Py_TYPE(value) == format_type; }
 const char* memory_format_name(PyObject* value) { return name_of(value); }
@@ -55,6 +56,7 @@ void add_layouts(PyObject* module) {
   layout_type = add_type(module, layout_spec);
   format_type = add_type(module, format_spec);
   strided = add_constant(module, layout_type, "strided");
+  sparse_coo = add_constant(module, layout_type, "sparse_coo");
   for (const char* name :
        {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"}) {
     add_constant(module, format_type, name);

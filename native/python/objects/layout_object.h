@@ -4,8 +4,9 @@
 
 namespace flambeau::python {
 
-/// flambeau.strided, the layout of every tensor, and the memory formats, which are names only.
-PyObject* strided_layout();  // borrowed
+/// flambeau.strided, flambeau.sparse_coo, and the memory formats, which are names only.
+PyObject* strided_layout();     // borrowed
+PyObject* sparse_coo_layout();  // borrowed
 bool is_layout(PyObject* value);
 bool is_memory_format(PyObject* value);
 /// "channels_last"; of a memory format only.

@@ -2,6 +2,7 @@
 
 #include "autograd/graph/history.h"
 #include "core/memory/shared_storage.h"
+#include "core/tensor/sparse.h"
 #include "python/base/names.h"
 #include "python/calls/define.h"
 #include "python/calls/overrides.h"
@@ -17,11 +18,11 @@ namespace {
 using Method = PyObject* (*)(const Tensor& self);
 
 /// A method without arguments.
-template <Literal name, auto function>
+template <Literal name, auto function, Layouts layouts = Layouts::strided>
 PyObject* plain(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     if (asks(self)) {
-      if (PyRef result = overridden(name.text, {&self, 1})) return result.release();
+      if (PyRef result = overridden(name.text, {&self, 1}, layouts)) return result.release();
     }
     return function(unwrap(self));
   });
@@ -56,13 +57,16 @@ PyObject* is_shared(const Tensor& self) {
 PyObject* share_memory(PyObject* self, PyObject*) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
+    check(!is_sparse(tensor), ErrorKind::not_implemented,
+          "Tensor.share_memory_(): argument 'self' must be strided, not a Tensor of layout "
+          "sparse_coo");
     if (tensor.device().backend != Backend::cuda)
       share_storage(*tensor.storage(), "Tensor.share_memory_()");
     return Py_NewRef(self);
   });
 }
 PyObject* get_device(const Tensor& self) {
-  const Device device = self.device();
+  const Device device = data_device(self);
   return PyLong_FromLong(device.is_cpu() || device.is_meta() ? -1 : device.index);
 }
 PyObject* bump_version(const Tensor& self) {
@@ -123,27 +127,30 @@ PyRef resize(PyObject* self, IntList sizes) {
 
 constexpr Parameter dim_parameters[] = {{"self", Kind::tensor},
                                         {"dim", Kind::integer, "None", kNone}};
+constexpr Parameter dim_of_any_parameters[] = {{"self", Kind::tensor, {}, kAnyLayout},
+                                               {"dim", Kind::integer, "None", kNone}};
 constexpr Parameter size_parameters[] = {{"self", Kind::tensor},
                                          {"size", Kind::integers, {}, kSpread}};
 constexpr Parameter format_parameters[] = {{"self", Kind::tensor},
                                            {"memory_format", Kind::object, "None"}};
-constexpr Parameter requires_grad_parameters[] = {{"self", Kind::tensor},
+constexpr Parameter requires_grad_parameters[] = {{"self", Kind::tensor, {}, kAnyLayout},
                                                   {"requires_grad", Kind::boolean, {"True", true}}};
 
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
-    define_method<"size", size, dim_parameters>(
+    define_method<"size", size, dim_of_any_parameters>(
         "size(dim=None)\n--\n\nThe shape as a Size, or the size of one dimension."),
     define_method<"stride", stride, dim_parameters>(
         "stride(dim=None)\n--\n\nElements to step over per dimension: a tuple, or one int."),
-    {"dim", plain<"dim", dim>, METH_NOARGS, "dim()\n--\n\nThe number of dimensions."},
-    {"ndimension", plain<"ndimension", dim>, METH_NOARGS,
+    {"dim", plain<"dim", dim, Layouts::any>, METH_NOARGS, "dim()\n--\n\nThe number of dimensions."},
+    {"ndimension", plain<"ndimension", dim, Layouts::any>, METH_NOARGS,
      "ndimension()\n--\n\nThe number of dimensions."},
-    {"numel", plain<"numel", numel>, METH_NOARGS, "numel()\n--\n\nThe number of elements."},
-    {"nelement", plain<"nelement", numel>, METH_NOARGS,
+    {"numel", plain<"numel", numel, Layouts::any>, METH_NOARGS,
+     "numel()\n--\n\nThe number of elements."},
+    {"nelement", plain<"nelement", numel, Layouts::any>, METH_NOARGS,
      "nelement()\n--\n\nThe number of elements."},
-    {"element_size", plain<"element_size", element_size>, METH_NOARGS,
+    {"element_size", plain<"element_size", element_size, Layouts::any>, METH_NOARGS,
      "element_size()\n--\n\nBytes of one element."},
     define_method<"is_contiguous", is_contiguous, format_parameters>(
         "is_contiguous(memory_format=None)\n--\n\n"
@@ -172,21 +179,21 @@ PyMethodDef tensor_methods[] = {
         "requires grad, or its memory cannot move."),
     {"detach", plain<"detach", detach>, METH_NOARGS,
      "detach()\n--\n\nA view of the same elements without history."},
-    {"retain_grad", plain<"retain_grad", retain_grad>, METH_NOARGS,
+    {"retain_grad", plain<"retain_grad", retain_grad, Layouts::any>, METH_NOARGS,
      "retain_grad()\n--\n\nMakes backward() keep the grad of a tensor that is not a leaf."},
-    {"is_floating_point", plain<"is_floating_point", floating>, METH_NOARGS,
+    {"is_floating_point", plain<"is_floating_point", floating, Layouts::any>, METH_NOARGS,
      "is_floating_point()\n--\n\nWhether the elements are real floats."},
-    {"is_complex", plain<"is_complex", is_complex_method>, METH_NOARGS,
+    {"is_complex", plain<"is_complex", is_complex_method, Layouts::any>, METH_NOARGS,
      "is_complex()\n--\n\nWhether the elements are complex."},
-    {"is_signed", plain<"is_signed", is_signed>, METH_NOARGS,
+    {"is_signed", plain<"is_signed", is_signed, Layouts::any>, METH_NOARGS,
      "is_signed()\n--\n\nWhether the elements can be negative."},
-    {"is_inference", plain<"is_inference", is_inference>, METH_NOARGS,
+    {"is_inference", plain<"is_inference", is_inference, Layouts::any>, METH_NOARGS,
      "is_inference()\n--\n\nWhether it was made in inference mode."},
-    {"get_device", plain<"get_device", get_device>, METH_NOARGS,
+    {"get_device", plain<"get_device", get_device, Layouts::any>, METH_NOARGS,
      "get_device()\n--\n\nThe index of its CUDA device; -1 on the CPU."},
     {"_has_attributes", has_attributes, METH_NOARGS,
      "_has_attributes()\n--\n\nWhether the instance has attributes of its own."},
-    {"_bump_version", plain<"_bump_version", bump_version>, METH_NOARGS,
+    {"_bump_version", plain<"_bump_version", bump_version, Layouts::any>, METH_NOARGS,
      "_bump_version()\n--\n\nNotes a write that was made behind the library's back."},
     kNoMore};
 

@@ -21,6 +21,7 @@
 namespace flambeau::python {
 
 PyTypeObject* tensor_type = nullptr;
+PyTypeObject* sparse_type = nullptr;
 
 namespace detail {
 
@@ -40,7 +41,8 @@ PyObject* wrap_slow(Tensor&& tensor) {
     if (Py_REFCNT(existing) > 0) return Py_NewRef(existing);
     impl->python_object = nullptr;
   }
-  PyObject* object = wrap_as(tensor_type, std::move(tensor));
+  PyTypeObject* const type = is_sparse(tensor) ? sparse_type : tensor_type;
+  PyObject* object = wrap_as(type, std::move(tensor));
   if (impl->autograd) track_if_leading(object);
   return object;
 }
@@ -59,7 +61,20 @@ void track_written(PyObject* object) {
 
 }  // namespace detail
 
+void set_sparse_type(PyObject* type) {
+  check(!sparse_type, ErrorKind::runtime, "the type of sparse tensors is known already");
+  check(PyType_Check(type) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type),
+        ErrorKind::type, "the type of sparse tensors must be a subclass of Tensor, not ",
+        describe_type(type));
+  sparse_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
+}
+
 PyObject* wrap_as(PyTypeObject* type, Tensor tensor) {
+  const bool holds_sparse = tensor.defined() && is_sparse(tensor);
+  const bool is_for_sparse = type && sparse_type && PyType_IsSubtype(type, sparse_type);
+  check(holds_sparse == is_for_sparse, ErrorKind::type, "a tensor of layout ",
+        holds_sparse ? "sparse_coo" : "strided", " cannot be an instance of ",
+        type ? type->tp_name : "a type that is not there yet");
   PyObject* object;
   if (type == tensor_type) {
     object = reinterpret_cast<PyObject*>(PyObject_GC_New(TensorObject, type));

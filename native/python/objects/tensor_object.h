@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "core/tensor/tensor.h"
+#include "core/tensor/sparse.h"
 
 namespace flambeau::python {
 
@@ -28,7 +28,18 @@ struct TensorObject {
 /// flambeau.Tensor; valid after add_tensor_type().
 FLAMBEAU_API extern PyTypeObject* tensor_type;
 
+/// The subclass whose instances are the tensors of layout sparse_coo: no other object has such a
+/// tensor. They are never exact Tensors, so that only code that looks at the type of an argument
+/// takes them; nothing is asked of others.
+FLAMBEAU_API extern PyTypeObject* sparse_type;
+/// Makes `type` that subclass; once.
+FLAMBEAU_API void set_sparse_type(PyObject* type);
+
 inline bool is_exact_tensor(PyObject* object) { return Py_TYPE(object) == tensor_type; }
+inline bool is_sparse_object(PyObject* object) {
+  return FLAMBEAU_UNLIKELY(!is_exact_tensor(object)) && sparse_type &&
+         PyObject_TypeCheck(object, sparse_type);
+}
 inline bool is_tensor(PyObject* object) {
   return FLAMBEAU_LIKELY(is_exact_tensor(object)) || PyObject_TypeCheck(object, tensor_type);
 }
@@ -76,7 +87,7 @@ inline PyObject* written(PyObject* tensor) {
 inline PyObject* wrap(Tensor tensor) {
   TensorImpl* impl = tensor.impl();
   if (FLAMBEAU_LIKELY(impl != nullptr && impl->python_object == nullptr &&
-                      detail::free_tensors.count > 0)) {
+                      detail::free_tensors.count > 0 && !is_sparse(tensor))) {
     PyObject* object = detail::free_tensors.objects[--detail::free_tensors.count];
     PyObject_Init(object, tensor_type);
     impl->python_object = object;

@@ -1,4 +1,5 @@
 #include "autograd/graph/history.h"
+#include "core/tensor/sparse.h"
 #include "ops/view.h"
 #include "python/autograd/autograd_bindings.h"
 #include "python/calls/arguments.h"
@@ -13,17 +14,17 @@ namespace flambeau::python {
 namespace {
 
 /// What those who are asked make of an access; null where nobody is. `name` is the property's.
-template <class... Values>
+template <Layouts layouts, class... Values>
 PyRef overridden_access(const char* accessor, const void* name, Values*... values) {
   PyObject* const args[] = {values...};
   if (!asks(args[0])) return {};
-  return overridden_property(static_cast<const char*>(name), accessor, args);
+  return overridden_property(static_cast<const char*>(name), accessor, args, layouts);
 }
 /// A getter over the C++ tensor; C++ exceptions become Python's.
-template <auto function>
+template <auto function, Layouts layouts = Layouts::strided>
 PyObject* get(PyObject* self, void* name) {
   return guarded([&]() -> PyObject* {
-    if (PyRef result = overridden_access("__get__", name, self)) return result.release();
+    if (PyRef result = overridden_access<layouts>("__get__", name, self)) return result.release();
     return function(unwrap(self));
   });
 }
@@ -31,7 +32,7 @@ PyObject* get(PyObject* self, void* name) {
 template <auto function>
 int set(PyObject* self, PyObject* value, void* name) {
   return guarded_number<int>([&] {
-    if (value && overridden_access("__set__", name, self, value)) return 0;
+    if (value && overridden_access<Layouts::any>("__set__", name, self, value)) return 0;
     function(unwrap(self), value);
     return 0;
   });
@@ -39,19 +40,21 @@ int set(PyObject* self, PyObject* value, void* name) {
 
 PyObject* shape(const Tensor& self) { return to_size(self.sizes()); }
 PyObject* dtype(const Tensor& self) { return Py_NewRef(dtype_object(self.dtype())); }
-PyObject* device(const Tensor& self) { return to_python(self.device()); }
-PyObject* layout(const Tensor&) { return Py_NewRef(strided_layout()); }
+PyObject* device(const Tensor& self) { return to_python(data_device(self)); }
+PyObject* layout(const Tensor& self) {
+  return Py_NewRef(is_sparse(self) ? sparse_coo_layout() : strided_layout());
+}
 PyObject* ndim(const Tensor& self) { return PyLong_FromLongLong(self.dim()); }
 PyObject* itemsize(const Tensor& self) { return PyLong_FromSize_t(self.itemsize()); }
 PyObject* nbytes(const Tensor& self) {
   return PyLong_FromLongLong(self.numel() * static_cast<int64_t>(self.itemsize()));
 }
-PyObject* is_cpu(const Tensor& self) { return PyBool_FromLong(self.device().is_cpu()); }
+PyObject* is_cpu(const Tensor& self) { return PyBool_FromLong(data_device(self).is_cpu()); }
 PyObject* is_cuda(const Tensor& self) {
-  return PyBool_FromLong(self.device().backend == Backend::cuda);
+  return PyBool_FromLong(data_device(self).backend == Backend::cuda);
 }
-PyObject* is_meta(const Tensor& self) { return PyBool_FromLong(self.device().is_meta()); }
-PyObject* is_sparse(const Tensor&) { return Py_NewRef(Py_False); }
+PyObject* is_meta(const Tensor& self) { return PyBool_FromLong(data_device(self).is_meta()); }
+PyObject* has_sparse_layout(const Tensor& self) { return PyBool_FromLong(is_sparse(self)); }
 PyObject* version(const Tensor& self) { return PyLong_FromUnsignedLong(self.version()); }
 
 PyObject* transposed(const Tensor& self) {
@@ -99,15 +102,17 @@ void set_grad(const Tensor& self, PyObject* value) {
         gradient.sizes(), ", expected that of the tensor, ", self.sizes());
   check(gradient.dtype() == self.dtype(), ErrorKind::runtime, "Tensor.grad: got dtype ",
         gradient.dtype(), ", expected that of the tensor, ", self.dtype());
-  check(gradient.device() == self.device(), ErrorKind::runtime, "Tensor.grad: it is on ",
-        gradient.device(), ", the tensor is on ", self.device());
+  check(data_device(gradient) == data_device(self), ErrorKind::runtime, "Tensor.grad: it is on ",
+        data_device(gradient), ", the tensor is on ", data_device(self));
   autograd::set_grad(self, gradient);
 }
 
 /// A .grad may be given attributes that lead back to its tensor.
 PyObject* get_grad(PyObject* self, void* name) {
   return guarded([&]() -> PyObject* {
-    if (PyRef result = overridden_access("__get__", name, self)) return result.release();
+    if (PyRef result = overridden_access<Layouts::any>("__get__", name, self)) {
+      return result.release();
+    }
     Tensor grad = autograd::grad(unwrap(self));
     if (grad.defined()) track(self);
     return to_python(std::move(grad));
@@ -127,32 +132,40 @@ void set_data(const Tensor& self, PyObject* value) {
 }  // namespace
 
 PyGetSetDef tensor_properties[] = {
-    {"shape", get<shape>, nullptr, "The sizes of the dimensions: a flambeau.Size.", nullptr},
-    {"dtype", get<dtype>, nullptr, "The type of the elements.", nullptr},
-    {"device", get<device>, nullptr, "Where the elements live.", nullptr},
-    {"layout", get<layout>, nullptr, "flambeau.strided.", nullptr},
-    {"ndim", get<ndim>, nullptr, "The number of dimensions.", nullptr},
-    {"itemsize", get<itemsize>, nullptr, "Bytes of one element.", nullptr},
+    {"shape", get<shape, Layouts::any>, nullptr, "The sizes of the dimensions: a flambeau.Size.",
+     nullptr},
+    {"dtype", get<dtype, Layouts::any>, nullptr, "The type of the elements.", nullptr},
+    {"device", get<device, Layouts::any>, nullptr, "Where the elements live.", nullptr},
+    {"layout", get<layout, Layouts::any>, nullptr, "flambeau.strided, or flambeau.sparse_coo.",
+     nullptr},
+    {"ndim", get<ndim, Layouts::any>, nullptr, "The number of dimensions.", nullptr},
+    {"itemsize", get<itemsize, Layouts::any>, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get<nbytes>, nullptr, "Bytes of all elements.", nullptr},
-    {"is_cpu", get<is_cpu>, nullptr, "Whether it lives on the CPU.", nullptr},
-    {"is_cuda", get<is_cuda>, nullptr, "Whether it lives on a CUDA device.", nullptr},
-    {"is_meta", get<is_meta>, nullptr, "Whether it has a shape but no elements.", nullptr},
-    {"is_sparse", get<is_sparse>, nullptr, "False: every tensor is strided.", nullptr},
-    {"_version", get<version>, nullptr, "How often the storage was written in place.", nullptr},
+    {"is_cpu", get<is_cpu, Layouts::any>, nullptr, "Whether it lives on the CPU.", nullptr},
+    {"is_cuda", get<is_cuda, Layouts::any>, nullptr, "Whether it lives on a CUDA device.", nullptr},
+    {"is_meta", get<is_meta, Layouts::any>, nullptr, "Whether it has a shape but no elements.",
+     nullptr},
+    {"is_sparse", get<has_sparse_layout, Layouts::any>, nullptr,
+     "Whether it is of layout sparse_coo.", nullptr},
+    {"_version", get<version, Layouts::any>, nullptr, "How often the storage was written in place.",
+     nullptr},
     {"T", get<transposed>, nullptr, "A view with the dimensions in reverse order.", nullptr},
     {"mT", get<matrix_transposed>, nullptr, "A view with the last two dimensions swapped.",
      nullptr},
-    {"requires_grad", get<requires_grad>, set<set_requires_grad>,
+    {"requires_grad", get<requires_grad, Layouts::any>, set<set_requires_grad>,
      "Whether operations on it are recorded; settable on leaves.", nullptr},
-    {"is_leaf", get<is_leaf>, nullptr, "Whether it is not the result of a recorded operation.",
+    {"is_leaf", get<is_leaf, Layouts::any>, nullptr,
+     "Whether it is not the result of a recorded operation.", nullptr},
+    {"retains_grad", get<retains_grad, Layouts::any>, nullptr, "Whether a non-leaf keeps its grad.",
      nullptr},
-    {"retains_grad", get<retains_grad>, nullptr, "Whether a non-leaf keeps its grad.", nullptr},
-    {"grad_fn", get<grad_fn>, nullptr, "The recorded operation that made it, or None.", nullptr},
-    {"output_nr", get<output_nr>, nullptr, "Which output of grad_fn it is.", nullptr},
-    {"_base", get<base>, nullptr, "Of a view under autograd: the tensor it looks at.", nullptr},
+    {"grad_fn", get<grad_fn, Layouts::any>, nullptr,
+     "The recorded operation that made it, or None.", nullptr},
+    {"output_nr", get<output_nr, Layouts::any>, nullptr, "Which output of grad_fn it is.", nullptr},
+    {"_base", get<base, Layouts::any>, nullptr, "Of a view under autograd: the tensor it looks at.",
+     nullptr},
     {"grad", get_grad, set_grad_and_track, "The gradient accumulated by backward(), or None.",
      nullptr},
-    {"data", get<data>, set<set_data>,
+    {"data", get<data, Layouts::any>, set<set_data>,
      "The same elements without history and with a version of their own.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 

@@ -30,7 +30,8 @@ class Embedding(Module):
         max_norm: rows that are looked up and longer are scaled down to it, in place.
         norm_type: the p of that norm.
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
-        sparse: must be False: gradients are dense.
+        sparse: whether the gradient of the table is of layout sparse_coo, for SparseAdam, SGD and
+            Adagrad.
 
     Shapes: input of any shape, int32 or int64; output (*input.shape, embedding_dim).
     """
@@ -50,10 +51,6 @@ class Embedding(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if sparse:
-            raise NotImplementedError(
-                "Embedding: sparse=True is not supported; gradients are dense"
-            )
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = padding_row("Embedding", padding_idx, num_embeddings)
@@ -85,7 +82,7 @@ class Embedding(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
-            self.scale_grad_by_freq,
+            self.scale_grad_by_freq, self.sparse,
         )  # fmt: skip
 
     @classmethod

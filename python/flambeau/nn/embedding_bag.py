@@ -22,7 +22,8 @@ class EmbeddingBag(Module):
         norm_type: the p of that norm.
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
         mode: "sum", "mean" or "max".
-        sparse: must be False: gradients are dense.
+        sparse: whether the gradient of the table is of layout sparse_coo, for SparseAdam, SGD and
+            Adagrad; with mode "max" it cannot be.
         include_last_offset: whether offsets end with the number of indices.
         padding_idx: a row that counts for nothing.
 
@@ -45,10 +46,6 @@ class EmbeddingBag(Module):
         dtype: flambeau.dtype | None = None,
     ) -> None:
         super().__init__()
-        if sparse:
-            raise NotImplementedError(
-                "EmbeddingBag: sparse=True is not supported; gradients are dense"
-            )
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.max_norm = max_norm

@@ -6,7 +6,13 @@ from typing import Any
 
 import flambeau
 from flambeau import _C
-from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.gradients import (
+    descent,
+    with_gradients,
+    with_sparse_gradients,
+    with_strided_gradients,
+    with_values,
+)
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_options, options_of
 
@@ -66,8 +72,19 @@ class Adagrad(Optimizer):
             for parameter in group["params"]:
                 self.state[parameter]["sum"].share_memory_()
 
+    def _update_sparse(self, group: Group) -> None:
+        for parameter, grad in with_sparse_gradients(group):
+            state = self.state[parameter]
+            state["step"] += 1
+            rate = as_number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+            values = grad.values()
+            state["sum"].add_(with_values(grad, values * values))
+            root = state["sum"].sparse_mask(grad).values().sqrt() + group["eps"]
+            parameter.add_(with_values(grad, values / root), alpha=-rate)
+
     def _update(self, group: Group) -> None:
-        params, grads = with_gradients(group)
+        self._update_sparse(group)
+        params, grads = with_strided_gradients(group)
         by_step: dict[float, tuple[list[Any], ...]] = {}
         for parameter, grad in zip(params, grads, strict=True):
             state = self.state[parameter]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import flambeau
 from flambeau import Tensor
 from flambeau.optim.options import as_number
 
@@ -14,15 +15,43 @@ Group = dict[str, Any]
 
 
 def with_gradients(group: Group) -> tuple[list[Tensor], list[Tensor]]:
-    """The parameters of a group that have a gradient, and their gradients."""
-    params: list[Tensor] = []
-    grads: list[Tensor] = []
-    for parameter in group["params"]:
-        grad = parameter.grad
-        if grad is not None:
-            params.append(parameter)
-            grads.append(grad)
+    """The parameters of a group that have a gradient, and their gradients.
+
+    Raises:
+        RuntimeError: a gradient is sparse.
+    """
+    params, grads = with_any_gradients(group)
+    if any(grad.is_sparse for grad in grads):
+        raise RuntimeError(
+            "this optimizer takes strided gradients alone, and a gradient is of layout sparse_coo; "
+            "SparseAdam, SGD and Adagrad take such"
+        )
     return params, grads
+
+
+def with_any_gradients(group: Group) -> tuple[list[Tensor], list[Tensor]]:
+    """The same with gradients of any layout."""
+    params = [parameter for parameter in group["params"] if parameter.grad is not None]
+    return params, [parameter.grad for parameter in params if parameter.grad is not None]
+
+
+def with_sparse_gradients(group: Group) -> list[tuple[Tensor, Tensor]]:
+    """The parameters of a group that have a sparse gradient, with it, coalesced; maximizing turns
+    its sign.
+
+    Raises:
+        RuntimeError: there is one, and the group has a penalty, whose gradient is dense.
+    """
+    found = [(p, g) for p, g in zip(*with_any_gradients(group), strict=True) if g.is_sparse]
+    if found and group.get("weight_decay"):
+        raise RuntimeError("weight_decay must be 0 where a gradient is of layout sparse_coo")
+    return [(p, -g.coalesce() if group["maximize"] else g.coalesce()) for p, g in found]
+
+
+def with_strided_gradients(group: Group) -> tuple[list[Tensor], list[Tensor]]:
+    """The parameters of a group that have a strided gradient, and their gradients."""
+    found = [(p, g) for p, g in zip(*with_any_gradients(group), strict=True) if not g.is_sparse]
+    return [p for p, _ in found], [g for _, g in found]
 
 
 def descent(optimizer: Optimizer, group: Group, parameter: Tensor, grad: Tensor) -> Tensor:
@@ -43,3 +72,8 @@ def descent(optimizer: Optimizer, group: Group, parameter: Tensor, grad: Tensor)
         parameter.mul_(1 - as_number(group["lr"]) * decay)
         return gradient
     return gradient + decay * parameter
+
+
+def with_values(sparse: Tensor, values: Tensor) -> Tensor:
+    """A sparse tensor of the places of a coalesced one, and other values."""
+    return flambeau.sparse_coo_tensor(sparse.indices(), values, sparse.shape, is_coalesced=True)

@@ -6,7 +6,12 @@ from typing import Any
 
 import flambeau
 from flambeau import _C
-from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.gradients import (
+    descent,
+    with_gradients,
+    with_sparse_gradients,
+    with_strided_gradients,
+)
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_options, options_of
 
@@ -48,8 +53,24 @@ class SGD(Optimizer):
             raise ValueError("SGD: nesterov needs momentum > 0 and dampening 0")
         super().__init__(params, options_of(locals()))
 
+    def _update_sparse(self, group: Group) -> None:
+        momentum = group["momentum"]
+        for parameter, grad in with_sparse_gradients(group):
+            direction = grad
+            if momentum:
+                state = self.state[parameter]
+                buffer = state.get("momentum_buffer")
+                if buffer is None:
+                    buffer = grad.clone()
+                else:
+                    buffer = buffer.mul(momentum).add(grad, alpha=1 - group["dampening"])
+                state["momentum_buffer"] = buffer
+                direction = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+            parameter.add_(direction, alpha=-as_number(group["lr"]))
+
     def _update(self, group: Group) -> None:
-        params, grads = with_gradients(group)
+        self._update_sparse(group)
+        params, grads = with_strided_gradients(group)
         if not params:
             return
         lr = as_number(group["lr"])

@@ -200,6 +200,13 @@ def _device(context: Context, kind: Any, *index: Any) -> flambeau.device:
     return flambeau.device(kind, *_plain_numbers(index, (int,)))
 
 
+def _layout(context: Context, name: Any) -> flambeau.layout:
+    known = {"torch.strided": flambeau.strided, "torch.sparse_coo": flambeau.sparse_coo}
+    if type(name) is not str or name not in known:
+        raise refused(f"the layout {brief(name)}")
+    return known[name]
+
+
 def _from_type(context: Context, function: Any, kind: Any, given: Any, state: Any) -> Tensor:
     if not isinstance(function, Constructor) or type(given) is not tuple:
         raise refused(f"a tensor made by {brief(function)}")
@@ -366,6 +373,8 @@ def _tensor_names() -> dict[str, Any]:
         "_utils._rebuild_tensor_v2": (lambda c, *a: c.tensors.rebuild_tensor_v2(*a), None),
         "_utils._rebuild_tensor_v3": (lambda c, *a: c.tensors.rebuild_tensor_v3(*a), None),
         "_utils._rebuild_meta_tensor_no_storage": (lambda c, *a: c.tensors.rebuild_meta(*a), None),
+        "_utils._rebuild_sparse_tensor": (lambda c, *a: c.tensors.rebuild_sparse(*a), None),
+        "serialization._get_layout": (_layout, None),
         "_utils._rebuild_parameter": (lambda c, *a: c.tensors.rebuild_parameter(*a), None),
         "_utils._rebuild_parameter_with_state": (_parameter_with_state, None),
         "_tensor._rebuild_from_type_v2": (_from_type, None),
@@ -404,10 +413,8 @@ def _missing_names() -> dict[str, str]:
         *("QInt8Storage", "QInt32Storage", "QUInt8Storage", "QUInt4x2Storage", "QUInt2x4Storage"),
         *("per_channel_affine_float_qparams", "_utils._rebuild_qtensor"),
     )
-    sparse = ("_utils._rebuild_sparse_tensor", "serialization._get_layout")
     reasons = {name: f"the dtype torch.{name}" for name in ABSENT_DTYPES}
     reasons |= dict.fromkeys(quantized, "a quantized tensor")
-    reasons |= dict.fromkeys(sparse, "a sparse tensor")
     reasons["_utils._rebuild_nested_tensor"] = "a nested tensor"
     return {f"torch.{name}": reason for name, reason in reasons.items()}
 

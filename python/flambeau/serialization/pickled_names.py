@@ -39,6 +39,8 @@ for _member in vars(flambeau).values():
 TENSOR = Name("torch._utils", "_rebuild_tensor_v2")
 TENSOR_WITH_DTYPE = Name("torch._utils", "_rebuild_tensor_v3")
 META_TENSOR = Name("torch._utils", "_rebuild_meta_tensor_no_storage")
+SPARSE_TENSOR = Name("torch._utils", "_rebuild_sparse_tensor")
+LAYOUT = Name("torch.serialization", "_get_layout")
 PARAMETER = Name("torch._utils", "_rebuild_parameter")
 PARAMETER_WITH_STATE = Name("torch._utils", "_rebuild_parameter_with_state")
 FROM_TYPE = Name("torch._tensor", "_rebuild_from_type_v2")

@@ -10,11 +10,16 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor, UntypedStorage
+from flambeau._sparse_tensor import SparseTensor
 from flambeau.serialization import pickled_names as names
 from flambeau.serialization.pickled_names import PICKLED, Name
 
 # A class of the user may have a way of its own.
-_OUR_REDUCTIONS = (Tensor.__reduce_ex__, flambeau.nn.Parameter.__reduce_ex__)
+_OUR_REDUCTIONS = (
+    Tensor.__reduce_ex__,
+    flambeau.nn.Parameter.__reduce_ex__,
+    SparseTensor.__reduce_ex__,
+)
 _FIRST_WITH_FRAMES = 4  # a protocol
 
 
@@ -90,12 +95,18 @@ class _Writing:
             return self._reduce_tensor(obj) if ours else NotImplemented
         if type(obj) is flambeau.Size:
             return flambeau.Size, (tuple(obj),)
+        if type(obj) is flambeau.layout:
+            return names.LAYOUT, (str(obj).replace("flambeau", "torch"),)
         if isinstance(obj, Name | type | flambeau.dtype) and obj in PICKLED:
             self.named.add(obj)
             return names.imported(obj)[1]
         return NotImplemented
 
     def _reduce_tensor(self, tensor: Tensor) -> Any:
+        if isinstance(tensor, SparseTensor):
+            flag = tensor.is_coalesced()
+            elements = (tensor._indices(), tensor._values(), tensor.shape, flag)
+            return names.SPARSE_TENSOR, (flambeau.sparse_coo, elements)
         kind = type(tensor)
         state = dict(tensor.__dict__) if tensor._has_attributes() else {}
         hooks = _NoHooks()

@@ -108,6 +108,21 @@ class Tensors:
         tensor = self._checked_view(storage.untyped_storage(), dtype, 0, size, stride)
         return tensor.requires_grad_() if truth(requires_grad, "requires_grad") else tensor
 
+    def rebuild_sparse(self, layout: Any, parts: Any) -> Tensor:
+        is_tuple = type(parts) is tuple and len(parts) in (3, 4)
+        if layout is not flambeau.sparse_coo or not is_tuple:
+            raise refused(f"a sparse tensor of layout {brief(layout)} and {brief(parts)}")
+        indices, values, size, *flag = parts
+        if not all(isinstance(t, Tensor) and not t.is_sparse for t in (indices, values)):
+            raise refused("a sparse tensor whose indices and values are no strided tensors")
+        if indices.is_meta or values.is_meta:
+            raise refused("a sparse tensor on the device meta")
+        coalesced = bool(flag) and flag[0] is not None and truth(flag[0], "is_coalesced")
+        shape = whole_numbers(tuple(size) if type(size) is flambeau.Size else size, "sizes")
+        return flambeau.sparse_coo_tensor(
+            indices, values, shape, is_coalesced=coalesced, check_invariants=True
+        )
+
     def rebuild_parameter(self, data: Any, requires_grad: Any, hooks: Any = None) -> Tensor:
         no_hooks(hooks)
         if not isinstance(data, Tensor):

@@ -38,7 +38,9 @@ def get_total_norm(
         if not listed:
             return flambeau.tensor(0.0)
         norm = flambeau.linalg.vector_norm
-        norms = [norm(t, float(norm_type)) for t in listed]
+        # Of a sparse gradient what is zero counts for nothing: its values have its norm.
+        strided = [t.coalesce().values() if t.is_sparse else t for t in listed]
+        norms = [norm(t, float(norm_type)) for t in strided]
         total = norm(flambeau.stack(norms), float(norm_type)) if len(norms) > 1 else norms[0]
         if error_if_nonfinite and not bool(total.isfinite().item()):
             raise RuntimeError(

@@ -1,0 +1,58 @@
+#include "core/tensor/sparse.h"
+
+#include "kernels/sparse_parts_any.h"
+
+namespace flambeau::any {
+namespace {
+
+/// A tensor of its own on the same storage, whatever it holds.
+Tensor same_storage(const Tensor& tensor) {
+  Ref<TensorImpl> impl = TensorImpl::make();
+  const TensorImpl& source = *tensor.impl();
+  impl->storage = source.storage;
+  impl->offset = source.offset;
+  impl->numel = source.numel;
+  impl->sizes = source.sizes;
+  impl->strides = source.strides;
+  impl->dtype = source.dtype;
+  impl->contiguous = source.contiguous;
+  return Tensor(std::move(impl));
+}
+
+}  // namespace
+
+Tensor sparse_make(const Tensor& indices, const Tensor& values, IntList size, bool coalesced) {
+  return make_sparse({indices, values, coalesced}, size, "sparse_coo_tensor()");
+}
+
+Tensor sparse_with(const Tensor& self, const Tensor& values) {
+  const SparseParts parts = sparse_parts(self, "sparse_like()");
+  return make_sparse({parts.indices, values, parts.coalesced}, self.sizes(), "sparse_like()");
+}
+
+Tensor sparse_flag(const Tensor& self) {
+  const Tensor result = flambeau::empty({}, DType::bool_, Device{});
+  fill_data(result, sparse_parts(self, "is_coalesced()").coalesced);
+  return result;
+}
+
+Tensor sparse_indices(const Tensor& self) {
+  return same_storage(sparse_parts(self, "indices()").indices);
+}
+
+Tensor sparse_values(const Tensor& self) {
+  return same_storage(sparse_parts(self, "values()").values);
+}
+
+Tensor sparse_detached(const Tensor& self) {
+  sparse_parts(self, "detach()");
+  return same_storage(self);
+}
+
+void sparse_assign_(const Tensor& self, const Tensor& other) {
+  check(equal(self.sizes(), other.sizes()), ErrorKind::runtime, "sparse_assign_(): a result of ",
+        "shape ", other.sizes(), " cannot be written to a tensor of shape ", self.sizes());
+  replace_sparse_parts(self, sparse_parts(other, "sparse_assign_()"), "sparse_assign_()");
+}
+
+}  // namespace flambeau::any
