@@ -130,12 +130,13 @@ def _named_policies(policies: Autocast) -> Sequence[tuple[Policy, str]]:
 
 
 def docstring(overloads: Sequence[tuple[Operator, Form]], name: str) -> str:
-    """The docstring of one Python name, whose only signature `inspect` can read."""
+    """The docstring of one Python name; what `inspect` reads comes first, where there is one
+    signature beside those of other layouts.
+    """
     text = help_text(overloads, name)
-    if len(overloads) > 1:
-        return text
-    operator, form = overloads[0]
-    return f"{python_signature(operator, form, name).untyped()}\n--\n\n{text}"
+    strided = [pair for pair in overloads if not pair[0].is_for_layouts] or overloads[:1]
+    signatures = {python_signature(operator, form, name).untyped() for operator, form in strided}
+    return f"{signatures.pop()}\n--\n\n{text}" if len(signatures) == 1 else text
 
 
 def help_text(overloads: Sequence[tuple[Operator, Form]], name: str) -> str:

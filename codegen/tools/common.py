@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from flambeau.codegen.model.entries import Declarations, Operator
+from flambeau.codegen.model.operators import is_apart
 from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import did_you_mean
@@ -70,7 +71,8 @@ def _names(operator: Operator) -> tuple[str, ...]:
 
 
 def find_operators(declarations: Declarations, name: str) -> tuple[Operator, ...]:
-    """`max`: all overloads of a name or an alias; `max.dim`: one; `add_`: those of `add`.
+    """`max`: all overloads of a name or an alias, as formulas mean them; `max.dim`:
+    one; `add_`: those of `add`.
 
     Raises:
         UsageError: nothing is called so.
@@ -81,6 +83,7 @@ def find_operators(declarations: Declarations, name: str) -> tuple[Operator, ...
         found = tuple(o for o in declarations.operators if candidate == o.full_name)
         named = tuple(o for o in declarations.operators if candidate in _names(o))
         if named or found:
-            return named if len(named) > len(found) else found
+            chosen = named if len(named) > len(found) else found
+            return tuple(sorted(chosen, key=is_apart))
     hint = did_you_mean(short, [n for o in declarations.operators for n in (o.name, o.full_name)])
     raise UsageError(f"there is no operator '{name}'" + (f": {hint}" if hint else ""))

@@ -196,12 +196,18 @@ def _overload(
             if argument.name not in rule.promote
         ),
         heading=python_signature(operator, forms(operator)[0]).untyped().replace("$self", "self"),
-        calls_of_forms=_calls_of_forms(operator, repeated),
+        calls_of_forms=_calls_of_forms(operator, repeated or _is_form(operator, declarations)),
         modes=_modes(operator, declarations),
         curve=is_curve(operator),
         entry=entry_text(operator),
         inherited=inherited_lines(operator),
     )
+
+
+def _is_form(operator: Operator, declarations: Declarations) -> bool:
+    """Whether it has the name of the in-place form of another, as `add_.sparse` has."""
+    stems = declarations.by_name.get(operator.name.removesuffix("_"), ())
+    return any(o is not operator and any(f.is_inplace for f in forms(o)) for o in stems)
 
 
 def _calls_of_forms(operator: Operator, repeated: bool) -> tuple[Call, ...]:

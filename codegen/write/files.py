@@ -76,16 +76,20 @@ class Output(Sink):
 
     def write(self, name: str, text: str) -> None:
         """Writes the file `name` unless it has this text already."""
+        self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Writes the file `name`, a picture for instance, unless it has these bytes already."""
         path = self.folder / name
         if not _is_inside(path, self.folder):
             raise ValueError(f"generated file {name} would lie outside {self.folder}")
         self._written.add(name)
         if name not in self._recorded:
             self._record(name)
-        if path.exists() and path.read_text(encoding="utf-8") == text:
+        if path.exists() and path.read_bytes() == data:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(data)
         self.changed.append(path)
 
     def _record(self, name: str) -> None:

@@ -30,7 +30,6 @@ from flambeau._absent_dtypes import absent_dtypes as _absent_dtypes
 from flambeau._asarray import asarray
 from flambeau._dtype_limits import finfo, iinfo
 from flambeau._einsum import einsum
-from flambeau._higher_order_ops.cond import cond
 from flambeau._low_rank import pca_lowrank, svd_lowrank
 from flambeau._mapped_files import from_file
 from flambeau._matrix_chains import chain_matmul
@@ -144,6 +143,7 @@ if _typing.TYPE_CHECKING:
         version,
         xpu,
     )
+    from flambeau._higher_order_ops.cond import cond
     from flambeau.accelerator import get_device_module
     from flambeau.func import vmap
 else:
@@ -203,7 +203,11 @@ else:
             "version",
             "xpu",
         ),
-        {"vmap": "func", "get_device_module": "accelerator"},
+        {
+            "cond": "_higher_order_ops.cond",
+            "get_device_module": "accelerator",
+            "vmap": "func",
+        },
     )
 
 from flambeau import _installed_backends as _installed_backends

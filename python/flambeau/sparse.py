@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import flambeau
-from flambeau import _C, Tensor
+from flambeau import _C, Tensor, _lazy
 from flambeau._sparse_tensor import SparseTensor, _dim
-
-__all__ = ["addmm", "log_softmax", "mm", "softmax", "sum"]
 
 _internal: Any = _C._internal
 
@@ -132,3 +130,11 @@ def _checked(tensor: Tensor, function: str, argument: str) -> Any:
             f"not {'a strided one' if isinstance(tensor, Tensor) else type(tensor).__name__}"
         )
     return tensor
+
+
+__all__ = [
+    name
+    for name, value in globals().items()
+    if getattr(value, "__module__", None) == __name__ and not name.startswith("_")
+]
+__getattr__ = _lazy.unavailable(__name__, "Flambeau has no such function of sparse tensors yet")

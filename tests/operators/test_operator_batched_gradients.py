@@ -18,7 +18,8 @@ import flambeau
 from flambeau import Tensor
 from flambeau.autograd import grad
 
-CASES = [c for c in DIFFERENTIATED if c.index < 2]
+# Operators of other packages have no rules for batches of gradients, and say so.
+CASES = [c for c in DIFFERENTIATED if c.index < 2 and not c.operator.package]
 
 
 def rows_of(outputs: Sequence[Tensor], count: int, first: int) -> list[Tensor]:

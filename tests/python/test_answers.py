@@ -58,7 +58,7 @@ def test_compilers_return_what_they_are_given() -> None:
         "fx.symbolic_trace",
         "distributed.all_reduce",
         "mps.synchronize",
-        "sparse.mm",
+        "sparse.spsolve",
         "quantization.quantize_dynamic",
         "utils.cpp_extension.load",
         "overrides.get_testing_overrides",

@@ -104,8 +104,9 @@ def calls(binding: Binding) -> Iterator[Call]:
     for arguments in random.Random(0).sample(longer, SAMPLED):
         yield arguments, {}
     names = {p.name: None for o in binding.overloads for p in o.parameters if "out" not in p.name}
+    needed = min(sum(p.default is None for p in o.parameters) for o in binding.overloads)
     for name, value in itertools.product(names, values()):
-        yield FIRST[:1], {name: value}
+        yield FIRST[:1] * max(needed, 1), {name: value}
 
 
 def is_disguisable(call: Call) -> bool:

@@ -37,7 +37,10 @@ def test_calls_are_counted_by_name() -> None:
         "mul": 5,
         "relu_": 5,
     }
-    assert names(prof)["add"] == 1
+    # A test before this one may have left classes behind that are asked of every operator: then
+    # the form that writes calls the one that does not.
+    outer = [e for e in prof.events() if e.name == "add" and e.cpu_parent is None]
+    assert len(outer) == 1
     averages = {average.key: average for average in prof.key_averages()}
     assert averages["mul"].count == 5
     mul = [event.cpu_time_total for event in prof.events() if event.name == "mul"]

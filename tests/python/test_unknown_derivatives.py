@@ -8,7 +8,7 @@ import flambeau
 from flambeau import func
 from flambeau.autograd import forward_ad, grad
 
-UNKNOWN = r"igamma\(\): the derivative for argument self is not implemented"
+UNKNOWN = r"igamma\(\): the derivative for argument input is not implemented"
 
 
 def test_backward_names_the_argument() -> None:

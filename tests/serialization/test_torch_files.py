@@ -49,6 +49,11 @@ def test_memory_is_aligned(name: str) -> None:
                 assert value.untyped_storage().data_ptr() % 64 == 0
 
 
+def test_sparse_tensors_are_read() -> None:
+    loaded = flambeau.load(FOLDER / "sparse.zip.pt")
+    assert loaded.is_sparse and loaded.to_dense().tolist() == [[1, 0], [0, 1]]
+
+
 @pytest.mark.parametrize("name", EXPECTED["refused"])
 def test_what_this_library_has_not_is_refused(name: str) -> None:
     with pytest.raises(pickle.UnpicklingError, match=EXPECTED["refused"][name]):

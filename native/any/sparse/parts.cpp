@@ -1,3 +1,4 @@
+#include "core/tensor/alias.h"
 #include "core/tensor/sparse.h"
 
 #include "kernels/sparse_parts_any.h"
@@ -5,19 +6,7 @@
 namespace flambeau::any {
 namespace {
 
-/// A tensor of its own on the same storage, whatever it holds.
-Tensor same_storage(const Tensor& tensor) {
-  Ref<TensorImpl> impl = TensorImpl::make();
-  const TensorImpl& source = *tensor.impl();
-  impl->storage = source.storage;
-  impl->offset = source.offset;
-  impl->numel = source.numel;
-  impl->sizes = source.sizes;
-  impl->strides = source.strides;
-  impl->dtype = source.dtype;
-  impl->contiguous = source.contiguous;
-  return Tensor(std::move(impl));
-}
+Tensor same_storage(const Tensor& tensor) { return alias_of(tensor, tensor.storage()); }
 
 }  // namespace
 
@@ -31,8 +20,9 @@ Tensor sparse_with(const Tensor& self, const Tensor& values) {
 }
 
 Tensor sparse_flag(const Tensor& self) {
-  const Tensor result = flambeau::empty({}, DType::bool_, Device{});
-  fill_data(result, sparse_parts(self, "is_coalesced()").coalesced);
+  const SparseParts parts = sparse_parts(self, "is_coalesced()");
+  const Tensor result = flambeau::empty({}, DType::bool_, parts.values.device());
+  fill_data(result, parts.coalesced);
   return result;
 }
 

@@ -82,8 +82,8 @@ std::string_view last_part(std::string_view called) {
 }
 /// The operator that a function is a form of: "add" of "add_".
 std::string_view operator_of(std::string_view function) {
-  if (!is_operator(function) && function.ends_with('_')) function.remove_suffix(1);
-  return function;
+  const std::string_view stem = function.substr(0, function.size() - function.ends_with('_'));
+  return is_operator(stem) ? stem : function;
 }
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }

@@ -392,13 +392,23 @@ std::string marked_signature(const SignatureText& text, const Mismatch& mismatch
   return lines;
 }
 
-/// TypeError that says of each overload why it does not match.
+bool takes_sparse(const Overload& overload) {
+  const auto is_sparse = [](const Parameter& p) { return (p.flags & kSparse) != 0; };
+  return std::any_of(overload.parameters, overload.parameters + overload.count, is_sparse);
+}
+
+/// TypeError that says of each overload why it does not match; of those for sparse tensors, where
+/// there is one.
 [[noreturn]] void refuse(const Binding& binding, PyObject* receiver, PyObject* const* args,
                          Py_ssize_t arg_count, PyObject* names, PyObject** slots) {
   const bool method = receiver != nullptr;
+  const Py_ssize_t given = arg_count + (names ? PyTuple_GET_SIZE(names) : 0);
+  const bool is_sparse =
+      (receiver && is_sparse_object(receiver)) || std::any_of(args, args + given, is_sparse_object);
   std::vector<std::pair<const Overload*, Mismatch>> mismatches;
   for (const Overload& overload : binding.overloads) {
     if (!(overload.flags & (method ? kMethod : kFunction))) continue;
+    if (!is_sparse && takes_sparse(overload)) continue;
     Attempt attempt(overload, receiver, args, arg_count, names, slots, true);
     attempt.bind();
     mismatches.emplace_back(&overload, attempt.mismatch());

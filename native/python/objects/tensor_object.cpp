@@ -8,6 +8,7 @@
 
 #include "autograd/graph/history.h"
 #include "autograd/graph/ownership.h"
+#include "core/tensor/alias.h"
 #include "python/autograd/mirror.h"
 #include "python/base/errors.h"
 #include "python/base/generated.h"
@@ -93,16 +94,7 @@ PyObject* wrap_as(PyTypeObject* type, Tensor tensor) {
 }
 
 Tensor alias(const Tensor& tensor, bool keep_version) {
-  Ref<TensorImpl> impl = TensorImpl::make();
-  const TensorImpl& source = *tensor.impl();
-  impl->storage = keep_version ? source.storage : Storage::alias(source.storage);
-  impl->offset = source.offset;
-  impl->numel = source.numel;
-  impl->sizes = source.sizes;
-  impl->strides = source.strides;
-  impl->dtype = source.dtype;
-  impl->contiguous = source.contiguous;
-  return Tensor(std::move(impl));
+  return alias_of(tensor, keep_version ? tensor.storage() : Storage::alias(tensor.storage()));
 }
 
 namespace {

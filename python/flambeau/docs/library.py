@@ -209,8 +209,10 @@ def _function(function: Any, name: str, directive: str, is_method: bool = False)
 def _directive(directive: str, signatures: list[str], body: str) -> list[str]:
     """The description under the last signature; the others stand above it."""
     lines = []
+    # `nn.Module` without more is that of today.
+    options = [":no-index:"] if signatures[-1].startswith("flambeau.legacy.") else []
     for signature in signatures[:-1]:
         lines += [f"```{{{directive}}} {signature}", ":no-index:", "```", ""]
     fence = "`````"
-    lines += [f"{fence}{{{directive}}} {signatures[-1]}", "", body.rstrip(), fence, ""]
+    lines += [f"{fence}{{{directive}}} {signatures[-1]}", *options, "", body.rstrip(), fence, ""]
     return lines

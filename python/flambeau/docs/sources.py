@@ -31,8 +31,7 @@ def write_sources(work: Path) -> Path:
         output.write(f"{ROOT}/declarations/{file.stem}.md", _declarations_page(file))
     for file in sorted(GUIDE.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
-            text = file.read_text(encoding="utf-8")
-            output.write(f"{ROOT}/{file.relative_to(GUIDE)}", text)
+            output.write_bytes(f"{ROOT}/{file.relative_to(GUIDE)}", file.read_bytes())
     output.write(f"{ROOT}/_static/operators.js", _operators_script())
     output.remove_stale()
     return output.folder / ROOT

@@ -244,7 +244,10 @@ def computed(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     called = called_as(name)
     if called is None:
-        raise RuntimeError(f"vmap(): {name} cannot be computed for a batch")
+        raise NotImplementedError(
+            f"vmap(): {name}, an operator of another package, has no rule for batches of gradients; "
+            "compute them one by one"
+        )
     args, kwargs = called.call(values)
     given = {**dict(zip(called.arguments, args, strict=False)), **kwargs}
     if not batches(values):
