@@ -245,8 +245,8 @@ def computed(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     called = called_as(name)
     if called is None:
         raise NotImplementedError(
-            f"vmap(): {name}, an operator of another package, has no rule for batches of gradients; "
-            "compute them one by one"
+            f"vmap(): {name}, an operator of another package, has no rule for batches of "
+            "gradients; compute them one by one"
         )
     args, kwargs = called.call(values)
     given = {**dict(zip(called.arguments, args, strict=False)), **kwargs}
