@@ -26,7 +26,9 @@ from flambeau.codegen.read.loader import load_declarations
 # Public modules whose own functions and classes are tried, with what of them is not: they start
 # compilers, processes or files, or run Python code that they are given.
 MODULES = ("", "nn.functional", "nn", "nn.utils", "nn.init", "autograd", "autograd.functional")
-LEFT_OUT = frozenset({"load", "save", "DataLoader", "compile", "seed", "set_num_threads"})
+LEFT_OUT = frozenset(
+    {"load", "save", "from_file", "DataLoader", "compile", "seed", "set_num_threads"}
+)
 
 
 @dataclass(frozen=True, slots=True)
