@@ -198,6 +198,8 @@ def _kind(number: Any) -> str:
 
 def _array(tensor: Any) -> Any:
     tensor = tensor.detach()
+    if tensor.is_sparse:
+        tensor = tensor.to_dense()
     library = torch if isinstance(tensor, torch.Tensor) else flambeau
     if tensor.dtype in (library.bfloat16, library.float16):
         tensor = tensor.to(library.float32)
