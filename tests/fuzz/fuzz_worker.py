@@ -332,6 +332,8 @@ def digest(value: Any, depth: int = 0) -> int:
         return zlib.crc32(repr([digest(v, depth + 1) for v in inner]).encode())
     if isinstance(value, flambeau.Tensor):
         tensor = value.detach()
+        if tensor.is_sparse:
+            tensor = tensor._values()
         if tensor.device.type != "cpu" or not 0 < tensor.numel() <= 1 << 20:
             return 0
         if tensor.dtype is flambeau.bfloat16:

@@ -405,10 +405,15 @@ bool takes_sparse(const Overload& overload) {
   const Py_ssize_t given = arg_count + (names ? PyTuple_GET_SIZE(names) : 0);
   const bool is_sparse =
       (receiver && is_sparse_object(receiver)) || std::any_of(args, args + given, is_sparse_object);
+  const auto has_form = [&](const Overload& overload) {
+    return (overload.flags & (method ? kMethod : kFunction)) != 0;
+  };
+  const bool leaves_out =
+      !is_sparse && std::any_of(binding.overloads.begin(), binding.overloads.end(),
+                                [&](const Overload& o) { return has_form(o) && !takes_sparse(o); });
   std::vector<std::pair<const Overload*, Mismatch>> mismatches;
   for (const Overload& overload : binding.overloads) {
-    if (!(overload.flags & (method ? kMethod : kFunction))) continue;
-    if (!is_sparse && takes_sparse(overload)) continue;
+    if (!has_form(overload) || (leaves_out && takes_sparse(overload))) continue;
     Attempt attempt(overload, receiver, args, arg_count, names, slots, true);
     attempt.bind();
     mismatches.emplace_back(&overload, attempt.mismatch());
