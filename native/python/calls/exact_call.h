@@ -156,6 +156,7 @@ Fit bind_exactly(const Overload& overload, PyObject* const& receiver, PyObject* 
   int required = 0, last = 0;
   for (int i = 0; i < overload.count; ++i) {
     const Parameter& parameter = overload[i];
+    if (FLAMBEAU_UNLIKELY(parameter.flags & kSparse)) return Fit::unknown;  // the parser's affair
     slots[i].parameter = &parameter;
     slots[i].count = 0;
     if (i == receives) {
