@@ -77,10 +77,6 @@ FLAMBEAU_INLINE PyObject* call_overload(const Overload& overload, Slot* slots) {
 [[gnu::noinline]] PyObject* call_parsed(PyObject* receiver, PyObject* const* args, Py_ssize_t count,
                                         PyObject* names, const Binding& binding) {
   if (PyRef result = overridden(binding, receiver, args, count, names)) return result.release();
-  // Operators of sparse tensors look at layouts themselves: short ways leave it to them.
-  for (int i = 0; i < overload.count; ++i) {
-    if (overload[i].flags & kSparse) return true;
-  }
   PyObject* values[kMostParameters];
   const Parsed in = parse(binding, receiver, args, count, names, values);
   const Overload& overload = binding.overloads[static_cast<size_t>(in.overload)];
