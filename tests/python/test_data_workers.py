@@ -65,6 +65,20 @@ class Stream(IterableDataset[float]):
             yield i + flambeau.rand(()).item() / 10
 
 
+class Uneven(IterableDataset[float]):
+    """Random numbers: 2 of the first worker, 9 of the second, one of which dawdles."""
+
+    def __init__(self, slow: int) -> None:
+        self.slow = slow
+
+    def __iter__(self) -> Iterator[float]:
+        worker = get_worker_info().id
+        for _ in range((2, 9)[worker]):
+            time.sleep(0.03 * (worker == self.slow))
+            yield flambeau.rand(()).item()
+        time.sleep(0.1 * (worker == self.slow))
+
+
 class Slow(Dataset[int]):
     """Sample 0 takes a while."""
 
@@ -213,6 +227,15 @@ def test_batches_come_as_they_are_ready() -> None:
     order = [batch.item() for batch in loader]
     assert sorted(order) == list(range(8)) and order[0] != 0 and order.index(0) > 3
     assert [b.item() for b in DataLoader(Slow(), 1, num_workers=2)] == list(range(8))
+
+
+def test_who_is_fast_does_not_change_what_is_drawn() -> None:
+    passes = []
+    for slow in (0, 1):
+        generator = flambeau.Generator().manual_seed(4)
+        loader = DataLoader(Uneven(slow), 1, num_workers=2, generator=generator)
+        passes.append([batch.item() for batch in loader])
+    assert passes[0] == passes[1] and len(set(passes[0])) == 11
 
 
 def test_time_is_limited() -> None:

@@ -74,6 +74,11 @@ class Work:
     init: Callable[[int], Any] | None
 
 
+def _ended(_: Any) -> Any:
+    """Fetches from an iterable dataset without more samples."""
+    raise StopIteration
+
+
 def seed_all(seed: int) -> None:
     """Seeds the generators of the library, of Python, and NumPy's if it is in use."""
     flambeau.manual_seed(seed)
@@ -147,7 +152,7 @@ class _Loop:
                     if not keep:
                         answer = None
                 except StopIteration:
-                    answer = End()
+                    answer, fetch = End(), _ended
                 except Exception as error:
                     answer = Failure(self._job.worker, error)
             self._answer(current, number, answer)

@@ -176,8 +176,6 @@ class Workers:
                     return
                 for worker, arrived, answer in self._receive():
                     state.arrived[arrived] = worker, answer
-                    if isinstance(answer, End) and worker in state.active:
-                        state.active.remove(worker)
                 continue
             worker, answer = state.arrived.pop(number)
             state.wanted += 1
@@ -186,6 +184,9 @@ class Workers:
             if isinstance(answer, Failure):
                 answer.raise_again()
             if isinstance(answer, End):
+                # Not on arrival: who gets which batch would depend on who is fast.
+                if worker in state.active:
+                    state.active.remove(worker)
                 continue
             if left:
                 left -= 1
