@@ -136,10 +136,6 @@ Py_ssize_t in_order(const Overload& overload, bool method, Py_ssize_t count, PyO
 #ifdef FLAMBEAU_ASSERTIONS
 bool is_parsed_too(const Overload& overload, PyObject* receiver, PyObject* const* args,
                    Py_ssize_t count, PyObject* names, const Binding& binding) noexcept {
-  // Operators of sparse tensors look at layouts themselves: short ways leave it to them.
-  for (int i = 0; i < overload.count; ++i) {
-    if (overload[i].flags & kSparse) return true;
-  }
   PyObject* values[kMostParameters];
   const Parsed in = parse(binding, receiver, args, count, names, values);
   return &binding.overloads[static_cast<size_t>(in.overload)] == &overload;

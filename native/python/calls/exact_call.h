@@ -150,13 +150,13 @@ inline bool defaults_choose(const Overload& overload, const Slot* slots) {
 template <bool method>
 Fit bind_exactly(const Overload& overload, PyObject* const& receiver, PyObject* const* args,
                  Py_ssize_t count, PyObject* names, Slot* slots) {
+  if (FLAMBEAU_UNLIKELY(overload.takes_sparse)) return Fit::unknown;
   const int receives = method ? overload.receiver : -1;
   const int packed = overload.packed(method);
   Py_ssize_t next = 0;
   int required = 0, last = 0;
   for (int i = 0; i < overload.count; ++i) {
     const Parameter& parameter = overload[i];
-    if (FLAMBEAU_UNLIKELY(parameter.flags & kSparse)) return Fit::unknown;  // the parser's affair
     slots[i].parameter = &parameter;
     slots[i].count = 0;
     if (i == receives) {

@@ -392,11 +392,6 @@ std::string marked_signature(const SignatureText& text, const Mismatch& mismatch
   return lines;
 }
 
-bool takes_sparse(const Overload& overload) {
-  const auto is_sparse = [](const Parameter& p) { return (p.flags & kSparse) != 0; };
-  return std::any_of(overload.parameters, overload.parameters + overload.count, is_sparse);
-}
-
 /// TypeError that says of each overload why it does not match; of those for sparse tensors, where
 /// there is one.
 [[noreturn]] void refuse(const Binding& binding, PyObject* receiver, PyObject* const* args,
@@ -410,10 +405,10 @@ bool takes_sparse(const Overload& overload) {
   };
   const bool leaves_out =
       !is_sparse && std::any_of(binding.overloads.begin(), binding.overloads.end(),
-                                [&](const Overload& o) { return has_form(o) && !takes_sparse(o); });
+                                [&](const Overload& o) { return has_form(o) && !o.takes_sparse; });
   std::vector<std::pair<const Overload*, Mismatch>> mismatches;
   for (const Overload& overload : binding.overloads) {
-    if (!has_form(overload) || (leaves_out && takes_sparse(overload))) continue;
+    if (!has_form(overload) || (leaves_out && overload.takes_sparse)) continue;
     Attempt attempt(overload, receiver, args, arg_count, names, slots, true);
     attempt.bind();
     mismatches.emplace_back(&overload, attempt.mismatch());

@@ -204,6 +204,7 @@ struct Overload {
   int8_t apart = 0;              ///< those from here on are not given to the C++ function
   bool chooses = false;          ///< whether a parameter has kTrue or kFalse
   bool spreads = false;          ///< whether one has kSpread
+  bool takes_sparse = false;     ///< whether one has kSparse: layouts are the parser's affair
   bool is_in_order = true;       ///< whether those before `apart` all are
   int8_t packing[2] = {-1, -1};  ///< see packed()
   struct Range {
@@ -227,6 +228,7 @@ struct Overload {
       required += parameters[i].is_required();
       chooses = chooses || (parameters[i].flags & (kTrue | kFalse));
       spreads = spreads || (parameters[i].flags & kSpread);
+      takes_sparse = takes_sparse || (parameters[i].flags & kSparse);
       const bool is_apart = parameters[i].flags & kApart;
       if (is_apart && apart == count) apart = i;
       if (!is_apart && apart != count) is_in_order = false;
@@ -234,7 +236,7 @@ struct Overload {
     for (int8_t method = 0; method < 2; ++method) packing[method] = find_packing(method);
   }
   constexpr void find_direct() {
-    if (!is_in_order || spreads || !defaults_choose()) return;
+    if (!is_in_order || spreads || takes_sparse || !defaults_choose()) return;
     const Range range = leading();
     if (flags & kFunction) direct[false] = range;
     if ((flags & kMethod) && receiver == 0) {
