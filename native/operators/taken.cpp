@@ -8,6 +8,12 @@ Taker taker = nullptr;
 
 namespace detail {
 
+void expect_results(const char* function, size_t given, size_t expected) {
+  check(expected == kAnyNumber || given == expected, ErrorKind::type, function,
+        "(): what takes the call over must return ", expected,
+        expected == 1 ? " tensor, got " : " tensors, got ", given);
+}
+
 const Tensor* Results<const Tensor&>::from(std::vector<Tensor>& found,
                                            std::span<const AnyArgument> given) {
   const Tensor* first = nullptr;

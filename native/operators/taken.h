@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -53,6 +54,11 @@ AnyArgument any(const std::optional<T>& value) {
   return value ? any(*value) : AnyArgument();
 }
 
+inline constexpr size_t kAnyNumber = SIZE_MAX;
+
+/// Throws a type error unless somebody gave as many results as the operator has.
+FLAMBEAU_API void expect_results(const char* function, size_t given, size_t expected);
+
 /// What the results of a taken call are to a function that returns a Result.
 template <class Result>
 struct Results {
@@ -62,14 +68,16 @@ struct Results {
 template <>
 struct Results<Tensor> {
   static constexpr bool are_known = true;
+  static constexpr size_t count = 1;
   using Held = std::optional<Tensor>;
   static Held from(std::vector<Tensor>& found, std::span<const AnyArgument>) {
-    return std::move(found.at(0));
+    return std::move(found[0]);
   }
 };
 template <>
 struct Results<std::vector<Tensor>> {
   static constexpr bool are_known = true;
+  static constexpr size_t count = kAnyNumber;
   using Held = std::optional<std::vector<Tensor>>;
   static Held from(std::vector<Tensor>& found, std::span<const AnyArgument>) {
     return std::move(found);
@@ -78,6 +86,7 @@ struct Results<std::vector<Tensor>> {
 template <class... Parts>
 requires(std::is_same_v<Parts, Tensor>&&...) struct Results<std::tuple<Parts...>> {
   static constexpr bool are_known = true;
+  static constexpr size_t count = sizeof...(Parts);
   using Held = std::optional<std::tuple<Parts...>>;
   static Held from(std::vector<Tensor>& found, std::span<const AnyArgument>) {
     return at(found, std::index_sequence_for<Parts...>());
@@ -86,13 +95,14 @@ requires(std::is_same_v<Parts, Tensor>&&...) struct Results<std::tuple<Parts...>
  private:
   template <size_t... i>
   static Held at(std::vector<Tensor>& found, std::index_sequence<i...>) {
-    return std::tuple<Parts...>(std::move(found.at(i))...);
+    return std::tuple<Parts...>(std::move(found[i])...);
   }
 };
 /// What writes into an argument returns it.
 template <>
 struct Results<const Tensor&> {
   static constexpr bool are_known = true;
+  static constexpr size_t count = kAnyNumber;
   using Held = const Tensor*;
   FLAMBEAU_API static Held from(std::vector<Tensor>& found, std::span<const AnyArgument> given);
 };
@@ -108,6 +118,7 @@ template <class Result, class... Args>
     const std::array<AnyArgument, sizeof...(Args)> given{detail::any(args)...};
     std::vector<Tensor> found;
     if (taker && taker(function, asked, given, found)) {
+      detail::expect_results(function, found.size(), detail::Results<Result>::count);
       return detail::Results<Result>::from(found, given);
     }
   }

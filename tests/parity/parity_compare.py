@@ -197,9 +197,7 @@ def _kind(number: Any) -> str:
 
 
 def _array(tensor: Any) -> Any:
-    tensor = tensor.detach()
-    if tensor.is_sparse:
-        tensor = tensor.to_dense()
+    tensor = _dense(tensor.detach())
     library = torch if isinstance(tensor, torch.Tensor) else flambeau
     if tensor.dtype in (library.bfloat16, library.float16):
         tensor = tensor.to(library.float32)
@@ -230,6 +228,10 @@ def wrong_places(ours: Any, theirs: Any, tolerance: float) -> Any:
 
 
 # Gradients ---------------------------------------------------------------------------------------
+
+
+def _dense(tensor: Any) -> Any:
+    return tensor.to_dense() if tensor.is_sparse else tensor
 
 
 def _gradients(case: Case, ours: Side, theirs: Side, coarsest: float) -> Iterator[Difference]:
@@ -264,7 +266,7 @@ def _gradients(case: Case, ours: Side, theirs: Side, coarsest: float) -> Iterato
         ]
         if not both:
             return
-        outputs = [[pair[0] for pair in both], [pair[1] for pair in both]]
+        outputs = [[_dense(pair[0]) for pair in both], [_dense(pair[1]) for pair in both]]
 
 
 def _one_gradient(
@@ -286,7 +288,7 @@ def _differentiable(value: Any) -> Iterator[Any]:
         for item in value:
             yield from _differentiable(item)
     elif isinstance(value, flambeau.Tensor | torch.Tensor) and value.requires_grad:
-        yield value
+        yield _dense(value)
 
 
 def _derive(library: Any, outputs: Sequence[Any], leaves: Sequence[Any], create: bool) -> Any:

@@ -109,13 +109,20 @@ def test_modes_nest_and_leave_when_something_is_raised() -> None:
     assert x.sin().requires_grad
 
     class Wrong(TorchDispatchMode):
+        def __init__(self, result: Any) -> None:
+            self.result = result
+
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            return "text"
+            return self.result
 
-    with pytest.raises(TypeError, match="sin must return tensors, got str"), Wrong():
+    with pytest.raises(TypeError, match="sin must return tensors, got str"), Wrong("text"):
         flambeau.sin(x)
+    with pytest.raises(TypeError, match=r"sin.*must return 1 tensor, got 2"), Wrong((x, x)):
+        flambeau.sin(x)
+    with pytest.raises(TypeError, match=r"sort.*must return 2 tensors, got 1"), Wrong(x):
+        flambeau.sort(x)
     with BaseTorchDispatchMode():
         np.testing.assert_allclose(x.sin().detach().numpy(), np.sin([1.0, 1.0]), rtol=1e-6)
 
