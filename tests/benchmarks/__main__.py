@@ -1,8 +1,8 @@
 """Flambeau against PyTorch and NumPy: `python tests/benchmarks --torch /path/to/python-with-torch`.
 
 The frameworks take turns, a process each, for several rounds; the table shows medians over the
-rounds and the median of the ratios round by round, so that a machine whose speed drifts does not
-favour one of them.
+rounds and the median of the ratios round by round, each to the faster of the others, so that a
+machine whose speed drifts does not favour one of them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workloads import WORKLOADS
+from workloads import GROUPS
+from workloads.workload import Workload
 
 WORKER = Path(__file__).with_name("worker.py")
 Times = dict[str, float]
 
 
-def measure(python: str, framework: str, threads: int, names: list[str]) -> Times:
+def measure(python: str, framework: str, threads: int, group: str, names: list[str]) -> Times:
     """One process; empty where the framework is not there."""
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": str(threads),
         "OPENBLAS_NUM_THREADS": str(threads),
     }
-    command = [python, str(WORKER), framework, str(threads), *names]
+    command = [python, str(WORKER), framework, str(threads), group, *names]
     process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if process.returncode != 0:
         print(f"{framework}: {process.stderr.strip().splitlines()[-1]}", file=sys.stderr)
@@ -37,28 +38,40 @@ def measure(python: str, framework: str, threads: int, names: list[str]) -> Time
     return times
 
 
-def table(rounds: list[dict[str, Times]], names: list[str]) -> str:
-    """A Markdown table of medians and ratios."""
-    targets = {w.name: w.target for w in WORKLOADS}
+def table(rounds: list[dict[str, Times]], workloads: list[Workload]) -> str:
+    """A Markdown table of medians and ratios; below it the geometric mean of the ratios."""
     lines = [
         "| workload | Flambeau | PyTorch | NumPy | ratio | target | |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
-    for name in names:
+    ratios = []
+    for workload in workloads:
+        name, target = workload.name, workload.target
         own, torch, numpy = (_median(rounds, f, name) for f in ("flambeau", "torch", "numpy"))
-        pairs = [
-            r["flambeau"][name] / r["torch"][name]
-            for r in rounds
-            if name in r["flambeau"] and name in r["torch"]
-        ]
-        ratio = statistics.median(pairs) if pairs else None
-        verdict = "" if ratio is None else "ok" if ratio <= targets[name] else "**missed**"
+        ratio = _ratio(rounds, name)
+        verdict = "" if ratio is None else "ok" if ratio <= target else "**missed**"
         shown = "" if ratio is None else f"{ratio:.2f}"
+        ratios += [] if ratio is None else [ratio]
         lines.append(
             f"| {name} | {_text(own)} | {_text(torch)} | {_text(numpy)} "
-            f"| {shown} | {targets[name]:.2f} | {verdict} |"
+            f"| {shown} | {target:.2f} | {verdict} |"
         )
+    if ratios:
+        lines.append(f"\nGeometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}.")
     return "\n".join(lines)
+
+
+def _ratio(rounds: list[dict[str, Times]], name: str) -> float | None:
+    """To the faster of the others, by the medians."""
+    found = []
+    for other in ("torch", "numpy"):
+        pairs = [
+            r["flambeau"][name] / r[other][name]
+            for r in rounds
+            if name in r["flambeau"] and name in r[other]
+        ]
+        found += [statistics.median(pairs)] if pairs else []
+    return max(found, default=None)
 
 
 def _median(rounds: list[dict[str, Times]], framework: str, name: str) -> float | None:
@@ -75,27 +88,53 @@ def _text(seconds: float | None) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
+def _processor() -> str:
+    """The name of this machine's processor, its family and model."""
+    facts: dict[str, str] = {}
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        facts.setdefault(key.strip(), value.strip())
+    known = [
+        w for w in ("avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16") if w in facts["flags"]
+    ]
+    return (
+        f"{os.cpu_count()} cores of {facts['model name']} (family {facts['cpu family']}, "
+        f"model {facts['model']}; {', '.join(known)})"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--torch", metavar="PYTHON", help="an interpreter that can import torch")
+    parser.add_argument("--group", choices=[*GROUPS, "all"], default="basics", help="what is timed")
     parser.add_argument(
         "--only", metavar="TEXT", default="", help="workloads whose name holds TEXT"
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    names = [w.name for w in WORKLOADS if options.only in w.name]
+    print(f"{_processor()}, {options.threads} threads, {options.rounds} interleaved rounds.")
+    for group in GROUPS if options.group == "all" else [options.group]:
+        workloads = [w for w in GROUPS[group] if options.only in w.name]
+        if workloads:
+            print(f"\n## {group}\n\n{_measured(group, workloads, options)}", flush=True)
+
+
+def _measured(group: str, workloads: list[Workload], options: argparse.Namespace) -> str:
+    names = [w.name for w in workloads]
     pythons = {"flambeau": sys.executable, "torch": options.torch, "numpy": sys.executable}
     rounds = []
     for index in range(options.rounds):
-        print(f"round {index + 1} of {options.rounds}", file=sys.stderr)
+        print(f"{group}: round {index + 1} of {options.rounds}", file=sys.stderr)
         rounds.append(
             {
-                framework: measure(python, framework, options.threads, names) if python else {}
+                framework: measure(python, framework, options.threads, group, names)
+                if python
+                else {}
                 for framework, python in pythons.items()
             }
         )
-    print(table(rounds, names))
+    return table(rounds, workloads)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from workloads import WORKLOADS
+from workloads.basics import WORKLOADS
 
 import flambeau
 from flambeau.profiler import profile

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from workloads import WORKLOADS
+from workloads import GROUPS
 
 SAMPLE_SECONDS = 0.05
 SAMPLES = 7
@@ -38,13 +38,13 @@ def _time(call: Callable[[], Any], count: int) -> float:
 
 
 def main() -> None:
-    framework, threads, *names = sys.argv[1:]
+    framework, threads, group, *names = sys.argv[1:]
     module = importlib.import_module(framework)
     if framework != "numpy":
         module.set_num_threads(int(threads))
         module.manual_seed(0)
     result = {}
-    for workload in WORKLOADS:
+    for workload in GROUPS[group]:
         make = workload.numpy if framework == "numpy" else workload.make
         if make is not None and workload.name in names:
             result[workload.name] = seconds_per_call(make(module))

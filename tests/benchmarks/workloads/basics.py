@@ -1,24 +1,11 @@
-"""What is timed. Each workload is written once against PyTorch's API and runs on Flambeau and on
-PyTorch; `numpy` gives the same computation in NumPy where it has one."""
+"""Calls, elementwise operators, reductions, and the products and convolutions that most use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-Call = Callable[[], Any]
-
-
-@dataclass(frozen=True)
-class Workload:
-    """`make(torch)` prepares data and returns the call to time; `target`: ratio to PyTorch's
-    time."""
-
-    name: str
-    target: float
-    make: Callable[[Any], Call]
-    numpy: Callable[[Any], Call] | None = None
+from workloads.workload import Call, Workload
 
 
 def _small(expression: Callable[[Any], Any]) -> Callable[[Any], Call]:
