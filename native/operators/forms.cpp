@@ -9,6 +9,7 @@ const Tensor& overwrite(const Tensor& self, const char* op, TrackedList tracked,
                         FunctionRef<Tensor(const Tensor&)> compute) {
   const bool records = is_recorded(tracked);
   autograd::check_inplace(self, op, records);
+  if (records) autograd::begin_at_base(self);
   // The copy that it computes from, and the one that writes: tangents see both.
   const Tensor before = records ? ops::clone(self) : self;
   const Tensor after = compute(before);

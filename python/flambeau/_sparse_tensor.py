@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import flambeau
@@ -18,6 +19,7 @@ from flambeau._values import check_memo
 
 _internal: Any = _C._internal
 
+_MOST_DIMS = 64  # kMaxDims of core/geometry/shape.h
 _CONVERSIONS = (
     *("float", "double", "half", "bfloat16", "cfloat", "cdouble"),
     *("bool", "byte", "char", "short", "int", "long", "cpu", "cuda", "type_as", "to"),
@@ -301,7 +303,7 @@ def sparse_coo_tensor(
     places = _places(indices, elements.device)
     if size is None:
         size = _least_size(places, elements)
-    shape = [int(extent) for extent in size]
+    shape = _extents(size)
     if len(shape) < places.shape[0]:
         raise RuntimeError(
             f"{op}: size {tuple(shape)} has fewer dims than the {places.shape[0]} rows of indices"
@@ -342,12 +344,23 @@ def _least_size(places: Tensor, values: Tensor) -> list[int]:
 
 def _empty_sparse(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     """A sparse tensor that holds nothing."""
-    shape = [int(extent) for extent in size]
+    shape = _extents(size)
     values = flambeau.empty(0, dtype=dtype, device=device)
     places = flambeau.empty(len(shape), 0, dtype=flambeau.int64, device=values.device)
     _check_extents(shape)
     result = _sparse(places, values, shape, True)
     return result.requires_grad_() if requires_grad else result
+
+
+def _extents(size: Any) -> list[int]:
+    """A size as numbers, which are not read without end."""
+    extents = [int(extent) for extent in islice(size, _MOST_DIMS + 1)]
+    if len(extents) > _MOST_DIMS:
+        raise RuntimeError(
+            f"sparse_coo_tensor(): size has more than {_MOST_DIMS} extents; a tensor has at most "
+            f"{_MOST_DIMS} dimensions"
+        )
+    return extents
 
 
 def _check_extents(shape: list[int]) -> None:

@@ -515,3 +515,13 @@ def test_elements_at_one_place_share_the_gradient_of_as_strided() -> None:
     start = flambeau.randn(4, dtype=flambeau.float64, requires_grad=True)
     assert gradcheck(windows, start)
     assert gradgradcheck(windows, start)
+
+
+@pytest.mark.parametrize("operator", ["pow_", "mul_", "float_power_"])
+def test_a_view_that_is_written_has_gradients_for_all_that_it_shows(operator: str) -> None:
+    """Also for what lies outside the view that it was taken of."""
+    leaf = flambeau.tensor([3.0, 4.0, 5.0, 6.0], dtype=flambeau.float64, requires_grad=True)
+    shown = (leaf * 1)[2:].as_strided((2, 2), (2, 1), 0)
+    getattr(shown, operator)(2).sum().backward()
+    expected = [2.0] * 4 if operator == "mul_" else [6.0, 8.0, 10.0, 12.0]
+    assert leaf.grad.tolist() == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -142,3 +144,17 @@ def test_private_functions_refuse_too() -> None:
     ):
         with pytest.raises((TypeError, RuntimeError)):
             use()
+
+
+@pytest.mark.parametrize("name", ["pow", "sub", "truediv", "floordiv", "mod", "matmul", "lshift"])
+def test_numbers_on_the_left_are_refused_by_python(name: str) -> None:
+    sparse = torch.ones(2).to_sparse()
+    assert getattr(sparse, f"__r{name}__")(2) is NotImplemented
+    with pytest.raises(TypeError, match="unsupported operand"):
+        getattr(operator, name)(2, sparse)
+
+
+def test_a_size_without_end_is_refused() -> None:
+    for size in (range(2**62), itertools.count()):
+        with pytest.raises(RuntimeError, match="size has more than 64 extents"):
+            torch.sparse_coo_tensor(size)

@@ -38,6 +38,9 @@ FLAMBEAU_API void set_history(TensorList results, const Ref<Node>& node, uint32_
 /// The same for an in-place result: for a view, the base's history is rebased. Edge 0 of `node`
 /// must be `self`'s.
 FLAMBEAU_API void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t index = 0);
+/// Before a view is overwritten with what is computed from it: its gradients go to all of its first
+/// base that it shows, also to what the view that it was taken of does not show.
+FLAMBEAU_API void begin_at_base(const Tensor& view);
 /// Before writing in place: Error(runtime) for a leaf that requires grad, or a view of one, while
 /// grad mode is on.
 FLAMBEAU_API void check_inplace(const Tensor& self, const char* op, bool records_history);

@@ -80,6 +80,19 @@ class CopySlices final : public Node {
 
 SpinLock refresh_lock;
 
+/// The history of a view becomes that of its base and where it lies there; returns what it was.
+Ref<Node> replay(State& own, const Tensor& view, const State& base) {
+  auto node = make_ref<AsStridedBackward>(slice_of(view, own.base));
+  node->add_edge({base.grad_fn, base.output_index});
+  describe_output(*node, view, 0);
+  Ref<Node> previous = std::move(own.grad_fn);
+  own.grad_fn = std::move(node);
+  own.output_index = 0;
+  own.requires_grad = false;
+  if (own.retains_grad) retain_at_history(own);
+  return previous;
+}
+
 }  // namespace
 
 void set_result_edge(const Tensor& result, const Node& node, uint32_t index) {
@@ -122,17 +135,18 @@ void refresh_view(State& own, const Tensor& view) {
   Ref<Node> previous;  // dropped after the lock
   const std::lock_guard guard(refresh_lock);
   if (node == own.base_node.load(std::memory_order_relaxed)) return;
-  if (node && !own.made_without_grad) {
-    auto replay = make_ref<AsStridedBackward>(slice_of(view, own.base));
-    replay->add_edge({base->grad_fn, base->output_index});
-    describe_output(*replay, view, 0);
-    previous = std::move(own.grad_fn);
-    own.grad_fn = std::move(replay);
-    own.output_index = 0;
-    own.requires_grad = false;
-    if (own.retains_grad) retain_at_history(own);
-  }
+  if (node && !own.made_without_grad) previous = replay(own, view, *base);
   own.base_node.store(node, std::memory_order_release);
+}
+
+void begin_at_base(const Tensor& view) {
+  if (!is_view(view)) return;
+  State& own = state(view);
+  const State* base = state_if_any(own.base);
+  if (!base || !base->grad_fn || own.made_without_grad) return;
+  Ref<Node> previous;  // dropped after the lock
+  const std::lock_guard guard(refresh_lock);
+  previous = replay(own, view, *base);
 }
 
 void check_inplace(const Tensor& self, const char* op, bool records_history) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string_view>
 #include <type_traits>
 
 #include "python/calls/arguments.h"
@@ -19,7 +20,10 @@ namespace detail {
 inline PyRef overridden_slot(const char* method, std::span<PyObject* const> args) {
   PyRef result = overridden(method, args, Layouts::any);
   const bool strided = std::none_of(args.begin(), args.end(), is_sparse_object);
-  return result || strided ? std::move(result) : call_method(method, args);
+  if (result || strided) return result;
+  // A method of that name is the slot itself.
+  const bool is_slot = std::string_view(method).starts_with("__");
+  return is_slot ? PyRef(Py_NewRef(Py_NotImplemented)) : call_method(method, args);
 }
 inline PyRef overridden_slot(const char* called, const char* reflected, PyObject* a, PyObject* b) {
   PyObject* const args[] = {is_tensor(a) ? a : b, is_tensor(a) ? b : a};
