@@ -15,10 +15,7 @@ void gemm(const Product<T>& call) {
   } else if constexpr (std::is_same_v<T, complex<double>>) {
     gemm_complex<double>(call);
   } else if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
-    if constexpr (std::is_same_v<T, bfloat16>) {
-      if (try_gemm_paired(call)) return;
-    }
-    if (!try_gemv_widened<T>(call)) gemm_widened<T, float>(call);
+    gemm_half<T>(call);
   } else {
     gemm_widened<T, int32_t>(call);
   }

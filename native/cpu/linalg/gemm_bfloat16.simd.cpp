@@ -1,21 +1,42 @@
-// Products of bfloat16 pairs, for processors with AVX-512 BF16.
+// Products of bfloat16 for processors that have them: AVX-512 BF16, and AMX.
 
 #ifdef __AVX512F__
 #pragma GCC target("avx512bf16")
 #define FLAMBEAU_BFLOAT16_PRODUCTS  // the compiler's own macro does not follow the pragma
 #endif
-#include "cpu/linalg/gemm_blocks.h"
+#include "cpu/linalg/gemm_halves.h"
+#include "cpu/linalg/half_dots.h"
+#include "cpu/linalg/matrix_tiles.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
-const GemmKernels<Bfloat16Pair>* bfloat16_kernels() {
 #ifdef FLAMBEAU_BFLOAT16_PRODUCTS
-  static constexpr GemmKernels<Bfloat16Pair> kernels{&gemm<Bfloat16Pair>, nullptr, nullptr,
-                                                     kTileRows, kTileColumns<Bfloat16Pair>};
-  return &kernels;
-#else
-  return nullptr;
-#endif
+namespace {
+
+/// The thread's tile registers have a shape while it multiplies.
+void gemm_by_matrices(const Product<bfloat16>& call) {
+  const AmxRegisters::Configured configured;
+  gemm_halves<MatrixTiles<AmxRegisters>>(call);
 }
+
+}  // namespace
+
+const HalfKernels<bfloat16>* paired_kernels() {
+  using Tiles = RegisterTiles<Paired>;
+  static constexpr HalfKernels<bfloat16> kernels{&gemm_halves<Tiles>, &dot_halves<Paired>,
+                                                 Tiles::kRows, Tiles::kColumns};
+  return &kernels;
+}
+
+const HalfKernels<bfloat16>* matrix_kernels() {
+  using Tiles = MatrixTiles<AmxRegisters>;
+  static constexpr HalfKernels<bfloat16> kernels{&gemm_by_matrices, &dot_halves<Paired>,
+                                                 Tiles::kRows, Tiles::kColumns};
+  return &kernels;
+}
+#else
+const HalfKernels<bfloat16>* paired_kernels() { return nullptr; }
+const HalfKernels<bfloat16>* matrix_kernels() { return nullptr; }
+#endif
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -59,12 +59,10 @@ struct GemmKernels {
   int64_t tile_rows, tile_columns;  ///< splitting c between threads at multiples loses nothing
 };
 
-#define FLAMBEAU_DECLARE_GEMM(ISA)                            \
-  namespace ISA {                                             \
-  template <class T>                                          \
-  const GemmKernels<T>& gemm_kernels();                       \
-  /** Null where the instruction set has no such products. */ \
-  const GemmKernels<Bfloat16Pair>* bfloat16_kernels();        \
+#define FLAMBEAU_DECLARE_GEMM(ISA)      \
+  namespace ISA {                       \
+  template <class T>                    \
+  const GemmKernels<T>& gemm_kernels(); \
   }
 FLAMBEAU_DECLARE_GEMM(baseline)
 FLAMBEAU_DECLARE_GEMM(avx2)
@@ -77,14 +75,6 @@ const GemmKernels<T>& gemm_kernels() {
   static const GemmKernels<T>& best =
       pick(&baseline::gemm_kernels<T>, &avx2::gemm_kernels<T>, &avx512::gemm_kernels<T>)();
   return best;
-}
-
-/// Products of bfloat16 pairs in float; null where the processor has none.
-inline const GemmKernels<Bfloat16Pair>* bfloat16_kernels() {
-  static const bool has_products = __builtin_cpu_supports("avx512bf16");
-  return has_products ? pick(&baseline::bfloat16_kernels, &avx2::bfloat16_kernels,
-                             &avx512::bfloat16_kernels)()
-                      : nullptr;
 }
 
 }  // namespace flambeau::cpu

@@ -62,7 +62,7 @@ void gemm_native(const GemmCall<T>& call) {
       return;
     }
   }
-  gemm_tiled(call, gemm_kernels<T>());
+  gemm_tiled(call);
 }
 
 template void gemm_native<float>(const GemmCall<float>&);

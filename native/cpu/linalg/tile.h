@@ -126,6 +126,22 @@ template <class T, class Rows, class Lines, int least>
 inline constexpr auto kTiles = make_tiles<T, Rows, Lines, least>(
     std::make_integer_sequence<int, (kTileRows - least + 1) * 4>());
 
+template <class T, class Rows, class Lines, int... index>
+constexpr std::array<Tile<T, Rows, Lines>, sizeof...(index)> make_whole_tiles(
+    std::integer_sequence<int, index...>) {
+  return {tile<T, Rows, Lines, index + 1, kTileVectors, false>...};
+}
+template <class T, class Rows, class Lines>
+inline constexpr auto kWholeTiles =
+    make_whole_tiles<T, Rows, Lines>(std::make_integer_sequence<int, kTileRows>());
+
+/// kTileColumns<T> columns; 1 <= rows <= kTileRows.
+template <class T, class Rows, class Lines>
+inline void run_whole_tile(int64_t rows, int64_t depth, const Rows& a, const Lines& b,
+                           const Epilogue<T>& out) {
+  kWholeTiles<T, Rows, Lines>[static_cast<size_t>(rows - 1)](depth, a, b, out, kLanes<T>);
+}
+
 /// least <= rows <= kTileRows, columns <= kTileColumns<T>.
 template <int least = 1, class T, class Rows, class Lines>
 inline void run_tile(int64_t rows, int64_t columns, int64_t depth, const Rows& a, const Lines& b,

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/linalg/gemm_kernel.h"
+#include "cpu/linalg/vector.h"
+
+// Halves, read in the form in which they are multiplied. Include only from *.simd.cpp files.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+/// As many halves as a vector has floats.
+typedef uint16_t HalfVector __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
+inline HalfVector load_halves(const void* source) {
+  return *static_cast<const HalfVector*>(source);
+}
+inline Vector<uint32_t> spread_halves(HalfVector halves) {
+  return __builtin_convertvector(halves, Vector<uint32_t>);
+}
+
+/// Halves as floats: an element is one step of the depth.
+template <class T>
+struct Widened {
+  using Half = T;
+  using Packed = float;
+  static constexpr int64_t kSteps = 1;
+
+  static Vector<float> widen(const T* from) {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      return (Vector<float>)(spread_halves(load_halves(from)) << 16);
+    } else {
+#if defined(__AVX512F__)
+      return (Vector<float>)_mm512_cvtph_ps((__m256i)load_halves(from));
+#elif defined(__F16C__)
+      return (Vector<float>)_mm256_cvtph_ps((__m128i)load_halves(from));
+#else
+      Vector<float> wide;
+      for (int i = 0; i < kLanes<float>; ++i) wide[i] = static_cast<float>(from[i]);
+      return wide;
+#endif
+    }
+  }
+  /// The next steps of one line.
+  static Vector<float> along(const T* line) { return widen(line); }
+  /// One step of neighbouring lines.
+  static Vector<float> across(const T* row, int64_t, bool) { return widen(row); }
+};
+
+/// Pairs of bfloat16 that follow each other along the depth: an element is two steps.
+struct Paired {
+  using Half = bfloat16;
+  using Packed = Bfloat16Pair;
+  static constexpr int64_t kSteps = 2;
+
+  static Vector<Packed> along(const Half* line) {
+    return load(reinterpret_cast<const Packed*>(line));
+  }
+  static Vector<Packed> across(const Half* row, int64_t step, bool is_pair) {
+    const Vector<Packed> low = spread_halves(load_halves(row));
+    return is_pair ? low | spread_halves(load_halves(row + step)) << 16 : low;
+  }
+};
+
+/// Lines of halves: step p of line i at data[i * line + p * step].
+template <class T>
+struct HalfLines {
+  const T* data;
+  int64_t line, step;
+  int64_t count, depth;
+};
+
+/// The next vector of elements of a line of which `left` steps are left; what is missing is 0.
+template <class Form>
+Vector<typename Form::Packed> elements_along(const typename Form::Half* line, int64_t left) {
+  constexpr int64_t steps = kLanes<float> * Form::kSteps;
+  if (left >= steps) return Form::along(line);
+  typename Form::Half rest[static_cast<size_t>(steps)] = {};
+  std::copy_n(line, std::max<int64_t>(left, 0), rest);
+  return Form::along(rest);
+}
+
+/// The vector of elements of line i from step `from` on, whatever its strides.
+template <class Form>
+Vector<typename Form::Packed> elements_of_line(const HalfLines<typename Form::Half>& lines,
+                                               int64_t i, int64_t from) {
+  constexpr int64_t steps = kLanes<float> * Form::kSteps;
+  const int64_t left = lines.depth - from;
+  const typename Form::Half* const data = lines.data + i * lines.line + from * lines.step;
+  if (lines.step == 1) return elements_along<Form>(data, left);
+  typename Form::Half line[static_cast<size_t>(steps)] = {};
+  for (int64_t p = 0; p < std::min(left, steps); ++p) line[p] = data[p * lines.step];
+  return Form::along(line);
+}
+
+/// As many elements of as many lines as a vector holds, from line `first` and step `from` on;
+/// vector q of `square` holds element q of all lines, or `by_line` the elements of line q.
+template <class Form>
+void read_square(const HalfLines<typename Form::Half>& lines, int64_t first, int64_t from,
+                 bool by_line, Vector<typename Form::Packed> (&square)[kLanes<float>]) {
+  using T = typename Form::Half;
+  using Packed = typename Form::Packed;
+  constexpr int64_t lanes = kLanes<float>, steps = Form::kSteps;
+  const int64_t count = std::min(lanes, lines.count - first), left = lines.depth - from;
+  const T* const data = lines.data + first * lines.line + from * lines.step;
+  for (auto& vector : square) vector = Vector<Packed>{};
+  if (lines.line == 1 && count == lanes) {
+    for (int64_t q = 0; q < lanes && q * steps < left; ++q)
+      square[q] = Form::across(data + q * steps * lines.step, lines.step, q * steps + 1 < left);
+    if (by_line) transpose_square<Packed>(square);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) square[i] = elements_of_line<Form>(lines, first + i, from);
+  if (!by_line) transpose_square<Packed>(square);
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
