@@ -12,8 +12,10 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
-inline constexpr int64_t kDepth = 256;      // of a panel: a tile's panel of b (32 KiB) stays in L1
-inline constexpr int64_t kPanelRows = 240;  // of a: 240 KiB in L2; a multiple of 12
+// Every step of the depth is a pass over c, which may lie in memory: panels are as deep as L2 lets
+// both factors' be.
+inline constexpr int64_t kDepthBytes = 2048;     // of a line
+inline constexpr int64_t kPanelRows = 120;       // of a: 240 KiB in L2; a multiple of 12
 inline constexpr int64_t kPanelBytes = 2 << 20;  // of b: in L3
 
 /// Reads a and b where they are: for matrices that fit the first cache levels, and few rows.
@@ -33,7 +35,7 @@ void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
 template <class T>
 void gemm_packed(const GemmCall<T>& call) {
   constexpr int64_t width = kTileColumns<T>;
-  const int64_t depth_limit = kDepth * 4 / static_cast<int64_t>(sizeof(T));
+  const int64_t depth_limit = kDepthBytes / static_cast<int64_t>(sizeof(T));
   // Equal parts: a remainder of a few columns of a would cost a whole pass over c.
   const int64_t parts = (call.k + depth_limit - 1) / depth_limit;
   const int64_t depth_step = (call.k + parts - 1) / parts;

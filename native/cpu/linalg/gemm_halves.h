@@ -2,7 +2,6 @@
 
 #include "core/tensor/tensor.h"
 #include "core/threads/interrupt.h"
-#include "cpu/convert.h"
 #include "cpu/linalg/gemm.h"
 #include "cpu/linalg/half_lines.h"
 #include "cpu/linalg/scratch.h"
@@ -88,8 +87,12 @@ class HalfResult {
 
  private:
   static void convert(T* to, const float* from, int64_t count) {
-    static ConvertFunction* const narrow = FLAMBEAU_ISA::find_convert(dtype_of<T>, DType::float32);
-    narrow(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from), count);
+    constexpr int64_t lanes = kLanes<float>;
+    for (; count >= lanes; count -= lanes, from += lanes, to += lanes)
+      *reinterpret_cast<HalfVector*>(to) = narrowed<T>(load(from));
+    if (count == 0) return;
+    const HalfVector rest = narrowed<T>(Mask<float>(count).load(from));
+    std::memcpy(static_cast<void*>(to), &rest, static_cast<size_t>(count) * sizeof(T));
   }
 
   const Product<T>& call_;

@@ -89,7 +89,7 @@ void add_columns(int64_t rows, const T* a, int64_t lda, const T* x, T alpha, T* 
 /// a holds column after column (unit stride along rows); y accumulates eight columns a pass.
 template <class T>
 void gemv_columns(const GemvCall<T>& call) {
-  constexpr int64_t kBlock = 2048;  // of y: stays in L1
+  constexpr int64_t kBlock = 4096;  // of y: stays in L1
   for (int64_t i0 = 0; i0 < call.rows; i0 += kBlock) {
     const int64_t rows = std::min(kBlock, call.rows - i0);
     T* y = call.y + i0;

@@ -17,6 +17,43 @@ struct MatrixVector {
   T* y;
 };
 
+/// Fewer columns for each thread are not worth sums of its own.
+constexpr int64_t kLeastColumns = 64;
+
+/// A matrix of columns: each thread adds up some of them, and reads memory in order.
+template <class T>
+void gemv_by_columns(const GemvCall<T>& call) {
+  const GemmKernels<T>& kernels = gemm_kernels<T>();
+  const int64_t parts =
+      in_parallel_region() ? 1
+                           : std::min<int64_t>(num_threads(), call.rows * call.columns / kGemvWork);
+  if (call.columns < kLeastColumns * std::max<int64_t>(parts, 1)) {
+    const int64_t grain =
+        std::max<int64_t>(kLeastColumns, kGemvWork / std::max<int64_t>(call.columns, 1));
+    return parallel_for(0, call.rows, grain, [&](int64_t begin, int64_t end) {
+      kernels.gemv_columns({end - begin, call.columns, call.a + begin, call.lda, call.x,
+                            call.y + begin, call.alpha, call.beta});
+    });
+  }
+  if (parts <= 1) return kernels.gemv_columns(call);
+  const Tensor owner = empty(Shape{parts, call.rows}, dtype_of<T>);
+  T* const sums = owner.data<T>();
+  const int64_t step = (call.columns + parts - 1) / parts;
+  parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t first = std::min(p * step, call.columns);
+      kernels.gemv_columns({call.rows, std::min(step, call.columns - first),
+                            call.a + first * call.lda, call.lda, call.x + first,
+                            sums + p * call.rows, call.alpha, T(0)});
+    }
+  });
+  for (int64_t i = 0; i < call.rows; ++i) {
+    T sum = sums[i];
+    for (int64_t p = 1; p < parts; ++p) sum += sums[p * call.rows + i];
+    call.y[i] = call.beta == T(0) ? sum : static_cast<T>(sum + call.beta * call.y[i]);
+  }
+}
+
 /// y = alpha * a @ x + beta * y; false when the layout needs copies (then tiles are packed).
 template <class T>
 bool try_gemv(MatrixVector<T> call, T alpha, T beta) {
@@ -30,14 +67,15 @@ bool try_gemv(MatrixVector<T> call, T alpha, T beta) {
     x = dense;
   }
   const GemmKernels<T>& kernels = gemm_kernels<T>();
-  const bool by_rows = a.column == 1;
+  if (a.column != 1) {
+    gemv_by_columns<T>({rows, columns, a.data, a.column, x, call.y, alpha, beta});
+    return true;
+  }
   const int64_t grain =
       std::max<int64_t>(64, (kGemvWork / std::max<int64_t>(columns, 1) + 63) / 64 * 64);
   const auto run = [&](int64_t begin, int64_t end) {
-    const GemvCall<T> part{
-        end - begin, columns, a.data + begin * a.row, by_rows ? a.row : a.column, x, call.y + begin,
-        alpha,       beta};
-    by_rows ? kernels.gemv_rows(part) : kernels.gemv_columns(part);
+    kernels.gemv_rows(
+        {end - begin, columns, a.data + begin * a.row, a.row, x, call.y + begin, alpha, beta});
   };
   if (rows <= grain)
     run(0, rows);

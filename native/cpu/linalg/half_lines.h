@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "cpu/linalg/gemm_kernel.h"
@@ -17,6 +18,28 @@ inline HalfVector load_halves(const void* source) {
 }
 inline Vector<uint32_t> spread_halves(HalfVector halves) {
   return __builtin_convertvector(halves, Vector<uint32_t>);
+}
+
+/// Floats, rounded to the nearest half, ties to even; NaN stays NaN.
+template <class T>
+HalfVector narrowed(Vector<float> value) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    const Vector<uint32_t> bits = (Vector<uint32_t>)value;
+    const Vector<uint32_t> rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    const Vector<uint32_t> quiet = bits >> 16 | 0x40;
+    return __builtin_convertvector(value == value ? rounded : quiet, HalfVector);
+  } else {
+#if defined(__AVX512F__)
+    return (HalfVector)_mm512_cvtps_ph((__m512)value, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(__F16C__)
+    return (HalfVector)_mm256_cvtps_ph((__m256)value, _MM_FROUND_TO_NEAREST_INT);
+#else
+    HalfVector narrow;
+    for (int i = 0; i < kLanes<float>; ++i)
+      narrow[i] = std::bit_cast<uint16_t>(static_cast<T>(value[i]));
+    return narrow;
+#endif
+  }
 }
 
 /// Halves as floats: an element is one step of the depth.

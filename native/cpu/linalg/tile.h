@@ -69,6 +69,12 @@ template <class T, class Rows, class Lines, int rows, int vectors, bool partial>
 void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) {
   using S = Sum<T>;
   constexpr int lanes = kLanes<T>;
+  if (out.beta != S(0)) {
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(out.c + i * out.ldc + j * lanes, 1);
+  }
   const Mask<T> mask(partial ? last : lanes);
   const Mask<S> sums(partial ? last : lanes);
   Vector<S> sum[rows][vectors];
