@@ -27,9 +27,14 @@ void run_dots(const HalfDots<T>& call, const HalfKernels<T>& kernels) {
 bool has_matrix_products() {
   // A process asks once for the state that AMX adds to its threads.
   constexpr int kRequestPermission = 0x1023, kTileData = 18;
-  static const bool has = __builtin_cpu_supports("amx-bf16") &&
+  static const bool has = instruction_set() == InstructionSet::avx512 &&
+                          __builtin_cpu_supports("amx-bf16") &&
                           syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
   return has;
+}
+
+bool has_paired_products() {
+  return instruction_set() == InstructionSet::avx512 && __builtin_cpu_supports("avx512bf16");
 }
 
 template <>
@@ -46,7 +51,7 @@ const HalfKernels<bfloat16>& half_kernels() {
     const HalfKernels<bfloat16>* found = nullptr;
     if (has_matrix_products())
       found = pick(&baseline::matrix_kernels, &avx2::matrix_kernels, &avx512::matrix_kernels)();
-    if (!found && __builtin_cpu_supports("avx512bf16"))
+    if (!found && has_paired_products())
       found = pick(&baseline::paired_kernels, &avx2::paired_kernels, &avx512::paired_kernels)();
     return found ? *found
                  : pick(&baseline::half_kernels<bfloat16>, &avx2::half_kernels<bfloat16>,

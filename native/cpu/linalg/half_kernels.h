@@ -55,6 +55,8 @@ FLAMBEAU_DECLARE_HALVES(avx512)
 
 /// Whether the processor multiplies matrices of bfloat16 (AMX), and the system lets it.
 bool has_matrix_products();
+/// Whether it multiplies pairs of bfloat16.
+bool has_paired_products();
 
 /// The kernels for the processor at hand.
 template <class T>

@@ -2,6 +2,8 @@
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/correlation.h"
+#include "cpu/nn/planes.h"
+#include "cpu/nn/unfolding.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -35,9 +37,20 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
     return convolve_integers(geometry, result, contiguous_data(input), contiguous_data(weight),
                              bias.defined() ? contiguous_data(bias) : bias);
   }
+  if (forward_unfolds(geometry, result.dtype())) {
+    return visit_half_or_real(result.dtype(), [&]<class T>() {
+      const Tensor x = contiguous_data(input), w = contiguous_data(weight);
+      const Tensor b = bias.defined() ? contiguous_data(bias) : bias;
+      convolve_unfolded<T>(geometry, x.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr,
+                           result.data<T>());
+    });
+  }
   const auto run = [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w,
                        const Tensor& b) {
     using T = decltype(zero);
+    if (try_planes<T>(geometry, x.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr,
+                      out.data<T>()))
+      return;
     const auto& [rows, columns] = geometry.axes;
     Correlation<T> task;
     task.batch = geometry.batch;

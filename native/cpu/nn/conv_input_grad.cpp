@@ -2,6 +2,7 @@
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/correlation.h"
+#include "cpu/nn/unfolding.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -96,6 +97,15 @@ void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& w
   if (result.dtype() == DType::int64) {
     fill_data(result, 0);
     return spread_integers(geometry, result, contiguous_data(grad), contiguous_data(weight));
+  }
+  if (input_grad_unfolds(geometry) && geometry.axes[0].output > 0) {
+    return with_float_compute(
+        "conv2d_input_grad", result,
+        [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& w) {
+          using T = decltype(zero);
+          unfolded_input_grad<T>(geometry, g.data<T>(), w.data<T>(), out.data<T>());
+        },
+        grad, weight);
   }
   if (leaves_gaps(geometry.axes[0]) || leaves_gaps(geometry.axes[1]) || weight.sizes()[0] == 0)
     fill_data(result, 0);

@@ -8,6 +8,7 @@
 #include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_types.h"
+#include "cpu/nn/unfolding.h"
 #include "cpu/nn/winograd.h"
 
 namespace flambeau::cpu {
@@ -187,9 +188,12 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
   with_float_compute(
       "conv2d_weight_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& x) {
-        if constexpr (std::is_same_v<decltype(zero), float>)
+        using T = decltype(zero);
+        if (weight_grad_unfolds(geometry))
+          return unfolded_weight_grad<T>(geometry, g.data<T>(), x.data<T>(), out.data<T>());
+        if constexpr (std::is_same_v<T, float>)
           if (try_winograd(geometry, out, g, x)) return;
-        run<decltype(zero)>(geometry, out, g, x);
+        run<T>(geometry, out, g, x);
       },
       grad, input);
 }

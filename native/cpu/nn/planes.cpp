@@ -1,0 +1,62 @@
+#include "cpu/nn/planes.h"
+
+#include <algorithm>
+
+#include "core/threads/interrupt.h"
+#include "core/threads/parallel.h"
+#include "cpu/linalg/scratch.h"
+
+namespace flambeau::cpu {
+namespace {
+
+constexpr int64_t kThreadWork = 100'000;   // multiplications that pay for a thread
+constexpr int64_t kMostBytes = 512 << 10;  // of a padded plane: in L2
+
+/// The kernels for the processor at hand.
+template <class T>
+const PlaneKernels<T>& best_kernels() {
+  static const PlaneKernels<T>& best =
+      pick(&baseline::plane_kernels<T>, &avx2::plane_kernels<T>, &avx512::plane_kernels<T>)();
+  return best;
+}
+
+}  // namespace
+
+template <class T>
+bool try_planes(const ConvGeometry& geometry, const T* input, const T* weight, const T* bias,
+                T* result) {
+  const auto& [rows, columns] = geometry.axes;
+  if (geometry.in_channels != 1 || std::max(rows.stride, columns.stride) > 2) return false;
+  if (std::min(rows.padding, columns.padding) < 0) return false;
+  const PlaneKernels<T>& kernels = best_kernels<T>();
+  const int64_t covered = std::max(columns.covered(), columns.input + columns.padding);
+  const int64_t pitch = covered + 2 * kernels.lanes;
+  const int64_t height = std::max(rows.covered(), rows.input + rows.padding);
+  if (height * pitch * static_cast<int64_t>(sizeof(T)) > kMostBytes) return false;
+  const int64_t outputs = geometry.out_channels, kernel = geometry.kernel_size();
+  const int64_t work = geometry.output_plane() * kernel * outputs;
+  parallel_for(0, geometry.batch * geometry.groups,
+               std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1)),
+               [&](int64_t begin, int64_t end) {
+                 // Vectors reach past the last row.
+                 const int64_t size = height * pitch + 10 * kernels.lanes;
+                 T* const padded = scratch<T>(0, static_cast<size_t>(size));
+                 std::fill_n(padded, size, T(0));
+                 for (int64_t plane = begin; plane < end; ++plane) {
+                   check_interrupt();
+                   kernels.pad(geometry, input + plane * geometry.input_plane(), pitch, padded);
+                   const int64_t group = plane % geometry.groups;
+                   for (int64_t k = 0; k < outputs; ++k) {
+                     const int64_t filter = group * outputs + k;
+                     kernels.filter({geometry, padded, pitch, weight + filter * kernel,
+                                     bias ? bias[filter] : T(0),
+                                     result + (plane * outputs + k) * geometry.output_plane()});
+                   }
+                 }
+               });
+  return true;
+}
+template bool try_planes(const ConvGeometry&, const float*, const float*, const float*, float*);
+template bool try_planes(const ConvGeometry&, const double*, const double*, const double*, double*);
+
+}  // namespace flambeau::cpu

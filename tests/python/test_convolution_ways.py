@@ -1,0 +1,137 @@
+"""Convolutions of shapes for which there are ways of their own, against sums over windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau.nn import functional
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Images [batch, inputs, height, width] and filters."""
+
+    batch: int
+    inputs: int
+    outputs: int
+    height: int
+    width: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
+    dilation: tuple[int, int] = (1, 1)
+    groups: int = 1
+
+    def factors(self) -> tuple[Any, Any]:
+        """Images and filters of normal numbers."""
+        generator = np.random.default_rng(3)
+        images = generator.standard_normal((self.batch, self.inputs, self.height, self.width))
+        filters = generator.standard_normal(
+            (self.outputs, self.inputs // self.groups, *self.kernel)
+        )
+        return images, filters
+
+    def windows(self, images: Any) -> Any:
+        """[batch, groups, inputs, rows, columns, kernel rows, kernel columns]"""
+        (top, left), steps = self.padding, self.stride
+        framed = np.pad(images, ((0, 0), (0, 0), (top, top), (left, left)))
+        extents = [d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel, strict=True)]
+        found = np.lib.stride_tricks.sliding_window_view(framed, extents, (2, 3))
+        down, across = self.dilation
+        found = found[:, :, :: steps[0], :: steps[1], ::down, ::across]
+        return found.reshape(self.batch, self.groups, -1, *found.shape[2:])
+
+    def convolved(self, images: Any, filters: Any) -> Any:
+        """By the definition, in the precision of its arguments."""
+        grouped = filters.reshape(self.groups, -1, *filters.shape[1:])
+        result = np.einsum("ngcijrs,gkcrs->ngkij", self.windows(images), grouped)
+        return result.reshape(self.batch, self.outputs, *result.shape[3:])
+
+    def call(self, images: Any, filters: Any, bias: Any = None) -> Any:
+        """The operator."""
+        return functional.conv2d(
+            images, filters, bias, self.stride, self.padding, self.dilation, self.groups
+        )
+
+
+PLANES = (
+    Shape(2, 3, 3, 9, 70, (3, 3), padding=(1, 1), groups=3),
+    Shape(2, 3, 3, 11, 37, (7, 7), padding=(3, 3), groups=3),
+    Shape(1, 4, 12, 8, 33, (3, 5), stride=(2, 2), padding=(1, 2), groups=4),
+    Shape(3, 1, 5, 10, 16, (3, 3), dilation=(2, 3), padding=(2, 3)),
+    Shape(1, 2, 2, 5, 17, (2, 2), stride=(2, 1), groups=2),
+    Shape(1, 2, 2, 1, 1, (3, 3), padding=(1, 1), groups=2),
+)
+UNFOLDED = (
+    Shape(3, 16, 24, 7, 7, (3, 3), padding=(1, 1)),
+    Shape(2, 32, 16, 8, 6, (3, 2), stride=(2, 1), padding=(1, 0), groups=2),
+    Shape(5, 16, 16, 1, 1, (1, 1)),
+    Shape(1, 64, 8, 10, 10, (5, 5), padding=(2, 2), dilation=(1, 1)),
+)
+GRADIENTS = (
+    Shape(3, 8, 16, 12, 12, (4, 4), stride=(4, 4)),
+    Shape(2, 16, 32, 9, 11, (3, 3), stride=(2, 2), padding=(1, 1), groups=2),
+    Shape(1, 8, 8, 40, 13, (4, 4), stride=(2, 3), padding=(1, 2), dilation=(2, 1)),
+    Shape(3, 64, 32, 5, 7, (1, 1)),
+    Shape(4, 12, 10, 4, 4, (4, 4)),
+    Shape(1, 8, 8, 7, 9, (2, 2), stride=(3, 3)),
+)
+
+
+@pytest.mark.parametrize("shape", PLANES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_single_planes(shape: Shape, dtype: str) -> None:
+    images, filters = (x.astype(dtype) for x in shape.factors())
+    bias = np.arange(shape.outputs).astype(dtype)
+    result = shape.call(*map(flambeau.tensor, (images, filters, bias))).numpy()
+    wide = shape.convolved(images.astype("float64"), filters.astype("float64"))
+    wide += bias.astype("float64")[:, None, None]
+    step = {"float64": 1e-13, "float32": 1e-5, "float16": 2e-3}[dtype]
+    np.testing.assert_allclose(result, wide, rtol=step, atol=10 * step)
+
+
+@pytest.mark.parametrize("shape", UNFOLDED, ids=str)
+def test_images_of_bfloat16(shape: Shape) -> None:
+    images, filters = (flambeau.tensor(x).bfloat16() for x in shape.factors())
+    bias = flambeau.arange(shape.outputs).bfloat16()
+    result = shape.call(images, filters, bias)
+    wide = shape.convolved(images.double().numpy(), filters.double().numpy())
+    wide += np.arange(shape.outputs)[:, None, None]
+    assert result.dtype is flambeau.bfloat16
+    np.testing.assert_allclose(result.double().numpy(), wide, rtol=1 / 256, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", GRADIENTS, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_are_those_of_the_sums(shape: Shape, dtype: str) -> None:
+    """Of a linear map: <grad, d result> is <gradient, d argument> for each unit of an argument."""
+    images, filters = shape.factors()
+    leaves = [flambeau.tensor(x.astype(dtype), requires_grad=True) for x in (images, filters)]
+    result = shape.call(*leaves)
+    weights = np.random.default_rng(4).standard_normal(tuple(result.shape))
+    result.backward(flambeau.tensor(weights.astype(dtype)))
+    step = 1e-12 if dtype == "float64" else 1e-5
+    generator = np.random.default_rng(5)
+    for leaf, array in zip(leaves, (images, filters), strict=True):
+        for _ in range(4):
+            other = generator.standard_normal(array.shape)
+            pair = (other, filters) if array is images else (images, other)
+            moved = (shape.convolved(*pair) * weights).sum()
+            found = (leaf.grad.double().numpy() * other).sum()
+            size = np.abs(leaf.grad.double().numpy() * other).sum()
+            assert abs(moved - found) <= step * size
+    unread = leaves[0].grad.numpy()[:, :, -1, -1]
+    reached = shape.convolved(np.abs(images), np.abs(filters)).shape[2:]
+    ends = [
+        (n - 1) * s + d * (k - 1) + 1 - p
+        for n, s, d, k, p in zip(
+            reached, shape.stride, shape.dilation, shape.kernel, shape.padding, strict=True
+        )
+    ]
+    if ends[0] < shape.height and ends[1] < shape.width:
+        assert (unread == 0).all()
