@@ -43,6 +43,7 @@ _KEYS = frozenset(
         "tensors",
         "derivative",
         "gradient",
+        "at_zero",
     ]
 )
 # Operators of the language that are functions under another spelling.
@@ -88,6 +89,7 @@ class Function:
     tensors: Expression | None
     derivatives: Mapping[str, Expression]
     gradients: Mapping[str, Expression]
+    at_zero: Expression | None
     span: Span
     names_operator: bool = False  # at shape level: the last C++ argument is the operator's name
 
@@ -205,6 +207,7 @@ def _entry(node: Node) -> Function:
         tensors=_formula(node, "tensors"),
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
+        at_zero=_formula(node, "at_zero"),
         span=signature.span,
         names_operator=names_operator,
     )

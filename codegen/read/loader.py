@@ -1,8 +1,9 @@
 """Folders of declarations -> model.Declarations.
 
 A file is a list of entries. The first key of an entry says what it declares: `op`, `dtype`,
-`backend`, `argument`, or what entries share: `family`, `samples`, `error` (expand/). Functions of
-formulas (*functions.yaml) are read by expression/functions.py.
+`backend`, `argument`, `each` for entries that a rule makes, or what entries share: `family`,
+`samples`, `error` (expand/). Functions of formulas (*functions.yaml) are read by
+expression/functions.py.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from flambeau.codegen.read import schema
 from flambeau.codegen.read.dtype_rules import DtypeTable
 from flambeau.codegen.read.expand.copies import copying
 from flambeau.codegen.read.expand.definitions import ERROR, SAMPLES, Definitions
+from flambeau.codegen.read.expand.each import EACH, made_for_each
 from flambeau.codegen.read.expand.entry import Surroundings as Shared
 from flambeau.codegen.read.expand.entry import expanded
 from flambeau.codegen.read.expand.families import FAMILY, Head, read_head
@@ -37,7 +39,7 @@ from flambeau.codegen.text.tree import Sequence as NodeList
 T = TypeVar("T")
 
 _NAME_OF_ENTRY = re.compile(r"- *op: *['\"]?([A-Za-z0-9_.]+)")
-_SUBJECTS = ("op", "dtype", "backend", "argument", FAMILY, SAMPLES, ERROR)
+_SUBJECTS = ("op", "dtype", "backend", "argument", FAMILY, SAMPLES, ERROR, EACH)
 _CATEGORIES = ("bool", "unsigned", "signed", "limited", "float", "complex")
 
 
@@ -176,8 +178,14 @@ def load_texts(
     operators: list[Operator] = []
     partial: list[Partial] = []
     incomplete = set(entries.broken)
-    waiting = list(reversed(entries.of["op"]))
-    while waiting:
+    waiting, rules = list(reversed(entries.of["op"])), list(entries.of[EACH])
+    while waiting or rules:
+        if not waiting:
+            with diagnostics.collecting():
+                rule = rules.pop(0)
+                head = files[rule.span.file].head
+                waiting = list(reversed(made_for_each(rule, operators, head)))
+            continue
         entry = waiting.pop()
         owner = package if entry.span.file in outside else ""
         shared = files[entry.span.file]

@@ -32,6 +32,7 @@ from flambeau.codegen.model.entries import (
     Test,
 )
 from flambeau.codegen.read.expand.definitions import SAMPLES_KEYS
+from flambeau.codegen.read.expand.each import EACH, RULES
 from flambeau.codegen.read.expand.families import DEFAULTS
 from flambeau.codegen.read.operator_reader import (
     AUTOCAST_DEVICES,
@@ -221,7 +222,10 @@ def _operator() -> Schema:
         }
         for kind in Kind
     ]
-    return {**_closed(_entry_keys(), ("op",)), "allOf": kinds}
+    rule = _described(
+        _words(tuple(RULES)), "stands first: one for every operator it holds of, `$name`"
+    )
+    return {**_closed({EACH: rule, **_entry_keys()}, ("op",)), "allOf": kinds}
 
 
 def _entry_keys() -> dict[str, Schema]:
@@ -314,7 +318,7 @@ _PLACES = "|".join(re.escape(name) for name in (MAIN, *NAMESPACES))
 
 _KEYS: dict[str, tuple[Schema, str]] = {
     "op": (
-        {"type": "string", "pattern": r"^\s*[A-Za-z_]\w*(\.\w+)?\s*\("},
+        {"type": "string", "pattern": r"^\s*\$?[A-Za-z_]\w*(\.\w+)?\s*\("},
         "the signature: name.overload(Type argument, *, Type argument=default) -> Type result",
     ),
     "kind": (_words(Kind), "how it is computed, from which follows what is derived"),

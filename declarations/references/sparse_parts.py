@@ -55,3 +55,20 @@ def product(places: Any, elements: Any, rows: int, matrix: Any) -> Any:
 def sampled(places: Any, left: Any, right: Any) -> Any:
     """Elements at places of `left` times the transpose of the conjugate of `right`."""
     return (left @ np.conj(right).T)[tuple(places)]
+
+
+def pattern(places: Any, others: Any, size: Any) -> Any:
+    """Where the product of matrices with ones at places is not zero."""
+    rows, inner, columns = size
+    first = made(places, np.ones(np.shape(places)[1]), (rows, inner))
+    second = made(others, np.ones(np.shape(others)[1]), (inner, columns))
+    return indices(first @ second)
+
+
+def product_at(
+    wanted: Any, places: Any, elements: Any, others: Any, numbers: Any, size: Any
+) -> Any:
+    """Elements of the product of two matrices that have elements at places."""
+    rows, inner, columns = size
+    first, second = made(places, elements, (rows, inner)), made(others, numbers, (inner, columns))
+    return (first @ second)[tuple(wanted)]

@@ -17,9 +17,10 @@ _internal: Any = _C._internal
 
 
 def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
-    """The product of a sparse matrix and a strided one, which is strided.
+    """The product of a sparse matrix and another: strided where that is, sparse where it is sparse.
 
-    The gradient of the sparse matrix is sparse, with its places.
+    The gradients of sparse matrices are sparse, with their places. Memory is needed for the result,
+    and for a row number of each place; for each place of the result where both are sparse.
 
     Raises:
         RuntimeError: if the shapes do not multiply.
