@@ -235,7 +235,7 @@ T logsumexp_row(const T* x, int64_t n, RowBuffer<T>& buffer) {
 
 }  // namespace
 
-void logsumexp(const Tensor& result, const Tensor& self, const Dims& dim, bool) {
+void real_logsumexp(const Tensor& result, const Tensor& self, const Dims& dim, bool) {
   // Rows must be dense here: columns are copied.
   const ReducedRows rows(self, dim, "logsumexp");
   with_floating(self.dtype(), "logsumexp", [&]<class T>() {
