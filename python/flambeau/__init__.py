@@ -67,6 +67,7 @@ from flambeau._settings import (
     use_deterministic_algorithms,
 )
 from flambeau._sparse_tensor import sparse_coo_tensor, spmm
+from flambeau._streams import Event, Stream
 from flambeau._tensor_str import set_printoptions
 from flambeau._typed_tensors import CPU_TYPES as _CPU_TYPES
 from flambeau._typed_tensors import set_default_tensor_type
@@ -86,6 +87,9 @@ from flambeau.functional import broadcast_shapes, tensordot
 from flambeau.serialization import load, save
 from flambeau.storage import TypedStorage
 from flambeau.storage import storage_types as _storage_types
+
+has_lapack = True  # SciPy's, on which Flambeau depends
+has_openmp = False  # threads are Flambeau's own
 
 globals().update(_CPU_TYPES, **_storage_types(), **_absent_dtypes())
 

@@ -148,6 +148,29 @@ def _false(doc: str) -> property:
     return property(lambda self: False, doc=doc)
 
 
+def _record_stream(self: Tensor, stream: Any) -> None:
+    """Work in a stream of CUDA uses the tensor: its memory is reused only after it.
+
+    Raises:
+        NotImplementedError: if the tensor is of another device, whose memory no stream holds.
+    """
+    if not self.is_cuda:
+        raise NotImplementedError(
+            f"Tensor.record_stream(): expected a tensor of cuda, got one of {self.device}"
+        )
+    stream.record_stream(self)
+
+
+def _xpu(self: Tensor, device: Any = None, **keywords: Any) -> Tensor:
+    """AssertionError: there is no backend for Intel's GPUs."""
+    raise AssertionError("Tensor.xpu(): there is no backend for xpu")
+
+
+def _chalf(self: Tensor, memory_format: Any = None) -> Tensor:
+    """TypeError: no tensors have the dtype complex32."""
+    raise TypeError("Tensor.chalf(): there are no tensors of dtype complex32; use cfloat()")
+
+
 _MEMBERS: dict[str, Any] = {
     "new": _new,
     "type": _type,
@@ -162,6 +185,9 @@ _MEMBERS: dict[str, Any] = {
     "map2_": _map2,
     "is_pinned": _is_pinned,
     "pin_memory": _pin_memory,
+    "record_stream": _record_stream,
+    "xpu": _xpu,
+    "chalf": _chalf,
     "is_conj": is_conj,
     "is_neg": is_neg,
     "resolve_conj": resolve_conj,

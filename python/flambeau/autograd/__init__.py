@@ -20,6 +20,7 @@ from flambeau.autograd.grad_mode import (
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from flambeau.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
@@ -42,6 +43,7 @@ __all__ = [
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 __getattr__, __dir__ = _lazy.submodules(globals(), ("profiler",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar, cast
@@ -161,6 +162,43 @@ class set_grad_enabled(ScopedMode):
 
     def clone(self) -> set_grad_enabled:
         return self.__class__(self.mode)
+
+
+_thread = threading.local()  # multithreading: what set_multithreading_enabled says
+
+
+class set_multithreading_enabled(ScopedMode):
+    """Whether backward may use threads of accelerators: at once when called, until the end when
+    used in a ``with``. Here backward runs in the thread that calls it in both cases, and its
+    kernels use the threads of `set_num_threads`.
+
+    Args:
+        mode: whether it may.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self._previous = is_multithreading_enabled()
+        _thread.multithreading = self.mode
+
+    def __enter__(self) -> None:
+        _thread.multithreading = self.mode
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _thread.multithreading = self._previous
+
+    def clone(self) -> set_multithreading_enabled:
+        return self.__class__(self.mode)
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` said last in this thread; True before."""
+    return bool(getattr(_thread, "multithreading", True))
 
 
 class inference_mode(ScopedMode):

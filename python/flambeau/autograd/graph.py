@@ -86,6 +86,50 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
+class allow_mutation_on_saved_tensors:
+    """Inside, tensors that operations save for backward may be written in place: backward uses
+    what they held. Each version of a tensor is copied once, when it is saved.
+
+    Forward and backward belong inside; what was saved cannot be used after the end.
+    """
+
+    def __init__(self) -> None:
+        self._copies: dict[tuple[Any, ...], _C.Tensor] = {}
+
+        def pack(tensor: Any) -> tuple[Any, ...]:
+            shape = (tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
+            key = (tensor.data_ptr(), tensor._version, *shape)
+            if key not in self._copies:
+                self._copies[key] = tensor.detach().clone()
+            return key
+
+        def unpack(key: tuple[Any, ...]) -> Any:
+            if key not in self._copies:
+                raise RuntimeError(
+                    "allow_mutation_on_saved_tensors: backward was called after the context's end"
+                )
+            return self._copies[key]
+
+        self._hooks = saved_tensors_hooks(pack, unpack)
+
+    def __enter__(self) -> allow_mutation_on_saved_tensors:
+        self._hooks.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._hooks.__exit__(exc_type, exc_value, traceback)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets all copies."""
+        self._copies.clear()
+
+
 class disable_saved_tensors_hooks:
     """Inside, saved_tensors_hooks raises.
 
@@ -169,3 +213,15 @@ def register_multi_grad_hook(
         return hook
 
     return MultiHandle([x.register_hook(hook_of(i)) for i, x in enumerate(tensors)])
+
+
+def region_activation_memory_budget(budget: float) -> Any:
+    """RuntimeError: budgets are for the partitions of compiled graphs, and `compile` makes none."""
+    if not 0 <= budget <= 1:
+        raise ValueError(
+            f"region_activation_memory_budget: budget must be from 0 to 1, got {brief(budget)}"
+        )
+    raise RuntimeError(
+        "region_activation_memory_budget: this is no compiled region; checkpoint() recomputes "
+        "what it is given"
+    )

@@ -10,10 +10,14 @@ from flambeau.func.modules import (
     replace_all_batch_norm_modules_,
     stack_module_state,
 )
+from flambeau.func.rearrangement import rearrange
+from flambeau.func.transforms import debug_unwrap, functionalize
 from flambeau.func.vectorize import vmap
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -21,6 +25,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
