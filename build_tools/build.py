@@ -17,6 +17,7 @@ from pathlib import Path
 
 from build_tools.ninja_file import abi_header, write_ninja
 from build_tools.shared.compiler import BuildError, compiler_name
+from build_tools.shared.ending import ending
 from build_tools.shared.lock import exclusive
 from build_tools.shared.ninja_writer import write_if_changed
 from build_tools.stage import stage_links
@@ -40,11 +41,16 @@ def generate(generated: Path) -> None:
     bridge.mkdir(parents=True, exist_ok=True)
     (bridge / "__init__.py").touch()  # a package proper: an installed flambeau must not win
     for name, folder in (("codegen", "codegen"), ("_build", "build_tools/shared")):
-        if not (bridge / name).exists():
-            (bridge / name).symlink_to(ROOT / folder)
+        link = bridge / name
+        # One of a tree that this is a copy of leads there.
+        if link.is_symlink() and link.readlink() != ROOT / folder:
+            link.unlink()
+        if not link.exists():
+            link.symlink_to(ROOT / folder)
     paths = [str(bridge.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "flambeau.codegen", "emit", str(generated)]
+    command += ["--declarations", str(ROOT / "declarations")]
     if subprocess.run(command, env=environment, check=False).returncode != 0:
         raise BuildError("The generator reported errors (above): nothing was compiled.")
 
@@ -89,7 +95,10 @@ def build(sanitize: str | None = None, jobs: int | None = None, fuzzing: bool = 
         **os.environ,
     }
     with exclusive(prepared.folder):
-        if subprocess.run(command, env=environment, check=False).returncode != 0:
+        ninja = subprocess.Popen(command, env=environment)
+        with ending(ninja):
+            ninja.wait()
+        if ninja.returncode != 0:
             raise BuildError("The compiler reported errors (above).")
         # A library with a sanitizer needs its runtime to be imported; its stubs nobody reads.
         if sanitize is None:

@@ -11,16 +11,20 @@ from flambeau.codegen.text.source import Diagnostics, Note
 
 def check_graph(context: Context, diagnostics: Diagnostics) -> None:
     """Report clashes of names."""
-    _check_unique(context.declarations, diagnostics)
+    _check_unique(context, diagnostics)
     _check_aliases(context.declarations, diagnostics)
     _check_tokens(context.declarations, diagnostics)
     _check_order(context.declarations, diagnostics)
 
 
-def _check_unique(declarations: Declarations, diagnostics: Diagnostics) -> None:
-    """Identifiers become C++ functions of one namespace: `max.dim` and `max_dim` are the same."""
+def _check_unique(context: Context, diagnostics: Diagnostics) -> None:
+    """Identifiers become C++ functions of one namespace: `max.dim` and `max_dim` are the same. Of
+    two entries, the one is shown that is checked, and the other beside it.
+    """
     first: dict[str, Operator] = {}
-    for operator in declarations.operators:
+    checked = {id(operator) for operator in context.checked}
+    others = [o for o in context.declarations.operators if id(o) not in checked]
+    for operator in (*others, *context.checked):
         earlier = first.setdefault(operator.identifier, operator)
         if earlier is not operator:
             hint = "give one of them another overload name: `name.overload(...)`"

@@ -20,6 +20,7 @@ from flambeau.codegen.formula.parse import parse_expression
 from flambeau.codegen.model.entries import Kind, Operator
 from flambeau.codegen.model.facts import LIST_METADATA, METADATA, gradient_names
 from flambeau.codegen.read.dtype_rules import RESULT_WORDS
+from flambeau.codegen.read.formula_reader import out_of_order
 from flambeau.codegen.tensor.forward import tangent_name
 from flambeau.codegen.text.source import Text, did_you_mean
 from flambeau.codegen.text.tree import Mapping
@@ -33,6 +34,8 @@ class Scope:
     names: frozenset[str]
     functions: frozenset[str]
     operators: bool = False
+    # Lets from this one on, which the formula cannot mention yet, each with its formula.
+    later: tuple[tuple[str, Expression], ...] = ()
 
     def with_names(self, names: Iterable[str]) -> Scope:
         """The scope with more names."""
@@ -126,10 +129,7 @@ class NameCheck:
 
     def _formula(self, node: Expression, scope: Scope, report: Report) -> None:
         if isinstance(node, Name) and node.identifier not in scope.names | CONSTANTS.keys():
-            known = [*scope.names, *CONSTANTS]
-            message = f"unknown name '{node.identifier}' in {scope.what}"
-            hint = did_you_mean(node.identifier, known)
-            report.at(node.span or report.place(), message, hint)
+            report.at(node.span or report.place(), *_unknown_name(node.identifier, scope))
         elif isinstance(node, Attribute):
             self._attribute(node, report)
         elif isinstance(node, Call):
@@ -186,6 +186,14 @@ class NameCheck:
         return f"unknown {kinds} '{name}' in {scope.what}", hint
 
 
+def _unknown_name(name: str, scope: Scope) -> tuple[str, str | None]:
+    if any(name == let for let, _ in scope.later):
+        message = f"the let '{name}' is not known yet in {scope.what}"
+        return message, out_of_order(name, scope.later)
+    known = [*scope.names, *CONSTANTS]
+    return f"unknown name '{name}' in {scope.what}", did_you_mean(name, known)
+
+
 def _takes(function: Function, call: Call) -> bool:
     """Whether the number of arguments fits; functions take them by position."""
     needed = sum(not p.optional for p in function.parameters)
@@ -200,9 +208,11 @@ def _spelled(function: Function) -> str:
 def _with_lets(operator: Operator, scope: Scope) -> Iterator[tuple[Expression, Scope]]:
     """Shapes and constraints; both see the lets of the shape, each let those before it."""
     rule = operator.shape
+    lets = [(name, v) for names, v in rule.lets for name in names] if rule is not None else []
     for names, value in rule.lets if rule is not None else ():
-        yield value, scope
+        yield value, replace(scope, later=tuple(lets))
         scope = scope.with_names(names)
+        lets = lets[len(names) :]
     if rule is not None:
         outputs = (*rule.shapes.values(), rule.strides, rule.offset)
         yield from ((formula, scope) for formula in outputs if formula is not None)
@@ -213,8 +223,8 @@ def _with_lets(operator: Operator, scope: Scope) -> Iterator[tuple[Expression, S
 
 
 def _body(operator: Operator, scope: Scope) -> Iterator[tuple[Expression, Scope]]:
-    for name, value in operator.body_lets:
-        yield value, scope
+    for index, (name, value) in enumerate(operator.body_lets):
+        yield value, replace(scope, later=operator.body_lets[index:])
         scope = scope.with_names((name,))
     if operator.body is not None:
         yield operator.body, scope

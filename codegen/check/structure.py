@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from flambeau.codegen.check.calls import Overloads
+from flambeau.codegen.check.element_types import check_element_types
 from flambeau.codegen.check.examples import check_example
 from flambeau.codegen.check.forward import check_forward
 from flambeau.codegen.check.graph import check_graph
@@ -46,6 +47,7 @@ def check_structure(context: Context) -> list[Diagnostic]:
         names.check(operator, report)
         if len(diagnostics) == before:  # else a name that is misspelt seems not to be read
             check_arguments_read(report)
+            check_element_types(report, context)
             check_integers(report)
         _check_derivative(report)
         _check_lets(report)

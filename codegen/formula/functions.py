@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
@@ -139,12 +140,16 @@ def function_keys() -> tuple[str, ...]:
 FUNCTION_FILES = ("functions.yaml", "special_functions.yaml", "shape_functions.yaml")
 
 
-@cache
 def load_functions() -> FunctionTable:
     """Read and check the table; DeclarationError with every mistake."""
+    return _functions_of(default_folder())
+
+
+@cache
+def _functions_of(folder: Path) -> FunctionTable:
     diagnostics = Diagnostics()
     functions: list[Function] = []
-    for path in (default_folder() / name for name in FUNCTION_FILES):
+    for path in (folder / name for name in FUNCTION_FILES):
         tree = parse_yaml(str(path), path.read_text(encoding="utf-8"), diagnostics)
         if isinstance(tree, TreeSequence):
             for item in tree.items:

@@ -180,7 +180,8 @@ class _Converter:
             case ast.Starred(value=value) if self.language is Language.REFERENCE:
                 return nodes.Starred(self.convert(value, deeper), span=span)
         kind = _KINDS.get(type(node), type(node).__name__)
-        raise self.fail(node, f"{kind} cannot be used in a {self.language.value}")
+        hint = _NAMED if isinstance(node, ast.Lambda) else None
+        raise self.fail(node, f"{kind} cannot be used in a {self.language.value}", hint)
 
     def convert_all(self, items: list[ast.expr], depth: int) -> tuple[Expression, ...]:
         return tuple(self.convert(item, depth) for item in items)
@@ -251,7 +252,8 @@ class _Converter:
             return nodes.Method(value, node.func.attr, arguments, named, span=span)
         if self.language is Language.REFERENCE and isinstance(node.func, ast.Lambda):
             return self.let(node.func, arguments, named, depth, span)
-        raise self.fail(node.func, "only functions can be called, by their name")
+        hint = _remedy(node, self.language)
+        raise self.fail(node.func, "only functions can be called, by their name", hint)
 
     def let(
         self,
@@ -306,6 +308,25 @@ _KINDS: dict[type[ast.expr], str] = {
     ast.Await: "'await'",
     ast.Yield: "'yield'",
 }
+
+
+_NAMED = "write the formula out; a part of one that is read again gets its name in `let`"
+
+
+def _remedy(node: ast.Call, language: Language) -> str | None:
+    """How a call is written that names no function: `np.tanh(x)`, `x.tanh()`, a lambda's."""
+    called = node.func
+    if isinstance(called, ast.Lambda):
+        return _NAMED
+    if not isinstance(called, ast.Attribute) or language is Language.REFERENCE:
+        return None
+    start = called.value
+    while isinstance(start, ast.Attribute):
+        start = start.value
+    is_module = isinstance(start, ast.Name) and start.id in (*MODULES, "numpy", "flambeau", "F")
+    arguments = [*([] if is_module else [called.value]), *node.args]
+    written = f"{called.attr}({', '.join(ast.unparse(a) for a in arguments)})"
+    return f"{'functions have no prefix here: ' if is_module else ''}write `{written}`"
 
 
 def _dotted(node: ast.expr) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from flambeau.codegen.formula.nodes import Expression, calls, free_names, substitute
+from flambeau.codegen.formula.nodes import Expression, Name, calls, free_names, substitute, walk
 from flambeau.codegen.formula.nodes import Sequence as NodeSequence
 from flambeau.codegen.formula.parse import parse_expression
 from flambeau.codegen.model.entries import Base, Derivative, DtypeRule, Reduce, ShapeRule, Signature
@@ -190,9 +190,32 @@ def report_unused(found: Lets, formulas: Iterable[Expression], diagnostics: Diag
 def _substituted(found: Lets) -> dict[str, Expression]:
     """Lets, each with those before it put in."""
     values: dict[str, Expression] = {}
-    for name, value in found:
+    lets = [(name.value, value) for name, value in found]
+    for index, (name, value) in enumerate(found):
+        later = lets[index:]
+        for node in walk(value):
+            if isinstance(node, Name) and any(node.identifier == let for let, _ in later):
+                message = f"the let '{node.identifier}' is not known yet in '{name.value}'"
+                hint = out_of_order(node.identifier, later)
+                raise DeclarationError.at(node.span or name.span, message, hint)
         values[name.value] = substitute(value, values)
     return values
+
+
+def out_of_order(name: str, later: Sequence[tuple[str, Expression]]) -> str:
+    """What to do about a let that is mentioned by the first of `later`, which it is one of."""
+    first, _ = later[0]
+    reads = {let: free_names(value) for let, value in later}
+    reached, pending = {name}, [name]
+    while pending:
+        found = (reads[pending.pop()] & reads.keys()) - reached
+        reached |= found
+        pending += found
+    if name == first:
+        return f"the formula of '{name}' cannot mention '{name}' itself"
+    if first in reached:
+        return f"'{first}' and '{name}' go round in a circle: write one of them without the other"
+    return f"a let knows those before it: put '{name}' before '{first}'"
 
 
 def derivative(

@@ -214,8 +214,12 @@ def sorted_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """A hint with the nearest of `candidates`, if one is near."""
-    found = difflib.get_close_matches(name, sorted(set(candidates)), n=1, cutoff=0.6)
-    return f"did you mean '{found[0]}'?" if found else None
+    found = difflib.get_close_matches(name, sorted(set(candidates)), n=5, cutoff=0.6)
+    if not found:
+        return None
+    # Letters in another order, `tahn`, are nearer than one that is missing, `tan`.
+    turned = (word for word in found if sorted(word) == sorted(name))
+    return f"did you mean '{next(turned, found[0])}'?"
 
 
 def one_of(candidates: Iterable[str]) -> str:

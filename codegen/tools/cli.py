@@ -26,7 +26,8 @@ from flambeau.codegen.tools import (
     test_,
     try_,
 )
-from flambeau.codegen.tools.common import FINDINGS, USAGE, UsageError
+from flambeau.codegen.tools.common import FINDINGS, USAGE
+from flambeau.codegen.tools.place import UsageError, placed
 from flambeau.codegen.tools.terminal import Style
 
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
@@ -64,7 +65,7 @@ def main(
     options = parser(program).parse_args(arguments)
     command: Command = options.command
     try:
-        with _no_collection():
+        with _no_collection(), placed(options):
             code = command.run(options)
         sys.stdout.flush()
         return code

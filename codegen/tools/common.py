@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from flambeau.codegen.model.entries import Declarations, Operator
 from flambeau.codegen.model.operators import is_apart
-from flambeau.codegen.read.loader import load_declarations
-from flambeau.codegen.text.folders import default_folder
-from flambeau.codegen.text.source import did_you_mean
+from flambeau.codegen.read.loader import Loaded, Package, declaration_files, load
+from flambeau.codegen.text.source import Diagnostics, did_you_mean
+from flambeau.codegen.tools.place import Place, UsageError
 
 OK, FINDINGS, USAGE = 0, 1, 2
 
 
-class UsageError(Exception):
-    """A command that cannot be carried out as it was given: exit code 2."""
+def _here(options: argparse.Namespace) -> Path:
+    return Path()
 
 
-def add_folder(parser: argparse.ArgumentParser) -> None:
-    """`--declarations DIR`."""
+def add_folder(
+    parser: argparse.ArgumentParser, start: Callable[[argparse.Namespace], Path] = _here
+) -> None:
+    """`--declarations DIR`. `start`: the folder that says where one works."""
     parser.add_argument(
         "--declarations",
         type=Path,
-        default=default_folder(),
+        default=None,
         metavar="DIR",
-        help="the folder of declarations (default: %(default)s)",
+        help="the folder of the library's declarations (default: of the tree of Flambeau that one "
+        "stands in, else of the installed library)",
     )
+    parser.set_defaults(start=start)
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
     """`--declarations DIR` and `--also FILE`."""
-    add_folder(parser)
+    add_folder(parser, lambda options: options.also[0].parent if options.also else Path())
     parser.add_argument(
         "--also",
         type=Path,
@@ -51,10 +56,38 @@ def folder_of(options: argparse.Namespace) -> Path:
     folder: Path = options.declarations
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
+    return shown(folder)
+
+
+def shown(path: Path) -> Path:
+    """Shorter to read where it lies below the current folder."""
     try:
-        return folder.resolve().relative_to(Path.cwd())
+        return path.resolve().relative_to(Path.cwd())
     except ValueError:
-        return folder
+        return path
+
+
+def files_of(options: argparse.Namespace, further: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """What `load_place` reads beside the folder: a package's files, and further ones."""
+    place: Place = options.place
+    own = place.project.declarations if place.project is not None else ()
+    found = {path.resolve(): shown(path) for path in own}
+    return tuple({**found, **{path.resolve(): path for path in further}}.values())
+
+
+def load_place(
+    options: argparse.Namespace, further: Sequence[Path], diagnostics: Diagnostics
+) -> Loaded:
+    """The library's declarations and those of the package that one works in; further files belong
+    to the latter, where there is one.
+    """
+    folder, place = folder_of(options), options.place
+    if place.project is None:
+        return load(declaration_files(folder, further), diagnostics)
+    library = declaration_files(folder)
+    known = {path.resolve() for path in library}
+    files = tuple(f for f in files_of(options, further) if f.resolve() not in known)
+    return load(library, diagnostics, Package(place.project.module, files))
 
 
 def read_sources(options: argparse.Namespace) -> Declarations:
@@ -63,7 +96,10 @@ def read_sources(options: argparse.Namespace) -> Declarations:
     Raises:
         DeclarationError: with every mistake in them.
     """
-    return load_declarations(folder_of(options), options.also)
+    diagnostics = Diagnostics()
+    loaded = load_place(options, options.also, diagnostics)
+    diagnostics.raise_if_any()
+    return loaded.declarations
 
 
 def _names(operator: Operator) -> tuple[str, ...]:

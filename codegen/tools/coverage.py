@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from flambeau.codegen.model.entries import Declarations, Kind
 from flambeau.codegen.tools.common import (
     OK,
-    UsageError,
     add_sources,
     find_operators,
     read_sources,
 )
+from flambeau.codegen.tools.place import UsageError
 from flambeau.codegen.tools.terminal import Style
 
 if TYPE_CHECKING:

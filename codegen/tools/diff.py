@@ -1,8 +1,9 @@
 """Show what the declarations change in the generated files. Nothing is written.
 
 What would be generated now is compared with what was generated last, in build/generated beside the
-folder of declarations, or with --against with what the declarations of a git revision give (the
-generator is today's in both cases). Exits with 1 where there is a difference.
+folder of declarations (in a package of operators: where `build` put it), or with --against with
+what the declarations of a git revision give (the generator is today's in both cases). Exits with 1
+where there is a difference.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ import difflib
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flambeau.codegen.read.loader import load_declarations
-from flambeau.codegen.tools.common import FINDINGS, OK, UsageError, add_folder, folder_of
+from flambeau.codegen.tools.common import FINDINGS, OK, add_folder, folder_of, shown
+from flambeau.codegen.tools.place import Place, UsageError
 from flambeau.codegen.tools.terminal import Style
+
+if TYPE_CHECKING:
+    from flambeau.extension.project import Project
 
 NAME = "diff"
 HELP = "show what edits of declarations change in the generated files"
@@ -38,7 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.against and options.generated:
         raise UsageError("--against and --generated exclude each other")
-    after = _emitted(folder_of(options))
+    folder_of(options)  # there is one
+    place: Place = options.place
+    after = _emitted(options, place.folder)
     before = _before(options, after)
     style = Style()
     changed = 0
@@ -57,8 +66,12 @@ def run(options: argparse.Namespace) -> int:
     return FINDINGS if changed else OK
 
 
-def _emitted(folder: Path) -> dict[str, str]:
+def _emitted(options: argparse.Namespace, folder: Path) -> dict[str, str]:
     """What a folder of declarations generates, by name."""
+    place: Place = options.place
+    if place.project is not None:
+        files = tuple(sorted(folder.glob("*.yaml")))
+        return _emitted_by(replace(place.project, declarations=files))
     from flambeau.codegen.write.everything import emit_into
     from flambeau.codegen.write.files import Texts
 
@@ -67,26 +80,51 @@ def _emitted(folder: Path) -> dict[str, str]:
     return texts.files
 
 
+def _emitted_by(project: Project) -> dict[str, str]:
+    """What a package generates, its own generator included."""
+    from flambeau.codegen.write.files import recorded_files
+    from flambeau.extension.generating import generate, load_checked
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        generate(project, load_checked(project), folder, f"{project.module}._C")
+        return {name: _text(folder / name) for name in recorded_files(folder)}
+
+
+def _text(file: Path) -> str:
+    """What a file holds; of pictures and the like, which characters show their bytes."""
+    return file.read_bytes().decode("utf-8", errors="backslashreplace")
+
+
 def _before(options: argparse.Namespace, after: Mapping[str, str]) -> dict[str, str]:
     """What was generated before; other files in the folder are nobody's business."""
     from flambeau.codegen.write.files import recorded_files
 
     if options.against:
-        return _of_revision(folder_of(options), options.against)
-    folder: Path = options.generated or options.declarations.resolve().parent / "build/generated"
+        return _of_revision(options)
+    folder: Path = options.generated or _generated(options)
     if not folder.is_dir():
         hint = "build first, or give --generated DIR or --against REV"
         raise UsageError(f"there is no generated folder {folder}: {hint}")
     names = recorded_files(folder) | after.keys()
-    return {
-        name: (folder / name).read_text(encoding="utf-8")
-        for name in names
-        if (folder / name).is_file()
-    }
+    return {name: _text(folder / name) for name in names if (folder / name).is_file()}
 
 
-def _of_revision(folder: Path, revision: str) -> dict[str, str]:
+def _generated(options: argparse.Namespace) -> Path:
+    """Where the last build left what it generated."""
+    place: Place = options.place
+    if place.project is None:
+        return place.library.resolve().parent / "build" / "generated"
+    from flambeau.extension.building import GENERATED, build_folder
+
+    return build_folder(place.project) / GENERATED
+
+
+def _of_revision(options: argparse.Namespace) -> dict[str, str]:
     """What the declarations of a revision generate."""
+    place: Place = options.place
+    revision: str = options.against
+    folder = shown(place.folder)
     listed = _git(folder, "ls-tree", "--name-only", "-z", "--end-of-options", revision, "./")
     files = [Path(name) for name in listed.split("\0") if name.endswith(".yaml")]
     if not files:
@@ -98,7 +136,7 @@ def _of_revision(folder: Path, revision: str) -> dict[str, str]:
         for file in files:
             text = _git(folder, "show", "--end-of-options", f"{revision}:./{file.name}")
             (copy / file.name).write_text(text, encoding="utf-8")
-        return _emitted(copy)
+        return _emitted(options, copy)
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 from flambeau.codegen.read.loader import load_declarations
-from flambeau.codegen.tools.common import OK, UsageError, add_folder, folder_of
+from flambeau.codegen.tools.common import OK, add_folder, folder_of
+from flambeau.codegen.tools.place import UsageError
 
 NAME = "emit"
 HELP = "write the generated files"

@@ -3,8 +3,10 @@ yours. It is complete and correct: it passes `check` and builds as it is.
 
   new softclip --kind pointwise --file activation
 
-Nothing that exists is overwritten: an entry is put at the end of its file, and an operator or a
-kernel of that name is an error.
+In a tree of Flambeau the entry becomes one of the library's, in a package of operators one of the
+package's; anywhere else, a package is begun in the current folder, unless --file is a path. Nothing
+that exists is overwritten: an entry is put at the end of its file, and an operator or a kernel of
+that name is an error.
 """
 
 from __future__ import annotations
@@ -12,15 +14,24 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from flambeau.codegen.model.entries import Declarations, Kind
 from flambeau.codegen.read.expand.families import FAMILY, content, read_head
-from flambeau.codegen.read.loader import declaration_files, load_declarations, load_texts
+from flambeau.codegen.read.loader import declaration_files, load_texts, read_files
 from flambeau.codegen.text.source import Diagnostics
 from flambeau.codegen.text.tree import Mapping, Sequence, parse_yaml
-from flambeau.codegen.tools.common import OK, UsageError, add_folder, folder_of
+from flambeau.codegen.tools.common import (
+    OK,
+    add_folder,
+    files_of,
+    folder_of,
+    load_place,
+    shown,
+)
+from flambeau.codegen.tools.place import CONFIGURATION, Place, UsageError, begun
 
 NAME = "new"
 HELP = "write a new entry to start from"
@@ -42,9 +53,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--native",
         type=Path,
         metavar="DIR",
-        help="the folder of the kernels (default: native/ beside the declarations)",
+        help="the folder of the kernels (default: native/ beside the library's declarations, "
+        "kernels/ of a package)",
     )
-    add_folder(parser)
+    add_folder(parser, lambda options: _path(options) or Path())
+
+
+def _path(options: argparse.Namespace) -> Path | None:
+    """The folder of a file that is given by its path."""
+    given: str = options.file or ""
+    return Path(given).parent if os.sep in given else None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Where a kernel goes, and what its entry and its code call it."""
+
+    path: Path
+    name: str  # in the entry
+    header: str  # that declares it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +85,49 @@ class Addition:
 
 
 def run(options: argparse.Namespace) -> int:
-    folder = folder_of(options)
-    declarations = load_declarations(folder)
+    project = _begin(options) if _path(options) is None else []
+    diagnostics = Diagnostics()
+    declarations = load_place(options, (), diagnostics).declarations
+    diagnostics.raise_if_any()
     _check_name(options.name, declarations)
-    file = _file(options, folder)
+    file = _file(options)
     kind = Kind(options.kind)
-    found = additions(options.name, kind, file, folder, _native(options, folder, file, kind))
+    kernel = _kernel(options, file) if kind is Kind.STRUCTURED else None
+    found = additions(options.name, kind, file, folder_of(options), kernel)
     for addition in found:
         if addition.must_be_new and addition.path.exists():
             raise UsageError(f"{addition.path} exists already")
-    _check_entry(folder, found[0])
-    for addition in found:
+    _check_entry(options, found[0])
+    for addition in (*project, *found):
         append(addition)
     print(f"\nnext: edit {file}, then")
-    print(f"  flambeau ops check {file}")
-    print(f"  flambeau ops try {options.name}")
+    for command in _next(options, file):
+        print(f"  {command}")
     return OK
+
+
+def _begin(options: argparse.Namespace) -> list[Addition]:
+    """Where nothing is that an entry could be added to, a package of operators is begun."""
+    place: Place = options.place
+    if place.is_inside:
+        return []
+    project = begun(Path())
+    options.place = Place(place.library, project)
+    configuration = project.root / CONFIGURATION
+    if configuration.exists():
+        return []
+    return [Addition(shown(configuration), _PROJECT.format(name=project.module), "")]
+
+
+_PROJECT = """[build-system]
+requires = ["flambeau", "hatchling"]
+build-backend = "flambeau.extension"
+
+[project]
+name = "{name}"
+version = "0.1.0"
+dependencies = ["flambeau"]
+"""
 
 
 def _check_name(name: str, declarations: Declarations) -> None:
@@ -87,48 +141,77 @@ def _check_name(name: str, declarations: Declarations) -> None:
             raise UsageError(f"'{name}' is declared already, at {operator.span}")
 
 
-def _file(options: argparse.Namespace, folder: Path) -> Path:
+def _file(options: argparse.Namespace) -> Path:
     """`activation`, `activation.yaml` or a path."""
     given: str = options.file or options.name.partition(".")[0]
     path = Path(given if given.endswith(".yaml") else f"{given}.yaml")
     if not path.stem.isidentifier():
         raise UsageError(f"'{path.stem}' is not a name for a file of declarations")
-    path = path if path.parent != Path() else folder / path
-    if not path.parent.is_dir():
+    place: Place = options.place
+    if _path(options) is None:
+        path = shown(place.project.declarations_folder if place.project else folder_of(options))
+        path /= f"{Path(given).name.removesuffix('.yaml')}.yaml"
+    if not path.parent.is_dir() and place.project is None:
         raise UsageError(f"there is no folder {path.parent}")
     if (path.resolve().parent.parent / "__init__.py").exists():
         raise UsageError(f"{path} belongs to an installed package: give another --file")
     return path
 
 
-def _native(options: argparse.Namespace, folder: Path, file: Path, kind: Kind) -> Path:
-    """The folder of kernels that belongs to the file."""
-    given: Path | None = options.native
-    if given is None and kind is Kind.STRUCTURED and file.resolve().parent != folder.resolve():
+def _kernel(options: argparse.Namespace, file: Path) -> Kernel:
+    """The kernel of an operator of a file: the library sorts them by backend and family."""
+    place: Place = options.place
+    name = f"{options.name.replace('.', '_')}.cpp"
+    native: Path | None = options.native
+    if place.project is not None:
+        folder = native or shown(place.project.kernels)
+        if not folder.resolve().is_relative_to(place.project.kernels):
+            raise UsageError(f"kernels of {place.project.module} lie in {place.project.kernels}")
+        below = (folder.resolve() / name).relative_to(place.project.kernels)
+        header = f"kernels/{place.project.module}/{file.stem}.h"
+        return Kernel(folder / name, below.as_posix(), header)
+    folder = folder_of(options)
+    if file.resolve().parent == folder.resolve():
+        below = Path(file.stem) / name
+        path = (native or folder.parent / "native") / "cpu" / below
+        return Kernel(path, below.as_posix(), f"kernels/{file.stem}.h")
+    if native is None:
         raise UsageError(f"{file} lies outside {folder}: say with --native where its kernel goes")
-    return given or folder.parent / "native"
+    # As flambeau.ops.load calls a file's operators together.
+    return Kernel(native / name, name, f"kernels/{file.stem}/{file.stem}.h")
 
 
-def additions(name: str, kind: Kind, file: Path, folder: Path, native: Path) -> list[Addition]:
+def _next(options: argparse.Namespace, file: Path) -> Iterator[str]:
+    """Commands that work from where one stands."""
+    place: Place = options.place
+    yield f"flambeau ops check {file}"
+    inside = Path.cwd().is_relative_to(place.project.root) if place.project else False
+    is_found = inside or file.resolve().parent == folder_of(options).resolve()
+    yield f"flambeau ops try {options.name}{'' if is_found else f' --also {file}'}"
+    if place.project is not None:
+        built = f"PYTHONPATH=$(flambeau ops build {shown(place.project.root)}):$PYTHONPATH"
+        yield f"{built} flambeau ops test {place.project.module} -k {options.name}"
+
+
+def additions(
+    name: str, kind: Kind, file: Path, folder: Path, kernel: Kernel | None = None
+) -> list[Addition]:
     """The entry, and the kernel of a structured operator."""
     from flambeau.codegen.write.files import Texts
 
-    identifier = name.replace(".", "_")
-    kernel = f"{file.stem}/{identifier}.cpp"
     values = {
         "name": name,
         "short": name.partition(".")[0],
-        "identifier": identifier,
-        "family": file.stem,
+        "identifier": name.replace(".", "_"),
         "kernel": kernel,
     }
     texts = Texts()
     texts.render(f"new/{kind.value}.yaml.jinja", "entry", **values)
     entry = _beside_head(texts.files["entry"], file)
     found = [Addition(file, entry, _modeline(file, folder))]
-    if kind is Kind.STRUCTURED:
+    if kernel is not None:
         texts.render("new/structured.cpp.jinja", "kernel", **values)
-        found.append(Addition(native / "cpu" / kernel, texts.files["kernel"], "", True))
+        found.append(Addition(kernel.path, texts.files["kernel"], "", True))
     return found
 
 
@@ -155,16 +238,26 @@ def _beside_head(text: str, file: Path) -> str:
     return "\n".join([*lines[: keys[0].span.line - 1], *kept]) + "\n"
 
 
-def _check_entry(folder: Path, entry: Addition) -> None:
+def _check_entry(options: argparse.Namespace, entry: Addition) -> None:
     """The entry loads beside what is there.
 
     Raises:
         DeclarationError: it does not.
     """
-    files = [path for path in declaration_files(folder) if path.resolve() != entry.path.resolve()]
-    texts = {str(path): path.read_text(encoding="utf-8") for path in files}
     diagnostics = Diagnostics()
-    load_texts({**texts, str(entry.path): _with(entry)}, diagnostics)
+    place: Place = options.place
+    own = {str(entry.path): _with(entry)}
+
+    def others(files: tuple[Path, ...]) -> dict[str, str]:
+        kept = [path for path in files if path.resolve() != entry.path.resolve()]
+        return read_files(kept, diagnostics)
+
+    texts = others(tuple(declaration_files(folder_of(options))))
+    if place.project is None:
+        load_texts({**texts, **own}, diagnostics)
+    else:
+        beside = others(files_of(options))
+        load_texts(texts, diagnostics, place.project.module, {**beside, **own})
     diagnostics.raise_if_any()
 
 

@@ -69,7 +69,7 @@ def _cpp(operators: Sequence[Operator], declarations: Declarations) -> Parts:
     from flambeau.codegen.write.native import emit_family
 
     for family, members in _by_family(operators).items():
-        texts = Texts()
+        texts = Texts(declarations.package)
         index = OperatorIndex(declarations.operators)
         emit_family(family, members, declarations, index, texts)
         yield from texts.files.items()
@@ -81,7 +81,7 @@ def _cuda(operators: Sequence[Operator], declarations: Declarations) -> Parts:
     from flambeau.codegen.write.native import emit_formulas, kernel_units
 
     for family, members in _by_family(operators).items():
-        texts = Texts()
+        texts = Texts(declarations.package)
         emit_family(family, members, declarations, texts)
         for unit in kernel_units(members, declarations):
             emit_formulas(family, unit, texts)
@@ -97,7 +97,7 @@ def _binding(operators: Sequence[Operator], declarations: Declarations) -> Parts
 
     # A Python name has all its overloads in one function.
     names = {n for o in operators for n in (o.name, f"{o.name}_")}
-    texts = Texts()
+    texts = Texts(declarations.package)
     emit_families([b for b in plan_bindings(declarations) if b.name in names], declarations, texts)
     yield from texts.files.items()
 
@@ -107,7 +107,7 @@ def _docs(operators: Sequence[Operator], declarations: Declarations) -> Parts:
     from flambeau.codegen.write.files import Texts
 
     names = {o.name for o in operators}
-    texts = Texts()
+    texts = Texts(declarations.package)
     emit_pages([p for p in pages(declarations) if p.name in names], declarations, texts)
     yield from texts.files.items()
     if not texts.files:

@@ -25,11 +25,11 @@ from flambeau.codegen.text.source import DeclarationError
 from flambeau.codegen.tools.common import (
     FINDINGS,
     OK,
-    UsageError,
     add_sources,
     find_operators,
     read_sources,
 )
+from flambeau.codegen.tools.place import UsageError
 from flambeau.codegen.tools.terminal import Style
 
 if TYPE_CHECKING:

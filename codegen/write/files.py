@@ -49,8 +49,8 @@ class Sink(ABC):
 class Texts(Sink):
     """Keeps generated files in memory, by name."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, package: str = "") -> None:
+        super().__init__(package)
         self.files: dict[str, str] = {}
 
     def write(self, name: str, text: str) -> None:

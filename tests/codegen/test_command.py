@@ -301,3 +301,32 @@ def test_what_cannot_be_written_exits_with_two(
     assert main([*command, str(target)]) == 2
     printed = capsys.readouterr().err
     assert "error: " in printed and str(tmp_path / "file") in printed
+
+
+def test_a_name_of_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The entry that is checked is shown, the library's beside it, whichever file is read first."""
+    text = '- op: "relu(Tensor self) -> Tensor result"\n  kind: pointwise\n  expr: "self * 2"\n'
+    for name in ("aaa", "zzz"):
+        file = tmp_path / f"{name}.yaml"
+        file.write_text(text, encoding="utf-8")
+        assert main(["check", "--structure", str(file)]) == 1
+        printed = capsys.readouterr().out
+        assert printed.startswith(f"{file}:1:8: error: 'relu' is declared already")
+        assert "activation.yaml:" in printed.partition("note: 'relu' is declared here")[0]
+        file.unlink()
+
+
+def test_what_nothing_tells_right_from_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "some.yaml"
+    entry = '- op: "twice(Tensor self) -> Tensor result"\n  kind: pointwise\n  expr: "self * 2"\n'
+    entry += '  summary: "Elements, doubled."\n'
+    file.write_text(entry, encoding="utf-8")
+    assert main(["check", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "twice has neither a `reference` nor `properties`" in printed
+    assert "twice has no `samples` to call it with" in printed
+    file.write_text(entry + '  reference: "2 * self"\n  samples: [randn(3)]\n', encoding="utf-8")
+    assert main(["check", str(file)]) == 0
+    assert "not compared" not in capsys.readouterr().out

@@ -96,11 +96,10 @@ FAMILIES = sorted(
 
 def test_new_entries_fit_the_heads_of_their_families(declarations: Path) -> None:
     """They leave out what the head gives, and decline what they do not have."""
-    native = declarations.parent / "native"
     for family in FAMILIES:
         file = declarations / f"{family}.yaml"
         for kind in (Kind.POINTWISE, Kind.COMPOSITE):
-            entry, *_ = additions(f"{family}_{kind.value}", kind, file, declarations, native)
+            entry, *_ = additions(f"{family}_{kind.value}", kind, file, declarations)
             append(entry)
     loaded = {o.name: o for o in load_declarations(declarations).operators}
     for family in FAMILIES:
@@ -164,7 +163,7 @@ def test_an_installed_package_is_left_alone(
     native = outside.parent / "kernels"
     options = ("--file", str(outside), "--native", str(native))
     assert new(declarations, "other", "structured", *options) == 0
-    assert (native / "cpu" / "own" / "other.cpp").is_file()
+    assert (native / "other.cpp").is_file()
 
 
 def test_a_keyword_of_python_is_refused_by_the_signature(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from flambeau._build.ending import ending
 from flambeau._build.lock import exclusive
 from flambeau._build.ninja_writer import write_if_changed
 from flambeau.cuda import _library as cuda_library
@@ -64,6 +65,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(found) if folder.is_dir() else []
 
 
+def build_folder(project: Project) -> Path:
+    """Where a project is built."""
+    return project.root / "build" / f"flambeau-{sys.implementation.cache_tag}"
+
+
 def build(project: Project, jobs: int | None = None) -> Built:
     """Brings a project's build folder up to date.
 
@@ -72,7 +78,7 @@ def build(project: Project, jobs: int | None = None) -> Built:
         CompileError: where a compiler reports errors.
         BuildError: where something is missing that the build needs.
     """
-    folder = project.root / "build" / f"flambeau-{sys.implementation.cache_tag}"
+    folder = build_folder(project)
     compilation = _compilation(project, folder)
     with exclusive(folder):
         declarations = load_checked(project)
@@ -82,7 +88,8 @@ def build(project: Project, jobs: int | None = None) -> Built:
         write_if_changed(built.python / "__init__.py", _initial(project.module))
         write_if_changed(built.python / "py.typed", "\n")
         process = start_ninja(write_ninja(compilation), jobs)
-        said, _ = process.communicate()
+        with ending(process):
+            said, _ = process.communicate()
         if process.returncode != 0:
             raise compile_error(declarations, said)
     return built

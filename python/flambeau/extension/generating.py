@@ -29,9 +29,7 @@ def load_checked(project: Project, documented: bool = True) -> Declarations:
     """
     diagnostics = Diagnostics()
     loaded = load_package(Package(project.module, project.declarations), diagnostics)
-    files = (*project.sources, *project.cuda_sources)
-    kernels = frozenset(str(file.relative_to(project.kernels)) for file in files)
-    return checked(loaded, kernels, documented, diagnostics)
+    return checked(loaded, project.kernel_files, documented, diagnostics)
 
 
 def checked(

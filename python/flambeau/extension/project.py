@@ -54,6 +54,7 @@ class Project:
 
     root: Path
     module: str
+    declarations_folder: Path
     declarations: tuple[Path, ...]
     references: tuple[Path, ...]
     kernels: Path
@@ -68,6 +69,12 @@ class Project:
     cuda_sources: tuple[Path, ...] = ()
 
     @property
+    def kernel_files(self) -> frozenset[str]:
+        """Names of kernel files, as entries give them."""
+        files = (*self.sources, *self.cuda_sources)
+        return frozenset(str(file.relative_to(self.kernels)) for file in files)
+
+    @property
     def python(self) -> Path:
         """The folder of the package's Python sources, which need not exist."""
         inside = self.root / "src" / self.module
@@ -80,6 +87,17 @@ def read_project(root: Path) -> Project:
     Raises:
         BuildError: where the folder holds nothing to build, or its configuration is wrong.
     """
+    project = read_settings(root)
+    if not project.declarations and not project.sources and not project.generate:
+        raise BuildError(
+            f"There is nothing to build in {project.root}: no "
+            f"{project.declarations_folder.name}/*.yaml and no {project.kernels.name}/*.cpp."
+        )
+    return project
+
+
+def read_settings(root: Path) -> Project:
+    """The same for a folder that may hold nothing yet."""
     root = root.resolve()
     if not root.is_dir():
         raise BuildError(f"There is no folder {root}.")
@@ -89,9 +107,10 @@ def read_project(root: Path) -> Project:
         raise BuildError(f"{root / CONFIGURATION}: '{module}' is no name of a Python module.")
     declarations = root / table.get("declarations", "declarations")
     kernels = root / table.get("kernels", "kernels")
-    project = Project(
+    return Project(
         root=root,
         module=module,
+        declarations_folder=declarations,
         declarations=tuple(sorted(declarations.glob("*.yaml"))),
         references=tuple(sorted((declarations / FOLDER).glob("*.py"))),
         kernels=kernels,
@@ -105,12 +124,6 @@ def read_project(root: Path) -> Project:
         sources=tuple(sorted(kernels.rglob("*.cpp"))),
         cuda_sources=tuple(sorted(kernels.rglob("*.cu"))),
     )
-    if not project.declarations and not project.sources and not project.generate:
-        raise BuildError(
-            f"There is nothing to build in {root}: no {declarations.name}/*.yaml and no "
-            f"{kernels.name}/*.cpp."
-        )
-    return project
 
 
 def _configuration(root: Path) -> tuple[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from flambeau import _C
 from flambeau._build.compiling import INSTRUCTION_SETS
 from flambeau._build.cuda import NATIVE
+from flambeau._build.ending import ending
 from flambeau.codegen.model.entries import Declarations
 from flambeau.codegen.read.loader import declaration_files, load_texts, read_files
 from flambeau.codegen.text.folders import default_folder
@@ -52,14 +53,10 @@ def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool
     emit_package(declarations, compilation.generated, module, [level])
     script = write_ninja(compilation)
     process = start_ninja(script)
-    try:
+    with ending(process):
         if with_formulas and any(o.test.samples for o in declarations.own):
             check_formulas(declarations)  # while the compilers work
-    except BaseException:
-        process.terminate()
-        process.communicate()
-        raise
-    said, _ = process.communicate()
+        said, _ = process.communicate()
     if process.returncode != 0:
         raise compile_error(declarations, said)
     return Made(compilation.targets, included_headers(script, source.kernels))
