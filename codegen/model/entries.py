@@ -418,7 +418,11 @@ class Operator:
         if self.kind is Kind.POINTWISE:
             return BatchRule.BROADCAST
         if self.kind in (Kind.REDUCTION, Kind.VIEW):
-            return BatchRule.LEADING
+            # Without a dim that could be counted from behind the batch, the batch would be folded,
+            # or turned, too. Tests say of the library's views that theirs stays where it is.
+            counts = any(a.type.meaning is not None for a in self.signature.arguments)
+            is_known = self.kind is Kind.VIEW and not self.package
+            return BatchRule.LEADING if counts or is_known else BatchRule.LOOP
         return BatchRule.LOOP if self.body is None else BatchRule.BODY
 
     @property

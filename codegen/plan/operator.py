@@ -253,7 +253,8 @@ class Forms:
             return []
         hides = any(r.hidden for r in operator.signature.results)
         asked = "of_batches" if self._is_composite else "alone" if hides else "before"
-        given = _joined(f'"{name}"', f"forms::Asked::{asked}", self._arguments)
+        function = f"{operator.package}.{name}" if operator.package else name
+        given = _joined(f'"{function}"', f"forms::Asked::{asked}", self._arguments)
         return [
             "if (profiled_.may_be_taken()) {",
             f"  if (auto taken_ = forms::taken<{returns}>({given})) return *std::move(taken_);",

@@ -1,4 +1,5 @@
-"""How `vmap` computes operators, as data that the library reads when it maps: lib/batching.json.
+"""How `vmap` computes operators, as data that the library reads when it maps: lib/batching.json,
+and what the extension modules of packages carry.
 
 - "callables": what Python calls, "add" or "Tensor.add" -> its operators, one for each overload, and
   whether it writes its result into the first argument
@@ -30,6 +31,11 @@ from flambeau.codegen.write.files import Sink
 
 def emit_batching(declarations: Declarations, sink: Sink) -> None:
     """package/lib/batching.json of the generated folder."""
+    sink.write("package/lib/batching.json", batching_table(declarations) + "\n")
+
+
+def batching_table(declarations: Declarations) -> str:
+    """The table of the library, or of the package whose declarations these are, as JSON."""
     random = _random_names(declarations)
     table = {
         "callables": _callables(declarations),
@@ -37,7 +43,7 @@ def emit_batching(declarations: Declarations, sink: Sink) -> None:
         "names": _names(declarations),
         "functions": _functions(declarations),
     }
-    sink.write("package/lib/batching.json", json.dumps(table, separators=(",", ":")) + "\n")
+    return json.dumps(table, separators=(",", ":"))
 
 
 def _callables(declarations: Declarations) -> dict[str, Any]:
@@ -52,7 +58,7 @@ def _callables(declarations: Declarations) -> dict[str, Any]:
     return found
 
 
-_APART = {"kOut", "kInplace", "kTrue", "kFalse"}  # what the C++ function is not given
+_NOT_GIVEN = {"kOut", "kInplace", "kTrue", "kFalse"}  # what the C++ function is not given
 
 
 def _functions(declarations: Declarations) -> dict[str, Any]:
@@ -62,7 +68,7 @@ def _functions(declarations: Declarations) -> dict[str, Any]:
         for place, overload in enumerate(binding.overloads):
             is_function = "kFunction" in overload.flags and binding.places
             path = str(binding.places[0]) if is_function else as_method
-            names = [p.name for p in overload.parameters if not _APART & set(p.flags)]
+            names = [p.name for p in overload.parameters if not _NOT_GIVEN & set(p.flags)]
             chosen = {p.name: "kTrue" in p.flags for p in overload.parameters if _chooses(p)}
             kept = (p for p in overload.parameters if p.name in names)
             by_position = sum("kKeywordOnly" not in p.flags for p in kept)

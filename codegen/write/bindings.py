@@ -10,6 +10,7 @@ from flambeau.codegen.model.entries import Declarations, Place
 from flambeau.codegen.plan.binding import Binding, plan_bindings
 from flambeau.codegen.plan.number_slots import COMPARISONS, plan_slots
 from flambeau.codegen.plan.python_signature import result_name
+from flambeau.codegen.write.batching import batching_table
 from flambeau.codegen.write.files import Sink
 from flambeau.codegen.write.layout import COLUMNS
 
@@ -34,7 +35,14 @@ def emit_package_bindings(declarations: Declarations, module: str, sink: Sink) -
         bindings=bindings,
         namespaces=_namespaces(bindings),
         methods=_methods(bindings),
+        batching=_pieces(batching_table(declarations)),
     )
+
+
+def _pieces(text: str) -> list[str]:
+    """A long literal of C++, in lines."""
+    parts = (text[i : i + 60] for i in range(0, len(text), 60))
+    return [json.dumps(part) for part in parts]  # which spells ASCII as C++ does
 
 
 def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink: Sink) -> None:

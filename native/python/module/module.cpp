@@ -50,6 +50,7 @@ void fill(PyObject* module) {
   add_profiling(module);
   add_overrides(module);
   add_taken(module);
+  checked(PyModule_AddObjectRef(module, "_packages", checked(PyList_New(0)).get()));
   find_foreign_functions();
   for (const FunctionNamespace* space = generated_namespaces; space->name; ++space) {
     const PyRef inner = submodule(module, space->name);

@@ -38,6 +38,15 @@ void add_method(const char* package, PyMethodDef* method) {
   method_owners()[method->ml_name] = package;
 }
 
+/// flambeau._C._packages lists modules; each knows how vmap computes its operators.
+void remember_package(const char* package, PyObject* module, const char* batching) {
+  const PyRef library = checked(PyImport_ImportModule("flambeau._C"));
+  const PyRef packages = checked(PyObject_GetAttrString(library.get(), "_packages"));
+  checked(PyModule_AddStringConstant(module, "_package", package));
+  checked(PyModule_AddStringConstant(module, "_batching", batching));
+  checked(PyList_Append(packages.get(), module));
+}
+
 /// Kernels for CUDA register when their library is loaded: NAME_cuda.so beside the module NAME.
 void load_cuda_kernels(const PyModuleDef& definition) {
   const std::string name = definition.m_name;
@@ -54,7 +63,8 @@ void load_cuda_kernels(const PyModuleDef& definition) {
 }  // namespace
 
 PyObject* create_package(const char* package, PyModuleDef& definition,
-                         const FunctionNamespace* namespaces, PyMethodDef* methods) {
+                         const FunctionNamespace* namespaces, PyMethodDef* methods,
+                         const char* batching) {
   return guarded([&]() -> PyObject* {
     checked(PyImport_ImportModule("flambeau"));
     check_registration(package);
@@ -66,6 +76,7 @@ PyObject* create_package(const char* package, PyModuleDef& definition,
       remember_functions(inner.get(), *space);
     }
     for (PyMethodDef* method = methods; method->ml_name; ++method) add_method(package, method);
+    remember_package(package, module.get(), batching);
     return module.release();
   });
 }

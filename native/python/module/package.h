@@ -11,8 +11,10 @@ namespace flambeau::python {
 /// What a module's PyInit function returns: a module with the functions, each namespace in a
 /// submodule, whose methods have been added to flambeau.Tensor. Imports flambeau first. Null with
 /// an ImportError when Tensor has an attribute of such a name that is not the package's own.
+/// `batching`: how vmap computes its operators, which flambeau.func reads off the module.
 FLAMBEAU_API PyObject* create_package(const char* package, PyModuleDef& definition,
-                                      const FunctionNamespace* namespaces, PyMethodDef* methods);
+                                      const FunctionNamespace* namespaces, PyMethodDef* methods,
+                                      const char* batching);
 
 }  // namespace flambeau::python
 

@@ -17,7 +17,6 @@ from flambeau.func._batching_table import (
     Overload,
     functions_named,
     is_operator,
-    key_of,
     overloads_of,
 )
 from flambeau.func._formulas import Evaluator
@@ -156,9 +155,10 @@ def evaluator(level: Level, overload: Overload, values: Given) -> Evaluator:
             names[name] = [value] * length
 
     def run(name: str, args: tuple[Any, ...], kwargs: Given) -> Any:
-        return level.interpret(_fitting(functions_named(name), args, kwargs), args, kwargs)
+        functions = functions_named(name, overload.module)
+        return level.interpret(_fitting(functions, args, kwargs), args, kwargs)
 
-    return Evaluator(names, run, is_operator)
+    return Evaluator(names, run, lambda name: is_operator(name, overload.module))
 
 
 def _fitting(functions: tuple[Any, ...], args: tuple[Any, ...], kwargs: Given) -> Any:
@@ -175,7 +175,7 @@ def _fitting(functions: tuple[Any, ...], args: tuple[Any, ...], kwargs: Given) -
             continue
         if bound is not None:
             _, place, given = bound
-            overloads = overloads_of(key_of(function)) or ()
+            overloads = overloads_of(function) or ()
             lists = overloads[place].entry.get("lists", {})
             costs.append((sum(isinstance(given.get(name), int) for name in lists), index))
     return functions[min(costs)[1] if costs else 0]

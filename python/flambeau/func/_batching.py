@@ -14,15 +14,12 @@ from flambeau.func._batch_members import MEMBERS
 from flambeau.func._batched import Batched, Level, batched_copy, batches, engine
 from flambeau.func._batching_table import Overload, called_as, key_of, overloads_of
 
-# Arguments that say what is true of every tensor, or of a new one.
-_APART = ("requires_grad", "layout", "pin_memory")
-
 
 def interpret(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a function gives for all slices of a level."""
     key = key_of(func)
     has_batch = any(b.batch_level is level for b in batches((args, kwargs)))
-    overloads = overloads_of(key)
+    overloads = overloads_of(func)
     if not has_batch:
         if overloads is None or not any(o.entry.get("random") for o in overloads):
             return func(*args, **kwargs)
@@ -33,7 +30,7 @@ def interpret(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     bound = _overrides.bind(func, args, kwargs) if _is_compiled(func) else None
     if bound is None:
         raise RuntimeError(f"vmap(): {key} cannot be computed for a batch")
-    if overloads is None:  # of a package
+    if overloads is None:  # of nobody's declarations
         return rules.loop(level, func, key, args, kwargs)
     _, place, given = bound
     return _Call(level, func, key, overloads[place], given, args, kwargs).run(has_batch)

@@ -1,4 +1,6 @@
-"""What the declarations say of batches: lib/batching.json, which the generator writes."""
+"""What the declarations say of batches: lib/batching.json, which the generator writes, and what
+extension modules of packages carry.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,8 @@ from typing import Any, NamedTuple
 import flambeau
 from flambeau import _C, Tensor
 
+Module = types.ModuleType
+
 
 class Overload(NamedTuple):
     """What one overload of a function computes."""
@@ -19,13 +23,39 @@ class Overload(NamedTuple):
     name: str  # of the operator
     entry: dict[str, Any]
     writes: bool  # the result is written into the first argument
+    module: Module = _C  # that declares it
 
 
 @cache
-def _table() -> dict[str, Any]:
+def _table(module: Module) -> dict[str, Any]:
+    """What the library says, or the module of a package."""
+    if module is not _C:
+        own: dict[str, Any] = json.loads(module._batching)
+        return own
     file = Path(flambeau.__file__).parent / "lib" / "batching.json"
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
+
+
+def _package_of(func: Any) -> Module | None:
+    """The module of a package that a function belongs to."""
+    space = getattr(func, "__module__", None) if _is_compiled_function(func) else None
+    if space is None:
+        return None
+    inside = (m for m in _C._packages if f"{space}.".startswith(f"{m.__name__}."))
+    # Several may have been loaded under one name.
+    return next((m for m in inside if _holds(m, space, func)), None)
+
+
+def _is_compiled_function(func: Any) -> bool:
+    return isinstance(func, types.BuiltinFunctionType)
+
+
+def _holds(module: Module, space: str, func: Any) -> bool:
+    found: Any = module
+    for part in filter(None, space.removeprefix(module.__name__).split(".")):
+        found = getattr(found, part, None)
+    return getattr(found, func.__name__, None) is func
 
 
 @cache
@@ -44,14 +74,32 @@ def key_of(func: Any) -> str:
     return f"{space}.{name}" if space else name
 
 
-@cache
-def overloads_of(key: str) -> tuple[Overload, ...] | None:
+def overloads_of(func: Any) -> tuple[Overload, ...] | None:
     """What there is behind a function; None where it is no declared one."""
-    found = _table()["callables"].get(key)
+    key = key_of(func)
+    found = _overloads(_C, key)
+    if found is not None or not _C._packages:
+        return found
+    if key.startswith("Tensor."):
+        # A method belongs to who added it last.
+        each = (_overloads(module, key) for module in reversed(_C._packages))
+        return next((f for f in each if f is not None), None)
+    module = _package_of(func)
+    if module is None:
+        return None
+    space = func.__module__.removeprefix(module.__name__).removeprefix(".")
+    return _overloads(module, f"{space}.{func.__name__}" if space else func.__name__)
+
+
+@cache
+def _overloads(module: Module, key: str) -> tuple[Overload, ...] | None:
+    found = _table(module)["callables"].get(key)
     if found is None:
         return None
-    operators = _table()["operators"]
-    return tuple(Overload(name, operators.get(name, {"rule": "loop"}), w) for name, w in found)
+    operators = _table(module)["operators"]
+    return tuple(
+        Overload(name, operators.get(name, {"rule": "loop"}), w, module) for name, w in found
+    )
 
 
 class Called(NamedTuple):
@@ -78,38 +126,57 @@ class Called(NamedTuple):
         return tuple(given[: self.by_position]), {**named, **self.chosen}
 
 
-@cache
 def called_as(name: str) -> Called | None:
-    """What Python calls a function of C++; None where it is in no table."""
-    found = _table()["functions"].get(name)
+    """What Python calls a function of C++, "add" or "PACKAGE.softclip"; None where it is in no
+    table.
+
+    Raises:
+        NotImplementedError: several modules have such a function.
+    """
+    package, _, function = name.rpartition(".")
+    if not package:
+        return _called(_C, function)
+    owners = [m for m in _C._packages if m._package == package]
+    found = [c for m in owners if (c := _called(m, function)) is not None]
+    if len(found) > 1:
+        raise NotImplementedError(
+            f"{name} is declared by {len(found)} modules that were loaded under that name: load "
+            "them under different ones (name=) to compute gradients of batches"
+        )
+    return found[0] if found else None
+
+
+@cache
+def _called(module: Module, name: str) -> Called | None:
+    found = _table(module)["functions"].get(name)
     if found is None:
         return None
     path, place, arguments, by_position, chosen = found
-    function = _found(path)
-    key = key_of(function)
-    overloads = overloads_of(key)
+    function = _found(module, path)
+    overloads = _overloads(module, path)
     if overloads is None:
         return None
-    return Called(function, key, overloads[place], arguments, by_position, chosen)
+    return Called(function, key_of(function), overloads[place], arguments, by_position, chosen)
 
 
-def is_operator(name: str) -> bool:
-    """Whether formulas may call it."""
-    return name in _table()["names"]
+def is_operator(name: str, module: Module = _C) -> bool:
+    """Whether formulas, of the library or of a package, may call it."""
+    return name in _table(module)["names"] or name in _table(_C)["names"]
 
 
 @cache
-def functions_named(name: str) -> tuple[Any, ...]:
+def functions_named(name: str, module: Module = _C) -> tuple[Any, ...]:
     """The functions, or methods, that formulas may mean by a name: overloads of an operator may
-    stand in several namespaces.
+    stand in several namespaces, those of packages beside the library's.
     """
-    return tuple(_found(path) for path in _table()["names"][name])
+    modules = (module,) if module is _C else (module, _C)
+    return tuple(_found(m, path) for m in modules for path in _table(m)["names"].get(name, ()))
 
 
-def _found(path: str) -> Any:
+def _found(module: Module, path: str) -> Any:
     if path.startswith("Tensor."):
         return getattr(Tensor, path.removeprefix("Tensor."))
-    found: Any = _C
+    found: Any = module
     for part in path.split("."):
         found = getattr(found, part)
     return found

@@ -24,7 +24,8 @@ from flambeau._version import __version__
 from flambeau.ops._cache import Made, cached
 
 PREFIX = "flambeau.ops.loaded"  # of the names of the modules
-_FLAMBEAU = Path(__file__).resolve().parent.parent
+# Where it is imported from: in a tree, a folder of links to what it is made of.
+_FLAMBEAU = Path(__file__).absolute().parent.parent
 _loaded: dict[Path, ModuleType] = {}  # by folder
 
 
