@@ -93,3 +93,8 @@ LIST_METADATA: dict[str, Metadata] = {
     "dtypes": Metadata(ValueType(ValueKind.DTYPES), "std::vector<DType>", "dtypes_of({0})"),
     "count": Metadata(INT, "int64_t", "static_cast<int64_t>({0}.size())"),
 }
+
+
+def shown_name(name: str) -> str:
+    """What functions call an argument: methods alone have a `self`."""
+    return "input" if name == "self" else name

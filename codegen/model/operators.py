@@ -24,7 +24,7 @@ class Given:
 
 
 # Namespaces that say otherwise what names of others mean: `masked.sum`. Formulas mean these last.
-_APART = ("masked",)
+_MEANT_LAST = ("masked",)
 
 
 def is_apart(operator: Operator) -> bool:
@@ -33,7 +33,7 @@ def is_apart(operator: Operator) -> bool:
     Of all others the first that is declared is meant: `dropout.train`, of the main namespace, calls
     `dropout` of `nn.functional`, `cross.main` that of `linalg`.
     """
-    return operator.namespace in _APART
+    return operator.namespace in _MEANT_LAST
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flambeau.codegen.model.entries import Argument, Operator, Role
+from flambeau.codegen.model.facts import shown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +54,4 @@ def _of(operator: Operator, argument: Argument) -> str:
     meaning = argument.type.meaning
     assert meaning is not None
     of = meaning.of or operator.tensor_arguments[0].name
-    shown = "input" if of == "self" else of
-    return "the result" if meaning.beyond else shown
+    return "the result" if meaning.beyond else shown_name(of)

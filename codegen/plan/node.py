@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.model.entries import Argument, Kind, Operator
+from flambeau.codegen.model.facts import shown_name
 from flambeau.codegen.model.types import TENSOR, TENSORS, value_type
 from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, GradientPlan, SavedField
 from flambeau.codegen.plan.compute import parameter_values, promotion, table_for
@@ -111,15 +112,10 @@ def _refusals(operator: Operator, plan: BackwardPlan) -> list[str]:
     """Errors where a gradient is wanted that is declared not to be known."""
     shown = operator.called_as or operator.name
     return [
-        f'if ({wanted}) forms::refuse_gradient("{shown}", "{_public(argument)}");'
+        f'if ({wanted}) forms::refuse_gradient("{shown}", "{shown_name(argument.name)}");'
         for argument, wanted in _wanted(plan).items()
         if argument in plan.refused
     ]
-
-
-def _public(argument: Argument) -> str:
-    """What functions call the argument."""
-    return "input" if argument.name == "self" else argument.name
 
 
 def _wanted(plan: BackwardPlan) -> dict[Argument, str]:

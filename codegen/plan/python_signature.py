@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from flambeau.codegen.model.entries import Argument, Base, Operator, Place, Type
-from flambeau.codegen.model.facts import is_factory
+from flambeau.codegen.model.facts import is_factory, shown_name
 
 INTERNAL_NAMESPACE = "_internal"
 
@@ -293,7 +293,7 @@ def _parameter(argument: Argument, form: Form, renames: bool) -> Parameter:
     # Where another value than the default chooses the overload, it must be given.
     chooses = argument.type.only is not None and argument.default != str(argument.type.only)
     return Parameter(
-        name="input" if renames and argument.name == "self" else argument.name,
+        name=shown_name(argument.name) if renames else argument.name,
         annotation=_listed(argument.type) if listed else annotation(argument.type),
         default=None if chooses else argument.default,
         keyword_only=argument.keyword_only or chooses,

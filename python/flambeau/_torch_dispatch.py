@@ -22,6 +22,15 @@ def install() -> None:
         _taken.set_dispatch(seen)
 
 
+def push_mode(mode: Any) -> None:
+    """Turns a mode on, inside those that are."""
+    install()
+    _taken.push_mode(mode)
+
+
+pop_mode = _taken.pop_mode
+
+
 def seen(name: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """What those who are asked make of an operator: its results in order, None where C++ computes
     them.

@@ -13,11 +13,12 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
-from typing import Any
+from typing import Any, ClassVar
 
 import flambeau
 from flambeau import Tensor, _lazy, _torch_function
 from flambeau._C import _overrides
+from flambeau._modes import Mode, Stack, unchanged
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -98,12 +99,14 @@ def is_tensor_like(inp: Any) -> bool:
 # Modes --------------------------------------------------------------------------------------------
 
 
-class TorchFunctionMode:
+class TorchFunctionMode(Mode):
     """A context whose `__torch_function__` is asked before the arguments of every function.
 
     Subclasses define `__torch_function__(self, func, types, args=(), kwargs=None)`. While it runs
     the mode is off, and those around it are on.
     """
+
+    _modes: ClassVar[Stack] = _overrides
 
     def __torch_function__(
         self,
@@ -114,30 +117,11 @@ class TorchFunctionMode:
     ) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no __torch_function__")
 
-    def __enter__(self) -> Any:
-        _overrides.push_mode(self)
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        _overrides.pop_mode()
-
-    @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """The mode, made of the arguments: `with Mode.push(...)`."""
-        return cls(*args, **kwargs)
-
 
 class BaseTorchFunctionMode(TorchFunctionMode):
     """A mode that changes nothing."""
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        return func(*args, **(kwargs or {}))
+    __torch_function__ = unchanged
 
 
 @contextmanager

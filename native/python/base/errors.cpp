@@ -7,6 +7,7 @@
 
 #include "python/base/generated.h"
 #include "python/base/gil.h"
+#include "python/base/names.h"
 
 namespace flambeau::python {
 
@@ -88,9 +89,9 @@ std::string_view operator_of(std::string_view function) {
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// The text with "input" for the word "self".
+/// The text with the word that functions have for the receiver of a method.
 std::string with_input(std::string text) {
-  constexpr std::string_view own = "self", shown = "input";
+  constexpr std::string_view own = kReceiver, shown = kFirst;
   for (size_t at = text.find(own); at != std::string::npos; at = text.find(own, at + 1)) {
     const size_t end = at + own.size();
     if ((at > 0 && (is_letter(text[at - 1]) || text[at - 1] == '.')) ||

@@ -344,20 +344,10 @@ PyRef shell(PyObject* type, IntList sizes, IntList strides, DType dtype) {
 }
 
 PyObject* torch_function_disabled(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    PyObject *function, *types, *positional = nullptr, *named = nullptr;
-    if (!PyArg_ParseTuple(args, "OO|O!O", &function, &types, &PyTuple_Type, &positional, &named))
-      return nullptr;
-    const int64_t before = set_asked(std::max<int64_t>(state.asked, kModesAlone));
-    const PyRef none = checked(PyTuple_New(0));
-    const bool has_names = named && named != Py_None;
-    check(!has_names || PyDict_Check(named), ErrorKind::type,
-          "_disabled_torch_function_impl(): kwargs must be a dict");
-    PyRef result(
-        PyObject_Call(function, positional ? positional : none.get(), has_names ? named : nullptr));
-    set_asked(before);
-    return result.release();
-  });
+  const int64_t before = set_asked(std::max<int64_t>(state.asked, kModesAlone));
+  PyObject* const result = call_as_given("_disabled_torch_function_impl", args);
+  set_asked(before);
+  return result;
 }
 
 PyRef sparse_tensor_type(PyObject* type) {
@@ -422,6 +412,19 @@ PyMethodDef disabled_function = {
     "computed from them is a Tensor."};
 
 }  // namespace
+
+PyObject* call_as_given(const char* name, PyObject* given) {
+  return guarded([&]() -> PyObject* {
+    PyObject *function, *types, *positional = nullptr, *named = nullptr;
+    if (!PyArg_ParseTuple(given, "OO|O!O", &function, &types, &PyTuple_Type, &positional, &named))
+      return nullptr;
+    const PyRef none = checked(PyTuple_New(0));
+    const bool has_names = named && named != Py_None;
+    check(!has_names || PyDict_Check(named), ErrorKind::type, name, "(): kwargs must be a dict");
+    return PyObject_Call(function, positional ? positional : none.get(),
+                         has_names ? named : nullptr);
+  });
+}
 
 void add_overrides(PyObject* module) {
   root = module;

@@ -59,6 +59,10 @@ inline bool asks(PyObject* a, PyObject* b) {
          FLAMBEAU_UNLIKELY(may_override(b));
 }
 
+/// func(*args, **kwargs) of the arguments that `__torch_function__` and `__torch_dispatch__` get:
+/// (func, types, args=(), kwargs=None). Null with an exception that is set; `name` is told in it.
+PyObject* call_as_given(const char* name, PyObject* given);
+
 /// The functions of a namespace, in the module that has them, are what their records stand for.
 void remember_functions(PyObject* module, const FunctionNamespace& space);
 

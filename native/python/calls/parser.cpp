@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "python/base/names.h"
+
 namespace flambeau::python {
 
 namespace {
@@ -20,11 +22,11 @@ struct Alias {
   const char* alias;
 };
 constexpr Alias kAliases[] = {
-    {"self", "input"},
-    {"self", "x"},
-    {"self", "a"},
-    {"self", "x1"},
-    {"input", "x"},
+    {kReceiver, kFirst},
+    {kReceiver, "x"},
+    {kReceiver, "a"},
+    {kReceiver, "x1"},
+    {kFirst, "x"},
     {"dim", "axis"},
     {"dims", "axes"},
     {"keepdim", "keepdims"},
@@ -37,7 +39,7 @@ constexpr Alias kAliases[] = {
 };
 
 const char* shown_name(const Parameter& parameter, bool method) {
-  return !method && std::strcmp(parameter.name, "self") == 0 ? "input" : parameter.name;
+  return method ? parameter.name : name_in_function(parameter.name);
 }
 
 const char* element_text(Kind kind) {

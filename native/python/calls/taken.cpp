@@ -15,6 +15,7 @@
 #include "python/base/names.h"
 #include "python/calls/arguments.h"
 #include "python/calls/define.h"
+#include "python/calls/overrides.h"
 #include "python/calls/results.h"
 #include "python/objects/generator_object.h"
 
@@ -245,20 +246,10 @@ PyMethodDef taken_functions[] = {
     kNoMore};
 
 PyObject* dispatch_disabled(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    PyObject *function, *types, *positional = nullptr, *named = nullptr;
-    if (!PyArg_ParseTuple(args, "OO|O!O", &function, &types, &PyTuple_Type, &positional, &named))
-      return nullptr;
-    const PyRef none = checked(PyTuple_New(0));
-    const bool has_names = named && named != Py_None;
-    check(!has_names || PyDict_Check(named), ErrorKind::type,
-          "_disabled_torch_dispatch_impl(): kwargs must be a dict");
-    ++state.pauses;
-    PyObject* const result =
-        PyObject_Call(function, positional ? positional : none.get(), has_names ? named : nullptr);
-    --state.pauses;
-    return result;
-  });
+  ++state.pauses;
+  PyObject* const result = call_as_given("_disabled_torch_dispatch_impl", args);
+  --state.pauses;
+  return result;
 }
 
 PyMethodDef disabled_function = {

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from flambeau import _torch_dispatch
 from flambeau._C import _taken
+from flambeau._modes import Mode, Stack, unchanged
 
 __all__ = ["BaseTorchDispatchMode", "TorchDispatchMode"]
 
 
-class TorchDispatchMode:
+class TorchDispatchMode(Mode):
     """A context whose `__torch_dispatch__` is asked what an operator computes, below autograd.
 
     Subclasses define `__torch_dispatch__(self, func, types, args=(), kwargs=None)`, which returns
@@ -30,6 +31,8 @@ class TorchDispatchMode:
     require grad.
     """
 
+    _modes: ClassVar[Stack] = _torch_dispatch
+
     def __torch_dispatch__(
         self,
         func: Callable[..., Any],
@@ -39,31 +42,11 @@ class TorchDispatchMode:
     ) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no __torch_dispatch__")
 
-    def __enter__(self) -> Any:
-        _torch_dispatch.install()
-        _taken.push_mode(self)
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        _taken.pop_mode()
-
-    @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> Any:
-        """The mode, made of the arguments: `with Mode.push(...)`."""
-        return cls(*args, **kwargs)
-
 
 class BaseTorchDispatchMode(TorchDispatchMode):
     """A mode that changes nothing."""
 
-    def __torch_dispatch__(
-        self,
-        func: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        return func(*args, **(kwargs or {}))
+    __torch_dispatch__ = unchanged
 
 
 def _get_current_dispatch_mode() -> TorchDispatchMode | None:
