@@ -8,6 +8,7 @@
 
 #include "core/base/macros.h"
 #include "cpu/fft/plan.h"
+#include "cpu/fft/square.h"
 #include "cpu/linalg/scratch.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
@@ -26,17 +27,21 @@ struct Parts {
   Parts at(int64_t i) const { return {re + i, im + i}; }
 };
 
+/// A vector of kLanes numbers: loops over arrays of complex numbers are not vectorized.
+template <class T>
+using Wide = typename RowOf<T>::type;
+
+/// Complex numbers, kLanes of them side by side.
 template <class T>
 struct Number {
-  T re, im;
+  Wide<T> re, im;
   FLAMBEAU_INLINE friend Number operator+(Number a, Number b) { return {a.re + b.re, a.im + b.im}; }
   FLAMBEAU_INLINE friend Number operator-(Number a, Number b) { return {a.re - b.re, a.im - b.im}; }
   FLAMBEAU_INLINE friend Number operator*(T a, Number b) { return {a * b.re, a * b.im}; }
-  FLAMBEAU_INLINE friend Number operator*(Number a, Number b) {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-  }
   /// Times -i.
   FLAMBEAU_INLINE Number back() const { return {im, -re}; }
+  /// Times a complex number.
+  FLAMBEAU_INLINE Number turned(T c, T d) const { return {re * c - im * d, re * d + im * c}; }
 };
 
 /// Transforms of a fixed length, in place.
@@ -86,9 +91,9 @@ FLAMBEAU_INLINE void butterfly(Number<T> (&x)[8]) {
   Number<T> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
   butterfly(even);
   butterfly(odd);
-  odd[1] = {kRoot * (odd[1].re + odd[1].im), kRoot * (odd[1].im - odd[1].re)};
+  odd[1] = kRoot * (odd[1] + odd[1].back());
   odd[2] = odd[2].back();
-  odd[3] = {kRoot * (odd[3].im - odd[3].re), -kRoot * (odd[3].re + odd[3].im)};
+  odd[3] = kRoot * (odd[3].back() - odd[3]);
   for (int k = 0; k < 4; ++k) {
     x[k] = even[k] + odd[k];
     x[k + 4] = even[k] - odd[k];
@@ -99,22 +104,22 @@ template <class T, int radix>
 void pass_of(const Pass<T>& pass, int64_t s, Parts<const T> x, Parts<T> y) {
   const int64_t step = s * pass.count;
   for (int64_t p = 0; p < pass.count; ++p) {
-    Number<T> turn[radix];
-    for (int k = 1; k < radix; ++k) {
-      const T* t = pass.twiddles.data() + 2 * (p * (radix - 1) + k - 1);
-      turn[k] = {t[0], t[1]};
-    }
-    const T* __restrict xr = x.re + s * p, * __restrict xi = x.im + s * p;
-    T* __restrict yr = y.re + s * radix * p, * __restrict yi = y.im + s * radix * p;
-#pragma omp simd
-    for (int64_t q = 0; q < s; ++q) {
+    const T* const turns = pass.twiddles.data() + 2 * p * (radix - 1) - 2;
+    for (int64_t q = 0; q < s; q += kLanes<T>) {
+      const Parts<const T> from = x.at(s * p + q);
+      const Parts<T> to = y.at(s * radix * p + q);
       Number<T> v[radix];
-      for (int k = 0; k < radix; ++k) v[k] = {xr[q + k * step], xi[q + k * step]};
-      butterfly(v);
-      for (int k = 1; k < radix; ++k) v[k] = v[k] * turn[k];
+#pragma GCC unroll 8
       for (int k = 0; k < radix; ++k) {
-        yr[q + k * s] = v[k].re;
-        yi[q + k * s] = v[k].im;
+        load(v[k].re, from.re + k * step);
+        load(v[k].im, from.im + k * step);
+      }
+      butterfly(v);
+#pragma GCC unroll 8
+      for (int k = 0; k < radix; ++k) {
+        const Number<T> one = k == 0 ? v[k] : v[k].turned(turns[2 * k], turns[2 * k + 1]);
+        store(to.re + k * s, one.re);
+        store(to.im + k * s, one.im);
       }
     }
   }
