@@ -57,7 +57,8 @@ inline uint64_t key_of(uint64_t item) { return item >> 32; }
 inline uint64_t key_of(const WideItem& item) { return item.key; }
 
 /// Sorts items that are listed in order of position, ascending; `scratch` is as long. Short lists
-/// by comparison, long ones by digits of 11 bits, of which those that all keys share are skipped.
+/// by comparison, long ones by digits of 11 bits, of which those that all keys share are skipped:
+/// the lowest first where there are few, else the highest first.
 void sort_items(uint64_t* items, uint64_t* scratch, int64_t count);
 void sort_items(WideItem* items, WideItem* scratch, int64_t count);
 

@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
@@ -28,22 +26,23 @@ void sort_rows(const Tensor* values, const Tensor& indices, const Tensor& self, 
     const Key flip = descending ? ~Key{0} : Key{0};
     const int64_t grain = std::max<int64_t>(1, kGrain / 16 / length);
     parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
-      // Not filled: of a long row that would take as long as a pass of the sorting.
-      const auto size = static_cast<size_t>(length);
-      const auto items = std::make_unique_for_overwrite<Item<Key>[]>(size);
-      const auto scratch = std::make_unique_for_overwrite<Item<Key>[]>(size);
+      // Memory that was used before: pages of new memory take as long as a pass of the sorting.
+      constexpr int64_t bytes = sizeof(Item<Key>);
+      const Tensor owner = empty(Shape{2 * length * bytes}, DType::uint8);
+      auto* const items = reinterpret_cast<Item<Key>*>(owner.data<uint8_t>());
+      auto* const scratch = items + length;
       int64_t row = begin;
       rows.walk(begin, end, [&](const std::array<int64_t, 2>& at) {
         const T* const data = from + row++ * length;
         in_blocks(length, [&](int64_t first, int64_t last) {
           for (int64_t i = first; i < last; ++i) {
-            items[static_cast<size_t>(i)] = make_item<Key>(order_key(data[i]) ^ flip, i);
+            items[i] = make_item<Key>(order_key(data[i]) ^ flip, i);
           }
         });
-        sort_items(items.get(), scratch.get(), length);
+        sort_items(items, scratch, length);
         in_blocks(length, [&](int64_t first, int64_t last) {
           for (int64_t i = first; i < last; ++i) {
-            const int64_t position = position_of(items[static_cast<size_t>(i)]);
+            const int64_t position = position_of(items[i]);
             where[at[0] + i * rows.step(0)] = position;
             if (out) out[at[1] + i * rows.step(1)] = data[position];
           }

@@ -1,7 +1,3 @@
-#include <cstring>
-#include <memory>
-#include <vector>
-
 #include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
@@ -12,65 +8,69 @@ namespace {
 
 using Unique = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Collects runs of equal elements as they come; `order` lists positions in `data`.
-template <class T, class Equal>
-Unique collect(const Tensor& self, const T* data, const int64_t* order, const Equal& equal) {
+/// Runs of equal elements: the i-th of them in order stands at position(i) of the tensor, and
+/// begins a run where begins(i), i > 0.
+template <class T, class Position, class Begins>
+Unique collect(const Tensor& self, const T* data, const Position& position, const Begins& begins) {
   const int64_t numel = self.numel();
   const Tensor inverse = flambeau::empty(self.sizes(), DType::int64, self.device());
-  std::vector<int64_t> firsts, counts;
-  in_blocks(numel, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t position = order ? order[i] : i;
-      if (firsts.empty() || !equal(data[firsts.back()], data[position])) {
-        firsts.push_back(position);
-        counts.push_back(0);
-      }
-      ++counts.back();
-      inverse.data<int64_t>()[position] = static_cast<int64_t>(firsts.size()) - 1;
+  const Tensor starts_owner = flambeau::empty(Shape{numel + 1}, DType::int64, self.device());
+  int64_t *const run_of = inverse.data<int64_t>(), *const starts = starts_owner.data<int64_t>();
+  int64_t runs = 0;
+  in_blocks(numel, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      if (i == 0 || begins(i)) starts[runs++] = i;
+      run_of[position(i)] = runs - 1;
     }
   });
-  const Shape sizes{static_cast<int64_t>(firsts.size())};
-  const Tensor values = flambeau::empty(sizes, self.dtype(), self.device());
-  const Tensor occurrences = flambeau::empty(sizes, DType::int64, self.device());
-  for (size_t i = 0; i < firsts.size(); ++i) {
-    values.data<T>()[i] = data[firsts[i]];
-    occurrences.data<int64_t>()[i] = counts[i];
+  starts[runs] = numel;
+  const Tensor values = flambeau::empty(Shape{runs}, self.dtype(), self.device());
+  const Tensor occurrences = flambeau::empty(Shape{runs}, DType::int64, self.device());
+  for (int64_t run = 0; run < runs; ++run) {
+    values.data<T>()[run] = data[position(starts[run])];
+    occurrences.data<int64_t>()[run] = starts[run + 1] - starts[run];
   }
   return {values, inverse, occurrences};
+}
+
+template <class T, class Key>
+Unique unique_by_keys(const Tensor& self, const T* data) {
+  const int64_t numel = self.numel();
+  constexpr int64_t bytes = sizeof(Item<Key>);
+  const Tensor owner = flambeau::empty(Shape{2 * numel * bytes}, DType::uint8);
+  auto* const items = reinterpret_cast<Item<Key>*>(owner.data<uint8_t>());
+  in_blocks(numel, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      items[i] = make_item<Key>(static_cast<Key>(order_key(data[i])), i);
+  });
+  sort_items(items, items + numel, numel);
+  const auto position = [&](int64_t i) { return position_of(items[i]); };
+  return collect<T>(self, data, position, [&](int64_t i) {
+    const uint64_t key = key_of(items[i]);
+    // NaN differs from NaN here, as everywhere.
+    if constexpr (!std::is_integral_v<T>)
+      if (key == KeyOf<T>(-1)) return true;
+    return key != key_of(items[i - 1]);
+  });
 }
 
 }  // namespace
 
 Unique unique_elements(const Tensor& self, bool) {
   const Tensor dense = contiguous_data(self);
-  const int64_t numel = dense.numel();
+  const bool fits = dense.numel() < int64_t{1} << 32;  // positions, beside keys of 32 bits
   return visit_stored_ordered_dtype(self.dtype(), "unique", [&]<class T>() -> Unique {
-    using Key = KeyOf<T>;
     const T* const data = dense.data<T>();
-    const auto size = static_cast<size_t>(numel);
-    const auto items = std::make_unique_for_overwrite<WideItem[]>(size);
-    const auto scratch = std::make_unique_for_overwrite<WideItem[]>(size);
-    in_blocks(numel, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        items[static_cast<size_t>(i)] = {static_cast<Key>(order_key(data[i])), i};
-      }
-    });
-    sort_items(items.get(), scratch.get(), numel);
-    const auto order = std::make_unique_for_overwrite<int64_t[]>(size);
-    in_blocks(numel, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        order[static_cast<size_t>(i)] = items[static_cast<size_t>(i)].position;
-      }
-    });
-    // NaN differs from NaN here, as everywhere.
-    return collect<T>(self, data, order.get(), [](T a, T b) { return a == b; });
+    return fits ? unique_by_keys<T, KeyOf<T>>(self, data) : unique_by_keys<T, uint64_t>(self, data);
   });
 }
 
 Unique unique_runs(const Tensor& self) {
   const Tensor dense = contiguous_data(self);
   return visit_stored_dtype(self.dtype(), [&]<class T>() -> Unique {
-    return collect<T>(self, dense.data<T>(), nullptr, [](T a, T b) { return a == b; });
+    const T* const data = dense.data<T>();
+    const auto position = [](int64_t i) { return i; };
+    return collect<T>(self, data, position, [&](int64_t i) { return !(data[i - 1] == data[i]); });
   });
 }
 
