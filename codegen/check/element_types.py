@@ -19,7 +19,8 @@ def check_element_types(report: Report, context: Context) -> None:
     if operator.kind is not Kind.POINTWISE:
         return
     category = {d.name: d.category for d in context.declarations.dtypes}
-    found = {category.get(name) for name in operator.dtypes.kernels}
+    accepted = {name for accepts in operator.dtypes.accepts.values() for name in accepts}
+    found = {category.get(name) for name in operator.dtypes.kernels if name in accepted}
     for formula in operator.expressions.values():
         if not found.isdisjoint(_NUMBERS):
             _check_bits(formula, report)

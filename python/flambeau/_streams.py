@@ -48,7 +48,7 @@ class Stream:
     def __repr__(self) -> str:
         return f"Stream(device={self.device})"
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> flambeau.Stream:
         return self
 
     def __exit__(self, *details: object) -> None:
@@ -65,7 +65,7 @@ class Stream:
         """False: work on this device is not captured."""
         return False
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: flambeau.Event) -> None:
         """Waits for nothing: no event of this device is ahead.
 
         Raises:
@@ -137,7 +137,7 @@ class Event:
         """RuntimeError: this device has no events."""
         raise _no_events(self.device)
 
-    def elapsed_time(self, end_event: Event) -> float:
+    def elapsed_time(self, end_event: flambeau.Event) -> float:
         """ValueError without enable_timing, else RuntimeError: nothing was recorded."""
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("Event.elapsed_time(): both events need enable_timing=True")

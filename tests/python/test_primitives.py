@@ -12,7 +12,7 @@ from flambeau import _C, nn
 from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.tools.primitives import needs_of
 
-LIMIT = 61  # what the guide promises
+LIMIT = 62  # what the guide promises
 
 
 @pytest.fixture

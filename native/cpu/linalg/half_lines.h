@@ -77,7 +77,8 @@ struct Paired {
   static constexpr int64_t kSteps = 2;
 
   static Vector<Packed> along(const Half* line) {
-    return load(reinterpret_cast<const Packed*>(line));
+    typedef Packed Pairs __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
+    return *reinterpret_cast<const Pairs*>(line);
   }
   static Vector<Packed> across(const Half* row, int64_t step, bool is_pair) {
     const Vector<Packed> low = spread_halves(load_halves(row));

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import flambeau
 from flambeau.cuda import _library
 
 __all__ = [
@@ -61,19 +62,19 @@ class Stream:
         """Waits until the stream's work is done."""
         _library.call("stream_synchronize", self.device_index, ctypes.c_void_p(self.cuda_stream))
 
-    def record_event(self, event: Event | None = None) -> Event:
+    def record_event(self, event: flambeau.cuda.Event | None = None) -> flambeau.cuda.Event:
         """Marks the end of the stream's work so far, with a new event unless one is given."""
         event = event or Event()
         event.record(self)
         return event
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: flambeau.cuda.Event) -> None:
         """Later work of this stream starts after the event."""
         _library.call(
             "stream_wait", self.device_index, ctypes.c_void_p(self.cuda_stream), event.handle()
         )
 
-    def wait_stream(self, other: Stream) -> None:
+    def wait_stream(self, other: flambeau.cuda.Stream) -> None:
         """Later work of this stream starts after what `other` holds now."""
         self.wait_event(other.record_event())
 
@@ -103,7 +104,7 @@ class Event:
             raise RuntimeError("Event: record() was not called")
         return self._handle
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: flambeau.cuda.Stream | None = None) -> None:
         """Marks the end of what the stream (default: the current one) holds now."""
         stream = stream or current_stream()
         if not self._handle:
@@ -127,7 +128,7 @@ class Event:
         """Waits until the work before the event is done."""
         _library.call("event_synchronize", self.handle())
 
-    def elapsed_time(self, end: Event) -> float:
+    def elapsed_time(self, end: flambeau.cuda.Event) -> float:
         """Milliseconds from this event to `end`; both must have timing enabled and be done."""
         if not (self.enable_timing and end.enable_timing):
             raise RuntimeError("Event.elapsed_time: both events need enable_timing=True")
@@ -136,7 +137,7 @@ class Event:
         return milliseconds.value
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: Any = None) -> flambeau.cuda.Stream:
     """The stream that this thread's work on a device goes into."""
     index = _index(device)
     handle = ctypes.c_void_p()
@@ -144,12 +145,12 @@ def current_stream(device: Any = None) -> Stream:
     return Stream(index, _handle=handle.value or 0)
 
 
-def default_stream(device: Any = None) -> Stream:
+def default_stream(device: Any = None) -> flambeau.cuda.Stream:
     """The stream that a device's work goes into unless another was set."""
     return Stream(_index(device), _handle=0)
 
 
-def set_stream(stream: Stream) -> None:
+def set_stream(stream: flambeau.cuda.Stream) -> None:
     """This thread's work on the stream's device goes into the stream from now on."""
     _library.call("set_current_stream", stream.device_index, ctypes.c_void_p(stream.cuda_stream))
 
@@ -157,7 +158,7 @@ def set_stream(stream: Stream) -> None:
 class StreamContext:
     """`with cuda.stream(s):` this thread's work on its device goes into it. None: no change."""
 
-    def __init__(self, stream: Stream | None) -> None:
+    def __init__(self, stream: flambeau.cuda.Stream | None) -> None:
         self.stream = stream
         self._previous: Stream | None = None
 
@@ -171,6 +172,6 @@ class StreamContext:
             set_stream(self._previous)
 
 
-def stream(stream: Stream | None) -> StreamContext:
+def stream(stream: flambeau.cuda.Stream | None) -> StreamContext:
     """A context in which this thread's work on the stream's device goes into it."""
     return StreamContext(stream)
