@@ -162,8 +162,8 @@ def _record_stream(self: Tensor, stream: Any) -> None:
 
 
 def _xpu(self: Tensor, device: Any = None, **keywords: Any) -> Tensor:
-    """AssertionError: there is no backend for Intel's GPUs."""
-    raise AssertionError("Tensor.xpu(): there is no backend for xpu")
+    """RuntimeError: there is no backend for Intel's GPUs."""
+    raise RuntimeError("Tensor.xpu(): there is no backend for xpu")
 
 
 def _chalf(self: Tensor, memory_format: Any = None) -> Tensor:
