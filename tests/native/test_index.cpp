@@ -157,7 +157,7 @@ TEST(moments) {
   CHECK(std::abs(spread.data<float>()[7] - variance(slice, 520, 0)) < 1e-6);
   const Tensor sums = empty(Shape{4, 50});
   const int64_t last[] = {2};
-  cpu::baseline::logsumexp(sums, x, dims_of(x, last), false);
+  cpu::baseline::real_logsumexp(sums, x, dims_of(x, last), false);
   double sum = 0;
   for (int64_t i = 0; i < 130; ++i) sum += std::exp(x.data<float>()[i] - 1000.0);
   CHECK(std::abs(sums.data<float>()[0] - (1000 + std::log(sum))) < 1e-3);

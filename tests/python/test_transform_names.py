@@ -121,6 +121,18 @@ def test_saved_tensors_may_be_written() -> None:
         torch.autograd.graph.region_activation_memory_budget(0.5)
 
 
+def test_saved_tensors_are_told_apart_where_memory_is_used_again() -> None:
+    x = torch.full((1000,), 2.0, requires_grad=True)
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        total = torch.zeros(())
+        for k in range(1, 6):
+            a = x * k
+            total = total + (a * a).sum()
+            del a
+        total.backward()
+    np.testing.assert_allclose(x.grad, np.full(1000, 2 * 2.0 * sum(k * k for k in range(1, 6))))
+
+
 def test_multithreading_is_a_setting_of_the_thread() -> None:
     from flambeau.autograd.grad_mode import is_multithreading_enabled
 

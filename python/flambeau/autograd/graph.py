@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from flambeau import _C
 from flambeau._values import brief
@@ -52,8 +52,9 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         _C._autograd.push_saved_tensor_hooks(self.pack_hook, self.unpack_hook)
+        return self
 
     def __exit__(
         self,
@@ -86,7 +87,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class allow_mutation_on_saved_tensors:
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     """Inside, tensors that operations save for backward may be written in place: backward uses
     what they held. Each version of a tensor is copied once, when it is saved.
 
@@ -94,13 +95,14 @@ class allow_mutation_on_saved_tensors:
     """
 
     def __init__(self) -> None:
-        self._copies: dict[tuple[Any, ...], _C.Tensor] = {}
+        # The tensor stands beside its copy: while it lives, no other has its memory and version.
+        self._copies: dict[tuple[Any, ...], tuple[_C.Tensor, _C.Tensor]] = {}
 
         def pack(tensor: Any) -> tuple[Any, ...]:
             shape = (tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype)
             key = (tensor.data_ptr(), tensor._version, *shape)
             if key not in self._copies:
-                self._copies[key] = tensor.detach().clone()
+                self._copies[key] = tensor.detach(), tensor.detach().clone()
             return key
 
         def unpack(key: tuple[Any, ...]) -> Any:
@@ -108,13 +110,9 @@ class allow_mutation_on_saved_tensors:
                 raise RuntimeError(
                     "allow_mutation_on_saved_tensors: backward was called after the context's end"
                 )
-            return self._copies[key]
+            return self._copies[key][1]
 
-        self._hooks = saved_tensors_hooks(pack, unpack)
-
-    def __enter__(self) -> allow_mutation_on_saved_tensors:
-        self._hooks.__enter__()
-        return self
+        super().__init__(pack, unpack)
 
     def __exit__(
         self,
@@ -122,7 +120,7 @@ class allow_mutation_on_saved_tensors:
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._hooks.__exit__(exc_type, exc_value, traceback)
+        super().__exit__(exc_type, exc_value, traceback)
         self.clear()
 
     def clear(self) -> None:
