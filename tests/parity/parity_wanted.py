@@ -29,10 +29,11 @@ class Rule:
     ends: bool
 
     def matches(self, name: str, kind: str, detail: str, text: str) -> bool:
-        """What holds of a method holds of the function of its name."""
+        """What holds of a method holds of the function of its name, and of all its overloads."""
         method = name.replace("flambeau.special.", _MAIN).replace(_MAIN, "Tensor.")
+        names = (name, method, name.split("[")[0], method.split("[")[0])
         return (
-            any(self.name.fullmatch(n) is not None for n in (name, method))
+            any(self.name.fullmatch(n) is not None for n in names)
             and self.kind.fullmatch(kind) is not None
             and self.detail.search(detail) is not None
             and self.text.search(text) is not None

@@ -100,6 +100,9 @@ def test_segments_without_elements_and_places_without_segment() -> None:
     for lengths, message in (([2, 1], "must add up to 4"), ([5, -1], "must not be negative")):
         with pytest.raises(RuntimeError, match=message):
             torch.segment_reduce(x, "sum", lengths=torch.tensor(lengths))
+    for offsets in ([0, 3, 2], [-1, 3], [0, 5]):
+        with pytest.raises(RuntimeError, match="offsets must ascend from at least 0 to at most 4"):
+            torch.segment_reduce(x, "sum", offsets=torch.tensor(offsets), unsafe=True)
 
 
 @pytest.mark.parametrize("kind", ["avg", "max"])

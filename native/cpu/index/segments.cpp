@@ -23,4 +23,17 @@ void segment_bounds(const Tensor& result, const Tensor& lengths, int64_t n, bool
   }
 }
 
+void segment_offsets(const Tensor& result, const Tensor& offsets, int64_t n) {
+  const Tensor dense = dense_indices(offsets);
+  const int64_t count = offsets.size(-1);
+  for (int64_t i = 0; i < result.numel(); ++i) {
+    const int64_t offset = dense.data<int64_t>()[i];
+    const int64_t least = i % count == 0 ? 0 : dense.data<int64_t>()[i - 1];
+    check(offset >= least && offset <= n, ErrorKind::runtime,
+          "segment_reduce(): offsets must ascend from at least 0 to at most ", n,
+          ", the size of the dim that they divide, got ", offset, " behind ", least);
+    result.data<int64_t>()[i] = offset;
+  }
+}
+
 }  // namespace flambeau::cpu
