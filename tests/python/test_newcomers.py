@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import pydoc
 import re
 import subprocess
 import sys
@@ -90,6 +91,19 @@ def test_grad_of_what_keeps_none_warns() -> None:
             _ = (leaf * 2).grad
 
 
+@pytest.mark.parametrize("layer", [nn.MSELoss, nn.L1Loss, nn.SmoothL1Loss, nn.HuberLoss])
+def test_losses_of_two_shapes_warn(layer: Callable[[], nn.Module]) -> None:
+    loss = layer()
+    with pytest.warns(
+        UserWarning, match=rf"{type(loss).__name__}: target of shape \(3,\) and input .*\(3, 1\)"
+    ) as seen:
+        loss(flambeau.ones(3, 1), flambeau.ones(3))
+    assert [warning.filename for warning in seen] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert loss(flambeau.ones(3, 1), flambeau.zeros(3, 1)).item() > 0
+
+
 def test_names_that_are_not_there_are_answered_with_near_ones(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -142,3 +156,18 @@ def test_messages_name_what_was_called(
 ) -> None:
     with pytest.raises(kind, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(nn.Linear, nn.Conv2d, nn.LSTM, nn.MSELoss, nn.CrossEntropyLoss, nn.Sequential),
+        *(flambeau.optim.SGD, flambeau.optim.Adam, flambeau.utils.data.DataLoader),
+        *(flambeau.relu, flambeau.Tensor.sum, nn.functional.conv2d),
+    ],
+    ids=lambda value: value.__name__,
+)
+def test_help_shows_an_example(value: object) -> None:
+    """tests/docs runs them."""
+    text = pydoc.render_doc(value, renderer=pydoc.plaintext)
+    assert re.search(r"^[ |]*>>> ", text, re.M)
