@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from build_tools.processor import built_instruction_sets
+from build_tools.processor import built_instruction_sets, wheel_instruction_sets
 from build_tools.shared.compiling import (
-    INSTRUCTION_SETS,
     LOOPS,
     OPTIMIZED,
     Compiling,
@@ -85,7 +84,8 @@ def write_ninja(
     shared = build.parent if wheel else build
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
     # The loops of one instruction set are half of the work.
-    sets = {"baseline": ""} if fuzzing else INSTRUCTION_SETS if wheel else built_instruction_sets()
+    chosen = wheel_instruction_sets() if wheel else built_instruction_sets()
+    sets = {"baseline": ""} if fuzzing else chosen
     further = " ".join(filter(None, [sanitizer, FUZZING if fuzzing else "", without_flags(sets)]))
     optimized = "-O1" if sanitize else OPTIMIZED
     writer.variable("builddir", str(shared))

@@ -20,12 +20,10 @@ from flambeau._command_line import main
 
 
 def test_demo_on_a_device_without_a_backend(capsys: pytest.CaptureFixture[str]) -> None:
-    if flambeau.cuda.is_available():
-        pytest.skip("this machine has a GPU, and the demo runs on it")
-    assert main(["demo", "--device", "cuda"]) == 1
+    """No machine has so many, if it has any."""
+    assert main(["demo", "--device", "cuda:99"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("flambeau demo: --device cuda: ")
-    assert "is not available" in line
+    assert line.startswith("flambeau demo: --device cuda:99: ")
 
 
 def test_progress_fits_a_terminal(tmp_path: Path) -> None:

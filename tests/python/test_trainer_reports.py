@@ -68,9 +68,7 @@ def test_logs_for_tensorboard(tmp_path: Path) -> None:
     assert [event.step for event in events.Scalars("training/loss")] == [4, 8]
 
 
-def test_packages_of_reports_are_missing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_packages_of_reports_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from importlib import util
 
     monkeypatch.setattr(util, "find_spec", lambda name: None)
