@@ -80,7 +80,9 @@ def write_ninja(
     """
     writer = NinjaWriter()
     native = root / "native"
-    includes = include_flags((native, generated))
+    # Of wheels, only what includes Python.h is compiled for each Python.
+    headers = toolchain.includes
+    includes = include_flags((native, generated), () if wheel else headers)
     shared = build.parent if wheel else build
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
     # The loops of one instruction set are half of the work.
@@ -112,10 +114,10 @@ def write_ninja(
         },
         given={} if sanitize else given_headers(native),
     )
-    python = include_flags((), toolchain.includes)
-    with_python = replace(
-        compiling, folder=build / "objects", optimized=f"{optimized} {python}", _ahead={}
-    )
+    with_python = compiling
+    if wheel:
+        own = f"{optimized} {include_flags((), headers)}"
+        with_python = replace(compiling, folder=build / "objects", optimized=own, _ahead={})
     portable = compiling.objects(sources.portable).all if wheel else []
     vectors = compiling.objects([sources.vectors]).all if wheel else []
     older = f" {OLDER_SYSTEMS}" if wheel else ""
