@@ -72,9 +72,9 @@ def test_packages_of_reports_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_pa
     from importlib import util
 
     monkeypatch.setattr(util, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match="tensorboard needs .* pip install tensorboard"):
+    with pytest.raises(RuntimeError, match="tensorboard needs .*pip install tensorboard"):
         trained(tensorboard="logs")
-    with pytest.raises(RuntimeError, match="curves needs .* pip install matplotlib"):
+    with pytest.raises(RuntimeError, match="curves needs .*pip install matplotlib"):
         trained(curves=tmp_path / "curves.png")
 
 
@@ -135,7 +135,7 @@ def test_a_bar_on_a_terminal(progress: bool | None) -> None:
         assert len(lines) == 2
         return
     shown = [line.split("\r")[-1] for line in lines]
-    assert shown[0].startswith("Epoch 1/2 │████████████████████████│ loss ")
-    assert shown[1].startswith("Epoch 2/2 │████████████████████████│ loss ")
+    assert shown[0].startswith("Epoch 1/2 │████████████████│ loss ")
+    assert shown[1].startswith("Epoch 2/2 │████████████████│ loss ")
     assert "accuracy" in shown[0]
     assert len(lines) == 4
