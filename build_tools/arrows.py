@@ -49,6 +49,7 @@ FOLDERS: Mapping[str, frozenset[str]] = {
     "cpu": frozenset({"core", "kernels"}),
     "cuda": frozenset({"core", "kernels"}),
     "python": frozenset({"core", "autograd", "operators", "ops"}),
+    "portable": frozenset(),
 }
 PRECOMPILED = "precompiled.h"  # stands for headers of every room
 ROOMS: Mapping[str, tuple[str, ...]] = {"core": CORE, "autograd": AUTOGRAD, "python": PYTHON}

@@ -23,6 +23,8 @@ from build_tools.shared.ninja_writer import write_if_changed
 from build_tools.stage import stage_links
 from build_tools.toolchain import Toolchain, find_toolchain
 
+# In the environment of pip: "1" makes a wheel for other machines.
+WHEEL_VARIABLE = "FLAMBEAU_WHEEL"
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -66,9 +68,13 @@ def write_abi_header(generated: Path) -> None:
     write_if_changed(abi_header(ROOT), f"#pragma once\n\n#define FLAMBEAU_ABI {symbol}\n")
 
 
-def prepare(sanitize: str | None = None, fuzzing: bool = False) -> Build:
-    """Generates and writes build.ninja; nothing is compiled."""
+def prepare(sanitize: str | None = None, fuzzing: bool = False, wheel: bool = False) -> Build:
+    """Generates and writes build.ninja; nothing is compiled. `wheel`: for other machines, too, and
+    for this Python alone.
+    """
     name = f"sanitize-{sanitize}" if sanitize else "release"
+    if wheel:
+        name = f"wheel/{sys.implementation.cache_tag}{sys.abiflags}"
     folder = ROOT / "build" / (f"{name}-fuzzing" if fuzzing else name)
     generated = ROOT / "build" / "generated"
     toolchain = find_toolchain(compiler_name())
@@ -77,13 +83,18 @@ def prepare(sanitize: str | None = None, fuzzing: bool = False) -> Build:
         generate(generated)
         write_abi_header(generated)
     with exclusive(folder):
-        write_ninja(ROOT, folder, generated, toolchain, sanitize, fuzzing)
+        write_ninja(ROOT, folder, generated, toolchain, sanitize, fuzzing, wheel)
     return Build(folder, generated, toolchain)
 
 
-def build(sanitize: str | None = None, jobs: int | None = None, fuzzing: bool = False) -> Build:
+def build(
+    sanitize: str | None = None,
+    jobs: int | None = None,
+    fuzzing: bool = False,
+    wheel: bool = False,
+) -> Build:
     """Brings the build folder up to date."""
-    prepared = prepare(sanitize, fuzzing)
+    prepared = prepare(sanitize, fuzzing, wheel)
     command = [prepared.toolchain.ninja, "-f", str(prepared.folder / "build.ninja"), "-k", "20"]
     if jobs:
         command += ["-j", str(jobs)]
@@ -138,10 +149,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_tools.build", description=__doc__)
     parser.add_argument("--sanitize", help="address,undefined or thread: an instrumented build")
     parser.add_argument("--fuzzing", action="store_true", help="assertions, exact blocks of memory")
+    parser.add_argument("--wheel", action="store_true", help="what wheels for other machines carry")
     parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
     options = parser.parse_args()
     try:
-        result = build(options.sanitize, options.jobs, options.fuzzing)
+        result = build(options.sanitize, options.jobs, options.fuzzing, options.wheel)
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from build_tools.processor import built_instruction_sets
+from build_tools.processor import built_instruction_sets, wheel_instruction_sets
 from build_tools.shared.compiling import (
     LOOPS,
     OPTIMIZED,
@@ -24,6 +24,10 @@ FUZZING = (
     "-DFLAMBEAU_ASSERTIONS -DFLAMBEAU_EXACT_BLOCKS -DFLAMBEAU_REMOVABLE_CHECKS"
     " -D_GLIBCXX_ASSERTIONS"
 )
+# Wheels hold to what older systems' libraries have, and carry no names that only debuggers read.
+OLDER_SYSTEMS = "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2"
+STRIPPED = "-Wl,--strip-all"
+VECTORS = "vector_library.cpp"  # of native/portable: what kernels alone call
 IDENTITY = "package.cpp"  # of native/python/module: says which state of the headers this is
 
 
@@ -36,6 +40,8 @@ class Sources:
     binding: tuple[Path, ...]  # libflambeau_python.so: what extension modules share
     extension: Path  # _C.so
     identity: Path  # libflambeau_python.so, with a header that changes whenever another one does
+    portable: tuple[Path, ...]  # libflambeau.so and libflambeau_python.so of wheels
+    vectors: Path  # libflambeau.so of wheels
 
 
 def collect_sources(root: Path, generated: Path) -> Sources:
@@ -55,7 +61,9 @@ def collect_sources(root: Path, generated: Path) -> Sources:
     apart = (native / "python" / "module" / MODULE, native / "python" / "module" / IDENTITY)
     binding = [file for file in cpp_files(native / "python") if file not in apart]
     binding += cpp_files(generated / "python")
-    return Sources(tuple(library), tuple(derived), tuple(binding), *apart)
+    vectors = native / "portable" / VECTORS
+    portable = tuple(file for file in cpp_files(vectors.parent) if file != vectors)
+    return Sources(tuple(library), tuple(derived), tuple(binding), *apart, portable, vectors)
 
 
 def write_ninja(
@@ -65,18 +73,26 @@ def write_ninja(
     toolchain: Toolchain,
     sanitize: str | None,
     fuzzing: bool = False,
+    wheel: bool = False,
 ) -> Path:
-    """Writes build/build.ninja if it changed and returns its path."""
+    """Writes build/build.ninja if it changed and returns its path. Those of wheels share the
+    objects that do not know Python, which lie in the folder above.
+    """
     writer = NinjaWriter()
     native = root / "native"
-    includes = include_flags((native, generated), toolchain.includes)
+    # Of wheels, only what includes Python.h is compiled for each Python.
+    headers = toolchain.includes
+    includes = include_flags((native, generated), () if wheel else headers)
+    shared = build.parent if wheel else build
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
     # The loops of one instruction set are half of the work.
-    sets = {"baseline": ""} if fuzzing else built_instruction_sets()
+    chosen = wheel_instruction_sets() if wheel else built_instruction_sets()
+    sets = {"baseline": ""} if fuzzing else chosen
     further = " ".join(filter(None, [sanitizer, FUZZING if fuzzing else "", without_flags(sets)]))
     optimized = "-O1" if sanitize else OPTIMIZED
-    writer.variable("builddir", str(build))
-    write_rules(writer, toolchain.compiler, f"{further} {includes}", sanitizer)
+    writer.variable("builddir", str(shared))
+    link_flags = STRIPPED if wheel else sanitizer
+    write_rules(writer, toolchain.compiler, f"{further} {includes}", link_flags)
     writer.rule("archive", command="rm -f $out && ar rcsT $out $in", description="archive $out")
     sources = collect_sources(root, generated)
     library = build / "lib" / "libflambeau.so"
@@ -84,7 +100,7 @@ def write_ninja(
     extension = build / "lib" / "_C.so"
     compiling = Compiling(
         writer,
-        build / "objects",
+        shared / "objects",
         generated,
         (root,),
         optimized,
@@ -98,6 +114,13 @@ def write_ninja(
         },
         given={} if sanitize else given_headers(native),
     )
+    with_python = compiling
+    if wheel:
+        own = f"{optimized} {include_flags((), headers)}"
+        with_python = replace(compiling, folder=build / "objects", optimized=own, _ahead={})
+    portable = compiling.objects(sources.portable).all if wheel else []
+    vectors = compiling.objects([sources.vectors]).all if wheel else []
+    older = f" {OLDER_SYSTEMS}" if wheel else ""
     written = compiling.objects(sources.library)
     derived = compiling.objects(sources.generated)
     writer.build(str(internal_archive(build)), "archive", written.all)
@@ -105,24 +128,26 @@ def write_ninja(
         str(library),
         "link",
         # The linker keeps the first copy of a shared inline function: one for every processor.
-        [*written.plain, *derived.plain, *written.special, *derived.special],
-        variables={"libraries": "-lmvec -lm -pthread -Wl,-soname,libflambeau.so"},
+        [*portable, *vectors, *written.plain, *derived.plain, *written.special, *derived.special],
+        variables={"libraries": f"-lmvec -lm -pthread -Wl,-soname,libflambeau.so{older}"},
     )
-    identity = compiling.objects([sources.identity], f"-I{abi_header(root).parent}")
-    runtime = [*compiling.objects(sources.binding).all, *identity.all]
+    identity = with_python.objects([sources.identity], f"-I{abi_header(root).parent}")
+    runtime = [*portable, *with_python.objects(sources.binding).all, *identity.all]
     writer.build(
         str(binding),
         "link",
         runtime,
         implicit=[str(library)],
         variables={
-            "libraries": f"{library} -Wl,-soname,libflambeau_python.so -Wl,-rpath,'$$ORIGIN'"
+            "libraries": (
+                f"{library} -Wl,-soname,libflambeau_python.so -Wl,-rpath,'$$ORIGIN'{older}"
+            )
         },
     )
     writer.build(
         str(extension),
         "link",
-        compiling.objects([sources.extension]).all,
+        with_python.objects([sources.extension]).all,
         implicit=[str(library), str(binding)],
         variables={
             "libraries": f"{binding} {library} -Wl,-rpath,'$$ORIGIN/lib' -Wl,-rpath,'$$ORIGIN'"

@@ -68,12 +68,14 @@ def test_logs_for_tensorboard(tmp_path: Path) -> None:
     assert [event.step for event in events.Scalars("training/loss")] == [4, 8]
 
 
-def test_tensorboard_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_of_reports_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from importlib import util
 
     monkeypatch.setattr(util, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match="pip install tensorboard"):
+    with pytest.raises(RuntimeError, match="tensorboard needs .*pip install tensorboard"):
         trained(tensorboard="logs")
+    with pytest.raises(RuntimeError, match="curves needs .*pip install matplotlib"):
+        trained(curves=tmp_path / "curves.png")
 
 
 def test_history() -> None:
@@ -133,7 +135,7 @@ def test_a_bar_on_a_terminal(progress: bool | None) -> None:
         assert len(lines) == 2
         return
     shown = [line.split("\r")[-1] for line in lines]
-    assert shown[0].startswith("Epoch 1/2 │████████████████████████│ loss ")
-    assert shown[1].startswith("Epoch 2/2 │████████████████████████│ loss ")
+    assert shown[0].startswith("Epoch 1/2 │████████████████│ loss ")
+    assert shown[1].startswith("Epoch 2/2 │████████████████│ loss ")
     assert "accuracy" in shown[0]
     assert len(lines) == 4

@@ -1,5 +1,7 @@
 #include "python/calls/results.h"
 
+#include <structmember.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -76,6 +78,25 @@ NamedResult* NamedResult::find(const char* name) {
   return nullptr;
 }
 
+namespace {
+
+/// A field on each line: tensors may take several.
+PyObject* shown(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const PyTypeObject* const type = Py_TYPE(self);
+    std::string text = std::string(type->tp_name) + "(";
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+      const PyRef item = checked(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+      const char* const value = PyUnicode_AsUTF8(item.get());
+      if (!value) throw_python_error();
+      text += std::string(i == 0 ? "\n" : ",\n") + type->tp_members[i].name + "=" + value;
+    }
+    return PyUnicode_FromString((text + ")").c_str());
+  });
+}
+
+}  // namespace
+
 PyTypeObject* NamedResult::type() {
   if (type_) return type_;
   qualified_name_ = std::string("flambeau.return_types.") + name_;
@@ -84,6 +105,7 @@ PyTypeObject* NamedResult::type() {
   PyStructSequence_Desc description{qualified_name_.c_str(), nullptr, fields, count_};
   type_ = PyStructSequence_NewType(&description);
   if (!type_) throw_python_error();
+  type_->tp_repr = &shown;
   return type_;
 }
 

@@ -1,13 +1,11 @@
 #include "python/module/docstrings.h"
 
-#include <dlfcn.h>
-
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include "python/base/beside.h"
 #include "python/base/errors.h"
 #include "python/base/generated.h"
 
@@ -18,7 +16,7 @@ namespace {
 /// After each docstring: ASCII's separator of units, and the end of the line.
 constexpr char kEnd[] = "\x1f\n";
 
-std::string read(const std::filesystem::path& path) {
+std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) {
@@ -43,10 +41,8 @@ char* attach(PyMethodDef* table, char* next) {
 }  // namespace
 
 void attach_docstrings() {
-  Dl_info library;
-  check(dladdr(reinterpret_cast<const void*>(&attach_docstrings), &library) != 0,
-        ErrorKind::runtime, "flambeau: no shared library holds its bindings");
-  const auto path = std::filesystem::path(library.dli_fname).parent_path() / "docstrings.txt";
+  const void* const here = reinterpret_cast<const void*>(&attach_docstrings);
+  const std::string path = beside("flambeau", here, "docstrings.txt");
   static std::string text;  // the tables point into it
   text = read(path);
   char* next = text.data();

@@ -1,12 +1,12 @@
 #include "python/module/package.h"
 
-#include <dlfcn.h>
+#include <unistd.h>
 
-#include <filesystem>
 #include <string>
 #include <unordered_map>
 
 #include "core/backends/dispatch.h"
+#include "python/base/beside.h"
 #include "python/base/modules.h"
 #include "python/calls/overrides.h"
 #include "python/objects/tensor_object.h"
@@ -50,12 +50,8 @@ void remember_package(const char* package, PyObject* module, const char* batchin
 /// Kernels for CUDA register when their library is loaded: NAME_cuda.so beside the module NAME.
 void load_cuda_kernels(const PyModuleDef& definition) {
   const std::string name = definition.m_name;
-  Dl_info module;
-  check(dladdr(&definition, &module) != 0, ErrorKind::runtime, name,
-        ": no shared library holds it");
-  const auto folder = std::filesystem::path(module.dli_fname).parent_path();
-  const auto file = folder / (name.substr(name.rfind('.') + 1) + "_cuda.so");
-  if (!std::filesystem::exists(file)) return;
+  const auto file = beside(name, &definition, name.substr(name.rfind('.') + 1) + "_cuda.so");
+  if (access(file.c_str(), F_OK) != 0) return;
   const PyRef loader = checked(PyImport_ImportModule("flambeau.cuda._library"));
   checked(PyObject_CallMethod(loader.get(), "load_kernels", "s", file.c_str()));
 }

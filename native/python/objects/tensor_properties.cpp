@@ -107,14 +107,28 @@ void set_grad(const Tensor& self, PyObject* value) {
   autograd::set_grad(self, gradient);
 }
 
+/// What is read of a tensor that keeps no gradient is None, and most likely not what was wanted.
+void warn_of_no_grad() {
+  constexpr const char* text =
+      "Tensor.grad of a tensor that is not a leaf is being read: backward() keeps no gradient of "
+      "it. "
+      "Call retain_grad() on it before backward(), or read the .grad of the leaf it came from";
+  if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) throw_python_error();
+}
+
 /// A .grad may be given attributes that lead back to its tensor.
 PyObject* get_grad(PyObject* self, void* name) {
   return guarded([&]() -> PyObject* {
     if (PyRef result = overridden_access<Layouts::any>("__get__", name, self)) {
       return result.release();
     }
-    Tensor grad = autograd::grad(unwrap(self));
-    if (grad.defined()) track(self);
+    const Tensor& tensor = unwrap(self);
+    Tensor grad = autograd::grad(tensor);
+    if (grad.defined()) {
+      track(self);
+    } else if (!autograd::is_leaf(tensor) && !autograd::retains_grad(tensor)) {
+      warn_of_no_grad();
+    }
     return to_python(std::move(grad));
   });
 }

@@ -25,6 +25,9 @@ def load_digits(seed: int = 0) -> Digits:
     Args:
         seed: of the split.
 
+    Raises:
+        ImportError: without scikit-learn.
+
     Example:
         >>> digits = load_digits()
         >>> len(digits.train), len(digits.test)
@@ -33,7 +36,13 @@ def load_digits(seed: int = 0) -> Digits:
         >>> image.shape, digit.dtype
         (flambeau.Size([1, 8, 8]), flambeau.int64)
     """
-    from sklearn import datasets  # type: ignore[import-untyped]
+    try:
+        from sklearn import datasets  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "load_digits: the images come with scikit-learn: install it with "
+            "'pip install flambeau[demo]'"
+        ) from error
 
     pixels, digits = datasets.load_digits(return_X_y=True)
     images = flambeau.from_numpy(pixels).to(flambeau.float32).reshape(-1, 1, 8, 8)

@@ -47,10 +47,12 @@ def run(options: argparse.Namespace, check: Callable[[], None] = lambda: None) -
 
 
 def _device(name: str) -> flambeau.device:
-    """The device of a name; a backend that an installed package brings is loaded."""
+    """The device of a name, if it has memory; an installed package's backend is loaded."""
     try:
         flambeau.backends.load(name.partition(":")[0])
-        return flambeau.device(name)
+        device = flambeau.device(name)
+        flambeau.empty(1, device=device)
+        return device
     except RuntimeError as error:
         raise DemoError(f"--device {name}: {error}.") from error
 
@@ -60,7 +62,10 @@ def _check(options: argparse.Namespace) -> None:
     packages = {"sklearn": "scikit-learn", "matplotlib": "matplotlib", "tqdm": "tqdm"}
     for module, package in packages.items():
         if importlib.util.find_spec(module) is None:
-            raise DemoError(f"it needs {package}: install it with 'pip install {package}'.")
+            raise DemoError(
+                f"it needs {package}: install it with 'pip install {package}', or all that the "
+                "demo needs with 'pip install flambeau[demo]'."
+            )
     folder = options.output.resolve().parent
     if not folder.is_dir():
         raise DemoError(f"the folder {folder} of --output does not exist.")

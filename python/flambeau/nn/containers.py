@@ -25,7 +25,15 @@ def position(index: Any, length: int) -> int:
 
 
 class Sequential(Module):
-    """Calls modules one after the other: `Sequential(a, b)`, or of an OrderedDict of names."""
+    """Calls modules one after the other: `Sequential(a, b)`, or of an OrderedDict of names.
+
+    Example:
+        >>> model = flambeau.nn.Sequential(flambeau.nn.Linear(4, 3), flambeau.nn.ReLU())
+        >>> model(flambeau.ones(2, 4)).shape
+        flambeau.Size([2, 3])
+        >>> model[1]
+        ReLU()
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -103,7 +111,15 @@ class Sequential(Module):
 
 
 class ModuleList(Module):
-    """A list of modules that are registered; it has no forward."""
+    """A list of modules that are registered; it has no forward.
+
+    Example:
+        >>> layers = flambeau.nn.ModuleList(flambeau.nn.Linear(2, 2) for _ in range(3))
+        >>> layers
+        ModuleList(
+          (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+        )
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()

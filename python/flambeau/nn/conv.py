@@ -190,6 +190,11 @@ class Conv2d(_Conv):
 
     Shapes: input (N, in_channels, H, W) or (in_channels, H, W), output (N, out_channels, H', W'),
     weight (out_channels, in_channels / groups, *kernel_size).
+
+    Example:
+        >>> layer = flambeau.nn.Conv2d(3, 8, kernel_size=3, padding=1)
+        >>> layer(flambeau.ones(2, 3, 5, 5)).shape
+        flambeau.Size([2, 8, 5, 5])
     """
 
     rank = 2

@@ -20,7 +20,15 @@ class _Dropout(Module):
 
 
 class Dropout(_Dropout):
-    """In training, zeroes elements with probability p and scales the others by 1 / (1 - p)."""
+    """In training, zeroes elements with probability p and scales the others by 1 / (1 - p).
+
+    Example:
+        >>> layer = flambeau.nn.Dropout(p=0.5)
+        >>> sorted(set(layer(flambeau.ones(100)).tolist()))
+        [0.0, 2.0]
+        >>> layer.eval()(flambeau.ones(2))
+        tensor([1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)

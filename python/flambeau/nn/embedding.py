@@ -34,6 +34,11 @@ class Embedding(Module):
             Adagrad.
 
     Shapes: input of any shape, int32 or int64; output (*input.shape, embedding_dim).
+
+    Example:
+        >>> table = flambeau.nn.Embedding(10, 3)
+        >>> table(flambeau.tensor([[1, 2], [3, 4]])).shape
+        flambeau.Size([2, 2, 3])
     """
 
     def __init__(

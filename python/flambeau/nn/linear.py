@@ -36,6 +36,11 @@ class Linear(Module):
 
     Shapes: input (..., in_features), output (..., out_features), weight (out_features,
     in_features).
+
+    Example:
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer(flambeau.ones(3, 4)).shape
+        flambeau.Size([3, 2])
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from flambeau import Tensor
@@ -26,6 +27,17 @@ def _reduction(
 
 
 class _Loss(Module):
+    def _warn_of_broadcasting(self, input: Tensor, target: Tensor) -> None:
+        """The usual mistake: predictions of shape (N, 1) and targets of shape (N,) make N * N
+        pairs, whose loss falls, and teaches nothing.
+        """
+        warnings.warn(
+            f"{type(self).__name__}: target of shape {tuple(target.shape)} and input of shape "
+            f"{tuple(input.shape)} are broadcast, so that elements are compared which do not "
+            "belong together; expected one shape",
+            stacklevel=4,
+        )
+
     def __init__(
         self,
         size_average: bool | None = None,
@@ -53,16 +65,32 @@ class _Weighted(_Loss):
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """|input - target|.
+
+    Example:
+        >>> loss = flambeau.nn.L1Loss()
+        >>> loss(flambeau.tensor([1., 2.]), flambeau.tensor([1., 4.]))
+        tensor(1.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        if input.shape != target.shape:
+            self._warn_of_broadcasting(input, target)
         return _f.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """(input - target)^2."""
+    """(input - target)^2.
+
+    Example:
+        >>> loss = flambeau.nn.MSELoss()
+        >>> loss(flambeau.tensor([1., 2.]), flambeau.tensor([1., 4.]))
+        tensor(2.)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        if input.shape != target.shape:
+            self._warn_of_broadcasting(input, target)
         return _f.mse_loss(input, target, reduction=self.reduction)
 
 
@@ -81,6 +109,8 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        if input.shape != target.shape:
+            self._warn_of_broadcasting(input, target)
         return _f.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
@@ -93,6 +123,8 @@ class HuberLoss(_Loss):
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        if input.shape != target.shape:
+            self._warn_of_broadcasting(input, target)
         return _f.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 
@@ -135,6 +167,11 @@ class CrossEntropyLoss(_Weighted):
 
     Shapes: input (N, C), (C,) or (N, C, d1, ...) unnormalized; target classes (N,), (), (N, d1,
     ...) of int64, or probabilities of the input's shape.
+
+    Example:
+        >>> loss = flambeau.nn.CrossEntropyLoss()
+        >>> loss(flambeau.tensor([[0., 0.]]), flambeau.tensor([1]))
+        tensor(0.6931)
     """
 
     def __init__(

@@ -29,6 +29,13 @@ class MultiheadAttention(Module):
 
     Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), or without N; output as
     the query; weights (N, L, S), or (N, num_heads, L, S) when not averaged.
+
+    Example:
+        >>> layer = flambeau.nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True)
+        >>> x = flambeau.ones(1, 5, 8)
+        >>> result, weights = layer(x, x, x)
+        >>> result.shape, weights.shape
+        (flambeau.Size([1, 5, 8]), flambeau.Size([1, 5, 5]))
     """
 
     def __init__(

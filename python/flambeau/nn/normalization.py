@@ -31,6 +31,11 @@ class LayerNorm(Module):
         bias: whether there is a bias too.
 
     Shapes: input and output (..., *normalized_shape), weight and bias normalized_shape.
+
+    Example:
+        >>> layer = flambeau.nn.LayerNorm(2)
+        >>> layer(flambeau.tensor([[1., 3.]])).detach().round(decimals=2)
+        tensor([[-1.,  1.]])
     """
 
     def __init__(

@@ -287,6 +287,12 @@ class LSTM(RNNBase):
 
     Shapes: as of RNN; the state is (h, c) with c (num_layers * directions, N, hidden_size) and h of
     proj_size (or hidden_size) features.
+
+    Example:
+        >>> layer = flambeau.nn.LSTM(input_size=4, hidden_size=6, batch_first=True)
+        >>> result, (h, c) = layer(flambeau.ones(2, 5, 4))
+        >>> result.shape, h.shape, c.shape
+        (flambeau.Size([2, 5, 6]), flambeau.Size([1, 2, 6]), flambeau.Size([1, 2, 6]))
     """
 
     def __init__(

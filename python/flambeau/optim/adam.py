@@ -27,6 +27,14 @@ class Adam(Optimizer):
         amsgrad: divide by the largest mean of squares so far (S. Reddi et al., 2018).
         decoupled_weight_decay: as AdamW.
         others: see Optimizer.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.Adam([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.9000], requires_grad=True)
     """
 
     def __init__(

@@ -32,6 +32,14 @@ class SGD(Optimizer):
         weight_decay: L2 penalty.
         nesterov: look ahead; needs momentum and no dampening.
         others: see Optimizer.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.SGD([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.6000], requires_grad=True)
     """
 
     def __init__(

@@ -47,6 +47,12 @@ class DataLoader(Generic[T]):
         ValueError: for options that exclude each other.
         RuntimeError: while iterating, if a worker died or its time was out; what a worker raises is
             raised here.
+
+    Example:
+        >>> dataset = flambeau.utils.data.TensorDataset(flambeau.arange(5))
+        >>> loader = flambeau.utils.data.DataLoader(dataset, batch_size=2)
+        >>> [batch.tolist() for (batch,) in loader]
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(

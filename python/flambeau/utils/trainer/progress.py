@@ -12,7 +12,7 @@ from flambeau.utils.trainer.callbacks import Callback
 if TYPE_CHECKING:
     from flambeau.utils.trainer.trainer import Trainer
 
-_WIDTH = 24
+_WIDTH = 16  # of the demo, a line fits 80 columns
 _REDRAW_SECONDS = 0.05
 _FORMAT = f"{{desc}} │{{bar:{_WIDTH}}}│ {{text}}"
 

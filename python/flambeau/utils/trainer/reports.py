@@ -28,7 +28,8 @@ def reports_to(
 
     Raises:
         ValueError: for a folder that does not exist.
-        RuntimeError: for TensorBoard logs without the package tensorboard.
+        RuntimeError: for TensorBoard logs without the package tensorboard, and for curves without
+            matplotlib.
     """
     made: list[Callback] = []
     if csv is not None:
@@ -55,10 +56,19 @@ class Table(Callback):
         write_whole(self._path, text.getvalue().encode())
 
 
+def _check_package(argument: str, package: str) -> None:
+    """Refuses before training what would fail after it."""
+    if importlib.util.find_spec(package) is None:
+        raise RuntimeError(
+            f"Trainer: {argument} needs a package: install it with 'pip install {package}'"
+        )
+
+
 class Curves(Callback):
     """A picture of the history, drawn now and then and at the end."""
 
     def __init__(self, path: Path) -> None:
+        _check_package("curves", "matplotlib")
         self._path = path
         self._drawn = time.monotonic()
 
@@ -82,10 +92,7 @@ class TensorBoard(Callback):
     """Logs of scalars by step of the optimizer: "training/loss", "validation/loss" and so on."""
 
     def __init__(self, folder: Path) -> None:
-        if importlib.util.find_spec("tensorboard") is None:
-            raise RuntimeError(
-                "Trainer: tensorboard needs a package: install it with 'pip install tensorboard'"
-            )
+        _check_package("tensorboard", "tensorboard")
         self._folder = folder
         self._writer: Any = None
 
