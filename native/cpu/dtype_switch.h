@@ -37,6 +37,23 @@ decltype(auto) visit_stored_dtype(DType dtype, Function&& function) {
   fail(ErrorKind::runtime, "there is no such dtype: ", static_cast<int>(dtype));
 }
 
+/// The same for the floating dtypes; Error(runtime) naming `op` for others.
+template <class Function>
+decltype(auto) with_floating(DType dtype, const char* op, Function&& function) {
+  switch (dtype) {
+    case DType::float32:
+      return std::forward<Function>(function).template operator()<float>();
+    case DType::float64:
+      return std::forward<Function>(function).template operator()<double>();
+    case DType::float16:
+      return std::forward<Function>(function).template operator()<float16>();
+    case DType::bfloat16:
+      return std::forward<Function>(function).template operator()<bfloat16>();
+    default:
+      fail(ErrorKind::runtime, op, ": expected a floating dtype, got ", name(dtype));
+  }
+}
+
 template <class T>
 inline constexpr bool is_complex_type = false;
 template <class T>

@@ -8,6 +8,7 @@
 
 #include "core/threads/parallel.h"
 #include "core/types/dtype.h"
+#include "cpu/dtype_switch.h"
 #include "cpu/elements.h"
 #include "cpu/math.h"
 
@@ -142,23 +143,6 @@ void for_rows(int64_t rows, int64_t row_length, int64_t cost, const Body& body) 
     return;
   }
   parallel_for(0, rows, std::max<int64_t>(1, kGrain / work), body);
-}
-
-/// Calls function.operator()<T>() for the floating dtypes.
-template <class Function>
-void with_floating(DType dtype, const char* op, const Function& function) {
-  switch (dtype) {
-    case DType::float32:
-      return function.template operator()<float>();
-    case DType::float64:
-      return function.template operator()<double>();
-    case DType::float16:
-      return function.template operator()<float16>();
-    case DType::bfloat16:
-      return function.template operator()<bfloat16>();
-    default:
-      fail(ErrorKind::runtime, op, ": expected a floating dtype, got ", name(dtype));
-  }
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

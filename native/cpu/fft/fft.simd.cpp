@@ -2,6 +2,7 @@
 #include "core/geometry/arguments.h"
 #include "core/tensor/tensor.h"
 #include "cpu/fft/lines.h"
+#include "cpu/fft/pairs.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -9,7 +10,6 @@ namespace {
 using namespace fft;
 using ::flambeau::cpu::fft::plan_of;
 using ::flambeau::cpu::fft::real_plan_of;
-using ::flambeau::cpu::fft::RealPlan;
 
 /// Calls function.operator()<T>() for the real type of a dtype.
 template <class Function>
@@ -56,39 +56,6 @@ Lines<T> real_lines(const Tensor& tensor, IntList order, int64_t dim, bool in_pa
     lines.step *= 2;
   }
   return lines;
-}
-
-/// The transform of 2 h real numbers from that of h pairs: X_k = E_k + w^k O_k of the even and the
-/// odd ones, where Z_k = E_k + i O_k.
-template <class T>
-void split_pairs(const RealPlan<T>& plan, const T* z, T* to, int64_t step, T scale) {
-  const int64_t half = plan.half->n;
-  const T* roots = plan.roots.data();
-  scale *= T(0.5);
-  for (int64_t k = 0; k <= half; ++k) {
-    const int64_t j = k == half ? 0 : k, mirror = k == 0 ? 0 : half - k;
-    const T a = z[2 * j], b = z[2 * j + 1], c = z[2 * mirror], d = -z[2 * mirror + 1];
-    const T odd_re = b - d, odd_im = c - a;  // -i (Z_k - conj Z_-k)
-    const T re = roots[2 * k], im = roots[2 * k + 1];
-    to[k * step] = scale * (a + c + odd_re * re - odd_im * im);
-    to[k * step + 1] = scale * (b + d + odd_re * im + odd_im * re);
-  }
-}
-
-/// The reverse, twice as large. The first and the last number count as real.
-template <class T>
-void join_pairs(const RealPlan<T>& plan, const T* from, int64_t step, T* z) {
-  const int64_t half = plan.half->n;
-  const T* roots = plan.roots.data();
-  for (int64_t k = 0; k < half; ++k) {
-    const T *x = from + k * step, *y = from + (half - k) * step;
-    const T a = x[0], b = k == 0 ? T(0) : x[1], c = y[0], d = k == 0 ? T(0) : -y[1];
-    const T re = roots[2 * k], im = -roots[2 * k + 1];
-    const T gap_re = a - c, gap_im = b - d;
-    const T odd_re = gap_re * re - gap_im * im, odd_im = gap_re * im + gap_im * re;
-    z[2 * k] = a + c - odd_im;
-    z[2 * k + 1] = b + d + odd_re;
-  }
 }
 
 template <class T>

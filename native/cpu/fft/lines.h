@@ -152,11 +152,10 @@ void gather_columns(const Lines<const T>& lines, int64_t first, int64_t n, Parts
   constexpr int64_t kWidth = kLanes<T>;
   const T* from = lines.line(first);
   for (int64_t k = 0; k < n; ++k) {
-    const T* row = from + k * lines.step;
-    for (int64_t v = 0; v < kWidth; ++v) {
-      tile.re[k * kWidth + v] = row[2 * v];
-      tile.im[k * kWidth + v] = row[2 * v + 1];
-    }
+    Wide<T> re, im;
+    load_parts(re, im, from + k * lines.step);
+    store(tile.re + k * kWidth, re);
+    store(tile.im + k * kWidth, im);
   }
 }
 template <class T>
@@ -165,11 +164,10 @@ void scatter_columns(const Lines<T>& lines, int64_t first, int64_t n, Parts<cons
   constexpr int64_t kWidth = kLanes<T>;
   T* to = lines.line(first);
   for (int64_t k = 0; k < n; ++k) {
-    T* row = to + k * lines.step;
-    for (int64_t v = 0; v < kWidth; ++v) {
-      row[2 * v] = tile.re[k * kWidth + v] * scale;
-      row[2 * v + 1] = tile.im[k * kWidth + v] * scale;
-    }
+    Wide<T> re, im;
+    load(re, tile.re + k * kWidth);
+    load(im, tile.im + k * kWidth);
+    store_parts<T>(to + k * lines.step, re * scale, im * scale);
   }
 }
 

@@ -37,9 +37,29 @@ struct Triangle {
   bool upper, left, unit;
 };
 
+/// Triangles of up to so many rows are solved before LAPACK has begun, for few right-hand sides.
+constexpr int64_t kSmall = 16, kFew = 4;
+
+/// A x = b for each column b, which becomes x.
+template <class T>
+void substitute(const Matrix<T>& a, const Matrix<T>& b, bool upper, bool unit) {
+  const int64_t n = a.rows;
+  for (int64_t c = 0; c < b.columns; ++c) {
+    for (int64_t done = 0; done < n; ++done) {
+      const int64_t k = upper ? n - 1 - done : done;
+      if (!unit) b(k, c) = b(k, c) / a(k, k);
+      const T found = b(k, c);
+      const int64_t first = upper ? 0 : k + 1, last = upper ? k : n;
+      for (int64_t i = first; i < last; ++i) b(i, c) = b(i, c) - a(i, k) * found;
+    }
+  }
+}
+
 /// Solves in place.
 template <class T>
 void solve_one(const Matrix<T>& a, const Matrix<T>& b, Triangle form, Scratch<T>& scratch) {
+  if (form.left && a.rows <= kSmall && b.columns <= kFew)
+    return substitute(a, b, form.upper, form.unit);
   Oriented<T> triangle(a);
   const Oriented<T> unknown(b);
   if (!triangle.matrix.is_by_columns()) {

@@ -1,3 +1,4 @@
+#include "cpu/dtype_switch.h"
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_types.h"
@@ -38,7 +39,7 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
                              bias.defined() ? contiguous_data(bias) : bias);
   }
   if (forward_unfolds(geometry, result.dtype())) {
-    return visit_half_or_real(result.dtype(), [&]<class T>() {
+    return with_floating(result.dtype(), "conv", [&]<class T>() {
       const Tensor x = contiguous_data(input), w = contiguous_data(weight);
       const Tensor b = bias.defined() ? contiguous_data(bias) : bias;
       convolve_unfolded<T>(geometry, x.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr,

@@ -28,21 +28,4 @@ void with_float_compute(const char* op, const Tensor& result, Body&& body,
   }
 }
 
-/// Calls body.operator()<T>() for the type of a floating dtype.
-template <class Body>
-void visit_half_or_real(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::float32:
-      return body.template operator()<float>();
-    case DType::float64:
-      return body.template operator()<double>();
-    case DType::float16:
-      return body.template operator()<float16>();
-    case DType::bfloat16:
-      return body.template operator()<bfloat16>();
-    default:
-      fail(ErrorKind::runtime, "a floating dtype, not ", name(dtype));
-  }
-}
-
 }  // namespace flambeau::cpu

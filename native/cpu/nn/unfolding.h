@@ -38,8 +38,9 @@ class Unfolding {
   void scatter(ResultRows rows, int64_t group, const T* matrix, T* results) const;
 
  private:
-  /// body(columns of a row, source row or null, first and last position inside, source of the
-  /// first) for every line of a patch.
+  /// body(line, range, source) for every line of a patch: where among the columns it begins, the
+  /// positions of it that lie inside of the input, and where in the input position 0 is, or would
+  /// be.
   template <class Body>
   void over_lines(ResultRows rows, const Body& body) const;
 

@@ -50,15 +50,17 @@ void sort_by_digits(T* items, T* scratch, int64_t count, int lowest, int highest
 }
 
 /// How many low bits of the keys are not the same in all.
-int differing_bits(const WideItem* items, int64_t count) {
+template <class T>
+int differing_bits(const T* items, int64_t count) {
   uint64_t seen = 0;
   in_blocks(count, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) seen |= items[i].key ^ items[0].key;
+    for (int64_t i = begin; i < end; ++i) seen |= key_of(items[i]) ^ key_of(items[0]);
   });
   return 64 - std::countl_zero(seen);
 }
 
-void sort_wide(WideItem* items, WideItem* scratch, int64_t count) {
+template <class T>
+void sort_wide(T* items, T* scratch, int64_t count) {
   if (count <= 2 * kShort) return std::sort(items, items + count);
   const int highest = differing_bits(items, count);
   const int digits = count > kManyItems ? 2 : 1;
@@ -67,9 +69,9 @@ void sort_wide(WideItem* items, WideItem* scratch, int64_t count) {
   // Few have the same highest digits.
   sort_by_digits(items, scratch, count, lowest, highest);
   for (int64_t first = 0; first < count;) {
-    const uint64_t head = items[first].key >> lowest;
+    const uint64_t head = key_of(items[first]) >> lowest;
     int64_t last = first + 1;
-    while (last < count && items[last].key >> lowest == head) ++last;
+    while (last < count && key_of(items[last]) >> lowest == head) ++last;
     if (last - first > 1) sort_wide(items + first, scratch + first, last - first);
     first = last;
   }
@@ -83,6 +85,14 @@ void sort_items(uint64_t* items, uint64_t* scratch, int64_t count) {
 }
 
 void sort_items(WideItem* items, WideItem* scratch, int64_t count) {
+  sort_wide(items, scratch, count);
+}
+
+void sort_items(KeyItem<uint32_t>* items, KeyItem<uint32_t>* scratch, int64_t count) {
+  sort_wide(items, scratch, count);
+}
+
+void sort_items(KeyItem<uint64_t>* items, KeyItem<uint64_t>* scratch, int64_t count) {
   sort_wide(items, scratch, count);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/tensor/tensor.h"
 #include "cpu/dtype_switch.h"
 
 /// Sorting works on unsigned keys that order as the values do: NaN last, both zeros equal.
@@ -30,6 +31,40 @@ inline KeyOf<T> order_key(T value) {
   }
 }
 
+/// The value that a key was made of: all zeros are 0, and all NaN are one.
+template <class T>
+inline T value_of(KeyOf<T> key) {
+  using Key = KeyOf<T>;
+  constexpr Key top = Key{1} << (sizeof(Key) * 8 - 1);
+  if constexpr (is_half_type<T>) {
+    return T(value_of<float>(key));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return std::bit_cast<T>(static_cast<Key>(key & top ? key ^ top : ~key));
+  } else if constexpr (std::is_same_v<T, Boolean>) {
+    return T(key != 0);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>(static_cast<std::make_signed_t<Key>>(key ^ top));
+  } else {
+    return static_cast<T>(key);
+  }
+}
+
+/// Whether values that differ in their bits have this key.
+template <class T>
+inline bool is_shared_key(KeyOf<T> key) {
+  if constexpr (std::is_floating_point_v<T> || is_half_type<T>) {
+    return key == order_key(T(0.f)) || key == KeyOf<T>(-1);
+  }
+  return false;
+}
+
+/// A key alone.
+template <class Key>
+struct KeyItem {
+  Key key;
+  friend bool operator<(const KeyItem& a, const KeyItem& b) { return a.key < b.key; }
+};
+
 /// A key and where it stood. Equal keys keep their order, because positions differ.
 struct WideItem {
   uint64_t key;
@@ -55,11 +90,30 @@ inline int64_t position_of(uint64_t item) { return static_cast<uint32_t>(item); 
 inline int64_t position_of(const WideItem& item) { return item.position; }
 inline uint64_t key_of(uint64_t item) { return item >> 32; }
 inline uint64_t key_of(const WideItem& item) { return item.key; }
+template <class Key>
+inline uint64_t key_of(const KeyItem<Key>& item) {
+  return item.key;
+}
+
+/// Room for items, not filled, in memory that was used before: pages of new memory take as long as
+/// a pass of the sorting.
+template <class Item>
+class Items {
+ public:
+  explicit Items(int64_t count)
+      : owner_(empty(Shape{count * static_cast<int64_t>(sizeof(Item))}, DType::uint8)) {}
+  Item* data() const { return reinterpret_cast<Item*>(owner_.data<uint8_t>()); }
+
+ private:
+  Tensor owner_;
+};
 
 /// Sorts items that are listed in order of position, ascending; `scratch` is as long. Short lists
 /// by comparison, long ones by digits of 11 bits, of which those that all keys share are skipped:
 /// the lowest first where there are few, else the highest first.
 void sort_items(uint64_t* items, uint64_t* scratch, int64_t count);
 void sort_items(WideItem* items, WideItem* scratch, int64_t count);
+void sort_items(KeyItem<uint32_t>* items, KeyItem<uint32_t>* scratch, int64_t count);
+void sort_items(KeyItem<uint64_t>* items, KeyItem<uint64_t>* scratch, int64_t count);
 
 }  // namespace flambeau::cpu

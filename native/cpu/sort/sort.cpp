@@ -26,11 +26,8 @@ void sort_rows(const Tensor* values, const Tensor& indices, const Tensor& self, 
     const Key flip = descending ? ~Key{0} : Key{0};
     const int64_t grain = std::max<int64_t>(1, kGrain / 16 / length);
     parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
-      // Memory that was used before: pages of new memory take as long as a pass of the sorting.
-      constexpr int64_t bytes = sizeof(Item<Key>);
-      const Tensor owner = empty(Shape{2 * length * bytes}, DType::uint8);
-      auto* const items = reinterpret_cast<Item<Key>*>(owner.data<uint8_t>());
-      auto* const scratch = items + length;
+      const Items<Item<Key>> memory(2 * length);
+      auto *const items = memory.data(), *const scratch = items + length;
       int64_t row = begin;
       rows.walk(begin, end, [&](const std::array<int64_t, 2>& at) {
         const T* const data = from + row++ * length;
@@ -44,7 +41,11 @@ void sort_rows(const Tensor* values, const Tensor& indices, const Tensor& self, 
           for (int64_t i = first; i < last; ++i) {
             const int64_t position = position_of(items[i]);
             where[at[0] + i * rows.step(0)] = position;
-            if (out) out[at[1] + i * rows.step(1)] = data[position];
+            if (!out) continue;
+            // Keys are at hand, in order; the elements of a long row are not.
+            const Key key = static_cast<Key>(key_of(items[i])) ^ flip;
+            out[at[1] + i * rows.step(1)] =
+                is_shared_key<T>(key) ? data[position] : value_of<T>(key);
           }
         });
       });

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/threads/interrupt.h"
@@ -28,7 +28,7 @@ void select_rank(Item* items, int64_t rank, int64_t count) {
 /// The k smallest items of a row, in order, into `best`.
 template <class T, class Key>
 void smallest(const T* data, int64_t length, int64_t k, Key flip, std::vector<Item<Key>>& best,
-              std::unique_ptr<Item<Key>[]>& all) {
+              std::optional<Items<Item<Key>>>& all) {
   const auto item = [&](int64_t i) { return make_item<Key>(order_key(data[i]) ^ flip, i); };
   if (k <= kHeap && k < length) {
     best.clear();
@@ -46,15 +46,14 @@ void smallest(const T* data, int64_t length, int64_t k, Key flip, std::vector<It
     std::sort_heap(best.begin(), best.end());
     return;
   }
-  // One for all rows, and not filled: of a long row that takes as long as the selection.
-  if (!all) all = std::make_unique_for_overwrite<Item<Key>[]>(static_cast<size_t>(length));
+  if (!all) all.emplace(length + k);  // for all rows
+  auto* const items = all->data();
   in_blocks(length, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) all[static_cast<size_t>(i)] = item(i);
+    for (int64_t i = begin; i < end; ++i) items[i] = item(i);
   });
-  if (k < length) select_rank(all.get(), k, length);
-  best.assign(all.get(), all.get() + k);
-  std::vector<Item<Key>> scratch(best.size());
-  sort_items(best.data(), scratch.data(), k);
+  if (k < length) select_rank(items, k, length);
+  sort_items(items, items + length, k);
+  best.assign(items, items + k);
 }
 
 /// The item at `rank` in the order of a row. Of a long row only the items are listed that share
@@ -135,7 +134,7 @@ void topk(const Tensor& values, const Tensor& indices, const Tensor& self, int64
            [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
              using Key = KeyOf<T>;
              std::vector<Item<Key>> best;
-             std::unique_ptr<Item<Key>[]> all;
+             std::optional<Items<Item<Key>>> all;
              for (int64_t row = begin; row < end; ++row) {
                const T* const data = from + row * length;
                smallest<T, Key>(data, length, k, largest ? ~Key{0} : Key{0}, best, all);

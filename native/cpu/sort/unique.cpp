@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
@@ -36,9 +38,8 @@ Unique collect(const Tensor& self, const T* data, const Position& position, cons
 template <class T, class Key>
 Unique unique_by_keys(const Tensor& self, const T* data) {
   const int64_t numel = self.numel();
-  constexpr int64_t bytes = sizeof(Item<Key>);
-  const Tensor owner = flambeau::empty(Shape{2 * numel * bytes}, DType::uint8);
-  auto* const items = reinterpret_cast<Item<Key>*>(owner.data<uint8_t>());
+  const Items<Item<Key>> memory(2 * numel);
+  auto* const items = memory.data();
   in_blocks(numel, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       items[i] = make_item<Key>(static_cast<Key>(order_key(data[i])), i);
@@ -54,7 +55,43 @@ Unique unique_by_keys(const Tensor& self, const T* data) {
   });
 }
 
+/// The elements of which the one before has another key, once they are in order.
+template <class T>
+Tensor distinct(const Tensor& self, const T* data) {
+  using Key = KeyOf<T>;
+  const int64_t numel = self.numel();
+  const Items<KeyItem<Key>> memory(2 * numel);
+  auto* const items = memory.data();
+  in_blocks(numel, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) items[i] = {order_key(data[i])};
+  });
+  sort_items(items, items + numel, numel);
+  const auto is_nan = [](Key key) { return is_shared_key<T>(key) && key == Key(-1); };
+  int64_t count = 0;
+  for (int64_t i = 0; i < numel; ++i) {
+    const Key key = items[i].key;
+    // NaN differs from NaN.
+    if (i == 0 || key != items[count - 1].key || is_nan(key)) items[count++].key = key;
+  }
+  const Tensor result = flambeau::empty(Shape{count}, self.dtype(), self.device());
+  T* const out = result.data<T>();
+  for (int64_t i = 0; i < count; ++i) {
+    const Key key = items[i].key;
+    // Of zeros the first one, with its sign.
+    const bool is_zero = is_shared_key<T>(key) && !is_nan(key);
+    out[i] = is_zero ? *std::find(data, data + numel, T(0.f)) : value_of<T>(key);
+  }
+  return result;
+}
+
 }  // namespace
+
+Tensor unique_values(const Tensor& self, bool) {
+  const Tensor dense = contiguous_data(self);
+  return visit_stored_ordered_dtype(self.dtype(), "unique", [&]<class T>() -> Tensor {
+    return distinct<T>(self, dense.data<T>());
+  });
+}
 
 Unique unique_elements(const Tensor& self, bool) {
   const Tensor dense = contiguous_data(self);

@@ -1,0 +1,140 @@
+"""What kernels do with lists that are long enough for threads, blocks and digits of keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau as fb
+
+LONG = 300_007  # more than a chunk of each kernel, and no multiple of any
+DTYPES = ["int64", "int32", "uint8", "float32", "float64"]
+
+
+def numbers(dtype: str, distinct: int = 2**62) -> Any:
+    """Integers of both signs, or numbers with zeros of both signs."""
+    generator = np.random.default_rng(3)
+    if dtype.startswith("float"):
+        found = generator.standard_normal(LONG).astype(dtype)
+        found[::7] = 0.0
+        found[3::7] = -0.0
+        return found
+    info = np.iinfo(dtype)
+    low, high = max(int(info.min), -distinct // 2), min(int(info.max), distinct // 2)
+    return generator.integers(low, high, LONG).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("distinct", [10, 2**62])
+def test_unique(dtype: str, distinct: int) -> None:
+    given = numbers(dtype, distinct)
+    expected = np.unique(given)
+    found = fb.unique(fb.tensor(given))
+    np.testing.assert_array_equal(found.numpy(), expected)
+    with_inverse = fb.unique(fb.tensor(given), return_inverse=True)
+    np.testing.assert_array_equal(with_inverse[0].numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("descending", [False, True])
+def test_sort(dtype: str, descending: bool) -> None:
+    given = numbers(dtype)
+    values, indices = fb.sort(fb.tensor(given), stable=True, descending=descending)
+    # Elements, to the bit: zeros keep their signs.
+    assert values.numpy().tobytes() == given[indices.numpy()].tobytes()
+    expected = np.sort(given)
+    np.testing.assert_array_equal(values.numpy(), expected[::-1] if descending else expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_special_values_in_order(dtype: str) -> None:
+    given = fb.tensor([np.nan, -0.0, np.inf, 0.0, -1.5, -np.inf, np.nan, 2.0]).to(
+        getattr(fb, dtype)
+    )
+    values, indices = fb.sort(given, stable=True)
+    assert indices.tolist() == [5, 4, 1, 3, 7, 2, 0, 6]
+    assert [str(value) for value in values.tolist()[:4]] == ["-inf", "-1.5", "-0.0", "0.0"]
+    found = [str(value) for value in fb.unique(given).tolist()]
+    assert found == ["-inf", "-1.5", "-0.0", "2.0", "inf", "nan", "nan"]
+
+
+@pytest.mark.parametrize("size", [10, 5_000, 10_000_000])
+def test_bincount(size: int) -> None:
+    given = np.random.default_rng(4).integers(0, size, LONG)
+    found = fb.bincount(fb.tensor(given), minlength=7)
+    np.testing.assert_array_equal(found.numpy(), np.bincount(given, minlength=7))
+    given[LONG - 2] = -3
+    with pytest.raises(RuntimeError, match="expected integers from 0, got -3"):
+        fb.bincount(fb.tensor(given))
+
+
+@pytest.mark.parametrize("shape", [(LONG,), (LONG // 3, 3), (61, 1, 4919), (1, 2, 2, 80_000)])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 1.0])
+def test_nonzero(shape: tuple[int, ...], share: float) -> None:
+    given = np.random.default_rng(5).random(shape) < share
+    found = fb.nonzero(fb.tensor(given))
+    np.testing.assert_array_equal(found.numpy(), np.argwhere(given))
+    complex_numbers = fb.tensor(given * 1j)
+    np.testing.assert_array_equal(fb.nonzero(complex_numbers).numpy(), np.argwhere(given))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("size", [1, 2, 7, 16, 17])
+def test_small_systems(dtype: str, size: int) -> None:
+    generator = np.random.default_rng(6)
+    given: Any = generator.standard_normal((50, size, size)).astype(dtype)
+    if dtype.startswith("complex"):
+        given = given + (1j * generator.standard_normal(given.shape)).astype(dtype)
+    given[:, 0, 0] = 0 if size > 1 else 1  # rows must be exchanged
+    right = given[:, :, :1] * 2 + 1
+    solution = fb.linalg.solve(fb.tensor(given), fb.tensor(right)).numpy()
+    precision = 1e-3 if dtype in ("float32", "complex64") else 1e-9
+    np.testing.assert_allclose(given @ solution, right, atol=precision * size, rtol=precision)
+    permuted, lower, upper = (part.numpy() for part in fb.linalg.lu(fb.tensor(given)))
+    np.testing.assert_allclose(permuted @ lower @ upper, given, atol=precision)
+    assert abs(np.tril(lower, -1)).max(initial=0) <= 1.5  # pivots are the largest of their columns
+
+
+def test_singular_small_matrix() -> None:
+    given = fb.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 1.0], [3.0, 6.0, 5.0]])
+    factors, _, info = fb.linalg.lu_factor_ex(given)
+    assert info.item() in (2, 3)
+    assert factors[info.item() - 1, info.item() - 1] == 0
+    with pytest.raises(fb.linalg.LinAlgError, match="singular"):
+        fb.linalg.solve(given, fb.ones(3))
+
+
+def test_distances() -> None:
+    generator = np.random.default_rng(7)
+    first, second = generator.standard_normal((60, 5)), generator.standard_normal((40, 5))
+    second[3] = first[2]
+    expected = np.sqrt(((first[:, None] - second[None]) ** 2).sum(-1))
+    given = fb.tensor(first, requires_grad=True)
+    found = fb.cdist(given, fb.tensor(second))
+    np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-7)
+    found.sum().backward()
+    apart = np.where(expected[..., None] > 0, first[:, None] - second[None], 0)
+    slope = (apart / np.where(expected > 0, expected, 1)[..., None]).sum(1)
+    np.testing.assert_allclose(given.grad.numpy()[3:], slope[3:], atol=1e-9)
+    assert np.isfinite(given.grad.numpy()).all()
+    first[0, 0] = np.nan
+    assert fb.cdist(fb.tensor(first), fb.tensor(second))[0].isnan().all()
+
+
+@pytest.mark.parametrize("size", [2, 6, 32, 34, 62, 66, 258, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_real_transforms(size: int, dtype: str) -> None:
+    given = np.random.default_rng(8).standard_normal((5, size, 3)).astype(dtype)
+    precision = 1e-3 if dtype == "float32" else 1e-10
+    for dim in (0, 1, 2):
+        spectrum = np.fft.rfft(given, axis=dim)
+        found = fb.fft.rfft(fb.tensor(given), dim=dim)
+        np.testing.assert_allclose(found.numpy(), spectrum, atol=precision)
+        back = fb.fft.irfft(found, n=given.shape[dim], dim=dim)
+        np.testing.assert_allclose(back.numpy(), given, atol=precision)
+    rows = np.ascontiguousarray(given.swapaxes(1, 2))
+    found = fb.fft.rfft(fb.tensor(rows))
+    np.testing.assert_allclose(found.numpy(), np.fft.rfft(rows), atol=precision)
+    np.testing.assert_allclose(fb.fft.irfft(found, n=size).numpy(), rows, atol=precision)
