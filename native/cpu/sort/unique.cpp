@@ -79,7 +79,8 @@ Tensor distinct(const Tensor& self, const T* data) {
     const Key key = items[i].key;
     // Of zeros the first one, with its sign.
     const bool is_zero = is_shared_key<T>(key) && !is_nan(key);
-    out[i] = is_zero ? *std::find(data, data + numel, T(0.f)) : value_of<T>(key);
+    const T* const zero = is_zero ? std::find(data, data + numel, T(0.f)) : data + numel;
+    out[i] = zero < data + numel ? *zero : value_of<T>(key);
   }
   return result;
 }
