@@ -166,6 +166,17 @@ def _xpu(self: Tensor, device: Any = None, **keywords: Any) -> Tensor:
     raise RuntimeError("Tensor.xpu(): there is no backend for xpu")
 
 
+def _index(self: Tensor, positions: Any, dims: Any = None) -> Tensor:
+    """self[positions], as the first releases called it.
+
+    Raises:
+        TypeError: with `dims`, PyTorch binds dims that are objects, which Flambeau has none of.
+    """
+    if dims is not None:
+        raise TypeError("Tensor.index(): there are no dims that are objects; use self[...] or einsum")
+    return self[positions]
+
+
 def _chalf(self: Tensor, memory_format: Any = None) -> Tensor:
     """TypeError: no tensors have the dtype complex32."""
     raise TypeError("Tensor.chalf(): there are no tensors of dtype complex32; use cfloat()")
@@ -187,6 +198,7 @@ _MEMBERS: dict[str, Any] = {
     "pin_memory": _pin_memory,
     "record_stream": _record_stream,
     "xpu": _xpu,
+    "index": _index,
     "chalf": _chalf,
     "is_conj": is_conj,
     "is_neg": is_neg,
