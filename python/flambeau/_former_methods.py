@@ -173,7 +173,7 @@ def _index(self: Tensor, positions: Any, dims: Any = None) -> Tensor:
         TypeError: with `dims`, PyTorch binds dims that are objects, which Flambeau has none of.
     """
     if dims is not None:
-        raise TypeError("Tensor.index(): there are no dims that are objects; use self[...] or einsum")
+        raise TypeError("Tensor.index(): there are no dims that are objects; use einsum")
     return self[positions]
 
 

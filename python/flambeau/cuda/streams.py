@@ -10,10 +10,12 @@ from flambeau.cuda import _library
 
 __all__ = [
     "Event",
+    "ExternalStream",
     "Stream",
     "StreamContext",
     "current_stream",
     "default_stream",
+    "get_stream_from_external",
     "set_stream",
     "stream",
 ]
@@ -85,6 +87,23 @@ class Stream:
             ctypes.c_void_p(tensor.untyped_storage().data_ptr()),
             ctypes.c_void_p(self.cuda_stream),
         )
+
+
+class ExternalStream(Stream):
+    """A stream that another library made, and keeps: it is not destroyed with this object.
+
+    Args:
+        stream_ptr: its `cudaStream_t`, as a number.
+        device: where it is; None: the current device.
+    """
+
+    def __init__(self, stream_ptr: int, device: Any = None) -> None:
+        super().__init__(device, _handle=stream_ptr)
+
+
+def get_stream_from_external(data_ptr: int, device: Any = None) -> flambeau.cuda.Stream:
+    """The stream of another library whose `cudaStream_t` is the number `data_ptr`."""
+    return ExternalStream(data_ptr, device)
 
 
 class Event:

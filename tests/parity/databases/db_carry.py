@@ -118,9 +118,13 @@ def _flat(plain: Any, size: int, dtype: Any) -> Any:
 
 
 def array_of(tensor: Any) -> Any:
-    """A copy of a tensor of either library; bfloat16 and halves as float32, which holds them."""
+    """A copy of a tensor of either library, sparse ones dense; bfloat16 and halves as float32,
+    which holds them.
+    """
     library: Any = torch if isinstance(tensor, torch.Tensor) else flambeau
     tensor = tensor.detach()
+    if tensor.layout is not library.strided:
+        tensor = tensor.to_dense()
     if library is torch and tensor.dtype is torch.complex32:
         tensor = tensor.to(torch.complex64)
     if tensor.dtype in (library.bfloat16, library.float16):
