@@ -199,6 +199,7 @@ _MEMBERS: dict[str, Any] = {
     "record_stream": _record_stream,
     "xpu": _xpu,
     "index": _index,
+    "__rdiv__": Tensor.__rtruediv__,
     "chalf": _chalf,
     "is_conj": is_conj,
     "is_neg": is_neg,

@@ -42,8 +42,10 @@ def test_masked_logsumexp_of_integers_and_complex_numbers() -> None:
     whole = torch.tensor([[1, 2], [3, 4]])
     mask = torch.tensor([[True, True], [False, True]])
     expected = [math.log(math.exp(1) + math.exp(2)), 4.0]
-    found = torch.masked.logsumexp(whole, 1, mask=mask)
+    found = torch.masked.logsumexp(whole, 1, dtype=torch.float32, mask=mask)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+    found = torch.masked.logsumexp(whole, 1, mask=mask)
+    assert (found.dtype, found.tolist()) == (torch.int64, [2, 4])
     values = np.array([1 + 0.5j, -1 + 1j, 2j])
     found = torch.masked.logsumexp(
         torch.from_numpy(values), 0, mask=torch.tensor([True, False, True])
@@ -117,7 +119,19 @@ def test_geometric_draws_that_no_integer_holds_are_the_largest() -> None:
     assert torch.zeros(50, dtype=torch.int64).geometric_(1e-300).min() > 2**62
 
 
+def test_the_former_name_of_a_reflected_division() -> None:
+    assert torch.tensor([2.0, 4.0]).__rdiv__(8).tolist() == [4.0, 2.0]
+
+
 def test_errors() -> None:
+    with pytest.raises(RuntimeError, match="a weight for each class"):
+        F.multi_margin_loss(
+            torch.ones(2, 3), torch.zeros(2, dtype=torch.int64), weight=torch.ones(2)
+        )
+    with pytest.raises(RuntimeError, match="does not fit input"):
+        F.cross_entropy(torch.ones(2, 3, 5), torch.zeros(2, 4, dtype=torch.int64))
+    with pytest.raises(ValueError, match="does not fit input"):
+        F.cross_entropy(torch.ones(2, 3, 5), torch.zeros(1, 5, dtype=torch.int64))
     with pytest.raises(RuntimeError, match="one class for each row"):
         F.multi_margin_loss(torch.ones(2, 3), torch.zeros(3, dtype=torch.int64))
     with pytest.raises(ValueError, match="one is complex"):

@@ -154,6 +154,8 @@ def function(value: Any, likely: str = "") -> Any:
         return functools.partial(
             function(value.func), *carry(value.args), **carry(dict(value.keywords))
         )
+    if isinstance(value, torch.nn.Module) and not value.state_dict():
+        return _same_module(value)
     if isinstance(value, types.MethodType):
         return types.MethodType(function(value.__func__), Carrier()(value.__self__))
     if isinstance(value, types.FunctionType) and _to_translate(value):
@@ -161,6 +163,15 @@ def function(value: Any, likely: str = "") -> Any:
     if isinstance(module, str) and module.startswith("torch.") and module != _HELPERS:
         raise NoSuch(f"no {module}.{getattr(value, '__qualname__', type(value).__name__)}")
     return value
+
+
+def _same_module(value: Any) -> Any:
+    """A module without parameters, with the same public attributes."""
+    made, carry = function(type(value))(), Carrier()
+    for name, attribute in vars(value).items():
+        if not name.startswith("_"):
+            setattr(made, name, carry(attribute))
+    return made
 
 
 def _to_translate(value: types.FunctionType) -> bool:
