@@ -64,6 +64,10 @@ class Stream:
         """Waits until the stream's work is done."""
         _library.call("stream_synchronize", self.device_index, ctypes.c_void_p(self.cuda_stream))
 
+    def query(self) -> bool:
+        """Whether the stream's work so far is done."""
+        return self.record_event().query()
+
     def record_event(self, event: flambeau.cuda.Event | None = None) -> flambeau.cuda.Event:
         """Marks the end of the stream's work so far, with a new event unless one is given."""
         event = event or Event()
@@ -136,6 +140,14 @@ class Event:
         _library.call(
             "event_record", stream.device_index, self._handle, ctypes.c_void_p(stream.cuda_stream)
         )
+
+    def wait(self, stream: flambeau.cuda.Stream | None = None) -> None:
+        """Later work of a stream (default: the current one) starts after the event."""
+        (stream or current_stream()).wait_event(self)
+
+    def ipc_handle(self) -> bytes:
+        """RuntimeError: events are not shared between processes."""
+        raise RuntimeError("Event.ipc_handle: events are not shared between processes")
 
     def query(self) -> bool:
         """Whether the work before the event is done."""
