@@ -129,6 +129,68 @@ def test_an_error_of_cuda_is_raised() -> None:
         cuda.check_error(2)
 
 
+NUMBERS = {"Temperature": 41, "PowerUsage": 90_000, "ClockInfo": 1_980}
+
+
+class Driver:
+    """A driver of one device, whose numbers are made up; it notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, tuple[object, ...]]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        def answer(*arguments: Any) -> int:
+            self.asked.append((name, arguments))
+            target = getattr(arguments[-1], "_obj", None)
+            for word, number in NUMBERS.items():
+                if name == f"nvmlDeviceGet{word}":
+                    target.value = number
+            if name == "nvmlDeviceGetUtilizationRates":
+                target.gpu, target.memory = 75, 20
+            if name == "nvmlDeviceGetMemoryInfo":
+                target.total, target.free, target.used = 100, 30, 70
+            if name == "nvmlDeviceGetComputeRunningProcesses_v3":
+                arguments[1]._obj.value = 1
+                arguments[2][0].pid, arguments[2][0].used = 1234, 3 << 20
+            if name == "cuDeviceCanAccessPeer":
+                arguments[0]._obj.value = 1
+            if name == "cuGetErrorName":
+                target.value = b"CUDA_ERROR_OUT_OF_MEMORY"
+            return 0
+
+        return answer
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
+    made = Driver()
+    monkeypatch.setattr("flambeau.cuda.hardware._loaded", lambda *_: made)
+    return made
+
+
+def test_what_the_driver_says_is_handed_on(driver: Driver) -> None:
+    assert (cuda.utilization(0), cuda.memory_usage(0)) == (75, 20)
+    assert (cuda.temperature(0), cuda.power_draw(0), cuda.clock_rate(0)) == (41, 90_000, 1_980)
+    assert cuda.device_memory_used(0) == 70
+    assert cuda.can_device_access_peer(0, 1) is True
+    lines = cuda.list_gpu_processes(0).splitlines()
+    assert lines[0] == "GPU:0" and "1234" in lines[1] and "3.000 MB" in lines[1]
+    with pytest.raises(RuntimeError, match="error 2: CUDA_ERROR_OUT_OF_MEMORY"):
+        cuda.check_error(2)
+
+
+def test_a_device_is_found_by_its_place_on_the_bus(driver: Driver) -> None:
+    cuda.temperature(3)
+    names = [name for name, _ in driver.asked]
+    assert names == [
+        "cuDeviceGet",
+        "cuDeviceGetPCIBusId",
+        "nvmlDeviceGetHandleByPciBusId_v2",
+        "nvmlDeviceGetTemperature",
+    ]
+    assert driver.asked[0][1][1] == 3
+
+
 @WITHOUT
 def test_streams_of_others_need_a_device() -> None:
     for make in (cuda.ExternalStream, cuda.get_stream_from_external):
