@@ -50,8 +50,8 @@ void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const 
 void max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,
                 const Ints<2>& kernel_size, const std::optional<Ints<2>>& stride,
                 const Ints<2>& padding, const Ints<2>& dilation, bool ceil_mode) {
-  max_pool2d_with_indices(result, indices, input, kernel_size, stride, padding, dilation,
-                          ceil_mode, true);
+  max_pool2d_with_indices(result, indices, input, kernel_size, stride, padding, dilation, ceil_mode,
+                          true);
 }
 
 void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indices,
