@@ -17,22 +17,14 @@ _LONGEST = 90
 
 
 def merged(paths: Sequence[Path]) -> dict[str, Any]:
-    """The reports of several shards as one.
-
-    Raises:
-        ValueError: an entry stands in two of them.
-    """
-    whole: dict[str, Any] = {"about": {}, "entries": {}, "causes": [], "names": {}}
+    """The reports of several shards as one. What a later one holds was run again: it counts."""
+    whole: dict[str, Any] = {"about": {}, "entries": {}, "names": {}, "again": 0}
     for path in paths:
         report = json.loads(path.read_text(encoding="utf-8"))
-        twice = whole["entries"].keys() & report["entries"].keys()
-        if twice:
-            raise ValueError(f"{path}: reports {sorted(twice)[0]}, which another report does")
+        whole["again"] += len(whole["entries"].keys() & report["entries"].keys())
         whole["entries"].update(report["entries"])
-        whole["causes"] += report["causes"]
         whole["names"].update(report.get("names", {}))
-        seconds = whole["about"].get("seconds", 0) + report["about"].get("seconds", 0)
-        whole["about"] = {**report["about"], "seconds": seconds}
+        whole["about"].update(report["about"])
     return whole
 
 
@@ -53,7 +45,10 @@ def write_page(page: Path, report: dict[str, Any]) -> None:
 def results(report: dict[str, Any]) -> str:
     """Tables in Markdown: entries, categories, failures, names."""
     about = report["about"]
-    said = f"Measured on {about['date']} against PyTorch {about['torch']}."
+    said = f"Measured on {about['date']} against PyTorch {about['torch']}"
+    if report["again"]:
+        said += f"; {report['again']} entries were mended, and run again"
+    said += "."
     parts = [said, _entries(report["entries"]), _categories(report["entries"])]
     parts.append(_failures(report["entries"]))
     parts += [_names(file, found) for file, found in report["names"].items()]
@@ -126,14 +121,18 @@ def _seen(categories: dict[str, Any]) -> str:
 
 
 def _names(file: str, found: dict[str, Any]) -> str:
-    """Public names by namespace; those that are missing."""
+    """How many public names are there; the namespaces where some are missing."""
     rows = []
-    for space, asked in sorted(found["asked"].items()):
-        missing = found["missing"].get(space, [])
+    for space, missing in sorted(found["missing"].items()):
+        asked = found["asked"][space]
         listed = ", ".join(f"`{name}`" for name in sorted(missing))
         rows.append([f"`{space}`", asked, asked - len(missing), listed])
     every = sum(found["asked"].values())
     lacking = sum(map(len, found["missing"].values()))
+    said = f"Public names of `{file}`: {every - lacking} of {every}"
+    whole = len(found["asked"]) - len(rows)
+    if not rows:
+        return f"{said}."
     head = ["namespace", "names", "there", "missing"]
-    said = f"Public names of `{file}`: {every - lacking} of {every}."
-    return f"{said}\n\n{_table(head, rows)}"
+    said += f"; {whole} of {len(found['asked'])} namespaces are whole, the others are these."
+    return f"{said}\n\n{_table(head, rows)}".replace("---: |\n", "--- |\n", 1)

@@ -133,10 +133,29 @@ def test_the_page_holds_what_the_shards_found(tmp_path: Path) -> None:
     assert "| `bad` | forward | raises ValueError: a \\| b |" in text
 
 
-def test_reports_that_overlap_are_refused(tmp_path: Path) -> None:
+def test_the_page_names_what_is_missing(tmp_path: Path) -> None:
     path = report_of([failing("bad", "raises ValueError")], tmp_path / "1.json")
-    with pytest.raises(ValueError, match="reports bad"):
-        merged([path, path])
+    whole = merged([path])
+    asked = {"torch": 3, "torch.fft": 2}
+    whole["names"] = {"some": {"asked": asked, "missing": {"torch": ["b", "a"]}}}
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}")
+    write_page(page, whole)
+    assert "names of `some`: 3 of 5; 1 of 2 namespaces are whole" in page.read_text()
+    assert "| `torch` | 3 | 1 | `a`, `b` |" in page.read_text()
+
+
+def test_what_was_run_again_counts(tmp_path: Path) -> None:
+    bad = report_of([failing("bad", "raises ValueError")], tmp_path / "1.json")
+    mended = Part("op_db", "bad", "forward", "float32", {"pass": 3})
+    again = report_of([mended], tmp_path / "2.json")
+    whole = merged([bad, again])
+    assert whole["entries"]["bad"]["state"] == "pass"
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}")
+    write_page(page, whole)
+    assert "PyTorch 9.9; 1 entries were mended, and run again." in page.read_text()
+    assert "Every entry passes." in page.read_text()
 
 
 def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
