@@ -99,9 +99,18 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
     )
 
 
-def _resize_as(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """resize_() to the shape of another tensor."""
-    return self.resize_(the_template.shape)
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """resize_() to the shape of another tensor.
+
+    Args:
+        input: what is resized, in place.
+        the_template: the tensor whose shape it gets.
+        memory_format: accepted: elements lie by rows.
+
+    Returns:
+        `input`.
+    """
+    return input.resize_(the_template.shape)
 
 
 def _apply(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -190,7 +199,7 @@ _MEMBERS: dict[str, Any] = {
     "storage_type": _storage_type,
     "set_": _set,
     "is_set_to": _is_set_to,
-    "resize_as_": _resize_as,
+    "resize_as_": resize_as_,
     "apply_": _apply,
     "map_": _map,
     "map2_": _map2,

@@ -123,6 +123,12 @@ def test_the_former_name_of_a_reflected_division() -> None:
     assert torch.tensor([2.0, 4.0]).__rdiv__(8).tolist() == [4.0, 2.0]
 
 
+def test_resizing_as_a_function() -> None:
+    x, like = torch.zeros(2), torch.ones(2, 3)
+    assert torch.resize_as_(x, like) is x and x.shape == (2, 3)
+    assert torch.ones(0).resize_as_(like, memory_format=torch.contiguous_format).shape == (2, 3)
+
+
 def test_errors() -> None:
     with pytest.raises(RuntimeError, match="a weight for each class"):
         F.multi_margin_loss(
