@@ -47,7 +47,7 @@ def results(report: dict[str, Any]) -> str:
     about = report["about"]
     said = f"Measured on {about['date']} against PyTorch {about['torch']}"
     if report["again"]:
-        said += f"; {report['again']} entries were mended, and run again"
+        said += f"; {report['again']} entries were run again after mends"
     said += "."
     parts = [said, _entries(report["entries"]), _categories(report["entries"])]
     parts.append(_failures(report["entries"]))

@@ -154,7 +154,7 @@ def test_what_was_run_again_counts(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"{BEGIN}{END}")
     write_page(page, whole)
-    assert "PyTorch 9.9; 1 entries were mended, and run again." in page.read_text()
+    assert "PyTorch 9.9; 1 entries were run again after mends." in page.read_text()
     assert "Every entry passes." in page.read_text()
 
 
