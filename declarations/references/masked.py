@@ -19,7 +19,7 @@ def filled(x: Array, mask: Array | None, value: float) -> Array:
 
 def _lines(x: Array, mask: Array | None, dim: Dims) -> tuple[Array, Array, tuple[int, ...]]:
     """Elements and mask with the reduced dims as one, the last; and the dims."""
-    dims = tuple(range(x.ndim)) if not dim else tuple(d % x.ndim for d in dim)
+    dims = tuple(range(x.ndim)) if not dim or x.ndim == 0 else tuple(d % x.ndim for d in dim)
     taken = np.broadcast_to(True if mask is None else mask, x.shape)
     ends = tuple(range(-len(dims), 0))
     moved = [np.moveaxis(a, dims, ends) for a in (x, taken)]

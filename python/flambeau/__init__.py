@@ -30,6 +30,7 @@ from flambeau._absent_dtypes import absent_dtypes as _absent_dtypes
 from flambeau._asarray import asarray
 from flambeau._dtype_limits import finfo, iinfo
 from flambeau._einsum import einsum
+from flambeau._former_methods import resize_as_
 from flambeau._lobpcg import lobpcg
 from flambeau._low_rank import pca_lowrank, svd_lowrank
 from flambeau._mapped_files import from_file

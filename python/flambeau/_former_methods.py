@@ -99,9 +99,18 @@ def _is_set_to(self: Tensor, tensor: Tensor) -> bool:
     )
 
 
-def _resize_as(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """resize_() to the shape of another tensor."""
-    return self.resize_(the_template.shape)
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """resize_() to the shape of another tensor.
+
+    Args:
+        input: what is resized, in place.
+        the_template: the tensor whose shape it gets.
+        memory_format: accepted: elements lie by rows.
+
+    Returns:
+        `input`.
+    """
+    return input.resize_(the_template.shape)
 
 
 def _apply(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -166,6 +175,17 @@ def _xpu(self: Tensor, device: Any = None, **keywords: Any) -> Tensor:
     raise RuntimeError("Tensor.xpu(): there is no backend for xpu")
 
 
+def _index(self: Tensor, positions: Any, dims: Any = None) -> Tensor:
+    """self[positions], as the first releases called it.
+
+    Raises:
+        TypeError: with `dims`, PyTorch binds dims that are objects, which Flambeau has none of.
+    """
+    if dims is not None:
+        raise TypeError("Tensor.index(): there are no dims that are objects; use einsum")
+    return self[positions]
+
+
 def _chalf(self: Tensor, memory_format: Any = None) -> Tensor:
     """TypeError: no tensors have the dtype complex32."""
     raise TypeError("Tensor.chalf(): there are no tensors of dtype complex32; use cfloat()")
@@ -179,7 +199,7 @@ _MEMBERS: dict[str, Any] = {
     "storage_type": _storage_type,
     "set_": _set,
     "is_set_to": _is_set_to,
-    "resize_as_": _resize_as,
+    "resize_as_": resize_as_,
     "apply_": _apply,
     "map_": _map,
     "map2_": _map2,
@@ -187,6 +207,8 @@ _MEMBERS: dict[str, Any] = {
     "pin_memory": _pin_memory,
     "record_stream": _record_stream,
     "xpu": _xpu,
+    "index": _index,
+    "__rdiv__": Tensor.__rtruediv__,
     "chalf": _chalf,
     "is_conj": is_conj,
     "is_neg": is_neg,

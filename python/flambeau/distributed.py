@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from flambeau import _lazy
 
-__all__ = ["is_available", "is_initialized", "is_torchelastic_launched"]
+__all__ = ["is_available", "is_backend_available", "is_gloo_available", "is_initialized"]
+__all__ += ["is_mpi_available", "is_nccl_available", "is_torchelastic_launched"]
+__all__ += ["is_ucc_available", "is_xccl_available"]
 
 
 def is_available() -> bool:
@@ -14,6 +16,36 @@ def is_available() -> bool:
 
 def is_initialized() -> bool:
     """False: there are no process groups."""
+    return False
+
+
+def is_backend_available(backend: str) -> bool:
+    """False: there are no process groups, whatever would carry their messages."""
+    return False
+
+
+def is_gloo_available() -> bool:
+    """False."""
+    return False
+
+
+def is_mpi_available() -> bool:
+    """False."""
+    return False
+
+
+def is_nccl_available() -> bool:
+    """False."""
+    return False
+
+
+def is_ucc_available() -> bool:
+    """False."""
+    return False
+
+
+def is_xccl_available() -> bool:
+    """False."""
     return False
 
 

@@ -3,7 +3,7 @@
 # mypy: implicit-reexport
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import flambeau
@@ -137,6 +137,10 @@ class TypedStorage(metaclass=_StorageType):
             return f"{shown_name()}.{self.dtype._tensor_type}Storage"
         return _typed(self._elements.to(dtype))
 
+    def pin_memory(self, device: Any = None) -> TypedStorage:
+        """RuntimeError: copies to devices need no pinned memory here."""
+        raise RuntimeError("storage.pin_memory(): there is no pinned memory, use it as it is")
+
     def cpu(self) -> TypedStorage:
         """The elements in the CPU's memory."""
         return _typed(self._elements.cpu())
@@ -165,6 +169,23 @@ def _typed(tensor: Tensor) -> TypedStorage:
     made = TypedStorage(dtype=tensor.dtype)
     made._elements = tensor
     return made
+
+
+def _conversion(dtype: Any) -> Callable[[TypedStorage], TypedStorage]:
+    """The method that converts to a dtype."""
+
+    def convert(self: TypedStorage) -> TypedStorage:
+        return _typed(self._elements.to(dtype, copy=True))
+
+    convert.__doc__ = f"A copy of dtype {dtype.name}."
+    return convert
+
+
+# Named as Python's types are, which annotations of the class mean.
+_FORMER_NAMES = {"byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64"}
+_FORMER_NAMES |= {"half": "float16", "float": "float32", "double": "float64"}
+for _name, _dtype in _FORMER_NAMES.items():
+    setattr(TypedStorage, _name, _conversion(getattr(_C, _dtype)))
 
 
 def storage_of(tensor: Tensor) -> TypedStorage:

@@ -128,3 +128,51 @@ def test_events_measure_time() -> None:
     end.synchronize()
     assert end.query()
     assert 0 < start.elapsed_time(end) < 10_000
+
+
+def test_streams_and_events_of_former_calls() -> None:
+    stream = cuda.Stream()
+    with cuda.stream(stream):
+        x = flambeau.ones(1 << 20, device="cuda") * 3
+    event = stream.record_event()
+    event.wait()
+    assert float(x.sum()) == 3 << 20
+    stream.synchronize()
+    assert stream.query()
+    outside = cuda.ExternalStream(stream.cuda_stream)
+    assert outside == stream == cuda.get_stream_from_external(stream.cuda_stream)
+    with pytest.raises(RuntimeError, match="not shared"):
+        event.ipc_handle()
+
+
+def test_blocks_by_address() -> None:
+    before = cuda.memory_allocated()
+    address = cuda.caching_allocator_alloc(1 << 20)
+    assert cuda.memory_allocated() >= before + (1 << 20)
+    cuda.caching_allocator_delete(address)
+    assert cuda.memory_allocated() == before
+    with pytest.raises(ValueError, match="no block begins"):
+        cuda.caching_allocator_delete(address)
+
+
+def test_counts_begin_again() -> None:
+    flambeau.empty(10, device="cuda")
+    assert cuda.memory_stats()["allocations"] > 0
+    cuda.reset_accumulated_memory_stats()
+    assert cuda.memory_stats()["allocations"] == 0
+    flambeau.empty(10, device="cuda")
+    assert cuda.memory_stats()["allocations"] == 1
+
+
+def test_what_the_driver_knows() -> None:
+    major, minor = cuda.get_device_capability()
+    assert f"sm_{major}{minor}" in cuda.get_arch_list()
+    assert f"compute_{major}{minor}" in cuda.get_gencode_flags()
+    assert 0 <= cuda.utilization() <= 100 and 0 <= cuda.memory_usage() <= 100
+    assert 0 < cuda.temperature() < 120
+    assert cuda.power_draw() > 1000 and cuda.clock_rate() > 0
+    _, total = cuda.mem_get_info()
+    assert 0 < cuda.device_memory_used() <= total
+    assert cuda.list_gpu_processes().startswith(f"GPU:{cuda.current_device()}\n")
+    with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY"):
+        cuda.check_error(2)

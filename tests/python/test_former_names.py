@@ -217,3 +217,23 @@ def test_dtypes_that_no_tensor_has() -> None:
         flambeau.zeros(1, dtype=flambeau.float8_e5m2)
     with pytest.raises(TypeError, match=r"flambeau.qint8"):
         flambeau.finfo(flambeau.qint8)
+
+
+def test_storages_are_converted() -> None:
+    kinds = {"byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64"}
+    kinds |= {"half": "float16", "float": "float32", "double": "float64"}
+    storage = flambeau.tensor([1.5, 2.0, 100.0]).storage()
+    for name, dtype in kinds.items():
+        found = getattr(storage, name)()
+        assert found.dtype is getattr(flambeau, dtype)
+        assert found.tolist() == [1 if "int" in dtype else 1.5, 2, 100]
+        assert found.data_ptr() != storage.data_ptr()
+    with pytest.raises(RuntimeError, match="no pinned memory"):
+        storage.pin_memory()
+
+
+def test_the_loss_of_images_has_another_name() -> None:
+    with pytest.warns(FutureWarning, match="now called NLLLoss"):
+        loss = flambeau.nn.NLLLoss2d(reduction="sum")
+    scores = flambeau.zeros(1, 2, 2, 2) - 0.5
+    assert loss(scores, flambeau.zeros(1, 2, 2, dtype=flambeau.int64)).item() == 2.0

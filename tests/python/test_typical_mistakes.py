@@ -113,7 +113,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "one-hot targets for classes": (
         lambda: F.nll_loss(FLOAT(4, 3), flambeau.zeros(4, 2, **INTS)),
-        ValueError,
+        RuntimeError,
         "nll_loss(): target of shape [4, 2] does not fit input of shape [4, 3]: expected the "
         "input's shape without its class dim",
     ),

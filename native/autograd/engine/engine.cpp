@@ -46,10 +46,14 @@ bool sums_to(IntList from, IntList to) {
   return true;
 }
 
+bool takes_any_dtype(const Node& node) {
+  return node.is_accumulator && static_cast<const AccumulateGrad&>(node).takes_any_dtype();
+}
+
 /// Makes what `producer` returned as gradient `i` fit the consumer's output: un-broadcasts,
 /// converts.
 [[gnu::cold, gnu::noinline]] void adapt(Tensor& gradient, const Node::OutputInfo& expected,
-                                        bool keeps_sparse, const char* producer, size_t i) {
+                                        const Node& consumer, const char* producer, size_t i) {
   const bool sparse = is_sparse(gradient);
   const bool wants_sparse = expected.device.backend == Backend::sparse_coo;
   check(sparse || !wants_sparse, ErrorKind::runtime, producer, ": gradient ", i,
@@ -59,7 +63,8 @@ bool sums_to(IntList from, IntList to) {
   check(fits, ErrorKind::runtime, producer, ": gradient ", i, " is on ", data_device(gradient),
         ", expected ", expected.device);
   // Leaves take gradients of any layout; what is differentiated further is strided.
-  if (sparse && !wants_sparse && !keeps_sparse) gradient = operations().to_dense(gradient);
+  if (sparse && !wants_sparse && !consumer.is_accumulator)
+    gradient = operations().to_dense(gradient);
   check(!is_sparse(gradient) || same(gradient.sizes(), expected.sizes), ErrorKind::runtime,
         producer, ": gradient ", i, " has shape ", gradient.sizes(), ", expected ", expected.sizes);
   if (!same(gradient.sizes(), expected.sizes)) {
@@ -68,7 +73,7 @@ bool sums_to(IntList from, IntList to) {
           " or a shape that it broadcasts to");
     gradient = operations().sum_to(gradient, expected.sizes);
   }
-  if (gradient.dtype() != expected.dtype) {
+  if (gradient.dtype() != expected.dtype && !takes_any_dtype(consumer)) {
     check(is_differentiable(gradient.dtype()), ErrorKind::runtime, producer, ": gradient ", i,
           " has dtype ", name(gradient.dtype()), ", expected ", name(expected.dtype));
     gradient = operations().cast(gradient, expected.dtype);
@@ -84,7 +89,7 @@ FLAMBEAU_INLINE void fit(Tensor& gradient, const Edge& edge, const char* (*produ
                       gradient.device() == expected.device)) {
     return;
   }
-  if (expected.is_set) adapt(gradient, expected, edge.node->is_accumulator, producer(context), i);
+  if (expected.is_set) adapt(gradient, expected, *edge.node, producer(context), i);
 }
 
 /// sum += gradient, in place when one of the two is a buffer of its own.

@@ -13,6 +13,13 @@
 
 namespace flambeau::autograd {
 
+namespace {
+thread_local constinit bool enforces_layouts = true;
+}  // namespace
+
+bool layouts_enforced() { return enforces_layouts; }
+void set_layouts_enforced(bool enforced) { enforces_layouts = enforced; }
+
 bool owns_buffer(const Tensor& tensor) {
   return !is_sparse(tensor) && !may_stand_in(tensor) && tensor.impl()->use_count() == 1 &&
          tensor.storage()->use_count() == 1 && tensor.is_contiguous();
@@ -25,6 +32,7 @@ AccumulateGrad::AccumulateGrad(const Tensor& leaf) : leaf_(leaf.impl()) {
 
 void AccumulateGrad::describe(const Tensor& leaf) {
   describe_output(*this, leaf, 0);
+  if (chosen_) outputs[0].dtype = chosen_->value_or(leaf.dtype());
   const bool follows = !leaf.is_contiguous() && !has_internal_overlap(leaf);
   auto strides = follows ? std::make_unique<Shape>(leaf.strides()) : nullptr;
   const std::lock_guard guard(lock_);
@@ -34,6 +42,7 @@ void AccumulateGrad::describe(const Tensor& leaf) {
 Ref<AccumulateGrad> AccumulateGrad::renew(const Tensor& leaf) {
   Ref<AccumulateGrad> fresh = make_ref<AccumulateGrad>(leaf);
   fresh->set_grad(grad());
+  if (chosen_) fresh->choose_grad_dtype(*chosen_);
   if (has_extras()) fresh->extras() = extras();
   forget_leaf();
   outdated_ = true;
@@ -54,7 +63,7 @@ Tensor AccumulateGrad::settle(const Tensor& gradient) const {
   if (is_tracking()) {
     return owns_buffer(gradient) ? gradient : operations().clone(gradient);
   }
-  if (owns_buffer(gradient) && !strides_) {
+  if (owns_buffer(gradient) && (!strides_ || !enforces_layouts)) {
     return has_autograd(gradient) ? shallow_copy(gradient) : gradient;
   }
   Tensor copy =
@@ -95,6 +104,15 @@ void AccumulateGrad::set_grad(Tensor grad) {
   const std::lock_guard guard(lock_);
   // The previous one leaves in the argument, which outlives the lock.
   std::swap(grad_, grad);
+}
+
+std::optional<DType> AccumulateGrad::grad_dtype() const {
+  return chosen_ ? *chosen_ : std::optional(outputs[0].dtype);
+}
+
+void AccumulateGrad::choose_grad_dtype(std::optional<DType> dtype) {
+  chosen_ = dtype;
+  if (dtype) outputs[0].dtype = *dtype;
 }
 
 Tensor AccumulateGrad::leaf() const {

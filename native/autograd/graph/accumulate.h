@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "autograd/graph/node.h"
@@ -39,6 +40,11 @@ class FLAMBEAU_API AccumulateGrad final : public Node {
   void set_grad(Tensor grad);
   Tensor& unlocked_grad() { return grad_; }
 
+  /// The dtype that gradients are converted to: the leaf's, unless another was chosen; none: any.
+  std::optional<DType> grad_dtype() const;
+  void choose_grad_dtype(std::optional<DType> dtype);
+  bool takes_any_dtype() const { return chosen_ && !*chosen_; }
+
   /// The leaf, undefined once it is gone. Not while another thread may drop its last handle.
   Tensor leaf() const;
   void forget_leaf() noexcept;
@@ -55,8 +61,13 @@ class FLAMBEAU_API AccumulateGrad final : public Node {
   bool outdated_ = false;
   Tensor grad_;
   TensorImpl* leaf_;
+  std::optional<std::optional<DType>> chosen_;  // by the caller, rather than the leaf's
   std::unique_ptr<Shape> strides_;  // of a leaf that is not row-major: its .grad follows it
 };
+
+/// Whether this thread's backward gives .grad the layout of its leaf, even if that takes a copy.
+FLAMBEAU_API bool layouts_enforced();
+FLAMBEAU_API void set_layouts_enforced(bool enforced);
 
 /// Whether this handle is the only way to the tensor's memory, and the memory is dense.
 bool owns_buffer(const Tensor& tensor);

@@ -133,13 +133,38 @@ void set_grad(const Tensor& tensor, const Tensor& grad) {
   check(!grad.is_same(tensor), ErrorKind::runtime, "grad: a tensor cannot be its own gradient");
   check(equal(grad.sizes(), tensor.sizes()), ErrorKind::runtime, "grad: expected shape ",
         tensor.sizes(), ", got ", grad.sizes());
-  check(grad.dtype() == tensor.dtype(), ErrorKind::runtime, "grad: expected dtype ",
-        name(tensor.dtype()), ", got ", name(grad.dtype()));
+  const std::optional<DType> dtype = slot_dtype(tensor);
+  check(!dtype || grad.dtype() == *dtype, ErrorKind::runtime, "grad: expected dtype ",
+        dtype ? name(*dtype) : "", ", got ", name(grad.dtype()));
   check(is_sparse(grad) || !is_sparse(tensor), ErrorKind::runtime,
         "grad: expected layout sparse_coo, that of the tensor, got a strided tensor");
   check(data_device(grad) == data_device(tensor), ErrorKind::runtime, "grad: expected a tensor on ",
         data_device(tensor), ", got one on ", data_device(grad));
   gradient_slot(state(tensor), tensor).set_grad(grad);
+}
+
+std::optional<DType> slot_dtype(const Tensor& tensor) {
+  const bool has_slot = has_autograd(tensor) && state(tensor).accumulator;
+  return has_slot ? state(tensor).accumulator->grad_dtype() : std::optional(tensor.dtype());
+}
+
+std::optional<DType> grad_dtype(const Tensor& tensor) {
+  check(is_leaf(tensor), ErrorKind::runtime, "grad_dtype: the tensor is the result of ",
+        is_leaf(tensor) ? "" : grad_fn(tensor)->name(), "; only leaves have one");
+  return slot_dtype(tensor);
+}
+
+void set_grad_dtype(const Tensor& tensor, std::optional<DType> dtype) {
+  grad_dtype(tensor);  // of leaves alone
+  check(!dtype || *dtype == tensor.dtype() ||
+            (is_differentiable(*dtype) && is_complex(*dtype) == is_complex(tensor.dtype())),
+        ErrorKind::runtime, "grad_dtype: a gradient of a tensor of dtype ", name(tensor.dtype()),
+        " cannot have dtype ", dtype ? name(*dtype) : "");
+  const Tensor present = grad(tensor);
+  check(!dtype || !present.defined() || present.dtype() == *dtype, ErrorKind::runtime,
+        "grad_dtype: .grad has dtype ", present.defined() ? name(present.dtype()) : "",
+        ", which is not ", dtype ? name(*dtype) : "", "; set .grad to None first");
+  gradient_slot(state(tensor), tensor).choose_grad_dtype(dtype);
 }
 
 Tensor& mutable_grad(const Tensor& tensor) {

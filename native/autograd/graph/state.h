@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "autograd/graph/accumulate.h"
 #include "autograd/graph/node.h"
 
@@ -52,6 +54,13 @@ void set_result_edge(const Tensor& result, const Node& node, uint32_t index);
 
 /// The accumulator of a leaf, or the holder of .grad of a tensor that retains it; made on demand.
 AccumulateGrad& gradient_slot(State& state, const Tensor& tensor);
+
+/// The dtype that the tensor's .grad must have; none: any.
+FLAMBEAU_API std::optional<DType> slot_dtype(const Tensor& tensor);
+/// The dtype that a leaf's gradients are converted to, none: they keep theirs. Error(runtime) for
+/// what is no leaf, and for a choice that does not fit a .grad which is there.
+FLAMBEAU_API std::optional<DType> grad_dtype(const Tensor& tensor);
+FLAMBEAU_API void set_grad_dtype(const Tensor& tensor, std::optional<DType> dtype);
 
 /// A new handle on the same storage and geometry, without autograd.
 Tensor shallow_copy(const Tensor& tensor);

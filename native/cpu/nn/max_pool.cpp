@@ -37,7 +37,7 @@ int64_t last_two(IntList sizes) { return sizes[sizes.size() - 2] * sizes[sizes.s
 
 void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const Tensor& input,
                              const Ints<2>& kernel_size, const std::optional<Ints<2>>& stride,
-                             const Ints<2>& padding, const Ints<2>& dilation, bool) {
+                             const Ints<2>& padding, const Ints<2>& dilation, bool, bool) {
   if (result.numel() == 0) return;
   const PoolGeometry geometry =
       pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, dilation);
@@ -50,8 +50,8 @@ void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const 
 void max_pool2d(const Tensor& result, const Tensor& indices, const Tensor& input,
                 const Ints<2>& kernel_size, const std::optional<Ints<2>>& stride,
                 const Ints<2>& padding, const Ints<2>& dilation, bool ceil_mode) {
-  max_pool2d_with_indices(result, indices, input, kernel_size, stride, padding, dilation,
-                          ceil_mode);
+  max_pool2d_with_indices(result, indices, input, kernel_size, stride, padding, dilation, ceil_mode,
+                          true);
 }
 
 void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indices,

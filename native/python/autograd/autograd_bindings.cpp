@@ -1,6 +1,7 @@
 #include "python/autograd/autograd_bindings.h"
 
 #include "autograd/engine/backward.h"
+#include "autograd/graph/accumulate.h"
 #include "autograd/graph/anomaly.h"
 #include "autograd/graph/forward_mode.h"
 #include "autograd/graph/saved.h"
@@ -236,6 +237,11 @@ void push_hooks(PyObject* pack, PyObject* unpack) {
 std::string disable_hooks(std::string_view message) {
   return autograd::disable_saved_tensor_hooks(std::string(message));
 }
+bool enforce_layouts(bool enforced) {
+  const bool previous = autograd::layouts_enforced();
+  autograd::set_layouts_enforced(enforced);
+  return previous;
+}
 void queue_callback(PyObject* callback) {
   check_callable(callback, "queue_callback");
   autograd::queue_callback([held = hold(callback)] {
@@ -252,6 +258,7 @@ PyRef gradient_edge(PyObject* tensor) {
 
 constexpr Parameter pack_and_unpack[] = {{"pack", Kind::object}, {"unpack", Kind::object}};
 constexpr Parameter message[] = {{"message", Kind::string}};
+constexpr Parameter enforced[] = {{"enforced", Kind::boolean}};
 constexpr Parameter callback[] = {{"callback", Kind::object}};
 
 PyMethodDef internal_functions[] = {
@@ -263,6 +270,7 @@ PyMethodDef internal_functions[] = {
     define<"push_saved_tensor_hooks", push_hooks, pack_and_unpack>(nullptr),
     define<"pop_saved_tensor_hooks", autograd::pop_saved_tensor_hooks>(nullptr),
     define<"disable_saved_tensor_hooks", disable_hooks, message>(nullptr),
+    define<"enforce_layouts", enforce_layouts, enforced>(nullptr),
     define<"queue_callback", queue_callback, callback>(nullptr),
     define<"gradient_edge", gradient_edge, tensor>(nullptr),
     kNoMore};

@@ -1,4 +1,5 @@
 #include "autograd/graph/history.h"
+#include "autograd/graph/state.h"
 #include "core/tensor/sparse.h"
 #include "ops/view.h"
 #include "python/autograd/autograd_bindings.h"
@@ -100,8 +101,13 @@ void set_grad(const Tensor& self, PyObject* value) {
         "Tensor.grad: a tensor cannot be its own grad");
   check(equal(gradient.sizes(), self.sizes()), ErrorKind::runtime, "Tensor.grad: got shape ",
         gradient.sizes(), ", expected that of the tensor, ", self.sizes());
-  check(gradient.dtype() == self.dtype(), ErrorKind::runtime, "Tensor.grad: got dtype ",
-        gradient.dtype(), ", expected that of the tensor, ", self.dtype());
+  if (const auto dtype = autograd::slot_dtype(self)) {
+    check(gradient.dtype() == *dtype, ErrorKind::runtime, "Tensor.grad: got dtype ",
+          gradient.dtype(),
+          *dtype == self.dtype() ? ", expected that of the tensor, "
+                                 : ", expected the grad_dtype of the tensor, ",
+          *dtype);
+  }
   check(data_device(gradient) == data_device(self), ErrorKind::runtime, "Tensor.grad: it is on ",
         data_device(gradient), ", the tensor is on ", data_device(self));
   autograd::set_grad(self, gradient);
@@ -135,6 +141,16 @@ PyObject* get_grad(PyObject* self, void* name) {
 int set_grad_and_track(PyObject* self, PyObject* value, void* context) {
   track(self);
   return set<set_grad>(self, value, context);
+}
+PyObject* grad_dtype(const Tensor& self) {
+  const std::optional<DType> dtype = autograd::grad_dtype(self);
+  return dtype ? Py_NewRef(dtype_object(*dtype)) : Py_NewRef(Py_None);
+}
+void set_grad_dtype(const Tensor& self, PyObject* value) {
+  check(value && (value == Py_None || is_dtype(value)), ErrorKind::type,
+        "Tensor.grad_dtype must be a dtype or None, not ",
+        value ? describe_type(value) : "deleted");
+  autograd::set_grad_dtype(self, value == Py_None ? std::nullopt : std::optional(to_dtype(value)));
 }
 PyObject* data(const Tensor& self) { return to_python(alias(self, false)); }
 void set_data(const Tensor& self, PyObject* value) {
@@ -178,6 +194,11 @@ PyGetSetDef tensor_properties[] = {
     {"_base", get<base, Layouts::any>, nullptr, "Of a view under autograd: the tensor it looks at.",
      nullptr},
     {"grad", get_grad, set_grad_and_track, "The gradient accumulated by backward(), or None.",
+     nullptr},
+    {"grad_dtype", get<grad_dtype, Layouts::any>, set<set_grad_dtype>,
+     "The dtype that a leaf's gradients are converted to, the tensor's unless another is set; "
+     "None: "
+     "they keep theirs. To be set while .grad is None, or of that dtype.",
      nullptr},
     {"data", get<data, Layouts::any>, set<set_data>,
      "The same elements without history and with a version of their own.", nullptr},

@@ -164,6 +164,39 @@ class set_grad_enabled(ScopedMode):
         return self.__class__(self.mode)
 
 
+class enforce_grad_layout_policy(ScopedMode):
+    """Whether backward gives a .grad the strides of its leaf: at once when called, until the end
+    when used in a ``with``, for this thread. Without, a new gradient that nobody else holds becomes
+    .grad as it lies in memory, which saves a copy.
+
+    Args:
+        enable: whether it does.
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.mode = bool(enable)
+        self.prev: bool = _C._autograd.enforce_layouts(self.mode)
+
+    def __call__(self, func: F) -> F:
+        # As a decorator it switches when the function runs, not where it is written.
+        _C._autograd.enforce_layouts(self.prev)
+        return super().__call__(func)
+
+    def __enter__(self) -> None:
+        _C._autograd.enforce_layouts(self.mode)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _C._autograd.enforce_layouts(self.prev)
+
+    def clone(self) -> enforce_grad_layout_policy:
+        return self.__class__(self.mode)
+
+
 _thread = threading.local()  # multithreading: what set_multithreading_enabled says
 
 

@@ -223,3 +223,20 @@ def region_activation_memory_budget(budget: float) -> Any:
         "region_activation_memory_budget: this is no compiled region; checkpoint() recomputes "
         "what it is given"
     )
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Accepted: it says what backward does with streams of other work while kernels are recorded
+    into a graph, and Flambeau records none (`cuda.CUDAGraph` refuses).
+    """
+    _check_switch("set_override_stale_capture_stream", enabled)
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted: it silences a warning about streams of gradients, which Flambeau does not give."""
+    _check_switch("set_warn_on_accumulate_grad_stream_mismatch", enabled)
+
+
+def _check_switch(op: str, enabled: Any) -> None:
+    if not isinstance(enabled, bool):
+        raise TypeError(f"{op}: enabled must be a bool, not {type(enabled).__name__}")

@@ -28,18 +28,43 @@ from flambeau.cuda.random import (
 )
 from flambeau.cuda.streams import (
     Event,
+    ExternalStream,
     Stream,
     StreamContext,
     current_stream,
     default_stream,
+    get_stream_from_external,
     set_stream,
     stream,
 )
 
 if TYPE_CHECKING:
     from flambeau.cuda import amp as amp
+    from flambeau.cuda.hardware import *  # noqa: F403
+    from flambeau.cuda.memory import *  # noqa: F403
+    from flambeau.cuda.refused import *  # noqa: F403
 else:
-    __getattr__, __dir__ = _lazy.submodules(globals(), ("amp",))
+    _MEMBERS = {
+        "hardware": (
+            "can_device_access_peer check_error clock_rate device_memory_used list_gpu_processes "
+            "memory_usage power_draw temperature utilization"
+        ),
+        "memory": (
+            "caching_allocator_alloc caching_allocator_delete caching_allocator_enable "
+            "get_allocator_backend get_per_process_memory_fraction host_memory_stats "
+            "max_memory_cached memory_cached memory_summary reset_accumulated_host_memory_stats "
+            "reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached "
+            "reset_peak_host_memory_stats set_per_process_memory_fraction"
+        ),
+        "refused": (
+            "CUDAPluggableAllocator GreenContext MemPool caching_allocator_disabled "
+            "change_current_allocator cudart current_blas_handle current_solver_handle "
+            "get_sync_debug_mode graph_pool_handle make_graphed_callables memory_snapshot "
+            "set_sync_debug_mode use_mem_pool"
+        ),
+    }
+    _PLACES = {name: place for place, names in _MEMBERS.items() for name in names.split()}
+    __getattr__, __dir__ = _lazy.submodules(globals(), ("amp", *_MEMBERS), _PLACES)
 
 __all__ = ["DeviceProperties", "Event", "Stream", "current_device", "current_stream"]
 __all__ += ["default_stream", "device", "device_count", "empty_cache", "get_device_capability"]
@@ -51,6 +76,13 @@ __all__ += ["init", "ipc_collect", "is_bf16_supported", "set_stream", "stream", 
 __all__ += ["CUDAGraph", "get_rng_state", "get_rng_state_all", "initial_seed", "is_initialized"]
 __all__ += ["is_current_stream_capturing", "seed", "seed_all", "set_rng_state"]
 __all__ += ["StreamContext", "graph", "set_rng_state_all"]
+__all__ += ["ExternalStream", "default_generators", "device_of", "get_arch_list"]
+__all__ += ["get_gencode_flags", "get_stream_from_external", "has_half", "has_magma"]
+__all__ += ["is_tf32_supported"]
+
+has_half = True  # there are kernels of float16
+has_magma = False  # which no kernel uses
+default_generators: tuple[flambeau.Generator, ...] = ()  # the CPU's serves every device
 
 
 def is_available() -> bool:
@@ -105,6 +137,13 @@ class device:
             set_device(self._previous)
 
 
+class device_of(device):
+    """`with cuda.device_of(x):` makes the device of a tensor current. Of the CPU's, nothing."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.device if obj.is_cuda else None)
+
+
 def synchronize(device: Any = None) -> None:
     """Waits until a device has done all its work. Nothing to wait for where there is none."""
     if is_available():
@@ -141,6 +180,23 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     return properties.major, properties.minor
 
 
+def get_arch_list() -> list[str]:
+    """The architectures of this machine's devices, which kernels are compiled for: "sm_90"."""
+    found = {get_device_capability(index) for index in range(device_count())}
+    return [f"sm_{major}{minor}" for major, minor in sorted(found)]
+
+
+def get_gencode_flags() -> str:
+    """`get_arch_list` as options of nvcc."""
+    numbers = [name.removeprefix("sm_") for name in get_arch_list()]
+    return " ".join(f"-gencode compute=compute_{n},code=sm_{n}" for n in numbers)
+
+
+def is_tf32_supported() -> bool:
+    """Whether the current device multiplies in TensorFloat-32. Kernels here do not."""
+    return is_available() and get_device_capability() >= (8, 0)
+
+
 _STATISTICS = (
     "allocated_bytes",
     "peak_allocated_bytes",
@@ -149,6 +205,10 @@ _STATISTICS = (
     "allocations",
     "system_allocations",
 )
+
+
+_COUNTS = ("allocations", "system_allocations")
+_counted_before: dict[int, dict[str, int]] = {}  # by device, until count_from_now()
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
@@ -163,8 +223,22 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     if not is_available():
         return dict.fromkeys(_STATISTICS, 0)
     numbers = (ctypes.c_int64 * len(_STATISTICS))()
-    _library.call("memory_stats", device_index(device), numbers)
-    return dict(zip(_STATISTICS, numbers, strict=True))
+    index = device_index(device)
+    _library.call("memory_stats", index, numbers)
+    found = dict(zip(_STATISTICS, numbers, strict=True))
+    for name, before in _counted_before.get(index, {}).items():
+        found[name] -= before
+    return found
+
+
+def count_from_now(device: Any = None) -> None:
+    """`memory_stats` counts how often memory is asked for from 0 on."""
+    if not is_available():
+        return
+    index = device_index(device)
+    _counted_before.pop(index, None)
+    found = memory_stats(index)
+    _counted_before[index] = {name: found[name] for name in _COUNTS}
 
 
 def memory_allocated(device: Any = None) -> int:

@@ -10,10 +10,12 @@ from flambeau.cuda import _library
 
 __all__ = [
     "Event",
+    "ExternalStream",
     "Stream",
     "StreamContext",
     "current_stream",
     "default_stream",
+    "get_stream_from_external",
     "set_stream",
     "stream",
 ]
@@ -62,6 +64,10 @@ class Stream:
         """Waits until the stream's work is done."""
         _library.call("stream_synchronize", self.device_index, ctypes.c_void_p(self.cuda_stream))
 
+    def query(self) -> bool:
+        """Whether the stream's work so far is done."""
+        return self.record_event().query()
+
     def record_event(self, event: flambeau.cuda.Event | None = None) -> flambeau.cuda.Event:
         """Marks the end of the stream's work so far, with a new event unless one is given."""
         event = event or Event()
@@ -85,6 +91,23 @@ class Stream:
             ctypes.c_void_p(tensor.untyped_storage().data_ptr()),
             ctypes.c_void_p(self.cuda_stream),
         )
+
+
+class ExternalStream(Stream):
+    """A stream that another library made, and keeps: it is not destroyed with this object.
+
+    Args:
+        stream_ptr: its `cudaStream_t`, as a number.
+        device: where it is; None: the current device.
+    """
+
+    def __init__(self, stream_ptr: int, device: Any = None) -> None:
+        super().__init__(device, _handle=stream_ptr)
+
+
+def get_stream_from_external(data_ptr: int, device: Any = None) -> flambeau.cuda.Stream:
+    """The stream of another library whose `cudaStream_t` is the number `data_ptr`."""
+    return ExternalStream(data_ptr, device)
 
 
 class Event:
@@ -117,6 +140,14 @@ class Event:
         _library.call(
             "event_record", stream.device_index, self._handle, ctypes.c_void_p(stream.cuda_stream)
         )
+
+    def wait(self, stream: flambeau.cuda.Stream | None = None) -> None:
+        """Later work of a stream (default: the current one) starts after the event."""
+        (stream or current_stream()).wait_event(self)
+
+    def ipc_handle(self) -> bytes:
+        """RuntimeError: events are not shared between processes."""
+        raise RuntimeError("Event.ipc_handle: events are not shared between processes")
 
     def query(self) -> bool:
         """Whether the work before the event is done."""

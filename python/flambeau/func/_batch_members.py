@@ -126,7 +126,7 @@ MEMBERS: dict[str, Member] = {
     **_methods(_seen, "dim", "ndimension", "size", "numel", "nelement", "element_size"),
     **_methods(_seen, "is_floating_point", "is_complex", "is_signed", "__len__", "__format__"),
     **_accessors(_of_value, "device", "is_cpu", "is_cuda", "is_meta", "requires_grad", "is_leaf"),
-    **_accessors(_of_value, "retains_grad", "grad_fn", "output_nr", "_version"),
+    **_accessors(_of_value, "retains_grad", "grad_fn", "output_nr", "_version", "grad_dtype"),
     **_methods(_of_value, "get_device", "is_contiguous", "is_inference", "storage_offset"),
     "Tensor.stride": _strides,
     **_methods(_in_place, "requires_grad_", "retain_grad"),

@@ -156,6 +156,21 @@ class NLLLoss(_Weighted):
         )
 
 
+class NLLLoss2d(NLLLoss):
+    """The former name of NLLLoss, of images; gives a FutureWarning."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn("NLLLoss2d is now called NLLLoss", FutureWarning, stacklevel=2)
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
 class CrossEntropyLoss(_Weighted):
     """NLLLoss of log_softmax(input).
 

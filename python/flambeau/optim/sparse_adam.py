@@ -24,7 +24,7 @@ class SparseAdam(Optimizer):
         maximize: go up.
 
     Raises:
-        ValueError: if a parameter is sparse, or an option is out of range.
+        ValueError: if a parameter is sparse or complex, or an option is out of range.
     """
 
     def __init__(
@@ -41,9 +41,13 @@ class SparseAdam(Optimizer):
 
     def add_param_group(self, param_group: Group) -> None:
         super().add_param_group(param_group)
-        if any(parameter.is_sparse for parameter in self.param_groups[-1]["params"]):
+        parameters = self.param_groups[-1]["params"]
+        if any(parameter.is_sparse for parameter in parameters):
             self.param_groups.pop()
             raise ValueError("SparseAdam: parameters must be strided; one is of layout sparse_coo")
+        if any(parameter.is_complex() for parameter in parameters):
+            self.param_groups.pop()
+            raise ValueError("SparseAdam: parameters must be real; one is complex")
 
     def _update(self, group: Group) -> None:
         if any(not grad.is_sparse for grad in with_any_gradients(group)[1]):

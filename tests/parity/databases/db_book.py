@@ -80,7 +80,9 @@ class Book:
             return self._judge_error(category, call, error, own if strict else error)
         if own is not None:
             name = _missed(own)
-            if name:
+            if _is_internal(own):
+                self.count(category, "skipped")
+            elif name:
                 self.lacks(category, NoSuch(name))
             else:
                 self.fail(category, call, Difference(f"raises {said(own)}", "a result", said(own)))
@@ -253,6 +255,11 @@ def _missed(error: BaseException) -> str:
         return ""
     owner = "Tensor" if "Tensor" in found[1] else found[1].partition(".")[2]
     return f"no {owner}.{found[2]}".replace("no .", "no ")
+
+
+def _is_internal(error: BaseException) -> bool:
+    """Whether PyTorch's test code asked for an operator by its internal name."""
+    return isinstance(error, AttributeError) and "no custom operator 'aten::" in str(error)
 
 
 def same_type(own: BaseException, error: BaseException) -> bool:

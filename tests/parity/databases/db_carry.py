@@ -118,9 +118,13 @@ def _flat(plain: Any, size: int, dtype: Any) -> Any:
 
 
 def array_of(tensor: Any) -> Any:
-    """A copy of a tensor of either library; bfloat16 and halves as float32, which holds them."""
+    """A copy of a tensor of either library, sparse ones dense; bfloat16 and halves as float32,
+    which holds them.
+    """
     library: Any = torch if isinstance(tensor, torch.Tensor) else flambeau
     tensor = tensor.detach()
+    if tensor.layout is not library.strided:
+        tensor = tensor.to_dense()
     if library is torch and tensor.dtype is torch.complex32:
         tensor = tensor.to(torch.complex64)
     if tensor.dtype in (library.bfloat16, library.float16):
@@ -150,6 +154,8 @@ def function(value: Any, likely: str = "") -> Any:
         return functools.partial(
             function(value.func), *carry(value.args), **carry(dict(value.keywords))
         )
+    if isinstance(value, torch.nn.Module) and not value.state_dict():
+        return _same_module(value)
     if isinstance(value, types.MethodType):
         return types.MethodType(function(value.__func__), Carrier()(value.__self__))
     if isinstance(value, types.FunctionType) and _to_translate(value):
@@ -157,6 +163,15 @@ def function(value: Any, likely: str = "") -> Any:
     if isinstance(module, str) and module.startswith("torch.") and module != _HELPERS:
         raise NoSuch(f"no {module}.{getattr(value, '__qualname__', type(value).__name__)}")
     return value
+
+
+def _same_module(value: Any) -> Any:
+    """A module without parameters, with the same public attributes."""
+    made, carry = function(type(value))(), Carrier()
+    for name, attribute in vars(value).items():
+        if not name.startswith("_"):
+            setattr(made, name, carry(attribute))
+    return made
 
 
 def _to_translate(value: types.FunctionType) -> bool:

@@ -78,6 +78,9 @@ def _of_tensors(theirs: Any, mine: Any, loose: float, form: bool) -> Difference 
     names = [str(tensor.dtype).partition(".")[2] for tensor in (theirs, mine)]
     if names[0] != names[1]:
         return Difference(f"dtype: {names[1]} for {names[0]}", *names)
+    layouts = [str(tensor.layout).partition(".")[2] for tensor in (theirs, mine)]
+    if layouts[0] != layouts[1]:
+        return Difference(f"structure: {layouts[1]} for {layouts[0]}", *layouts)
     shapes = [tuple(tensor.shape) for tensor in (theirs, mine)]
     if shapes[0] != shapes[1]:
         return Difference("shape", *map(str, shapes))
@@ -99,11 +102,13 @@ def _of_tensors(theirs: Any, mine: Any, loose: float, form: bool) -> Difference 
 def strides(theirs: Any, mine: Any) -> Difference | None:
     """The first result that lies in memory in another order."""
     for other, one in zip(tensors(theirs), tensors(mine), strict=False):
+        if other.layout is not torch.strided:
+            continue
         steps = [
             [step for size, step in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
             for tensor in (other, one)
         ]
-        if other.numel() and other.layout is torch.strided and steps[0] != steps[1]:
+        if other.numel() and steps[0] != steps[1]:
             return Difference("strides", *(str(tuple(t.stride())) for t in (other, one)))
     return None
 

@@ -96,7 +96,8 @@ def first(entry: Any, book: Book) -> None:
         outputs(entry, book, theirs, mine, map(sample_of, fewer))
     for alias in entry.aliases:
         given = map(sample_of, fewer)
-        forward(book, "aliases", alias.name, alias.op, _later(alias.op, alias.name), given)
+        name = alias.name.removeprefix("torch.")
+        forward(book, "aliases", name, alias.op, _later(alias.op, name), given)
         method = alias.method_variant
         if method is not None:
             given = map(sample_of, on_tensors)

@@ -19,6 +19,7 @@ import torch
 from db_book import Book, reset, said
 from db_compare import Difference
 from db_gradients import gradients
+from db_lent import lend
 from db_promotion import promotion
 from db_tally import Failure, Part, Unit
 from fuzz_supervisor import Tally, Task, run
@@ -50,6 +51,7 @@ def judged(units: Sequence[Unit], jobs: int, wanted: Wanted) -> list[Part]:
     torch.set_num_threads(1)
     flambeau.set_num_threads(1)
     np.seterr(all="ignore")
+    lend()
     shown = [time.monotonic()]
 
     def progress(tally: Tally) -> None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from db_names import counted, readable
 from db_numbers import kinds, wrong_places
+from db_page import BEGIN, END, merged, write_page
 from db_report import data, readable_causes, table
 from db_tally import Failure, Part, causes, state, symptom
 
@@ -105,3 +106,60 @@ def test_names_by_namespace(tmp_path: Path) -> None:
     assert names.asked == {"torch": 2, "torch.nn": 1}
     assert names.missing == {"torch": ["no_such"]}
     assert "names of some: 2 of 3" in readable([names])
+
+
+# The page ----------------------------------------------------------------------------------------
+
+
+def report_of(parts: list[Part], path: Path) -> Path:
+    about = {"seconds": 2, "torch": "9.9", "date": "2030-01-02"}
+    path.write_text(json.dumps(data(parts, about)))
+    return path
+
+
+def test_the_page_holds_what_the_shards_found(tmp_path: Path) -> None:
+    good = Part("module_db", "nn.Good", "module", "float32", {"pass": 4, "wanted": 1})
+    first = report_of([good], tmp_path / "1.json")
+    second = report_of([failing("bad", "raises ValueError: a | b")], tmp_path / "2.json")
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    write_page(page, merged([first, second]))
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
+    assert "on 2030-01-02 against PyTorch 9.9" in text
+    assert "| operators | 1 | 0 | 0 | 1 | 0 | 0 |" in text
+    assert "| modules | 1 | 1 | 0 | 0 | 0 | 0 |" in text
+    assert "| module | 1 | 0 | 5 | 4 | 0 | 0 | 1 |" in text
+    assert "| `bad` | forward | raises ValueError: a \\| b |" in text
+
+
+def test_the_page_names_what_is_missing(tmp_path: Path) -> None:
+    path = report_of([failing("bad", "raises ValueError")], tmp_path / "1.json")
+    whole = merged([path])
+    asked = {"torch": 3, "torch.fft": 2}
+    whole["names"] = {"some": {"asked": asked, "missing": {"torch": ["b", "a"]}}}
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}")
+    write_page(page, whole)
+    assert "names of `some`: 3 of 5; 1 of 2 namespaces are whole" in page.read_text()
+    assert "| `torch` | 3 | 1 | `a`, `b` |" in page.read_text()
+
+
+def test_what_was_run_again_counts(tmp_path: Path) -> None:
+    bad = report_of([failing("bad", "raises ValueError")], tmp_path / "1.json")
+    mended = Part("op_db", "bad", "forward", "float32", {"pass": 3})
+    again = report_of([mended], tmp_path / "2.json")
+    whole = merged([bad, again])
+    assert whole["entries"]["bad"]["state"] == "pass"
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}")
+    write_page(page, whole)
+    assert "PyTorch 9.9; 1 entries were run again after mends." in page.read_text()
+    assert "Every entry passes." in page.read_text()
+
+
+def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("nothing")
+    with pytest.raises(ValueError, match="marks"):
+        write_page(page, {"entries": {}})
