@@ -1,0 +1,102 @@
+#pragma once
+
+/// Vectors of a row in the type that is computed in: halves are converted as they are read and
+/// written. Include only from *.simd.cpp files.
+
+#include "cpu/linalg/vector.h"
+#include "cpu/rows.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+template <class T>
+FLAMBEAU_INLINE Vector<Compute<T>> load_wide(const T* from) {
+  if constexpr (std::is_same_v<T, Compute<T>>) {
+    return load(from);
+  } else {
+#if defined(__AVX512F__)
+    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    if constexpr (std::is_same_v<T, float16>) {
+      return (Vector<float>)_mm512_maskz_cvtph_ps(0xffff, halves);
+    } else {
+      return (Vector<float>)_mm512_slli_epi32(_mm512_maskz_cvtepu16_epi32(0xffff, halves), 16);
+    }
+#elif defined(__AVX2__) && defined(__F16C__)
+    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    if constexpr (std::is_same_v<T, float16>) {
+      return (Vector<float>)_mm256_cvtph_ps(halves);
+    } else {
+      return (Vector<float>)_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16);
+    }
+#else
+    float values[kLanes<float>];
+    load_dense(values, from, kLanes<float>);
+    return load(values);
+#endif
+  }
+}
+
+template <class T>
+FLAMBEAU_INLINE void store_wide(T* to, Vector<Compute<T>> value) {
+  if constexpr (std::is_same_v<T, Compute<T>>) {
+    store(to, value);
+  } else if constexpr (std::is_same_v<T, bfloat16>) {
+    // As bfloat16::from_float: to nearest even; a NaN stays one.
+    typedef uint16_t Halves __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
+    const Vector<uint32_t> bits = (Vector<uint32_t>)value;
+    const Vector<uint32_t> rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    const Vector<uint32_t> chosen = value != value ? (bits >> 16) | 0x40u : rounded;
+    *reinterpret_cast<Halves*>(to) = __builtin_convertvector(chosen, Halves);
+  } else {
+    alignas(64) float values[kLanes<float>];
+    store(values, value);
+    store_dense(to, values, kLanes<float>);
+  }
+}
+
+template <class C>
+FLAMBEAU_INLINE C sum_of_lanes(Vector<C> value) {
+  C lane[kLanes<C>];
+  store(lane, value);
+  add_halves<kLanes<C> / 2>(lane);
+  return lane[0];
+}
+
+/// The sums of `sums` terms over i in [0, count): vectors(i, lanes) adds those of a vector's
+/// elements from i on to lanes[0, sums), element(i, totals) those of one element. Independent sums
+/// are emptied into a second level every 64 steps.
+template <int sums, class C, class Vectors, class Element>
+FLAMBEAU_INLINE void sum_rows(int64_t count, C (&result)[sums], const Vectors& vectors,
+                              const Element& element) {
+  constexpr int lanes = kLanes<C>, wide = 4;
+  Vector<C> total[wide][sums] = {};
+  int64_t i = 0;
+  while (i + wide * lanes <= count) {
+    Vector<C> part[wide][sums] = {};
+    const int64_t end = std::min<int64_t>(i + 64 * wide * lanes, count - wide * lanes + 1);
+    for (; i < end; i += wide * lanes) {
+#pragma GCC unroll 4
+      for (int k = 0; k < wide; ++k) vectors(i + k * lanes, part[k]);
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < wide; ++k)
+#pragma GCC unroll 2
+      for (int s = 0; s < sums; ++s) total[k][s] += part[k][s];
+  }
+  for (; i + lanes <= count; i += lanes) vectors(i, total[0]);
+  for (int s = 0; s < sums; ++s)
+    result[s] = sum_of_lanes<C>((total[0][s] + total[1][s]) + (total[2][s] + total[3][s]));
+  C rest[sums] = {};
+  for (; i < count; ++i) element(i, rest);
+  for (int s = 0; s < sums; ++s) result[s] += rest[s];
+}
+
+/// vectors(i) for whole vectors of [0, count), then element(i).
+template <class C, class Vectors, class Element>
+FLAMBEAU_INLINE void for_vectors(int64_t count, const Vectors& vectors, const Element& element) {
+  int64_t i = 0;
+#pragma GCC unroll 4
+  for (; i + kLanes<C> <= count; i += kLanes<C>) vectors(i);
+  for (; i < count; ++i) element(i);
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
