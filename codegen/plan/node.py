@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.model.entries import Argument, Kind, Operator
 from flambeau.codegen.model.facts import shown_name
-from flambeau.codegen.model.types import TENSOR, TENSORS, value_type
+from flambeau.codegen.model.types import TENSOR, TENSORS, K, value_type
 from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, GradientPlan, SavedField
 from flambeau.codegen.plan.compute import parameter_values, promotion, table_for
 from flambeau.codegen.plan.cpp_types import cpp_name
@@ -185,8 +186,9 @@ def _spelling(operator: Operator, plan: BackwardPlan) -> dict[str, str]:
 def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Translator) -> list[str]:
     names = _names(operator, plan)
     places, wanted = _places(plan), _wanted(plan)
-    lines = []
+    lines, shared = _shared_lines(plan, names, wanted, translator)
     for gradient in plan.gradients:
+        formula = nodes.replace_subtrees(gradient.formula, shared)
         place, condition = places[gradient.argument], wanted[gradient.argument]
         if gradient.argument.type.is_tensor_list:
             lines += [
@@ -194,7 +196,7 @@ def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Transl
                 "  std::vector<Tensor> values;",
                 *(
                     f"  {line}"
-                    for line in translator.assignments(gradient.formula, names, "values", True)
+                    for line in translator.assignments(formula, names, "values", True)
                 ),
                 f"  for (size_t i = 0; i < {gradient.argument.name}_count_; ++i) {{",
                 f"    if (wants({place} + i)) computed[{place} + i] = std::move(values[i]);",
@@ -208,9 +210,46 @@ def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Transl
         # What is flat has the gradient 0, with or without a kernel.
         zero = f"zeros_of({plan.gradient_names[0]})" if operator.kind is Kind.POINTWISE else None
         target = f"computed[{place}]"
-        assigned = translator.assignments(gradient.formula, names, target, False, zero)
+        assigned = translator.assignments(formula, names, target, False, zero)
         lines += _if(condition, assigned)
     return lines
+
+
+def _shared_lines(
+    plan: BackwardPlan, names: Names, wanted: dict[Argument, str], translator: Translator
+) -> tuple[list[str], dict[nodes.Expression, nodes.Expression]]:
+    """Calls whose several results different gradients read are made once, where one of these is
+    wanted: statements, and the names (added to `names`) that then stand for the calls.
+    """
+    readers: dict[nodes.Expression, list[Argument]] = {}
+    for gradient in plan.gradients:
+        for call in dict.fromkeys(_indexed_calls(gradient.formula)):
+            readers.setdefault(call, []).append(gradient.argument)
+    lines: list[str] = []
+    shared: dict[nodes.Expression, nodes.Expression] = {}
+    for call, arguments in readers.items():
+        if len(arguments) < 2:
+            continue
+        code = translator.code(call, names, differentiated=True)
+        if not code.type.results or any(r.kind is not K.TENSOR for r in code.type.results):
+            continue
+        name = f"shared{len(shared)}"
+        shared[call] = nodes.Name(name)
+        names[name] = Symbol(name, code.type)
+        lines.append(f"std::tuple<{', '.join(['Tensor'] * len(code.type.results))}> {name};")
+        condition = " || ".join(wanted[argument] for argument in arguments)
+        lines += _if(condition, [*code.statements, f"{name} = {code.code};"])
+    return lines, shared
+
+
+def _indexed_calls(formula: nodes.Expression) -> Iterator[nodes.Call]:
+    """Calls of which one result is read, whichever branch is taken."""
+    if isinstance(formula, nodes.Conditional | nodes.Boolean | nodes.Comprehension):
+        return
+    if isinstance(formula, nodes.Index) and isinstance(formula.value, nodes.Call):
+        yield formula.value
+    for child in formula.children:
+        yield from _indexed_calls(child)
 
 
 def _if(condition: str, lines: list[str]) -> list[str]:
