@@ -194,10 +194,7 @@ def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Transl
             lines += [
                 f"if ({condition}) {{",
                 "  std::vector<Tensor> values;",
-                *(
-                    f"  {line}"
-                    for line in translator.assignments(formula, names, "values", True)
-                ),
+                *(f"  {line}" for line in translator.assignments(formula, names, "values", True)),
                 f"  for (size_t i = 0; i < {gradient.argument.name}_count_; ++i) {{",
                 f"    if (wants({place} + i)) computed[{place} + i] = std::move(values[i]);",
                 "  }",
@@ -223,8 +220,8 @@ def _shared_lines(
     """
     readers: dict[nodes.Expression, list[Argument]] = {}
     for gradient in plan.gradients:
-        for call in dict.fromkeys(_indexed_calls(gradient.formula)):
-            readers.setdefault(call, []).append(gradient.argument)
+        for read in dict.fromkeys(_indexed_calls(gradient.formula)):
+            readers.setdefault(read, []).append(gradient.argument)
     lines: list[str] = []
     shared: dict[nodes.Expression, nodes.Expression] = {}
     for call, arguments in readers.items():
