@@ -6,14 +6,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from flambeau.codegen.formula.functions import FUNCTION_FILES, Function, load_functions
+from flambeau.codegen.formula.functions import (
+    CATEGORIES,
+    FUNCTION_FILES,
+    Function,
+    load_functions,
+)
 from flambeau.codegen.formula.nodes import Expression, calls
 from flambeau.codegen.model.entries import Declarations, Operator
 from flambeau.codegen.plan.markdown import code, escaped
 from flambeau.codegen.text.folders import default_folder
 
 _HEADING = re.compile(r"^# --- (.+?) -+$")
-_CATEGORIES = ("integral", "float", "complex")
 _COMMON = 3  # entries that call an operator which the table of helpers has
 
 
@@ -55,8 +59,9 @@ def _code(expression: object) -> str:
 
 
 def _written(function: Function) -> str:
-    parameters = (p.name if p.type == "element" else f"{p.name}: {p.type}"
-                  for p in function.parameters)  # fmt: skip
+    roles = ("" if p.type == "element" else f": {p.type}" for p in function.parameters)
+    names = (p.name for p in function.parameters)
+    parameters = (f"{name}{role}" for name, role in zip(names, roles, strict=True))
     return f"{function.name}({', '.join(parameters)})"
 
 
@@ -69,7 +74,7 @@ def _accepted(function: Function) -> str:
     """The types of elements, and that of the result where it is another one."""
     if function.level == "random":
         return "float"
-    accepted = ", ".join(c for c in _CATEGORIES if c in function.accepts)
+    accepted = ", ".join(c for c in CATEGORIES if c in function.accepts)
     return accepted if function.result == "same" else f"{accepted} → {function.result}"
 
 
@@ -84,7 +89,7 @@ def helper_table(declarations: Declarations) -> str:
     """Markdown: the operators that formulas of several families call and Python does not have."""
     callers: dict[str, list[Operator]] = defaultdict(list)
     for operator in declarations.operators:
-        for name in frozenset().union(*map(calls, _formulas(operator))):
+        for name in frozenset[str]().union(*map(calls, _formulas(operator))):
             callers[name].append(operator)
     rows = [
         (
