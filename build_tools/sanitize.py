@@ -82,7 +82,7 @@ def run_fuzzer(result: Build, sanitize: str, calls: int, arguments: Sequence[str
 def _environment(result: Build, sanitize: str) -> dict[str, str]:
     """What a Python that imports the instrumented library needs."""
     package = stage_links(ROOT, result.folder, result.generated)
-    compiler = result.toolchain.compiler.split()[-1]
+    compiler = result.toolchain.compiler
     runtimes = [_runtime(compiler, name) for name in (_RUNTIMES[sanitize], "libstdc++.so")]
     return {
         **os.environ,

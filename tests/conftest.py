@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -70,3 +72,13 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> P
     folder = (own if worker_id == "master" else own.parent) / "shared"
     folder.mkdir(exist_ok=True)
     return folder
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `flambeau` is the library that is tested."""
+    command = tmp_path / "bin" / "flambeau"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m flambeau "$@"\n')
+    command.chmod(0o755)
+    return {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}"}

@@ -40,8 +40,7 @@ def find_compiler(name: str = "g++") -> str:
             f"{path} is g++ {output.strip()}, but Flambeau needs version {MINIMUM_GCC} or newer: "
             f"install g++-{MINIMUM_GCC} and set CXX=g++-{MINIMUM_GCC}."
         )
-    ccache = shutil.which("ccache")
-    return f"{ccache} {path}" if ccache else path
+    return path
 
 
 def find_python_headers() -> Path:

@@ -49,11 +49,12 @@ def _quoted(path: Path) -> str:
 def write_rules(writer: NinjaWriter, compiler: str, flags: str, link_flags: str = "") -> None:
     """The rules `compile` (its variable `extra`: further flags) and `link` (`libraries`)."""
     writer.variable("flags", f"{COMMON_FLAGS} {flags}")
-    writer.variable("linker", compiler.split()[-1])
+    writer.variable("linker", compiler)
     writer.variable("link_flags", link_flags)
+    # Through ccache, if the shell finds it: ninja, which compares commands, need not know of it.
     writer.rule(
         "compile",
-        command=f"{compiler} $flags $extra -MMD -MF $out.d -c $in -o $out",
+        command=f"$$(command -v ccache) {compiler} $flags $extra -MMD -MF $out.d -c $in -o $out",
         depfile="$out.d",
         deps="gcc",
         description="compile $in",

@@ -45,7 +45,7 @@ def write_cuda_rules(
     """The rules `compile_cuda` and `link_cuda` (its variable `libraries`). Architectures are named
     `sm_90`. Host code is compiled with the compiler that everything else is compiled with.
     """
-    host = find_compiler(compiler_name()).split()[-1]  # without ccache, which nvcc cannot call
+    host = find_compiler(compiler_name())
     targets = " ".join(_target(architecture) for architecture in architectures)
     writer.variable("cuda_flags", f"{_FLAGS} {flags}")
     writer.variable("cuda_targets", targets)

@@ -370,6 +370,56 @@ def fft_scale(norm: str | None, n: int, forward: bool) -> float:
     return 1 / n if (norm == "forward") == forward else 1.0
 
 
+def viewable(shape: Sequence[int], strides: Sequence[int], size: Sequence[int]) -> bool:
+    """Whether a geometry can be seen as `size` (one -1 allowed) without a copy."""
+    count, known = numel(shape), numel([1 if n == -1 else n for n in size])
+    if count == 0 or known <= 0 or count % known:
+        return True  # what is wrong with such a size is not for this function to say
+    wanted = [count // known if n == -1 else n for n in size]
+    for run in reversed(_even_runs(shape, strides)):
+        seen = 1
+        while seen != run:
+            if not wanted or seen > run:
+                return False
+            seen *= wanted.pop()
+    return True
+
+
+def _even_runs(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """How many elements lie in each run of dims that are spaced as one; dims of 1 have no space."""
+    runs: list[int] = []
+    outer = None
+    for length, stride in zip(shape, strides, strict=True):
+        if length == 1:
+            continue
+        if outer == length * stride:
+            runs[-1] *= length
+        else:
+            runs.append(length)
+        outer = stride
+    return runs
+
+
+def stacked_shape(shapes: Sequence[Sequence[int]], dim: int) -> Shape:
+    """The shape of tensors of one shape joined along a new dim."""
+    if not shapes or any(list(shape) != list(shapes[0]) for shape in shapes):
+        raise ValueError(f"expected tensors of one shape, got {[list(s) for s in shapes]}")
+    return inserted(shapes[0], dim, len(shapes))
+
+
+def joined_sizes(shapes: Sequence[Sequence[int]], dim: int) -> list[int]:
+    """The sizes along `dim` of tensors that are joined; empty 1-d tensors do not count."""
+    return [0 if list(s) == [0] else s[wrap(dim, len(s))] for s in shapes]
+
+
+def repeated_shape(shape: Sequence[int], repeats: Sequence[int]) -> Shape:
+    """Sizes multiplied by repeats; more repeats than sizes add dims in front."""
+    if len(repeats) < len(shape) or any(n < 0 for n in repeats):
+        raise ValueError(f"{list(repeats)} are no repeats of shape {list(shape)}")
+    sizes = [1] * (len(repeats) - len(shape)) + list(shape)
+    return [n * size for n, size in zip(repeats, sizes, strict=True)]
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "wrap": wrap,
     "reduced": reduced,
@@ -398,6 +448,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
     "range": lambda count: list(range(count)),
     "concatenated_shape": concatenated_shape,
+    "viewable": viewable,
+    "stacked_shape": stacked_shape,
+    "joined_sizes": joined_sizes,
+    "repeated_shape": repeated_shape,
     "inverted": inverted,
     "other_dims": other_dims,
     "expanded_dims": expanded_dims,

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import importlib
 import math
-import operator
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from flambeau.codegen.formula import nodes, sandbox
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.sandbox import BUILTINS
+from flambeau.codegen.formula.walker import Walker
 from flambeau.codegen.text.source import Note, Span, did_you_mean
 
 
@@ -42,39 +42,6 @@ class UnavailableError(Exception):
     """A library that the expression needs (SciPy) is not installed."""
 
 
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "@": operator.matmul,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-}
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "is": operator.is_,
-    "is not": operator.is_not,
-    "in": lambda a, b: a in b,
-    "not in": lambda a, b: a not in b,
-}
-_UNARY: dict[str, Callable[[Any], Any]] = {
-    "-": operator.neg,
-    "+": operator.pos,
-    "~": operator.invert,
-    "not": operator.not_,
-}
 _METHODS = frozenset(
     [
         "all",
@@ -139,7 +106,7 @@ _ATTRIBUTES = frozenset(
 )
 
 
-class Evaluator:
+class Evaluator(Walker):
     """Evaluates with Python's semantics.
 
     `names` are the variables, `functions` further plain functions.
@@ -148,7 +115,7 @@ class Evaluator:
     def __init__(
         self, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]] | None = None
     ) -> None:
-        self.names = dict(names)
+        super().__init__(names)
         self.functions = dict(functions or {})
 
     def __call__(self, node: Expression) -> Any:
@@ -170,94 +137,26 @@ class Evaluator:
         finally:
             sandbox.work.leave()
 
-    def compute(self, node: Expression) -> Any:
-        match node:
-            case nodes.Name():
-                return self.name(node)
-            case nodes.Number(value=value) | nodes.String(value=value):
-                return value
-            case nodes.NoneLiteral():
-                return None
-            case nodes.Sequence(items=items, is_tuple=is_tuple):
-                values = self.spread(items)
-                return tuple(values) if is_tuple else values
-            case nodes.Unary(operator=symbol, operand=operand):
-                return self.unary(symbol, self(operand))
-            case nodes.Binary(left=left, operator=symbol, right=right):
-                return self.binary(node, symbol, self(left), self(right))
-            case nodes.Compare(left=left, operator=symbol, right=right):
-                return _COMPARE[symbol](self(left), self(right))
-            case nodes.Boolean():
-                return self.boolean(node)
-            case nodes.Conditional():
-                return self.conditional(node)
-            case nodes.Attribute():
-                return self.attribute(node)
-            case nodes.Index(value=value, index=index):
-                return self(value)[self.index(index)]
-            case nodes.Call(function=function, arguments=arguments, keywords=keywords):
-                target = self.function(node, function)
-                given = {name: self(value) for name, value in keywords}
-                return sandbox.call(target, self.spread(arguments), given)
-            case nodes.EllipsisLiteral():
-                return ...
-            case nodes.Method():
-                return self.method(node)
-            case nodes.Comprehension():
-                return self.comprehension(node)
-            case nodes.Let():
-                return self.let(node)
+    def refuse(self, node: Expression) -> NoReturn:
         raise EvaluationError(node, f"'{node}' cannot be evaluated")
 
     def name(self, node: nodes.Name) -> Any:
-        if node.identifier in self.names:
-            return self.names[node.identifier]
-        if node.identifier in nodes.CONSTANTS:
-            return nodes.CONSTANTS[node.identifier]
-        if node.identifier in BUILTINS:
+        known = node.identifier in self.names or node.identifier in nodes.CONSTANTS
+        if not known and node.identifier in BUILTINS:
             return BUILTINS[node.identifier]  # a type, as in astype(bool)
-        hint = did_you_mean(node.identifier, self.names)
-        raise EvaluationError(node, f"unknown name '{node.identifier}'", hint)
+        if not known:
+            hint = did_you_mean(node.identifier, self.names)
+            raise EvaluationError(node, f"unknown name '{node.identifier}'", hint)
+        return super().name(node)
 
-    def unary(self, symbol: str, operand: Any) -> Any:
-        return _UNARY[symbol](operand)
+    def call(self, node: nodes.Call) -> Any:
+        target = self.function(node, node.function)
+        given = {name: self(value) for name, value in node.keywords}
+        return sandbox.call(target, self.spread(node.arguments), given)
 
     def binary(self, node: Expression, symbol: str, left: Any, right: Any) -> Any:
         sandbox.check_operands(symbol, left, right)
-        return sandbox.checked(_BINARY[symbol](left, right))
-
-    def boolean(self, node: nodes.Boolean) -> Any:
-        value: Any = None
-        for operand in node.operands:
-            value = self(operand)
-            if bool(value) is (node.operator == "or"):
-                break
-        return value
-
-    def conditional(self, node: nodes.Conditional) -> Any:
-        return self(node.then if self(node.condition) else node.otherwise)
-
-    def index(self, node: Expression) -> Any:
-        if isinstance(node, nodes.Slice):
-            bounds = (node.lower, node.upper, node.step)
-            return slice(*(None if part is None else self(part) for part in bounds))
-        if isinstance(node, nodes.Sequence) and node.is_tuple:
-            parts: list[Any] = []
-            for item in node.items:
-                found = self.index(item.value if isinstance(item, nodes.Starred) else item)
-                parts.extend(found if isinstance(item, nodes.Starred) else [found])
-            return tuple(parts)
-        return self(node)
-
-    def spread(self, items: tuple[Expression, ...]) -> list[Any]:
-        """Values of items, starred ones in place."""
-        values: list[Any] = []
-        for item in items:
-            if isinstance(item, nodes.Starred):
-                values.extend(self(item.value))
-            else:
-                values.append(self(item))
-        return values
+        return sandbox.checked(super().binary(node, symbol, left, right))
 
     def attribute(self, node: nodes.Attribute) -> Any:
         dotted = _dotted(node)
@@ -290,30 +189,9 @@ class Evaluator:
         sandbox.check_arguments(node.name, None, [owner, *arguments, *keywords.values()])
         return sandbox.checked(getattr(owner, node.name)(*arguments, **keywords))
 
-    def let(self, node: nodes.Let) -> Any:
-        values = self.spread(node.values)
-        outer = dict(self.names)
-        self.names.update(zip(node.names, values, strict=True))
-        try:
-            return self(node.body)
-        finally:
-            self.names = outer
-
-    def comprehension(self, node: nodes.Comprehension) -> list[Any]:
-        values: list[Any] = []
-        outer = {name: self.names[name] for name in node.names if name in self.names}
-        for item in self(node.iterable):
-            items = (item,) if len(node.names) == 1 else tuple(item)
-            self.names.update(zip(node.names, items, strict=True))
-            if node.condition is None or self(node.condition):
-                element = self(node.element)
-                values.extend(element if node.joins else [element])
-            if len(values) > sandbox.LONGEST_LIST:
-                raise EvaluationError(node, "the list is too long")
-        for name in node.names:
-            self.names.pop(name, None)
-        self.names.update(outer)
-        return values
+    def check_length(self, node: nodes.Comprehension, length: int) -> None:
+        if length > sandbox.LONGEST_LIST:
+            raise EvaluationError(node, "the list is too long")
 
 
 def _dotted(node: Expression) -> str | None:

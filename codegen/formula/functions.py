@@ -32,6 +32,7 @@ _KEYS = frozenset(
     [
         "function",
         "doc",
+        "example",
         "level",
         "accepts",
         "result",
@@ -92,6 +93,7 @@ class Function:
     gradients: Mapping[str, Expression]
     at_zero: Expression | None
     span: Span
+    example: tuple[Expression, Expression] | None = None  # a formula, and the value it has
     names_operator: bool = False  # at shape level: the last C++ argument is the operator's name
 
     @property
@@ -214,6 +216,7 @@ def _entry(node: Node) -> Function:
         gradients=_formulas(node, "gradient"),
         at_zero=_formula(node, "at_zero"),
         span=signature.span,
+        example=_example(node),
         names_operator=names_operator,
     )
 
@@ -231,6 +234,18 @@ def _text(node: Tree, key: str, default: str | None = None) -> Text:
 
 def _formula(node: Tree, key: str) -> Expression | None:
     return parse_expression(_text(node, key)) if node.get(key) is not None else None
+
+
+def _example(node: Tree) -> tuple[Expression, Expression] | None:
+    """`FORMULA -> VALUE`."""
+    if node.get("example") is None:
+        return None
+    text = _text(node, "example")
+    formula, arrow, _ = text.value.rpartition(" -> ")
+    if not arrow:
+        raise DeclarationError.at(text.span, "an example is written FORMULA -> VALUE")
+    value = text.slice(len(formula) + len(arrow), len(text.value))
+    return parse_expression(text.slice(0, len(formula))), parse_expression(value)
 
 
 def _definition(node: Tree) -> Expression | None:

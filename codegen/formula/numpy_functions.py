@@ -19,7 +19,8 @@ def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)), from the side that does not overflow."""
     if np.iscomplexobj(x):
         return 1 / (1 + np.exp(-x))
-    x = np.asarray(x, dtype=np.result_type(x, np.float16))
+    x = np.asarray(x)
+    x = x.astype(np.result_type(x.dtype, np.float16))
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 

@@ -15,6 +15,8 @@ sys.path.append(str(ROOT))
 
 from build_tools.shared import compiler as compilers  # noqa: E402
 from build_tools.shared.compiler import BuildError  # noqa: E402
+from build_tools.shared.compiling import write_rules  # noqa: E402
+from build_tools.shared.ninja_writer import NinjaWriter  # noqa: E402
 
 
 def script(folder: Path, name: str, text: str) -> Path:
@@ -68,8 +70,35 @@ def test_program_that_is_no_compiler(path: Path) -> None:
 def test_recent_compiler(path: Path, version: str) -> None:
     compiler = script(path, "g++", f"echo {version}")
     assert compilers.find_compiler("g++") == str(compiler)
-    ccache = script(path, "ccache", "")
-    assert compilers.find_compiler("g++") == f"{ccache} {compiler}"
+    script(path, "ccache", "")
+    assert compilers.find_compiler("g++") == str(compiler)
+
+
+def test_ccache_may_come_later(tmp_path: Path) -> None:
+    """It is used from then on, and nothing is compiled again."""
+    said = tmp_path / "said"
+    last = f'echo g++ >> {said}; for last; do :; done; : > "$last"; : > "$last.d"'
+    compiler = script(tmp_path, "g++", last)
+    writer = NinjaWriter()
+    write_rules(writer, str(compiler), "")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.cpp").touch()
+        writer.build(f"{name}.o", "compile", [f"{name}.cpp"], variables={"extra": ""})
+    writer.write(tmp_path / "build.ninja")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+
+    def build() -> str:
+        command = [compilers.find_ninja(), "-C", str(tmp_path)]
+        environment = {"PATH": str(programs)}
+        subprocess.run(command, env=environment, capture_output=True, check=True)
+        return said.read_text()
+
+    assert build() == "g++\ng++\n"
+    script(programs, "ccache", f'echo ccache >> {said}; exec "$@"')
+    assert build() == "g++\ng++\n"
+    os.utime(tmp_path / "b.cpp", (2**31, 2**31))
+    assert build() == "g++\ng++\nccache\ng++\n"
 
 
 def test_missing_python_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,8 @@ command that `ops new` prints is run as it is printed.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -29,16 +27,6 @@ def tree(tmp_path: Path) -> Path:
     shutil.copytree(GENERATOR, folder / "codegen", ignore=ignored)
     (folder / "native").mkdir()
     return folder
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `flambeau` is the library that is tested."""
-    command = tmp_path / "bin" / "flambeau"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m flambeau "$@"\n')
-    command.chmod(0o755)
-    return {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}"}
 
 
 def run(command: str, folder: Path, shell: dict[str, str], code: int = 0) -> str:

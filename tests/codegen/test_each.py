@@ -65,6 +65,11 @@ def test_an_unknown_rule() -> None:
         ("nan if isnan(self) else -self * log(self) if self > 0 else 0", True),
         ("exp(self)", False),
         ("self ** -1", False),
+        ("self // 2 + self % 3", True),
+        ("self if self == 0 and not self > 1 else 1", True),
+        ("~(self == 0)", False),
+        ("self if self < 1j else self", False),
+        ("self.shape[0]", False),
     ],
 )
 def test_what_a_formula_gives_at_zero(formula: str, zero: bool) -> None:

@@ -93,7 +93,8 @@ def _run(block: Block, names: dict[str, object]) -> None:
     elif block.language.startswith("{code-block}"):
         _write_file(block)
     else:
-        silent = block.language in _SILENT or block.language.startswith("{operator-")
+        generated = block.language.startswith(("{operator-", "{include}"))
+        silent = block.language in _SILENT or generated
         assert silent or block.language in _ELSEWHERE, f"{place}: nobody runs {block.language!r}"
 
 

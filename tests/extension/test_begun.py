@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -17,16 +16,6 @@ case "$1" in -dump*) echo 12.2.0; exit 0;; esac
 echo $$ > {folder}/$$.started
 exec sleep 600
 """
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `flambeau` is the library that is tested."""
-    command = tmp_path / "bin" / "flambeau"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m flambeau "$@"\n')
-    command.chmod(0o755)
-    return {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}"}
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from example_packages import EXAMPLES
 
+from flambeau import extension
 from flambeau._build.compiler import BuildError
 from flambeau.codegen.text.source import DeclarationError
 from flambeau.codegen.tools.cli import main
@@ -33,6 +34,18 @@ def folder(path: Path, entry: str = ENTRY, configuration: str = "") -> Path:
     if configuration:
         (path / "pyproject.toml").write_text(configuration)
     return path
+
+
+@pytest.mark.parametrize("hook", ["build_wheel", "build_editable", "build_sdist"])
+def test_hatchling_is_asked_for(hook: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip installs nothing to build with under --no-build-isolation."""
+    found = extension.find_spec
+    monkeypatch.setattr(
+        extension, "find_spec", lambda name: None if name == "hatchling" else found(name)
+    )
+    with pytest.raises(SystemExit, match="run `pip install hatchling` first"):
+        getattr(extension, hook)(str(tmp_path))
+    assert not list(tmp_path.iterdir())
 
 
 def test_defaults(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.write.docs import emit_docs, pages
 from flambeau.codegen.write.files import Output
 from flambeau.docs.curves import declared
+from flambeau.docs.formula_functions import function_tables, helper_table
 from flambeau.docs.library import library_pages
 
 GUIDE = Path(__file__).parent / "source"
@@ -32,6 +33,8 @@ def write_sources(work: Path) -> Path:
     for file in sorted(GUIDE.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             output.write_bytes(f"{ROOT}/{file.relative_to(GUIDE)}", file.read_bytes())
+    output.write(f"{ROOT}/guide/formula_functions.inc", function_tables())
+    output.write(f"{ROOT}/guide/formula_helpers.inc", helper_table(declared()))
     output.write(f"{ROOT}/_static/operators.js", _operators_script())
     output.remove_stale()
     return output.folder / ROOT

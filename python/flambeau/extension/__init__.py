@@ -27,6 +27,8 @@ another one, with a message that names a symbol `rebuild_this_package_for_flambe
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +44,20 @@ get_requires_for_build_sdist = get_requires_for_build_wheel
 get_requires_for_build_editable = get_requires_for_build_wheel
 
 
+def _require_hatchling() -> None:
+    """Without isolation nobody installs what a build needs; ends the process with what to do."""
+    if find_spec("hatchling") is None:
+        sys.exit(
+            "flambeau: hatchling, which writes wheels, is not installed, and pip installs nothing "
+            "to build with under --no-build-isolation: run `pip install hatchling` first"
+        )
+
+
 def build_wheel(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """PEP 517: builds the project in the current folder; returns the name of the wheel."""
+    _require_hatchling()
     from flambeau.extension.wheel import write_wheel
 
     return write_wheel(Path.cwd(), wheel_directory, "standard")
@@ -55,6 +67,7 @@ def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """PEP 660: a wheel that makes the project's own files importable."""
+    _require_hatchling()
     from flambeau.extension.wheel import write_wheel
 
     return write_wheel(Path.cwd(), wheel_directory, "editable")
@@ -62,6 +75,7 @@ def build_editable(
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
     """PEP 517: the project's sources; returns the name of the archive."""
+    _require_hatchling()
     from hatchling.build import build_sdist as build
 
     name: str = build(sdist_directory)

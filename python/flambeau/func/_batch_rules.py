@@ -202,7 +202,7 @@ def body(level: Level, overload: Overload, key: str, given: Given) -> Any:
     values = {name: _listed(v) for name, v in given.items()}
     level.bodies.append(key)
     try:
-        result = evaluator(level, overload, values)(lets, text)
+        result = evaluator(level, overload, values).formula(lets, text)
     finally:
         level.bodies.pop()
     return _named(overload, result)
@@ -222,7 +222,7 @@ def formula(level: Level, overload: Overload, given: Given) -> Any:
             values[name] = unwrapped(level, given[name])
     values["n"] = level.size
     chosen = formulas[frozenset()] if text is None else text
-    result = evaluator(level, overload, values)((), chosen)
+    result = evaluator(level, overload, values).formula((), chosen)
     return _named(overload, wrapped(level, result))
 
 

@@ -154,7 +154,7 @@ class _Call:
     def _draws(self) -> bool:
         conditions = self.overload.entry.get("draws_unless", ())
         compute = rules.evaluator(self.level, self.overload, self.given)
-        return not any(compute((), text) for text in conditions)
+        return not any(compute.formula((), text) for text in conditions)
 
     def _drawn(self, has_batch: bool) -> Any:
         level = self.level

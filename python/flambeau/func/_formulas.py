@@ -4,7 +4,6 @@ are computed for a batch.
 
 from __future__ import annotations
 
-import ast
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,10 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.parse import parse_source
+from flambeau.codegen.formula.walker import Walker
 
 Caller = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -42,122 +45,91 @@ def _number_function(name: str) -> Callable[..., Any]:
     return found
 
 
-class _Spelled(ast.NodeTransformer):
-    """What formulas read and call, as calls of helpers."""
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        return _call("@attribute", self.visit(node.value), ast.Constant(node.attr))
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        assert isinstance(node.func, ast.Name)
-        call = _call("@call", ast.Constant(node.func.id), *map(self.visit, node.args))
-        call.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
-        return call
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        name = "@all" if isinstance(node.op, ast.And) else "@any"
-        return _call(name, *(_lazy(self.visit(value)) for value in node.values))
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        parts = (_lazy(self.visit(part)) for part in (node.body, node.orelse))
-        return _call("@choose", self.visit(node.test), *parts)
-
-
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
-
-
-def _lazy(value: ast.expr) -> ast.Lambda:
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+@functools.cache
+def _parsed(text: str) -> Expression:
+    return parse_source(text)
 
 
 @functools.cache
-def _compiled(text: str) -> Any:
-    tree = ast.fix_missing_locations(_Spelled().visit(ast.parse(text, mode="eval")))
-    return compile(tree, f"<formula {text}>", "eval")
+def _dtypes() -> dict[str, Any]:
+    return {n: v for n, v in vars(flambeau).items() if isinstance(v, flambeau.dtype)}
 
 
-@functools.cache
-def _constants() -> dict[str, Any]:
-    dtypes = {n: v for n, v in vars(flambeau).items() if isinstance(v, flambeau.dtype)}
-    return {**dtypes, "pi": math.pi, "inf": math.inf, "nan": math.nan}
-
-
-class Evaluator:
+class Evaluator(Walker):
     """Computes formulas over the values of some names; `caller` calls operators."""
 
     def __init__(self, names: Mapping[str, Any], caller: Caller, is_operator: Any) -> None:
+        super().__init__({**_dtypes(), **names})
         self._caller = caller
         self._is_operator = is_operator
-        helpers = {"@attribute": _attribute, "@call": self._call, "@choose": self._choose}
-        helpers |= {"@all": _all, "@any": _any}
-        self._names = {**_constants(), **names, **helpers, "__builtins__": {}}
 
-    def __call__(self, lets: Sequence[Sequence[str]], text: str) -> Any:
+    def formula(self, lets: Sequence[Sequence[str]], text: str) -> Any:
+        """The value of a formula, over those of lets, each of which sees the ones before it."""
         for name, value in lets:
-            self._names[name] = eval(_compiled(value), self._names)
-        return eval(_compiled(text), self._names)
+            self.names[name] = self(_parsed(value))
+        return self(_parsed(text))
 
-    def _choose(self, condition: Any, then: Any, otherwise: Any) -> Any:
+    def conditional(self, node: nodes.Conditional) -> Any:
+        condition = self(node.condition)
         if isinstance(condition, Tensor):
-            return self._caller("where", (condition, then(), otherwise()), {})
-        return then() if condition else otherwise()
+            return self._caller("where", (condition, self(node.then), self(node.otherwise)), {})
+        return self(node.then if condition else node.otherwise)
 
-    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    def boolean(self, node: nodes.Boolean) -> Any:
+        """`and`, `or`: elementwise of tensors."""
+        is_or = node.operator == "or"
+        found = self(node.operands[0])
+        for operand in node.operands[1:]:
+            if isinstance(found, Tensor):
+                found = self.binary(node, "|" if is_or else "&", found, self(operand))
+            elif bool(found) is is_or:
+                return found
+            else:
+                found = self(operand)
+        return found
+
+    def attribute(self, node: nodes.Attribute) -> Any:
+        return _attribute(self(node.value), node.name)
+
+    def call(self, node: nodes.Call) -> Any:
+        kwargs = {name: self(value) for name, value in node.keywords}
+        return self._called(node.function, tuple(self.spread(node.arguments)), kwargs)
+
+    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         has_tensor = any(_holds_tensor(a) for a in (*args, *kwargs.values()))
         shape = _element_functions().shape.get(name)
-        if shape is not None:
-            takes_tensor = {p.type for p in shape.parameters} & {
-                "value",
-                "operand",
-                "tensor",
-                "list",
-            }
-            if not has_tensor or takes_tensor:
-                return _shape_call(name, shape, args)
+        if shape is not None and not (has_tensor and _TENSORS.isdisjoint(_types(shape))):
+            return _shape_call(name, shape, args)
         function = _element_functions().get(name)
         if function is not None and args and not has_tensor and not kwargs:
-            found = _number_function(name)(*args)
-            return found.item() if hasattr(found, "item") else found
+            return self._of_numbers(function, args)
         if self._is_operator(name):
             if isinstance(kwargs.get("memory_format"), str):  # as formulas spell it
                 kwargs["memory_format"] = getattr(flambeau, kwargs["memory_format"])
             return self._caller(name, args, kwargs)
         if function is not None and function.expands is not None:
-            return self._defined(function.parameters, str(function.expands), args)
+            return self._defined(function.parameters, function.expands, args)
         if function is not None and function.definition is not None:
-            return self._defined(function.parameters, str(function.definition), args)
+            return self._defined(function.parameters, function.definition, args)
         raise NotImplementedError(f"the formula calls '{name}', which is no operator of tensors")
 
-    def _defined(self, parameters: Any, text: str, args: tuple[Any, ...]) -> Any:
+    def _of_numbers(self, function: Any, args: tuple[Any, ...]) -> Any:
+        if function.expands is not None:
+            return self._defined(function.parameters, function.expands, args)
+        found = _number_function(function.name)(*args)
+        return found.item() if hasattr(found, "item") else found
+
+    def _defined(self, parameters: Any, formula: Expression, args: tuple[Any, ...]) -> Any:
         names = {p.name: a for p, a in zip(parameters, args, strict=True)}
-        return Evaluator(names, self._caller, self._is_operator)((), text)
+        return Evaluator(names, self._caller, self._is_operator)(formula)
 
 
-def _all(*parts: Callable[[], Any]) -> Any:
-    """`a and b`, elementwise of tensors."""
-    found = parts[0]()
-    for part in parts[1:]:
-        if isinstance(found, Tensor):
-            found = found & part()
-        elif not found:
-            return found
-        else:
-            found = part()
-    return found
+# Types of the shape language that a tensor can be given for.
+_TENSORS = frozenset(("value", "operand", "tensor", "list"))
 
 
-def _any(*parts: Callable[[], Any]) -> Any:
-    """`a or b`, elementwise of tensors."""
-    found = parts[0]()
-    for part in parts[1:]:
-        if isinstance(found, Tensor):
-            found = found | part()
-        elif found:
-            return found
-        else:
-            found = part()
-    return found
+def _types(function: Any) -> set[str]:
+    return {p.type for p in function.parameters}
 
 
 def _holds_tensor(value: Any) -> bool:
