@@ -1,6 +1,7 @@
 #include "autograd/graph/grad_mode.h"
 #include "autograd/graph/operations.h"
 #include "core/tensor/sparse.h"
+#include "operators/taken.h"
 #include "ops/arithmetic.h"
 #include "ops/comparison.h"
 #include "ops/creation.h"
@@ -31,6 +32,11 @@ void add_in_place(const Tensor& a, const Tensor& b) {
   }
 }
 
+void add_unasked(const Tensor& a, const Tensor& b) {
+  const forms::Unasked unasked;
+  add_in_place(a, b);
+}
+
 Tensor cast(const Tensor& tensor, DType dtype) {
   return is_sparse(tensor) ? ops::sparse_cast(tensor, dtype) : ops::to_dtype(tensor, dtype);
 }
@@ -54,6 +60,7 @@ const bool installed = [] {
   autograd::install_operations({
       .add = &add,
       .add_in_place = &add_in_place,
+      .add_unasked = &add_unasked,
       .sum_to = [](const Tensor& tensor, IntList sizes) { return ops::sum_to_size(tensor, sizes); },
       .cast = &cast,
       .to_dense = [](const Tensor& tensor) { return ops::sparse_dense(tensor); },

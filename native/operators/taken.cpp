@@ -1,12 +1,23 @@
 #include "operators/taken.h"
 
+#include <utility>
+
 #include "core/base/error.h"
 
 namespace flambeau::forms {
 
 Taker taker = nullptr;
 
+namespace {
+thread_local constinit bool unasked = false;
+}  // namespace
+
+Unasked::Unasked() : before_(std::exchange(unasked, true)) {}
+Unasked::~Unasked() { unasked = before_; }
+
 namespace detail {
+
+bool asks() { return taker && !unasked; }
 
 void expect_results(const char* function, size_t given, size_t expected) {
   check(expected == kAnyNumber || given == expected, ErrorKind::type, function,

@@ -37,6 +37,18 @@ using Taker = bool (*)(const char* function, Asked asked, std::span<const AnyArg
                        std::vector<Tensor>& results);
 extern FLAMBEAU_API Taker taker;
 
+/// While one exists, nobody is asked on this thread.
+class FLAMBEAU_API Unasked {
+ public:
+  Unasked();
+  ~Unasked();
+  Unasked(const Unasked&) = delete;
+  Unasked& operator=(const Unasked&) = delete;
+
+ private:
+  bool before_;
+};
+
 namespace detail {
 
 inline AnyArgument any(const Tensor& tensor) {
@@ -55,6 +67,9 @@ AnyArgument any(const std::optional<T>& value) {
 }
 
 inline constexpr size_t kAnyNumber = SIZE_MAX;
+
+/// Whether somebody may be asked on this thread.
+FLAMBEAU_API bool asks();
 
 /// Throws a type error unless somebody gave as many results as the operator has.
 FLAMBEAU_API void expect_results(const char* function, size_t given, size_t expected);
@@ -117,7 +132,7 @@ template <class Result, class... Args>
   if constexpr (detail::Results<Result>::are_known) {
     const std::array<AnyArgument, sizeof...(Args)> given{detail::any(args)...};
     std::vector<Tensor> found;
-    if (taker && taker(function, asked, given, found)) {
+    if (detail::asks() && taker(function, asked, given, found)) {
       detail::expect_results(function, found.size(), detail::Results<Result>::count);
       return detail::Results<Result>::from(found, given);
     }

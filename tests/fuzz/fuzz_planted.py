@@ -53,7 +53,7 @@ HOLES = (
     Hole("native/cpu/sort/bincount.cpp", "check(weights.sizes() == self.sizes()"),
     Hole("native/cpu/index/masked.cpp", "check(count <= source.numel()"),
     Hole("native/cpu/index/one_hot.cpp", "check(classes[i] >= 0 && classes[i] < num_classes"),
-    Hole("native/cpu/sort/bincount.cpp", "check(data[i] >= 0"),
+    Hole("native/cpu/sort/bincount.cpp", "check(least >= 0"),
     Hole("native/cpu/nn/embedding.cpp", "check(values[i] >= 0 && values[i] < rows"),
     Hole("native/cpu/nn/nll.cpp", "check((values[i] >= 0 && values[i] < classes)"),
     Hole("native/cpu/shape/repeated_indices.cpp", "check(count[i] >= 0"),

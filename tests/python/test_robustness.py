@@ -88,6 +88,39 @@ def test_backward_of_a_shared_model_from_many_threads() -> None:
     assert len(calls) >= 24 * len(handles)
 
 
+TAKEN = """
+import threading
+import flambeau
+
+class Seen(flambeau.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        raise AssertionError("no tensor here is of this class")
+
+weight = flambeau.ones(4, 4, requires_grad=True)
+
+def work():
+    for _ in range(500):
+        (weight * 2).sum().backward()
+        assert weight.grad.shape == (4, 4)
+
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(weight.grad[0, 0].item())
+"""
+
+
+def test_backward_where_a_class_takes_operators_over() -> None:
+    """Who adds to .grad does not wait for the lock of Python, whose holder may read .grad."""
+    done = subprocess.run(
+        [sys.executable, "-c", TAKEN], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stderr, done.stdout) == ("", "8000.0\n")
+
+
 def test_second_derivatives_from_many_threads_through_one_graph() -> None:
     x = flambeau.full((50,), 0.5, dtype=flambeau.float64, requires_grad=True)
     y = x * 1

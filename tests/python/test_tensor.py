@@ -397,12 +397,12 @@ class TestIdentity:
     def test_many_with_attributes(self):
         tensors = [flambeau.tensor(float(i)) for i in range(2000)]
         for i, tensor in enumerate(tensors):
-            tensor.index = i
+            tensor.number = i
         del tensors[::2]
         gc.collect()
-        assert [tensor.index for tensor in tensors] == list(range(1, 2000, 2))
+        assert [tensor.number for tensor in tensors] == list(range(1, 2000, 2))
         fresh = [flambeau.tensor(0.0) for _ in range(2000)]
-        assert not any(hasattr(tensor, "index") for tensor in fresh)
+        assert not any(hasattr(tensor, "number") for tensor in fresh)
 
     def test_dict_replacement(self):
         x = flambeau.tensor(1.0)

@@ -25,6 +25,24 @@ bool owns_buffer(const Tensor& tensor) {
          tensor.storage()->use_count() == 1 && tensor.is_contiguous();
 }
 
+namespace {
+/// What the first gradient becomes: memory of its own, in the leaf's layout.
+Tensor settled(const Tensor& gradient, const Shape* strides) {
+  if (is_sparse(gradient)) return is_tracking() ? gradient : copy_sparse(gradient, "backward");
+  if (is_tracking()) {
+    return owns_buffer(gradient) ? gradient : operations().clone(gradient);
+  }
+  if (owns_buffer(gradient) && (!strides || !enforces_layouts)) {
+    return has_autograd(gradient) ? shallow_copy(gradient) : gradient;
+  }
+  Tensor copy = strides
+                    ? empty_strided(gradient.sizes(), *strides, gradient.dtype(), gradient.device())
+                    : empty(gradient.sizes(), gradient.dtype(), gradient.device());
+  copy_data(copy, gradient);
+  return copy;
+}
+}  // namespace
+
 AccumulateGrad::AccumulateGrad(const Tensor& leaf) : leaf_(leaf.impl()) {
   is_accumulator = true;
   describe(leaf);
@@ -57,42 +75,41 @@ Gradients AccumulateGrad::apply(Gradients&& gradients) {
   return {};
 }
 
-/// What the first gradient becomes: memory of its own, in the leaf's layout.
-Tensor AccumulateGrad::settle(const Tensor& gradient) const {
-  if (is_sparse(gradient)) return is_tracking() ? gradient : copy_sparse(gradient, "backward");
-  if (is_tracking()) {
-    return owns_buffer(gradient) ? gradient : operations().clone(gradient);
-  }
-  if (owns_buffer(gradient) && (!strides_ || !enforces_layouts)) {
-    return has_autograd(gradient) ? shallow_copy(gradient) : gradient;
-  }
-  Tensor copy =
-      strides_ ? empty_strided(gradient.sizes(), *strides_, gradient.dtype(), gradient.device())
-               : empty(gradient.sizes(), gradient.dtype(), gradient.device());
-  copy_data(copy, gradient);
-  return copy;
-}
-
+/// Under the lock nothing may wait, not for the lock of Python either, which a thread may hold that
+/// waits for this one. Operators do, where somebody is asked to take them over.
 void AccumulateGrad::accumulate(Tensor gradient) {
-  // Like `gradient`, dropped after the lock: that may take the lock of Python.
-  Tensor previous;
-  const std::lock_guard guard(lock_);
   const InterruptPause pause;
-  if (!leaf_) return;
-  if (!grad_.defined()) {
-    grad_ = settle(gradient);
+  for (;;) {
+    Tensor before, after;  // dropped after the lock
+    std::unique_ptr<Shape> strides;
+    {
+      const std::lock_guard guard(lock_);
+      if (!leaf_ || add_in_place(gradient)) return;
+      before = grad_;
+      if (strides_) strides = std::make_unique<Shape>(*strides_);
+    }
+    after =
+        before.defined() ? operations().add(before, gradient) : settled(gradient, strides.get());
+    const std::lock_guard guard(lock_);
+    if (!leaf_) return;
+    if (grad_.impl() != before.impl()) continue;  // another thread was faster
+    std::swap(grad_, after);
     return;
   }
+}
+
+/// Whether a gradient could be added to .grad without an operator that somebody takes over.
+bool AccumulateGrad::add_in_place(const Tensor& gradient) {
+  if (!grad_.defined()) return false;
   check(equal(grad_.sizes(), gradient.sizes()), ErrorKind::runtime,
         "AccumulateGrad: .grad has shape ", grad_.sizes(), ", a gradient of shape ",
         gradient.sizes(), " cannot be added to it");
-  if (is_tracking() || requires_grad(grad_) || is_sparse(grad_) ||
-      (!grad_.is_contiguous() && has_internal_overlap(grad_))) {
-    previous = operations().add(grad_, gradient);
-    std::swap(previous, grad_);
-  } else {
-    operations().add_in_place(grad_, gradient);
+  if (is_tracking() || requires_grad(grad_) || is_sparse(grad_) || may_stand_in(grad_) ||
+      may_stand_in(gradient) || (!grad_.is_contiguous() && has_internal_overlap(grad_))) {
+    return false;
   }
+  operations().add_unasked(grad_, gradient);
+  return true;
 }
 
 Tensor AccumulateGrad::grad() const {

@@ -55,7 +55,7 @@ class FLAMBEAU_API AccumulateGrad final : public Node {
   Ref<AccumulateGrad> renew(const Tensor& leaf);
 
  private:
-  Tensor settle(const Tensor& gradient) const;
+  bool add_in_place(const Tensor& gradient);
 
   mutable SpinLock lock_;
   bool outdated_ = false;

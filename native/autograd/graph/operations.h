@@ -12,6 +12,8 @@ struct Operations {
   Tensor (*add)(const Tensor& a, const Tensor& b) = nullptr;
   /// a += b, same shape, dtype and device; no history. `a` is strided.
   void (*add_in_place)(const Tensor& a, const Tensor& b) = nullptr;
+  /// The same, and nobody is asked to take it over (operators/taken.h).
+  void (*add_unasked)(const Tensor& a, const Tensor& b) = nullptr;
   /// Sums the dimensions that broadcasting `sizes` would have added or repeated.
   Tensor (*sum_to)(const Tensor& tensor, IntList sizes) = nullptr;
   Tensor (*cast)(const Tensor& tensor, DType dtype) = nullptr;
