@@ -71,8 +71,8 @@ class MultiheadAttention(Module):
         def weight(*shape: int) -> Parameter:
             return Parameter(flambeau.empty(shape, **where))
 
-        self._same_sizes = self.kdim == embed_dim and self.vdim == embed_dim
-        separate = not self._same_sizes
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        separate = not self._qkv_same_embed_dim
         self.register_parameter(
             "in_proj_weight", None if separate else weight(3 * embed_dim, embed_dim)
         )
@@ -127,7 +127,7 @@ class MultiheadAttention(Module):
             query, key, value, self.embed_dim, self.num_heads,
             self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn,
             self.dropout, self.out_proj.weight, self.out_proj.bias, self.training,
-            key_padding_mask, need_weights, attn_mask, not self._same_sizes,
+            key_padding_mask, need_weights, attn_mask, not self._qkv_same_embed_dim,
             self.q_proj_weight, self.k_proj_weight, self.v_proj_weight, None, None,
             average_attn_weights, is_causal,
         )  # fmt: skip

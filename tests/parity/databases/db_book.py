@@ -23,7 +23,7 @@ import flambeau
 
 Compare = Callable[[Any, Any, bool], "Difference | None"]
 Run = Callable[[], Any]
-_AGAIN = 4  # seeds that are tried before a result counts as one that is not random
+_AGAIN = 12  # seeds that are tried before a result counts as one that is not random
 _STEADY = 5
 _LINE = 300
 

@@ -135,6 +135,7 @@ def array_of(tensor: Any) -> Any:
 # Functions ---------------------------------------------------------------------------------------
 
 _TRANSLATED: dict[int, tuple[Any, Any]] = {}
+_OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))
 
 
 def function(value: Any, likely: str = "") -> Any:
@@ -154,7 +155,7 @@ def function(value: Any, likely: str = "") -> Any:
         return functools.partial(
             function(value.func), *carry(value.args), **carry(dict(value.keywords))
         )
-    if isinstance(value, torch.nn.Module) and not value.state_dict():
+    if isinstance(value, torch.nn.Module):
         return _same_module(value)
     if isinstance(value, types.MethodType):
         return types.MethodType(function(value.__func__), Carrier()(value.__self__))
@@ -166,12 +167,20 @@ def function(value: Any, likely: str = "") -> Any:
 
 
 def _same_module(value: Any) -> Any:
-    """A module without parameters, with the same public attributes."""
-    made, carry = function(type(value))(), Carrier()
+    """A module with the same attributes, parameters and submodules, which nobody initialised."""
+    kind, carry = function(type(value)), Carrier()
+    made = kind.__new__(kind)
+    flambeau.nn.Module.__init__(made)
     for name, attribute in vars(value).items():
-        if not name.startswith("_"):
+        if name not in _OF_EVERY_MODULE:
             setattr(made, name, carry(attribute))
-    return made
+    for name, parameter in value._parameters.items():
+        made.register_parameter(name, carry(parameter))
+    for name, buffer in value._buffers.items():
+        made.register_buffer(name, carry(buffer), name not in value._non_persistent_buffers_set)
+    for name, child in value._modules.items():
+        made.add_module(name, carry(child))
+    return made.train(value.training)
 
 
 def _to_translate(value: types.FunctionType) -> bool:

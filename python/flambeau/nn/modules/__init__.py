@@ -14,9 +14,12 @@ from importlib.util import module_from_spec
 from flambeau import nn
 from flambeau._export import public_members
 
+# What pickles of attention name the class of its projection.
+_FOR_ATTENTION = {"NonDynamicallyQuantizableLinear": "Linear"}
+
 # A submodule: the files of flambeau.nn that its classes are in, and private names of these classes.
 _PLACES: dict[str, tuple[str, dict[str, str]]] = {
-    "activation": ("activation multihead_attention", {}),
+    "activation": ("activation multihead_attention", _FOR_ATTENTION),
     "adaptive": ("adaptive", {}),
     "batchnorm": ("batchnorm lazy_layers", {"_NormBase": "_Norm", "_BatchNorm": "_BatchNorm"}),
     "channelshuffle": ("shapes", {}),
@@ -28,7 +31,7 @@ _PLACES: dict[str, tuple[str, dict[str, str]]] = {
     "fold": ("upsampling", {}),
     "instancenorm": ("batchnorm lazy_layers", {"_InstanceNorm": "_InstanceNorm"}),
     "lazy": ("lazy parameter", {}),
-    "linear": ("linear lazy_layers", {}),
+    "linear": ("linear lazy_layers", _FOR_ATTENTION),
     "loss": ("loss margin_loss linear_loss", {"_Loss": "_Loss", "_WeightedLoss": "_Weighted"}),
     "module": (
         "module module_state global_hooks",
