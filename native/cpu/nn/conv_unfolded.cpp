@@ -4,6 +4,7 @@
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm.h"
 #include "cpu/linalg/half_kernels.h"
+#include "cpu/nn/correlation.h"
 #include "cpu/nn/unfolding.h"
 
 namespace flambeau::cpu {
@@ -190,12 +191,16 @@ bool forward_unfolds(const ConvGeometry& geometry, DType dtype) {
   return dtype == DType::bfloat16 && fills_tiles(geometry) && has_matrix_products();
 }
 
-bool input_grad_unfolds(const ConvGeometry& geometry) {
+bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
   const auto& [rows, columns] = geometry.axes;
   const int64_t outputs = geometry.out_channels,
                 depth = geometry.in_channels * geometry.kernel_size();
   if (std::min(outputs, depth) < kGemmSide) return false;
   const bool strides = std::min(rows.stride, columns.stride) > 1;
+  // Pairs of what the windows share are faster than columns of floats.
+  if (strides && geometry.kernel_size() > rows.stride * columns.stride &&
+      convolves_pairs(geometry, dtype))
+    return false;
   return strides || geometry.output_plane() == 1 || is_pointwise_of_small_images(geometry);
 }
 
