@@ -51,6 +51,8 @@ inline Routine<T, char, int, int, T, int, int, T, int, int> hetrs{either<T>("syt
 // QR: Householder reflections.
 template <class T>
 inline Routine<T, int, int, T, int, T, T, int, int> geqrf{"geqrf"};
+template <class T>
+inline Routine<T, int, int, int, T, int, T, T, int, int> orgqr{either<T>("orgqr", "ungqr")};
 
 // Eigenvalues and singular values. The real ones take no real workspace.
 template <class T>

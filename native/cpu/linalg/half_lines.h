@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/types/half.h"
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/vector.h"
 

@@ -68,13 +68,14 @@ requires std::is_same_v<T, Bfloat16Pair>
 }
 #endif
 
-/// The first `count` lanes, 1 <= count <= kLanes; elements of 4 or 8 bytes.
+/// `count` lanes from lane `first` on, 1 <= count <= kLanes - first; elements of 4 or 8 bytes.
 template <class T>
 struct Mask {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
 #if defined(__AVX512F__)
   __mmask16 bits;
-  explicit Mask(int64_t count) : bits(static_cast<__mmask16>((1u << count) - 1)) {}
+  explicit Mask(int64_t count, int64_t first = 0)
+      : bits(static_cast<__mmask16>(((1u << count) - 1) << first)) {}
   [[gnu::always_inline]] Vector<T> load(const T* source) const {
     if constexpr (sizeof(T) == 4) return (Vector<T>)_mm512_maskz_loadu_epi32(bits, source);
     if constexpr (sizeof(T) == 8)
@@ -87,9 +88,9 @@ struct Mask {
   }
 #elif defined(__AVX2__)
   __m256i lanes;
-  explicit Mask(int64_t count) {
+  explicit Mask(int64_t count, int64_t first = 0) {
     alignas(32) T flags[kLanes<T>] = {};
-    memset(flags, 0xff, static_cast<size_t>(count) * sizeof(T));
+    memset(flags + first, 0xff, static_cast<size_t>(count) * sizeof(T));
     memcpy(&lanes, flags, sizeof lanes);
   }
   [[gnu::always_inline]] Vector<T> load(const T* source) const {
@@ -105,15 +106,15 @@ struct Mask {
       _mm256_maskstore_epi64(reinterpret_cast<long long*>(destination), lanes, (__m256i)value);
   }
 #else
-  int64_t count;
-  explicit Mask(int64_t lanes) : count(lanes) {}
+  int64_t begin, end;
+  explicit Mask(int64_t count, int64_t first = 0) : begin(first), end(first + count) {}
   Vector<T> load(const T* source) const {
     Vector<T> value = {};
-    for (int64_t i = 0; i < count; ++i) value[i] = source[i];
+    for (int64_t i = begin; i < end; ++i) value[i] = source[i];
     return value;
   }
   void store(T* destination, Vector<T> value) const {
-    for (int64_t i = 0; i < count; ++i) destination[i] = value[i];
+    for (int64_t i = begin; i < end; ++i) destination[i] = value[i];
   }
 #endif
 };

@@ -49,9 +49,10 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
   const auto run = [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w,
                        const Tensor& b) {
     using T = decltype(zero);
-    if (try_planes<T>(geometry, x.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr,
-                      out.data<T>()))
-      return;
+    if constexpr (!std::is_same_v<T, bfloat16>)
+      if (try_planes<T>(geometry, x.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr,
+                        out.data<T>()))
+        return;
     const auto& [rows, columns] = geometry.axes;
     Correlation<T> task;
     task.batch = geometry.batch;
@@ -87,6 +88,9 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
     task.bias = b.defined() ? b.data<T>() : nullptr;
     correlate(std::move(task));
   };
+  if (convolves_pairs(geometry, result.dtype()))
+    return run(bfloat16(), result, contiguous_data(input), contiguous_data(weight),
+               bias.defined() ? contiguous_data(bias) : bias);
   with_float_compute("conv2d", result, run, input, weight, bias);
 }
 

@@ -56,5 +56,6 @@ void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* pa
 }
 template void pad_planes(const PaddedPlanes&, int64_t, const float*, float*);
 template void pad_planes(const PaddedPlanes&, int64_t, const double*, double*);
+template void pad_planes(const PaddedPlanes&, int64_t, const bfloat16*, bfloat16*);
 
 }  // namespace flambeau::cpu

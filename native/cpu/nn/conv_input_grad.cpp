@@ -98,7 +98,7 @@ void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& w
     fill_data(result, 0);
     return spread_integers(geometry, result, contiguous_data(grad), contiguous_data(weight));
   }
-  if (input_grad_unfolds(geometry) && geometry.axes[0].output > 0) {
+  if (input_grad_unfolds(geometry, result.dtype()) && geometry.axes[0].output > 0) {
     return with_float_compute(
         "conv2d_input_grad", result,
         [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& w) {
@@ -110,6 +110,8 @@ void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& w
   if (leaves_gaps(geometry.axes[0]) || leaves_gaps(geometry.axes[1]) || weight.sizes()[0] == 0)
     fill_data(result, 0);
   if (weight.sizes()[0] == 0) return;
+  if (convolves_pairs(geometry, result.dtype()))
+    return run<bfloat16>(geometry, result, contiguous_data(grad), contiguous_data(weight));
   with_float_compute(
       "conv2d_input_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& w) {

@@ -1,25 +1,41 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/backends/instruction_set.h"
+#include "core/types/half.h"
+#include "cpu/linalg/gemm_kernel.h"
 
 namespace flambeau::cpu {
 
-/// Part of a convolution as a matrix product whose right factor is never built: element (p, q) of
-/// it is source[offsets[p] + q]. Rows are output channels, columns are positions q of the padded
-/// plane (the few positions between rows of the image are computed too, and dropped).
+/// What tiles multiply: bfloat16 as pairs that follow each other along the depth.
+template <class T>
+using ConvPacked = std::conditional_t<std::is_same_v<T, bfloat16>, Bfloat16Pair, T>;
+template <class T>
+using ConvSum = Sum<ConvPacked<T>>;
+
+/// Positions that follow each other in the source.
+struct ConvRun {
+  int64_t place, count;
+};
+
+/// Part of a convolution as a matrix product whose right factor is never built as a whole: element
+/// (p, q) of it is source[offsets[p] + place of q]. Rows are output channels, columns positions.
 template <class T>
 struct ConvBlock {
   int64_t outputs, depth, positions;
-  const T* weights;        ///< from pack_weights
-  const int64_t* offsets;  ///< [depth]
+  const ConvPacked<T>* weights;  ///< from pack_weights
+  const int64_t* offsets;        ///< [depth]
   const T* source;
-  T* sums;  ///< [outputs, step]
+  const ConvRun* runs;  ///< all positions, in order; null: position q lies at q (float, double)
+  ConvSum<T>* sums;     ///< [outputs, step]
   int64_t step;
+  bool in_memory = false;  ///< the source is not a copy that was made just before
 };
 
-/// sums[i, k] += sum over q of source[offsets[i] + places[q]] * grad[k, q].
+/// sums[i, k] += sum over q of source[offsets[i] + places[q]] * grad[k, q]; the gradient's
+/// positions are those of one image after the other.
 template <class T>
 struct ConvWeightBlock {
   int64_t taps, outputs, positions;
@@ -29,7 +45,17 @@ struct ConvWeightBlock {
   const T* source;
   const T* grad;
   int64_t grad_step;
-  T* sums;  ///< [taps, outputs]
+  int64_t image_positions, grad_image_step;  ///< one image, if there are no more than two outputs
+  T* sums;                                   ///< [taps, outputs]
+};
+
+/// result[k, i] = the sum of sums[i, k] of all parts, or, if they are so, of sums[k, i].
+template <class T>
+struct ConvWeightSums {
+  int64_t taps, outputs, parts, part_step;
+  T* sums;  ///< of the first part, which is overwritten
+  bool by_outputs;
+  T* result;  ///< [outputs, taps]
 };
 
 /// The left factor: element (i, (j, t)) at data[i * row + j * major + taps[t]].
@@ -42,29 +68,56 @@ struct ConvWeights {
 
 template <class T>
 struct ConvKernels {
-  void (*pack_weights)(const ConvWeights<T>& weights, int64_t panel, T* packed);
+  void (*pack_weights)(const ConvWeights<T>& weights, int64_t panel, ConvPacked<T>* packed);
   void (*forward)(const ConvBlock<T>& block);
-  void (*weight)(const ConvWeightBlock<T>& block);
   /// to[i] = from[i * step]
   void (*copy_row)(const T* from, int64_t step, int64_t count, T* to);
+  /// to[i] = sums[i] + shift, rounded
+  void (*finish_row)(const ConvSum<T>* sums, ConvSum<T> shift, int64_t count, T* to);
   int64_t panel_rows;  ///< outputs per packed panel
+  int64_t steps;       ///< of the depth per packed element
 };
 
-#define FLAMBEAU_DECLARE_CONV(ISA)      \
-  namespace ISA {                       \
-  template <class T>                    \
-  const ConvKernels<T>& conv_kernels(); \
+template <class T>
+struct ConvWeightKernels {
+  void (*add_products)(const ConvWeightBlock<T>& block);
+  /// For some of the outputs.
+  void (*finish)(const ConvWeightSums<T>& call, int64_t first, int64_t last);
+};
+
+#define FLAMBEAU_DECLARE_CONV(ISA)                            \
+  namespace ISA {                                             \
+  template <class T>                                          \
+  const ConvKernels<T>& conv_kernels();                       \
+  template <class T>                                          \
+  const ConvWeightKernels<T>& conv_weight_kernels();          \
+  /** Null where the instruction set has no such products. */ \
+  const ConvKernels<bfloat16>* paired_conv_kernels();         \
   }
 FLAMBEAU_DECLARE_CONV(baseline)
 FLAMBEAU_DECLARE_CONV(avx2)
 FLAMBEAU_DECLARE_CONV(avx512)
 #undef FLAMBEAU_DECLARE_CONV
 
-/// The kernels for the processor at hand.
+/// The kernels for the processor at hand; those of bfloat16 only where it multiplies pairs of them
+/// (has_paired_products).
 template <class T>
 const ConvKernels<T>& conv_kernels() {
-  static const ConvKernels<T>& best =
-      pick(&baseline::conv_kernels<T>, &avx2::conv_kernels<T>, &avx512::conv_kernels<T>)();
+  static const ConvKernels<T>& best = []() -> const ConvKernels<T>& {
+    if constexpr (std::is_same_v<T, bfloat16>)
+      return *pick(&baseline::paired_conv_kernels, &avx2::paired_conv_kernels,
+                   &avx512::paired_conv_kernels)();
+    else
+      return pick(&baseline::conv_kernels<T>, &avx2::conv_kernels<T>, &avx512::conv_kernels<T>)();
+  }();
+  return best;
+}
+
+template <class T>
+const ConvWeightKernels<T>& conv_weight_kernels() {
+  static const ConvWeightKernels<T>& best =
+      pick(&baseline::conv_weight_kernels<T>, &avx2::conv_weight_kernels<T>,
+           &avx512::conv_weight_kernels<T>)();
   return best;
 }
 

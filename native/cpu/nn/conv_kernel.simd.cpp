@@ -2,6 +2,7 @@
 
 #include "cpu/linalg/pack.h"
 #include "cpu/linalg/scratch.h"
+#include "cpu/nn/conv_forward.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -18,18 +19,6 @@ struct PlacedRows {
   T at(int i) const { return data[offsets[i] + *places]; }
   void advance() { ++places; }
 };
-
-/// packed[(j, t) * kTileRows + i] for the rows of one panel.
-template <class T>
-void pack_weights(const ConvWeights<T>& weights, int64_t panel, T* packed) {
-  const int64_t first = panel * kTileRows;
-  const int64_t rows = std::min<int64_t>(kTileRows, weights.outputs - first);
-  for (int64_t j = 0; j < weights.majors; ++j)
-    for (int64_t t = 0; t < weights.tap_count; ++t, packed += kTileRows) {
-      const T* from = weights.data + first * weights.row + j * weights.major + weights.taps[t];
-      for (int64_t i = 0; i < rows; ++i) packed[i] = from[i * weights.row];
-    }
-}
 
 /// One output channel (as in depthwise convolutions): four vectors of positions at a time.
 template <class T>
@@ -63,6 +52,7 @@ void forward_single(const ConvBlock<T>& block) {
 
 template <class T>
 void forward(const ConvBlock<T>& block) {
+  if (block.runs) return forward_packed(block);
   if (block.outputs == 1 && block.depth > 0) return forward_single(block);
   for (int64_t p = 0; p < block.depth; p += kDepth) {
     const int64_t depth = std::min(kDepth, block.depth - p);
@@ -103,8 +93,25 @@ void weight_dots(const ConvWeightBlock<T>& block, int64_t first_tap, int64_t k) 
   }
 }
 
+/// Panels of the gradient at positions [first, first + count) of all its images.
 template <class T>
-void weight(const ConvWeightBlock<T>& block) {
+void pack_grad(const ConvWeightBlock<T>& block, int64_t first, int64_t count, T* packed) {
+  constexpr int64_t width = kTileColumns<T>;
+  for (int64_t done = 0; done < count;) {
+    const int64_t image = (first + done) / block.image_positions;
+    const int64_t from = (first + done) % block.image_positions;
+    const int64_t length = std::min(count - done, block.image_positions - from);
+    const T* grad = block.grad + image * block.grad_image_step + from;
+    for (int64_t k = 0; k < block.outputs; k += width)
+      pack_lines(grad + k * block.grad_step, block.grad_step, int64_t(1),
+                 std::min(width, block.outputs - k), length, packed + k * count + done * width,
+                 width);
+    done += length;
+  }
+}
+
+template <class T>
+void add_weight_products(const ConvWeightBlock<T>& block) {
   if (block.outputs <= 2) {
     for (int64_t k = 0; k < block.outputs; ++k) {
       int64_t t = 0;
@@ -118,7 +125,7 @@ void weight(const ConvWeightBlock<T>& block) {
   T* packed = scratch<T>(3, static_cast<size_t>(padded * kPositions));
   for (int64_t q = 0; q < block.positions; q += kPositions) {
     const int64_t depth = std::min(kPositions, block.positions - q);
-    pack_b(MatrixView<T>{block.grad + q, 1, block.grad_step}, depth, block.outputs, packed);
+    pack_grad(block, q, depth, packed);
     for (int64_t k = 0; k < block.outputs; k += width)
       for (int64_t i = 0; i < block.taps; i += kTileRows)
         run_tile(
@@ -127,6 +134,25 @@ void weight(const ConvWeightBlock<T>& block) {
             SteppedLines<T>{packed + k * depth, width},
             Epilogue<T>{block.sums + i * block.outputs + k, block.outputs, T(1), T(1), nullptr});
   }
+}
+
+template <class T>
+void finish_weights(const ConvWeightSums<T>& call, int64_t first, int64_t last) {
+  const int64_t taps = call.taps, outputs = call.outputs;
+  const auto add_parts = [&](int64_t begin, int64_t end) {
+    for (int64_t part = 1; part < call.parts; ++part) {
+      const T* const from = call.sums + part * call.part_step;
+      for (int64_t i = begin; i < end; ++i) call.sums[i] += from[i];
+    }
+  };
+  if (call.by_outputs) {
+    add_parts(first * taps, last * taps);
+    std::copy(call.sums + first * taps, call.sums + last * taps, call.result + first * taps);
+    return;
+  }
+  for (int64_t t = 0; t < taps; ++t) add_parts(t * outputs + first, t * outputs + last);
+  pack_lines(call.sums + first, outputs, int64_t(1), taps, last - first, call.result + first * taps,
+             taps);
 }
 
 template <class T>
@@ -142,15 +168,29 @@ void copy_row(const T* from, int64_t step, int64_t count, T* to) {
   }
 }
 
+template <class T>
+void finish_row(const T* sums, T shift, int64_t count, T* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = sums[i] + shift;
+}
+
 }  // namespace
 
 template <class T>
 const ConvKernels<T>& conv_kernels() {
-  static constexpr ConvKernels<T> kernels{&pack_weights<T>, &forward<T>, &weight<T>, &copy_row<T>,
-                                          kTileRows};
+  static constexpr ConvKernels<T> kernels{
+      &pack_conv_weights<T>, &forward<T>, &copy_row<T>,
+      &finish_row<T>,        kTileRows,   PatchReader<T>::kSteps};
   return kernels;
 }
 template const ConvKernels<float>& conv_kernels();
 template const ConvKernels<double>& conv_kernels();
+
+template <class T>
+const ConvWeightKernels<T>& conv_weight_kernels() {
+  static constexpr ConvWeightKernels<T> kernels{&add_weight_products<T>, &finish_weights<T>};
+  return kernels;
+}
+template const ConvWeightKernels<float>& conv_weight_kernels();
+template const ConvWeightKernels<double>& conv_weight_kernels();
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

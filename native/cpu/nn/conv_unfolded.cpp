@@ -4,6 +4,7 @@
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm.h"
 #include "cpu/linalg/half_kernels.h"
+#include "cpu/nn/correlation.h"
 #include "cpu/nn/unfolding.h"
 
 namespace flambeau::cpu {
@@ -169,8 +170,8 @@ FLAMBEAU_UNFOLDED(double)
 
 namespace {
 
-constexpr int64_t kFewPositions = 128;  // tiles that read images in place stay half empty
-constexpr int64_t kGemmSide = 8;        // channels that fill a good part of a tile
+constexpr int64_t kFewPositions = 64;  // tiles that read images in place stay half empty
+constexpr int64_t kGemmSide = 8;       // channels that fill a good part of a tile
 
 bool fills_tiles(const ConvGeometry& geometry) {
   return std::min(geometry.in_channels, geometry.out_channels) >= kGemmSide;
@@ -178,7 +179,7 @@ bool fills_tiles(const ConvGeometry& geometry) {
 
 /// Products of small matrices in memory, of which there are many.
 bool is_pointwise_of_small_images(const ConvGeometry& geometry) {
-  return geometry.kernel_size() == 1 && geometry.output_plane() <= kFewPositions / 2 &&
+  return geometry.kernel_size() == 1 && geometry.output_plane() <= kFewPositions &&
          fills_tiles(geometry);
 }
 
@@ -187,17 +188,19 @@ bool is_pointwise_of_small_images(const ConvGeometry& geometry) {
 // Measured on Zen 4, by `tests/benchmarks --group convolutions`: read in place, images of floats
 // win everywhere else.
 bool forward_unfolds(const ConvGeometry& geometry, DType dtype) {
-  if (dtype != DType::bfloat16 || !fills_tiles(geometry)) return false;
-  return has_matrix_products() ||
-         (has_paired_products() && geometry.output_plane() <= kFewPositions);
+  return dtype == DType::bfloat16 && fills_tiles(geometry) && has_matrix_products();
 }
 
-bool input_grad_unfolds(const ConvGeometry& geometry) {
+bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
   const auto& [rows, columns] = geometry.axes;
   const int64_t outputs = geometry.out_channels,
                 depth = geometry.in_channels * geometry.kernel_size();
   if (std::min(outputs, depth) < kGemmSide) return false;
   const bool strides = std::min(rows.stride, columns.stride) > 1;
+  // Pairs of what the windows share are faster than columns of floats.
+  if (strides && geometry.kernel_size() > rows.stride * columns.stride &&
+      convolves_pairs(geometry, dtype))
+    return false;
   return strides || geometry.output_plane() == 1 || is_pointwise_of_small_images(geometry);
 }
 

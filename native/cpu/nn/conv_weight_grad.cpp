@@ -15,8 +15,11 @@ namespace flambeau::cpu {
 namespace {
 
 constexpr int64_t kSourceBytes = 384 << 10;  // of padded planes: half of L2
-constexpr int64_t kThreadWork = 400'000;     // multiplications that pay for a thread and its sums
-constexpr int64_t kGemmSide = 8;             // channels that fill a good part of a tile
+constexpr int64_t kImagesBytes = 1 << 20;    // of several images'
+constexpr int64_t kPositions = 256;          // a pass over so many pays for reading the sums
+constexpr int64_t kOutputsAtATime = 32;
+constexpr int64_t kThreadWork = 400'000;  // multiplications that pay for a thread and its sums
+constexpr int64_t kGemmSide = 8;          // channels that fill a good part of a tile
 constexpr int64_t kBlocks = 96;  // of Winograd's, between two passes over the sums of all filters
 
 /// Whether all are: the sum of 0 times each is 0 then.
@@ -71,10 +74,18 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
   return are_finite(out);
 }
 
+/// Small images share a pass over the sums of all filters.
+int64_t images_at_a_time(const ConvGeometry& geometry, int64_t image_bytes) {
+  const int64_t most = std::min(kPositions / std::max<int64_t>(geometry.output_plane(), 1),
+                                kImagesBytes / std::max<int64_t>(image_bytes, 1));
+  const int64_t share = (geometry.batch + num_threads() - 1) / num_threads();
+  return std::clamp<int64_t>(most, 1, std::max<int64_t>(share, 1));
+}
+
 template <class T>
 void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, const Tensor& input) {
   const auto& [rows, columns] = geometry.axes;
-  const ConvKernels<T>& kernels = conv_kernels<T>();
+  const ConvWeightKernels<T>& kernels = conv_weight_kernels<T>();
   const int64_t groups = geometry.groups, outputs = geometry.out_channels;
   const int64_t taps = geometry.in_channels * geometry.kernel_size();
   const int64_t halo_rows = (rows.kernel - 1) * rows.dilation / rows.stride;
@@ -93,13 +104,15 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
   const bool pointwise =
       in_place && geometry.kernel_size() == 1 && taps >= kGemmSide && outputs >= kGemmSide;
   const bool by_outputs = pointwise && outputs > taps;  // the factor with more rows is not copied
-  const int64_t tap_step = by_outputs ? 1 : outputs, output_step = by_outputs ? taps : 1;
   const int64_t row_bytes = planes.channels * rows.stride * columns.stride * planes.pitch *
                             static_cast<int64_t>(sizeof(T));
   int64_t item_rows = std::clamp<int64_t>(kSourceBytes / row_bytes - halo_rows, 1, rows.output);
   const int64_t spare = num_threads() / std::max<int64_t>(geometry.batch, 1);
   if (spare > 1) item_rows = std::min(item_rows, (rows.output + spare - 1) / spare);
   const int64_t items_per_image = (rows.output + item_rows - 1) / item_rows;
+  const int64_t images = items_per_image > 1 || pointwise || outputs <= 2
+                             ? 1
+                             : images_at_a_time(geometry, (rows.output + halo_rows) * row_bytes);
   if (!in_place) planes.height = item_rows + halo_rows;
 
   std::vector<int64_t> offsets, places;
@@ -108,12 +121,16 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
       for (int64_t s = 0; s < columns.kernel; ++s)
         offsets.push_back(c * planes.channel() +
                           planes.offset(r * rows.dilation, s * columns.dilation));
-  for (int64_t i = 0; i < item_rows; ++i)
-    for (int64_t j = 0; j < columns.output; ++j) places.push_back(i * planes.pitch + j);
+  const int64_t source_size = geometry.in_channels * geometry.input_plane();
+  const int64_t image_step = in_place ? groups * source_size : planes.channels * planes.channel();
+  for (int64_t n = 0; n < images; ++n)
+    for (int64_t i = 0; i < item_rows; ++i)
+      for (int64_t j = 0; j < columns.output; ++j)
+        places.push_back(n * image_step + i * planes.pitch + j);
 
   // Each part of the items has sums of its own, which are added up at the end.
-  const int64_t items = geometry.batch * items_per_image;
-  const int64_t work = items * item_rows * columns.output * taps * outputs * groups;
+  const int64_t items = (geometry.batch + images - 1) / images * items_per_image;
+  const int64_t work = items * images * item_rows * columns.output * taps * outputs * groups;
   const int64_t parts = std::clamp<int64_t>(std::min<int64_t>(num_threads(), work / kThreadWork), 1,
                                             std::max<int64_t>(items, 1));
   const int64_t group_size = taps * outputs;
@@ -125,22 +142,24 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
       for (int64_t item = items * part / parts; item < items * (part + 1) / parts; ++item)
         for (int64_t group = 0; group < groups; ++group) {
           check_interrupt();
-          const int64_t image = item / items_per_image * groups + group;
+          const int64_t image = item / items_per_image * images;
+          const int64_t count = std::min(images, geometry.batch - image);
           const int64_t first = item % items_per_image * item_rows;
           const int64_t last = std::min(first + item_rows, rows.output);
-          const T* source = input.data<T>() + image * geometry.in_channels * geometry.input_plane();
+          const T* source = input.data<T>() + (image * groups + group) * source_size;
           if (in_place) {
             source += first * planes.pitch;
           } else {
-            T* padded = scratch<T>(0, static_cast<size_t>(planes.channels * planes.channel()));
-            pad_planes(planes, first, source, padded);
+            T* padded = scratch<T>(0, static_cast<size_t>(count * image_step));
+            for (int64_t n = 0; n < count; ++n)
+              pad_planes(planes, first, source + n * groups * source_size, padded + n * image_step);
             source = padded;
           }
-          const T* g =
-              grad.data<T>() + image * outputs * geometry.output_plane() + first * columns.output;
+          const int64_t plane = planes.plane(), grad_plane = geometry.output_plane();
+          const T* g = grad.data<T>() + (image * groups + group) * outputs * grad_plane +
+                       first * columns.output;
           const int64_t positions = (last - first) * columns.output;
           T* to = mine + group * group_size;
-          const int64_t plane = planes.plane(), grad_plane = geometry.output_plane();
           const auto add_product = [&](int64_t m, int64_t n, MatrixView<T> a, MatrixView<T> b) {
             gemm_kernels<T>().gemm({m, n, positions, a, b, to, n, T(1), T(1), nullptr});
           };
@@ -149,23 +168,23 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
           else if (pointwise)
             add_product(taps, outputs, {source, plane, 1}, {g, 1, grad_plane});
           else
-            kernels.weight({taps, outputs, positions, offsets.data(), places.data(), columns.output,
-                            source, g, geometry.output_plane(), to});
+            kernels.add_products({taps, outputs, count * positions, offsets.data(), places.data(),
+                                  columns.output, source, g, grad_plane, positions,
+                                  groups * outputs * grad_plane, to});
         }
     }
   });
-  T* result = out.data<T>();
-  parallel_for(0, groups * outputs, std::max<int64_t>(1, kGrain / (taps * parts)),
+  // Vectors of outputs at a time, each of whose lines of sums is read once.
+  const int64_t step = std::min<int64_t>(outputs, kOutputsAtATime);
+  const int64_t steps = (outputs + step - 1) / step;
+  parallel_for(0, groups * steps, std::max<int64_t>(1, kGrain / (taps * step * parts)),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t k = begin; k < end; ++k) {
-                   const T* from =
-                       sums.data<T>() + k / outputs * group_size + k % outputs * output_step;
-                   for (int64_t t = 0; t < taps; ++t) {
-                     T sum = from[t * tap_step];
-                     for (int64_t part = 1; part < parts; ++part)
-                       sum += from[part * groups * group_size + t * tap_step];
-                     result[k * taps + t] = sum;
-                   }
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t group = i / steps, first = i % steps * step;
+                   kernels.finish({taps, outputs, parts, groups * group_size,
+                                   sums.data<T>() + group * group_size, by_outputs,
+                                   out.data<T>() + group * group_size},
+                                  first, std::min(first + step, outputs));
                  }
                });
 }

@@ -4,6 +4,7 @@
 
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
+#include "cpu/linalg/half_kernels.h"
 #include "cpu/linalg/scratch.h"
 
 namespace flambeau::cpu {
@@ -11,20 +12,63 @@ namespace {
 
 constexpr int64_t kBlockPositions = 512;     // of sums that wait in L2 to be written out
 constexpr int64_t kSourceBytes = 384 << 10;  // of padded planes: half of L2
+constexpr int64_t kImagesBytes = 1 << 20;    // of several images', which are copied once more
 constexpr int64_t kThreadWork = 200'000;     // multiplications that pay for a thread
+constexpr int64_t kPairChannels = 8;         // fewer leave tiles of pairs empty
 
+/// A task is some rows of an image, or several images; it is computed in blocks of rows.
 template <class T>
 struct Plan {
   Correlation<T> task;
   std::vector<int64_t> offsets;  // of the depth
-  Tensor packed;
-  int64_t depth = 0, panels = 0, block_rows = 0, item_rows = 0, items_per_group = 0;
-  bool in_place = false;  // the source is read where it is
-  bool direct = false;    // sums are the result
+  Tensor packed;                 // weights
+  int64_t depth = 0, panels = 0, panel_size = 0;
+  int64_t images = 1, item_rows = 0, block_rows = 0, items_per_image = 0, items = 0;
+  int64_t pitch = 0;       // of rows of sums
+  bool in_place = false;   // the source is read where it is
+  bool by_panels = false;  // through copies of patches, which leave no gaps between rows
+  bool direct = false;     // sums are the result
+  int64_t image_step() const {
+    const PaddedPlanes& planes = task.planes;
+    return in_place ? task.groups * planes.channels * planes.rows * planes.columns
+                    : planes.channels * planes.channel();
+  }
+  int64_t sets() const { return (task.batch + images - 1) / images; }
 };
 
+/// How many rows of how many images a task takes.
 template <class T>
-Plan<T> make_plan(Correlation<T>&& given) {
+void cut(Plan<T>& plan, int64_t halo_rows) {
+  const Correlation<T>& task = plan.task;
+  const PaddedPlanes& planes = task.planes;
+  const int64_t row_bytes =
+      std::max<int64_t>(planes.channels * planes.row_stride * planes.column_stride * planes.pitch *
+                            static_cast<int64_t>(sizeof(T)),
+                        1);
+  const auto share = [](int64_t all, int64_t parts) { return (all + parts - 1) / parts; };
+  const auto fitting = [&](int64_t rows) {
+    const int64_t most = std::clamp<int64_t>(kBlockPositions / plan.pitch, 1, rows);
+    return share(rows, share(rows, most));
+  };
+  plan.block_rows = fitting(task.rows);
+  plan.item_rows = std::clamp(kSourceBytes / row_bytes - halo_rows, plan.block_rows, task.rows);
+  const int64_t spare = num_threads() / std::max<int64_t>(task.batch * task.groups, 1);
+  if (spare > 1) plan.item_rows = std::min(plan.item_rows, share(task.rows, spare));
+  plan.block_rows = fitting(plan.item_rows);
+  if (plan.by_panels && plan.item_rows == task.rows) {
+    // Small images share panels, which would be half empty.
+    const int64_t bytes = (task.rows + halo_rows) * row_bytes;
+    const int64_t most = std::min(kBlockPositions / (task.rows * task.columns),
+                                  kImagesBytes / std::max<int64_t>(bytes, 1));
+    const int64_t shared = share(task.batch, std::max<int64_t>(num_threads() / task.groups, 1));
+    plan.images = std::clamp<int64_t>(most, 1, std::max<int64_t>(shared, 1));
+  }
+  plan.items_per_image = share(task.rows, plan.item_rows);
+  plan.items = plan.sets() * task.groups * plan.items_per_image;
+}
+
+template <class T>
+Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   Plan<T> plan{std::move(given), {}, {}};
   Correlation<T>& task = plan.task;
   PaddedPlanes& planes = task.planes;
@@ -37,17 +81,15 @@ Plan<T> make_plan(Correlation<T>&& given) {
   planes.pitch = task.columns + halo_columns;
   planes.height = task.rows + halo_rows;
   plan.in_place = planes.is_identity();
-  plan.direct = plan.depth > 0 && planes.pitch == task.columns && task.column_step == 1 &&
-                task.row_step == task.columns;
-  plan.block_rows = std::clamp<int64_t>(kBlockPositions / planes.pitch, 1, task.rows);
-  const int64_t row_bytes = planes.channels * planes.row_stride * planes.column_stride *
-                            planes.pitch * static_cast<int64_t>(sizeof(T));
-  plan.item_rows = std::clamp(kSourceBytes / std::max<int64_t>(row_bytes, 1) - halo_rows,
-                              plan.block_rows, task.rows);
-  const int64_t spare = num_threads() / std::max<int64_t>(task.batch * task.groups, 1);
-  if (spare > 1) plan.item_rows = std::min(plan.item_rows, (task.rows + spare - 1) / spare);
-  plan.items_per_group = (task.rows + plan.item_rows - 1) / plan.item_rows;
+  // One row of tiles does not pay for copies of what it reads.
+  plan.by_panels =
+      plan.depth > 0 && (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
+  plan.pitch = plan.by_panels ? task.columns : planes.pitch;
+  cut(plan, halo_rows);
   if (!plan.in_place) planes.height = plan.item_rows + halo_rows;
+  plan.direct = std::is_same_v<T, ConvSum<T>> && plan.depth > 0 && plan.images == 1 &&
+                plan.pitch == task.columns && task.column_step == 1 &&
+                task.row_step == task.columns;
   plan.offsets.reserve(static_cast<size_t>(plan.depth));
   for (int64_t c = 0; c < task.weights.majors; ++c)
     for (size_t t = 0; t < task.tap_rows.size(); ++t)
@@ -58,76 +100,118 @@ Plan<T> make_plan(Correlation<T>&& given) {
 
 template <class T>
 void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
+  using Packed = ConvPacked<T>;
   const Correlation<T>& task = plan.task;
   plan.panels = (task.weights.outputs + kernels.panel_rows - 1) / kernels.panel_rows;
-  const int64_t panel_size = plan.depth * kernels.panel_rows;
-  plan.packed = empty(Shape{task.groups * plan.panels * panel_size}, dtype_of<T>);
-  T* packed = plan.packed.template data<T>();
+  plan.panel_size = (plan.depth + kernels.steps - 1) / kernels.steps * kernels.panel_rows;
+  // Pairs of halves take the room of a float.
+  plan.packed = empty(Shape{task.groups * plan.panels * plan.panel_size}, dtype_of<ConvSum<T>>);
+  Packed* const packed = static_cast<Packed*>(plan.packed.raw_data());
   parallel_for(0, task.groups * plan.panels,
-               std::max<int64_t>(1, kGrain / std::max<int64_t>(panel_size, 1)),
+               std::max<int64_t>(1, kGrain / std::max<int64_t>(plan.panel_size, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    ConvWeights<T> weights = task.weights;
                    weights.data += i / plan.panels * task.weight_group_step;
-                   kernels.pack_weights(weights, i % plan.panels, packed + i * panel_size);
+                   kernels.pack_weights(weights, i % plan.panels, packed + i * plan.panel_size);
                  }
                });
 }
 
-/// Writes sums (rows of `pitch` positions) where they belong.
+/// Writes rows of sums of one image where they belong.
 template <class T>
-void write_out(const Correlation<T>& task, const T* sums, int64_t step, int64_t first_row,
-               int64_t rows, const T* bias, T* result) {
+void write_out(const Plan<T>& plan, const ConvKernels<T>& kernels, const ConvSum<T>* sums,
+               int64_t step, int64_t first_row, int64_t rows, const T* bias, T* result) {
+  using S = ConvSum<T>;
+  const Correlation<T>& task = plan.task;
+  const bool is_dense =
+      task.column_step == 1 && plan.pitch == task.columns && task.row_step == task.columns;
+  const int64_t lines = is_dense ? 1 : rows, count = is_dense ? rows * task.columns : task.columns;
   for (int64_t k = 0; k < task.weights.outputs; ++k) {
-    const T shift = bias ? bias[k] : T(0);
-    for (int64_t i = 0; i < rows; ++i) {
-      const T* from = sums + k * step + i * task.planes.pitch;
+    const S shift = bias ? static_cast<S>(bias[k]) : S(0);
+    for (int64_t i = 0; i < lines; ++i) {
+      const S* from = sums + k * step + i * plan.pitch;
       T* to = result + k * task.channel_step + (first_row + i) * task.row_step;
       if (task.column_step == 1)
-        for (int64_t j = 0; j < task.columns; ++j) to[j] = from[j] + shift;
+        kernels.finish_row(from, shift, count, to);
       else
-        for (int64_t j = 0; j < task.columns; ++j) to[j * task.column_step] = from[j] + shift;
+        for (int64_t j = 0; j < count; ++j)
+          to[j * task.column_step] = static_cast<T>(from[j] + shift);
     }
+  }
+}
+
+/// Where the positions of rows of all images of a task lie, from the first row of its source on.
+void find_runs(const PaddedPlanes& planes, int64_t images, int64_t image_step, int64_t first_row,
+               int64_t rows, int64_t columns, std::vector<ConvRun>& runs) {
+  runs.clear();
+  for (int64_t n = 0; n < images; ++n) {
+    const int64_t first = n * image_step + first_row * planes.pitch;
+    if (planes.pitch == columns) {
+      runs.push_back({first, rows * columns});
+      continue;
+    }
+    for (int64_t i = 0; i < rows; ++i) runs.push_back({first + i * planes.pitch, columns});
   }
 }
 
 template <class T>
 void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index) {
+  using S = ConvSum<T>;
   const Correlation<T>& task = plan.task;
   const PaddedPlanes& planes = task.planes;
-  const int64_t block_index = index % plan.items_per_group;
-  const int64_t group = index / plan.items_per_group % task.groups;
-  const int64_t image = index / plan.items_per_group / task.groups;
-  const int64_t first = block_index * plan.item_rows;
+  const int64_t group = index / plan.items_per_image % task.groups;
+  const int64_t image = index / plan.items_per_image / task.groups * plan.images;
+  const int64_t images = std::min(plan.images, task.batch - image);
+  const int64_t first = index % plan.items_per_image * plan.item_rows;
   const int64_t last = std::min(first + plan.item_rows, task.rows);
   const int64_t source_size = planes.channels * planes.rows * planes.columns;
   const T* source = task.source + (image * task.groups + group) * source_size;
   if (plan.in_place) {
     source += first * planes.pitch;
   } else {
-    T* padded = scratch<T>(0, static_cast<size_t>(planes.channels * planes.channel()));
-    pad_planes(planes, first, source, padded);
+    T* padded = scratch<T>(0, static_cast<size_t>(images * plan.image_step()));
+    for (int64_t n = 0; n < images; ++n)
+      pad_planes(planes, first, source + n * task.groups * source_size,
+                 padded + n * plan.image_step());
     source = padded;
   }
   const int64_t outputs = task.weights.outputs;
-  T* result = task.result + image * task.image_step + group * outputs * task.channel_step;
+  T* const result = task.result + image * task.image_step + group * outputs * task.channel_step;
   const T* bias = task.bias ? task.bias + group * outputs : nullptr;
-  const T* packed =
-      plan.packed.template data<T>() + group * plan.panels * plan.depth * kernels.panel_rows;
-  const int64_t step = plan.direct ? task.channel_step : plan.block_rows * planes.pitch;
-  T* buffer = plan.direct ? nullptr : scratch<T>(1, static_cast<size_t>(outputs * step));
-  if (plan.depth == 0 && !plan.direct) std::fill_n(buffer, outputs * step, T(0));
+  const auto* packed = static_cast<const ConvPacked<T>*>(plan.packed.raw_data()) +
+                       group * plan.panels * plan.panel_size;
+  const int64_t step = plan.direct ? task.channel_step : plan.images * plan.block_rows * plan.pitch;
+  S* buffer = plan.direct ? nullptr : scratch<S>(1, static_cast<size_t>(outputs * step));
+  if (plan.depth == 0 && !plan.direct) std::fill_n(buffer, outputs * step, S(0));
+  std::vector<ConvRun> runs;
   for (int64_t row = first; row < last; row += plan.block_rows) {
     const int64_t rows = std::min(plan.block_rows, last - row);
     check_interrupt();
-    T* sums = plan.direct ? result + row * task.row_step : buffer;
-    kernels.forward({outputs, plan.depth, (rows - 1) * planes.pitch + task.columns, packed,
-                     plan.offsets.data(), source + (row - first) * planes.pitch, sums, step});
+    S* sums = buffer;
+    if constexpr (std::is_same_v<T, S>)
+      if (plan.direct) sums = result + row * task.row_step;
+    ConvBlock<T> block{outputs, plan.depth, 0,    packed, plan.offsets.data(),
+                       source,  nullptr,    sums, step};
+    if (plan.by_panels) {
+      find_runs(planes, images, plan.image_step(), row - first, rows, task.columns, runs);
+      block.runs = runs.data();
+      block.in_memory = plan.in_place;
+      block.positions = images * rows * task.columns;
+    } else {
+      block.source += (row - first) * planes.pitch;
+      block.positions = (rows - 1) * planes.pitch + task.columns;
+    }
+    kernels.forward(block);
     if (!plan.direct)
-      write_out(task, sums, step, row, rows, bias, result);
+      for (int64_t n = 0; n < images; ++n)
+        write_out(plan, kernels, sums + n * rows * plan.pitch, step, row, rows, bias,
+                  result + n * task.image_step);
     else if (bias)
-      for (int64_t k = 0; k < outputs; ++k)
-        for (int64_t q = 0; q < rows * task.columns; ++q) sums[k * step + q] += bias[k];
+      for (int64_t k = 0; k < outputs; ++k) {
+        const S shift = static_cast<S>(bias[k]);
+        for (int64_t q = 0; q < rows * task.columns; ++q) sums[k * step + q] += shift;
+      }
   }
 }
 
@@ -140,17 +224,24 @@ void correlate(Correlation<T> given) {
   if constexpr (std::is_same_v<T, float>)
     if (try_winograd(given)) return;
   const ConvKernels<T>& kernels = conv_kernels<T>();
-  Plan<T> plan = make_plan(std::move(given));
+  Plan<T> plan = make_plan(std::move(given), kernels);
   pack(plan, kernels);
   const Correlation<T>& task = plan.task;
-  const int64_t work = plan.item_rows * task.columns * plan.depth * task.weights.outputs;
-  parallel_for(0, task.batch * task.groups * plan.items_per_group,
-               std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1)),
+  const int64_t work =
+      plan.images * plan.item_rows * task.columns * plan.depth * task.weights.outputs;
+  parallel_for(0, plan.items, std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t index = begin; index < end; ++index) run_item(plan, kernels, index);
                });
 }
 template void correlate(Correlation<float>);
 template void correlate(Correlation<double>);
+template void correlate(Correlation<bfloat16>);
+
+/// What is multiplied in pairs takes less than Winograd's filters in float.
+bool convolves_pairs(const ConvGeometry& geometry, DType dtype) {
+  return dtype == DType::bfloat16 && has_paired_products() &&
+         std::min(geometry.in_channels, geometry.out_channels) >= kPairChannels;
+}
 
 }  // namespace flambeau::cpu

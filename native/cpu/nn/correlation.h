@@ -25,9 +25,13 @@ struct Correlation {
   const T* bias = nullptr;                                  ///< of all groups
 };
 
-/// Several threads share images, groups and blocks of rows.
+/// Several threads share images, groups and blocks of rows. T is float, double, or, where
+/// convolves_pairs, bfloat16.
 template <class T>
 void correlate(Correlation<T> task);
+
+/// Whether the processor multiplies pairs of this dtype, and there are enough channels for it.
+bool convolves_pairs(const ConvGeometry& geometry, DType dtype);
 
 /// The same for 3x3 filters and enough channels, faster; false for others, and where the result is
 /// not finite: it is unfinished then.

@@ -49,7 +49,7 @@ class Unfolding {
 
 /// Whether products of unfolded patches are faster than reading the images where they lie.
 bool forward_unfolds(const ConvGeometry& geometry, DType dtype);
-bool input_grad_unfolds(const ConvGeometry& geometry);
+bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype);
 bool weight_grad_unfolds(const ConvGeometry& geometry);
 
 /// All are dense; T is a floating type. `bias` may be null.
