@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlparse
 
+from flambeau._values import brief
 from flambeau.datasets.downloads import download
 from flambeau.serialization import load as load_file
 
@@ -113,7 +114,7 @@ def _hubconf(folder: str | os.PathLike[str], source: str) -> ModuleType:
             "folder with source='local'"
         )
     if source != "local":
-        raise ValueError(f"hub: source must be 'local', got {source!r}")
+        raise ValueError(f"hub: source must be 'local', got {brief(source)}")
     path = Path(folder) / "hubconf.py"
     if not path.is_file():
         raise FileNotFoundError(f"hub: there is no {path}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau._values import brief
 from flambeau.distributions import constraints, transforms
 from flambeau.distributions.constraints import Constraint
 from flambeau.distributions.transforms import Transform
@@ -38,7 +39,7 @@ class ConstraintRegistry:
         kind = type(constraint) if isinstance(constraint, Constraint) else constraint
         if not (isinstance(kind, type) and issubclass(kind, Constraint)):
             raise TypeError(
-                f"register: expected a constraint or a type of them, got {constraint!r}"
+                f"register: expected a constraint or a type of them, got {brief(constraint)}"
             )
         if factory is None:
             return lambda function: self.register(kind, function)

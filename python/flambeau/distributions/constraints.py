@@ -10,6 +10,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.distributions.utils import Value
 
 __all__ = [
@@ -139,7 +140,7 @@ class _IndependentConstraint(Constraint):
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if not isinstance(base_constraint, Constraint):
-            raise TypeError(f"independent: expected a constraint, got {base_constraint!r}")
+            raise TypeError(f"independent: expected a constraint, got {brief(base_constraint)}")
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
             raise ValueError(
                 f"independent: the number of dims is not negative, got {reinterpreted_batch_ndims}"
@@ -183,7 +184,7 @@ class MixtureSameFamilyConstraint(Constraint):
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
             raise TypeError(
-                f"MixtureSameFamilyConstraint: expected a constraint, got {base_constraint!r}"
+                f"MixtureSameFamilyConstraint: expected a constraint, got {brief(base_constraint)}"
             )
         self.base_constraint = base_constraint
         super().__init__()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from flambeau import Size, Tensor
+from flambeau._values import brief
 from flambeau.distributions import constraints
 from flambeau.distributions.categorical import Categorical
 from flambeau.distributions.constraints import MixtureSameFamilyConstraint
@@ -43,7 +44,7 @@ class MixtureSameFamily(Distribution):
         if not isinstance(mixture, Categorical) or not isinstance(component, Distribution):
             raise ValueError(
                 "MixtureSameFamily: expected a Categorical and a Distribution, "
-                f"got {mixture!r} and {component!r}"
+                f"got {brief(mixture)} and {brief(component)}"
             )
         batch, weights = tuple(component.batch_shape), tuple(mixture.batch_shape)
         count = mixture._num_events

@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.func._batching import level_of
 from flambeau.func.levels import Function
 from flambeau.utils._pytree import tree_flatten, tree_unflatten
@@ -44,7 +45,9 @@ def vmap(
         RuntimeError: if `func` draws random numbers and `randomness` is "error", or reads elements.
     """
     if randomness not in _RANDOMNESS:
-        raise RuntimeError(f"vmap(): randomness must be one of {_RANDOMNESS}, got {randomness!r}")
+        raise RuntimeError(
+            f"vmap(): randomness must be one of {_RANDOMNESS}, got {brief(randomness)}"
+        )
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap(): chunk_size must be positive, got {chunk_size}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flambeau._values import brief
+
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_descriptor"
 
@@ -29,6 +31,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise ValueError(
-            f"set_sharing_strategy: expected one of {sorted(_STRATEGIES)}, got {new_strategy!r}"
+            f"set_sharing_strategy: expected one of {sorted(_STRATEGIES)}, "
+            f"got {brief(new_strategy)}"
         )
     _strategy = new_strategy

@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import flambeau
 from flambeau import _C, UntypedStorage
+from flambeau._values import brief
 
 
 def save(
@@ -37,7 +38,7 @@ def save(
     from flambeau.serialization.zip_writer import ObjectSink
 
     if pickle_module is not None and pickle_module is not pickle:
-        raise ValueError(f"save: pickle_module must be pickle, got {pickle_module!r}")
+        raise ValueError(f"save: pickle_module must be pickle, got {brief(pickle_module)}")
     if not 1 <= pickle_protocol <= 5:
         raise ValueError(f"save: pickle_protocol must be from 1 to 5, got {pickle_protocol}")
     pickled = Pickled(obj, pickle_protocol)

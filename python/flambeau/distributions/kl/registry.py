@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.distributions.distribution import Distribution
 
 Divergence = Callable[[Any, Any], Tensor]
@@ -28,7 +29,7 @@ def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Calla
     """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
-            raise TypeError(f"register_kl: expected classes of distributions, got {kind!r}")
+            raise TypeError(f"register_kl: expected classes of distributions, got {brief(kind)}")
 
     def register(function: F) -> F:
         _registered[type_p, type_q] = function

@@ -6,6 +6,8 @@ import contextlib
 import enum
 from collections.abc import Iterator, Sequence
 
+from flambeau._values import brief
+
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
@@ -31,5 +33,5 @@ def sdpa_kernel(
     """
     named = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not all(isinstance(backend, SDPBackend) for backend in named):
-        raise TypeError(f"sdpa_kernel(): expected values of SDPBackend, got {backends!r}")
+        raise TypeError(f"sdpa_kernel(): expected values of SDPBackend, got {brief(backends)}")
     yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau._values import brief
 from flambeau.nn.module import Module
 
 
@@ -19,6 +20,6 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
         TypeError: it is no class of a module.
     """
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
-        raise TypeError(f"skip_init: expected a class of modules, got {module_cls!r}")
+        raise TypeError(f"skip_init: expected a class of modules, got {brief(module_cls)}")
     device = kwargs.pop("device", "cpu")
     return module_cls(*args, **kwargs, device="meta").to_empty(device=device)
