@@ -34,6 +34,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head_bias: whether the projection to the frequent classes has a bias.
 
     Shapes: input (N, in_features) or (in_features), target (N) or (); output as the target.
+
+    Source: E. Grave et al., Efficient softmax approximation for GPUs, 2016.
+
+    Example:
+        >>> layer = flambeau.nn.AdaptiveLogSoftmaxWithLoss(8, n_classes=100, cutoffs=[10, 50])
+        >>> output, loss = layer(flambeau.randn(3, 8), flambeau.tensor([0, 20, 99]))
+        >>> output.shape, loss.shape
+        (flambeau.Size([3]), flambeau.Size([]))
+        >>> layer.log_prob(flambeau.randn(1, 8)).exp().sum().detach()
+        tensor(1.0000)
     """
 
     def __init__(

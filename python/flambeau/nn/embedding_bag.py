@@ -28,6 +28,12 @@ class EmbeddingBag(Module):
         padding_idx: a row that counts for nothing.
 
     Shapes: input (bags, length), or (indices) with offsets (bags); output (bags, embedding_dim).
+
+    Example:
+        >>> table = flambeau.nn.EmbeddingBag.from_pretrained(flambeau.tensor([[1.], [2.], [6.]]))
+        >>> table(flambeau.tensor([0, 1, 2]), offsets=flambeau.tensor([0, 2]))  # two means
+        tensor([[1.5000],
+                [6.0000]])
     """
 
     def __init__(
