@@ -35,6 +35,13 @@ def make_dual(tensor: _C.Tensor, tangent: _C.Tensor, *, level: int | None = None
 
     Raises:
         RuntimeError: outside of a dual level, or when the two do not match.
+
+    Example:
+        >>> from flambeau.autograd.forward_ad import dual_level, make_dual, unpack_dual
+        >>> with dual_level():
+        ...     x = make_dual(flambeau.tensor([1., 2.]), flambeau.tensor([1., 0.]))
+        ...     unpack_dual(x.exp()).tangent
+        tensor([2.7183, 0.0000])
     """
     return _C._autograd.make_dual(tensor, tangent)
 
@@ -47,12 +54,31 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def unpack_dual(tensor: _C.Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value and the tangent (None if it has none) of a tensor."""
+    """The value and the tangent (None if it has none) of a tensor.
+
+    Args:
+        tensor: computed within the level.
+        level: of which tangent; None: the one that is entered.
+
+    Example:
+        >>> from flambeau.autograd.forward_ad import dual_level, unpack_dual
+        >>> with dual_level():
+        ...     print(unpack_dual(flambeau.ones(1)).tangent)
+        None
+    """
     return UnpackedDualTensor(*_C._autograd.unpack_dual(tensor))
 
 
 class dual_level:
-    """Forward mode for the length of a ``with``."""
+    """Forward mode for the length of a ``with``.
+
+    Example:
+        >>> from flambeau.autograd.forward_ad import dual_level, make_dual, unpack_dual
+        >>> with dual_level():
+        ...     x = make_dual(flambeau.tensor(3.), flambeau.tensor(1.))
+        ...     unpack_dual(x ** 2)
+        UnpackedDualTensor(primal=tensor(9.), tangent=tensor(6.))
+    """
 
     def __enter__(self) -> int:
         return enter_dual_level()

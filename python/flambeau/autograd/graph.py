@@ -21,7 +21,15 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: _C.Tensor) -> GradientEdge:
-    """The edge of a tensor that requires grad: its grad_fn, or a leaf's accumulator."""
+    """The edge of a tensor that requires grad: its grad_fn, or a leaf's accumulator.
+
+    Example:
+        >>> from flambeau.autograd.graph import get_gradient_edge
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> edge = get_gradient_edge(x.exp())
+        >>> edge.output_nr
+        0
+    """
     return GradientEdge(*_C._autograd.gradient_edge(tensor))
 
 
@@ -46,6 +54,16 @@ class saved_tensors_hooks:
     Args:
         pack_hook: gets a tensor, returns what to keep in its place.
         unpack_hook: gets that, returns a tensor of the same shape, dtype and values.
+
+    Example:
+        >>> from flambeau.autograd.graph import saved_tensors_hooks
+        >>> x = flambeau.tensor([2.], requires_grad=True)
+        >>> def pack(tensor):
+        ...     print("saved", tuple(tensor.shape))
+        ...     return tensor
+        >>> with saved_tensors_hooks(pack, lambda kept: kept):
+        ...     y = x ** 2
+        saved (1,)
     """
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
@@ -71,6 +89,15 @@ class save_on_cpu(saved_tensors_hooks):
     Args:
         pin_memory: not supported.
         device_type: accepted for compatibility.
+
+    Example:
+        >>> from flambeau.autograd.graph import save_on_cpu
+        >>> x = flambeau.tensor([2.], requires_grad=True)
+        >>> with save_on_cpu():
+        ...     y = x ** 2
+        >>> y.backward()
+        >>> x.grad
+        tensor([4.])
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
@@ -92,6 +119,17 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     what they held. Each version of a tensor is copied once, when it is saved.
 
     Forward and backward belong inside; what was saved cannot be used after the end.
+
+    Example:
+        >>> from flambeau.autograd.graph import allow_mutation_on_saved_tensors
+        >>> with allow_mutation_on_saved_tensors():
+        ...     x = flambeau.tensor([2.], requires_grad=True)
+        ...     kept = x.clone()
+        ...     y = (kept ** 2).sum()
+        ...     _ = kept.zero_()
+        ...     y.backward()
+        >>> x.grad
+        tensor([4.])
     """
 
     def __init__(self) -> None:
@@ -186,6 +224,14 @@ def register_multi_grad_hook(
         fn: with mode "all" it gets the list of their gradients (None where none came) when the
             backward that reached any of them ends; with mode "any" the first gradient.
         mode: "all" or "any".
+
+    Example:
+        >>> from flambeau.autograd.graph import register_multi_grad_hook
+        >>> x, y = flambeau.ones(2, requires_grad=True), flambeau.ones(2, requires_grad=True)
+        >>> handle = register_multi_grad_hook([x, y], lambda grads: print(len(grads), "gradients"))
+        >>> (x * y).sum().backward()
+        2 gradients
+        >>> handle.remove()
     """
     if mode not in ("all", "any"):
         raise ValueError(

@@ -109,6 +109,13 @@ class record_function(contextlib.ContextDecorator):
     Args:
         name: what it is called.
         args: taken for programs that give it, and shown after the name.
+
+    Example:
+        >>> with flambeau.autograd.profiler.profile() as report:
+        ...     with flambeau.autograd.profiler.record_function("my part"):
+        ...         _ = flambeau.ones(3).exp()
+        >>> "my part" in {event.key for event in report.key_averages()}
+        True
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:

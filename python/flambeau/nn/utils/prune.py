@@ -25,6 +25,19 @@ class BasePruningMethod(ABC):
     Attributes:
         PRUNING_TYPE: "unstructured" (elements), "structured" (slices) or "global" (elements of
             several tensors).
+
+    Example:
+        >>> from flambeau.nn.utils.prune import BasePruningMethod
+        >>> class EverySecond(BasePruningMethod):
+        ...     PRUNING_TYPE = "unstructured"
+        ...     def compute_mask(self, t, default_mask):
+        ...         mask = default_mask.clone()
+        ...         mask.view(-1)[::2] = 0
+        ...         return mask
+        >>> layer = flambeau.nn.Linear(4, 1)
+        >>> _ = EverySecond.apply(layer, "weight")
+        >>> layer.weight_mask
+        tensor([[0., 1., 0., 1.]])
     """
 
     PRUNING_TYPE: str
@@ -132,7 +145,19 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several prunings of one parameter, each of what the ones before have left."""
+    """Several prunings of one parameter, each of what the ones before have left.
+
+    Args:
+        args: the prunings, of one parameter.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import l1_unstructured
+        >>> layer = flambeau.nn.Linear(4, 1)
+        >>> _ = l1_unstructured(layer, "weight", amount=1)
+        >>> _ = l1_unstructured(layer, "weight", amount=1)  # makes a container of both
+        >>> layer.weight_mask.sum()
+        tensor(2.)
+    """
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -216,7 +241,14 @@ def _joined(
 
 
 class Identity(BasePruningMethod):
-    """Leaves everything, with a mask of ones."""
+    """Leaves everything, with a mask of ones.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import identity
+        >>> layer = identity(flambeau.nn.Linear(2, 1), "weight")
+        >>> layer.weight_mask
+        tensor([[1., 1.]])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -229,6 +261,13 @@ class RandomUnstructured(BasePruningMethod):
 
     Args:
         amount: how many (an int), or which share of them (a float in [0, 1]).
+
+    Example:
+        >>> from flambeau.nn.utils.prune import RandomUnstructured
+        >>> layer = flambeau.nn.Linear(4, 1)
+        >>> _ = RandomUnstructured.apply(layer, "weight", amount=0.5)
+        >>> layer.weight_mask.sum()
+        tensor(2.)
     """
 
     PRUNING_TYPE = "unstructured"
@@ -254,6 +293,12 @@ class L1Unstructured(RandomUnstructured):
 
     Args:
         amount: how many (an int), or which share of them (a float in [0, 1]).
+
+    Example:
+        >>> from flambeau.nn.utils.prune import L1Unstructured
+        >>> pruning = L1Unstructured(amount=0.5)
+        >>> pruning.prune(flambeau.tensor([1., -3., 2., 0.5]))
+        tensor([ 0., -3.,  2.,  0.])
     """
 
     def _order(self, t: Tensor) -> Tensor:
@@ -266,6 +311,12 @@ class RandomStructured(BasePruningMethod):
     Args:
         amount: how many (an int), or which share of them (a float in [0, 1]).
         dim: the dimension that counts the slices.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import RandomStructured
+        >>> pruning = RandomStructured(amount=1, dim=0)
+        >>> (pruning.prune(flambeau.ones(3, 2)) != 0).all(1).sum()
+        tensor(2)
     """
 
     PRUNING_TYPE = "structured"
@@ -301,6 +352,13 @@ class LnStructured(RandomStructured):
         amount: how many (an int), or which share of them (a float in [0, 1]).
         n: order of the norm, as of `linalg.vector_norm`; "fro" and "nuc" as of `norm`.
         dim: the dimension that counts the slices.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import LnStructured
+        >>> pruning = LnStructured(amount=1, n=2, dim=0)
+        >>> pruning.prune(flambeau.tensor([[3., 4.], [1., 1.]]))
+        tensor([[3., 4.],
+                [0., 0.]])
     """
 
     def __init__(self, amount: Amount, n: Any, dim: int = -1) -> None:
@@ -317,6 +375,12 @@ class CustomFromMask(BasePruningMethod):
 
     Args:
         mask: of the parameter's shape.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import CustomFromMask
+        >>> pruning = CustomFromMask(flambeau.tensor([1., 0.]))
+        >>> pruning.prune(flambeau.tensor([3., 4.]))
+        tensor([3., 0.])
     """
 
     PRUNING_TYPE = "global"
@@ -356,13 +420,44 @@ def _count(amount: Amount, size: int) -> int:
 
 
 def identity(module: Module, name: str) -> Module:
-    """Gives a parameter a mask of ones; see Identity."""
+    """Gives a parameter a mask of ones; see Identity.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import identity
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = identity(layer, "weight")
+        >>> layer.weight_mask.sum()
+        tensor(8.)
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: Amount) -> Module:
-    """Prunes random elements of a parameter; see RandomUnstructured."""
+    """Prunes random elements of a parameter; see RandomUnstructured.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        amount: how many (an int), or which share of them (a float in [0, 1]).
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import random_unstructured
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = random_unstructured(layer, "weight", amount=0.25)
+        >>> layer.weight_mask.sum()
+        tensor(6.)
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -370,13 +465,47 @@ def random_unstructured(module: Module, name: str, amount: Amount) -> Module:
 def l1_unstructured(
     module: Module, name: str, amount: Amount, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prunes the elements of a parameter that matter least; see L1Unstructured."""
+    """Prunes the elements of a parameter that matter least; see L1Unstructured.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        amount: how many (an int), or which share of them (a float in [0, 1]).
+        importance_scores: how much each matters; None: its magnitude.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import l1_unstructured
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = l1_unstructured(layer, "weight", amount=3)
+        >>> layer.weight_mask.sum()
+        tensor(5.)
+    """
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: Amount, dim: int) -> Module:
-    """Prunes random slices of a parameter; see RandomStructured."""
+    """Prunes random slices of a parameter; see RandomStructured.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        amount: how many (an int), or which share of them (a float in [0, 1]).
+        dim: the dimension that counts the slices.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import random_structured
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = random_structured(layer, "weight", amount=1, dim=0)
+        >>> layer.weight_mask.sum(1).sort().values
+        tensor([0., 4.])
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -389,13 +518,49 @@ def ln_structured(
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Module:
-    """Prunes the slices of a parameter whose norms are least; see LnStructured."""
+    """Prunes the slices of a parameter whose norms are least; see LnStructured.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        amount: how many (an int), or which share of them (a float in [0, 1]).
+        n: order of the norm.
+        dim: the dimension that counts the slices.
+        importance_scores: what norms are taken of; None: the parameter.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import ln_structured
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = ln_structured(layer, "weight", amount=1, n=2, dim=0)
+        >>> layer.weight_mask.sum(1).sort().values
+        tensor([0., 4.])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prunes a parameter by a mask; see CustomFromMask."""
+    """Prunes a parameter by a mask; see CustomFromMask.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        mask: of its shape; what is 0 goes.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import custom_from_mask
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = custom_from_mask(layer, "weight", mask=flambeau.eye(2, 4))
+        >>> layer.weight_mask
+        tensor([[1., 0., 0., 0.],
+                [0., 1., 0., 0.]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -417,6 +582,13 @@ def global_unstructured(
 
     Raises:
         TypeError: for what is no list of pairs, or a structured method.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import L1Unstructured, global_unstructured
+        >>> first, second = flambeau.nn.Linear(4, 2), flambeau.nn.Linear(2, 2)
+        >>> global_unstructured([(first, "weight"), (second, "weight")], L1Unstructured, amount=6)
+        >>> first.weight_mask.sum() + second.weight_mask.sum()  # of 12
+        tensor(6.)
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured: expected (module, name) pairs")
@@ -453,8 +625,22 @@ def global_unstructured(
 def remove(module: Module, name: str) -> Module:
     """Makes the pruned tensor the parameter, and takes the mask and the hook away.
 
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+
+    Returns:
+        The module.
+
     Raises:
         ValueError: the parameter is not pruned.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import l1_unstructured, remove
+        >>> layer = l1_unstructured(flambeau.nn.Linear(4, 1), "weight", amount=2)
+        >>> layer = remove(layer, "weight")
+        >>> (layer.weight == 0).sum()
+        tensor(2)
     """
     method = _method_of(module, name)
     hooks: Any = module._forward_pre_hooks
@@ -469,8 +655,16 @@ def remove(module: Module, name: str) -> Module:
 def is_pruned(module: Module) -> bool:
     """Whether a parameter of the module, or of one below it, is pruned.
 
+    Args:
+        module: the module.
+
     Raises:
         TypeError: for what is no module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import is_pruned
+        >>> is_pruned(flambeau.nn.Linear(4, 1))
+        False
     """
     if not isinstance(module, Module):
         raise TypeError(f"is_pruned: expected a Module, got {type(module).__name__}")
