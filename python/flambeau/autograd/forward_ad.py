@@ -13,18 +13,48 @@ from typing import NamedTuple
 
 from flambeau import _C
 
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
+
 _level = 0
 
 
 def enter_dual_level() -> int:
-    """Starts forward mode. RuntimeError when it is on already: levels do not nest."""
+    """Starts forward mode. RuntimeError when it is on already: levels do not nest.
+
+    Example:
+        >>> from flambeau.autograd.forward_ad import enter_dual_level, exit_dual_level
+        >>> from flambeau.autograd.forward_ad import make_dual, unpack_dual
+        >>> level = enter_dual_level()
+        >>> unpack_dual(make_dual(flambeau.tensor(3.), flambeau.tensor(1.)) ** 2).tangent
+        tensor(6.)
+        >>> exit_dual_level()
+    """
     global _level
     _level = _C._autograd.enter_dual_level()
     return _level
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Ends forward mode; all tangents are dropped."""
+    """Ends forward mode; all tangents are dropped.
+
+    Args:
+        level: what `enter_dual_level` gave, or None.
+
+    Example:
+        >>> from flambeau.autograd.forward_ad import enter_dual_level, exit_dual_level, make_dual
+        >>> level = enter_dual_level()
+        >>> x = make_dual(flambeau.tensor(3.), flambeau.tensor(1.))
+        >>> exit_dual_level(level=level)
+        >>> x
+        tensor(3.)
+    """
     global _level
     _C._autograd.exit_dual_level(_level if level is None else level)
     _level = 0
@@ -47,7 +77,15 @@ def make_dual(tensor: _C.Tensor, tangent: _C.Tensor, *, level: int | None = None
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What unpack_dual() returns."""
+    """What unpack_dual() returns: `primal`, the value, and `tangent`, or None.
+
+    Example:
+        >>> from flambeau.autograd.forward_ad import dual_level, make_dual, unpack_dual
+        >>> with dual_level():
+        ...     value, tangent = unpack_dual(make_dual(flambeau.tensor(3.), flambeau.tensor(1.)))
+        >>> value, tangent
+        (tensor(3.), tensor(1.))
+    """
 
     primal: _C.Tensor
     tangent: _C.Tensor | None

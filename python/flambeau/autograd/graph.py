@@ -10,11 +10,41 @@ from typing import Any, NamedTuple, Self
 from flambeau import _C
 from flambeau._values import brief
 
+__all__ = [
+    "GradientEdge",
+    "MultiHandle",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "region_activation_memory_budget",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors",
+    "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
+]
+
 Node = _C._autograd.Node
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor flows: output `output_nr` of `node`."""
+    """Where the gradient of a tensor flows: output `output_nr` of `node`.
+
+    Attributes:
+        node: what computed the tensor, or accumulates the gradients of a leaf.
+        output_nr: which of its outputs.
+        ownership_token: keeps the node alive.
+
+    Example:
+        >>> from flambeau.autograd.graph import get_gradient_edge
+        >>> y = flambeau.ones(2, requires_grad=True) * 2
+        >>> edge = get_gradient_edge(y)
+        >>> edge.node is y.grad_fn, edge.output_nr
+        (True, 0)
+    """
 
     node: _C._autograd.Node
     output_nr: int
@@ -36,14 +66,34 @@ def get_gradient_edge(tensor: _C.Tensor) -> GradientEdge:
 def saved_tensors(node: _C._autograd.Node) -> dict[str, _C.Tensor]:
     """The tensors that an operation keeps for its backward, by the names in its declaration.
 
+    Args:
+        node: `grad_fn` of a result.
+
     Raises:
         RuntimeError: when one was freed, or written in place since.
+
+    Example:
+        >>> from flambeau.autograd.graph import saved_tensors
+        >>> x = flambeau.tensor([2.], requires_grad=True)
+        >>> saved_tensors((x.exp()).grad_fn)
+        {'result': tensor([7.3891])}
     """
     return dict(node._saved())
 
 
 def increment_version(tensor: _C.Tensor | list[_C.Tensor]) -> None:
-    """Notes that tensors were written behind autograd's back."""
+    """Notes that tensors were written behind autograd's back.
+
+    Args:
+        tensor: one, or several.
+
+    Example:
+        >>> from flambeau.autograd.graph import increment_version
+        >>> x = flambeau.ones(2)
+        >>> increment_version(x)
+        >>> x._version
+        1
+    """
     for item in [tensor] if isinstance(tensor, _C.Tensor) else tensor:
         item._bump_version()
 
@@ -171,6 +221,16 @@ class disable_saved_tensors_hooks:
 
     Args:
         error_message: what the RuntimeError says.
+
+    Example:
+        >>> from flambeau.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
+        >>> try:
+        ...     with disable_saved_tensors_hooks("not here"):
+        ...         with saved_tensors_hooks(lambda x: x, lambda x: x):
+        ...             pass
+        ... except RuntimeError as error:
+        ...     print(error)
+        not here
     """
 
     def __init__(self, error_message: str) -> None:

@@ -216,8 +216,8 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of (N, C, ...), whose statistics are those of all processes of a group.
 
-    There are no groups of processes: statistics are those of this process, as of BatchNorm2d, whose
-    arguments it has.
+    There are no groups of processes: statistics are those of this process. The other arguments
+    are those of BatchNorm2d.
 
     Args:
         process_group: must be None.

@@ -26,6 +26,7 @@ class EmbeddingBag(Module):
             Adagrad; with mode "max" it cannot be.
         include_last_offset: whether offsets end with the number of indices.
         padding_idx: a row that counts for nothing.
+        device, dtype: of the parameters.
 
     Shapes: input (bags, length), or (indices) with offsets (bags); output (bags, embedding_dim).
 

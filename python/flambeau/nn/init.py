@@ -18,6 +18,35 @@ import flambeau
 from flambeau import Generator, Tensor
 from flambeau._values import brief
 
+__all__ = [
+    "calculate_gain",
+    "constant",
+    "constant_",
+    "dirac",
+    "dirac_",
+    "eye",
+    "eye_",
+    "kaiming_normal",
+    "kaiming_normal_",
+    "kaiming_uniform",
+    "kaiming_uniform_",
+    "normal",
+    "normal_",
+    "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "sparse",
+    "sparse_",
+    "trunc_normal_",
+    "uniform",
+    "uniform_",
+    "xavier_normal",
+    "xavier_normal_",
+    "xavier_uniform",
+    "xavier_uniform_",
+    "zeros_",
+]
+
 _LINEAR = frozenset(
     (
         *("linear", "sigmoid", "conv1d", "conv2d", "conv3d"),
@@ -451,7 +480,7 @@ def _former(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name[:-1]
-    call.__doc__ = f"The former name of `{name}`."
+    call.__doc__ = f"The former name of `{name}`. Arguments are those of the new one."
     return call
 
 

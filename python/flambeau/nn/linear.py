@@ -96,6 +96,7 @@ class Bilinear(Module):
     Args:
         in1_features, in2_features, out_features: sizes of the last dimensions.
         bias: whether there is one.
+        device, dtype: of the parameters.
 
     Shapes: inputs (..., in1_features) and (..., in2_features), output (..., out_features), weight
     (out_features, in1_features, in2_features).

@@ -16,6 +16,10 @@ Distance = Callable[[Tensor, Tensor], Tensor]
 class MultiLabelMarginLoss(_Loss):
     """Shortfalls of the margin 1 between the scores of right classes and those of all others.
 
+    Args:
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per sample.
+
     Shapes: input (N, C) or (C); target alike, right classes and then -1; loss (N) or () with
     reduction "none".
 
@@ -35,6 +39,8 @@ class MultiLabelSoftMarginLoss(_Weighted):
 
     Args:
         weight: one factor for each class.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per sample.
 
     Shapes: input and target (N, C); loss (N) with reduction "none".
 
@@ -57,6 +63,8 @@ class MultiMarginLoss(_Weighted):
         p: power of each shortfall, 1 or 2.
         margin: distance that is far enough.
         weight: one factor for each class.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per sample.
 
     Shapes: input (N, C) or (C), target (N) or (); loss (N) or () with reduction "none".
 

@@ -26,6 +26,7 @@ class MultiheadAttention(Module):
         add_zero_attn: append zeros to keys and values.
         kdim, vdim: features of keys and values; None: embed_dim.
         batch_first: tensors are (N, L, E) instead of (L, N, E).
+        device, dtype: of the parameters.
 
     Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), or without N; output as
     the query; weights (N, L, S), or (N, num_heads, L, S) when not averaged.

@@ -18,6 +18,16 @@ from flambeau.optim.lr_scheduler.base import LRScheduler, each_group
 from flambeau.optim.lr_scheduler.one_cycle import check_strategy
 from flambeau.optim.optimizer import Optimizer
 
+__all__ = [
+    "SWALR",
+    "AveragedModel",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
+
 AverageFn = Callable[[Tensor, Tensor, Any], Tensor]
 MultiAverageFn = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
@@ -115,6 +125,8 @@ class AveragedModel(Module):
         avg_fn: the new average of (average, value, number of values so far); None: the plain one.
         multi_avg_fn: the same of lists of tensors, in place; only one of the two may be given.
         use_buffers: average buffers, too; else they are copied.
+
+    Shapes: calls take and return what the model's do.
 
     Source: P. Izmailov et al., Averaging Weights Leads to Wider Optima and Better Generalization,
     2018.
@@ -229,6 +241,7 @@ class SWALR(LRScheduler):
         swa_lr: the last rate, or one per group.
         anneal_epochs: how many epochs it takes; 0: at once.
         anneal_strategy: "cos" or "linear".
+        last_epoch: -1: a new schedule; else continue after that epoch.
 
     Example:
         >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.)

@@ -11,6 +11,12 @@ from flambeau._values import brief
 from flambeau.nn.module import Module
 from flambeau.nn.utils import directions, parametrize
 
+__all__ = [
+    "orthogonal",
+    "spectral_norm",
+    "weight_norm",
+]
+
 _MAPS = ("matrix_exp", "cayley", "householder")
 
 

@@ -12,6 +12,16 @@ from flambeau.nn.containers import ModuleDict, ModuleList
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
 _cache: dict[tuple[int, str], Tensor] = {}
 _users_of_cache = 0
 

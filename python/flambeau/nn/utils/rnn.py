@@ -10,6 +10,17 @@ import flambeau
 from flambeau import Tensor
 from flambeau._values import brief, elements
 
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+
 
 class _Packed(NamedTuple):
     data: Tensor

@@ -9,6 +9,10 @@ from typing import Any
 from flambeau import Tensor
 from flambeau.nn.module import Module
 
+__all__ = [
+    "functional_call",
+]
+
 Place = tuple[dict[str, Any], str]
 
 

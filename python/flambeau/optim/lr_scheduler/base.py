@@ -127,4 +127,4 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The former name of LRScheduler, for classes that derive from it."""
+    """The former name of LRScheduler, for classes that derive from it; arguments as of that."""

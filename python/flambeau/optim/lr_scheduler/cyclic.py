@@ -29,6 +29,7 @@ class CyclicLR(LRScheduler):
         scale_mode: what scale_fn is a function of, "cycle" or "iterations".
         cycle_momentum: move momentum (or beta1) the other way, between base_momentum and
             max_momentum.
+        last_epoch: -1: a new schedule; else continue after that epoch.
 
     Example:
         >>> from flambeau.optim.lr_scheduler import CyclicLR

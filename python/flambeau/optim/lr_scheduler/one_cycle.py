@@ -30,6 +30,7 @@ class OneCycleLR(LRScheduler):
         cycle_momentum: move momentum (or beta1) the other way, between base_momentum and
             max_momentum.
         three_phase: fall to the first rate as fast as it rose, then further.
+        last_epoch: -1: a new schedule; else continue after that epoch.
 
     Example:
         >>> from flambeau.optim.lr_scheduler import OneCycleLR

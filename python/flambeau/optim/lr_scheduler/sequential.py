@@ -16,6 +16,7 @@ class SequentialLR(LRScheduler):
     Args:
         schedulers: of the same optimizer.
         milestones: the epochs at which the second, third, ... start.
+        last_epoch: -1: a new schedule; else continue after that epoch.
 
     Example:
         >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.)
