@@ -42,6 +42,11 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices, in the order that takes the fewest multiplications; one is copied.
 
     `linalg.multi_dot` does the same of a sequence. RuntimeError where shapes do not multiply.
+
+    Example:
+        >>> a, b, c = flambeau.ones(2, 3), flambeau.ones(3, 4), flambeau.ones(4, 1)
+        >>> flambeau.chain_matmul(a, b, c).shape
+        flambeau.Size([2, 1])
     """
     if len(matrices) == 0:
         raise RuntimeError("chain_matmul(): expected at least one matrix")

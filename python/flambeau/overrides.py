@@ -41,7 +41,12 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode is on, or the class of an argument wants to be asked."""
+    """Whether a mode is on, or the class of an argument wants to be asked.
+
+    Example:
+        >>> flambeau.overrides.has_torch_function((flambeau.ones(1), 2))
+        False
+    """
     return _overrides.has_torch_function(tuple(relevant_args))
 
 
@@ -92,7 +97,13 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether functions take it as a tensor: it is one, or its class has a `__torch_function__`."""
+    """Whether functions take it as a tensor: it is one, or its class has a `__torch_function__`.
+
+    Example:
+        >>> from flambeau.overrides import is_tensor_like
+        >>> is_tensor_like(flambeau.ones(1)), is_tensor_like(1)
+        (True, False)
+    """
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 
@@ -104,6 +115,16 @@ class TorchFunctionMode(Mode):
 
     Subclasses define `__torch_function__(self, func, types, args=(), kwargs=None)`. While it runs
     the mode is off, and those around it are on.
+
+    Example:
+        >>> class Spy(flambeau.overrides.TorchFunctionMode):
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Spy():
+        ...     _ = flambeau.exp(flambeau.ones(1))
+        ones
+        exp
     """
 
     _modes: ClassVar[Stack] = _overrides
@@ -188,12 +209,21 @@ def _hashed(value: Any) -> Any:
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """What a function or method that `__torch_function__` was given is called, as users of PyTorch
     write it: "torch.Tensor.add"; None for others.
+
+    Example:
+        >>> flambeau.overrides.resolve_name(flambeau.Tensor.add)
+        'torch.Tensor.add'
     """
     return _names().get(f)
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether it is a method of Tensor, or reads or writes an attribute."""
+    """Whether it is a method of Tensor, or reads or writes an attribute.
+
+    Example:
+        >>> flambeau.overrides.is_tensor_method_or_property(flambeau.Tensor.add)
+        True
+    """
     return (resolve_name(func) or "").startswith("torch.Tensor.")
 
 

@@ -74,8 +74,7 @@ class L1Loss(_Loss):
     Shapes: input and target alike; loss (), or theirs with reduction "none".
 
     Example:
-        >>> loss = flambeau.nn.L1Loss()
-        >>> loss(flambeau.tensor([1., 2.]), flambeau.tensor([1., 4.]))
+        >>> flambeau.nn.L1Loss()(flambeau.tensor([1., 2.]), flambeau.tensor([1., 4.]))
         tensor(1.)
     """
 
@@ -419,8 +418,7 @@ class GaussianNLLLoss(_Loss):
     input's with reduction "none".
 
     Example:
-        >>> loss = flambeau.nn.GaussianNLLLoss()
-        >>> loss(flambeau.tensor([3.]), flambeau.tensor([1.]), flambeau.ones(1))
+        >>> flambeau.nn.GaussianNLLLoss()(flambeau.tensor([3.]), flambeau.tensor([1.]), flambeau.ones(1))
         tensor(2.)
     """
 

@@ -116,6 +116,11 @@ def graph(
     Raises:
         TypeError: something is no tensor.
         ValueError: a tensor has no history, so that there is nothing to draw.
+
+    Example:
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> type(flambeau.utils.viz.graph((x * 2).sum())).__name__
+        'Graph'
     """
     roots = [y] if isinstance(y, Tensor) else list(y)
     for root in roots:
