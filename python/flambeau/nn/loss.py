@@ -418,7 +418,8 @@ class GaussianNLLLoss(_Loss):
     input's with reduction "none".
 
     Example:
-        >>> flambeau.nn.GaussianNLLLoss()(flambeau.tensor([3.]), flambeau.tensor([1.]), flambeau.ones(1))
+        >>> one = flambeau.ones(1)
+        >>> flambeau.nn.GaussianNLLLoss()(3 * one, one, one)
         tensor(2.)
     """
 
@@ -569,8 +570,7 @@ class TripletMarginLoss(_Loss):
 
     Example:
         >>> loss = flambeau.nn.TripletMarginLoss(margin=1.)
-        >>> anchor, positive = flambeau.tensor([[0.]]), flambeau.tensor([[1.]])
-        >>> negative = flambeau.tensor([[3.]])
+        >>> anchor, positive, negative = (flambeau.tensor([[x]]) for x in (0., 1., 3.))
         >>> float(loss(anchor, positive, negative)), float(loss(anchor, negative, positive))
         (0.0, 3.0)
     """
