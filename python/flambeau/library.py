@@ -49,6 +49,15 @@ _registered: dict[str, CustomOpDef] = {}
 class CustomOpDef:
     """An operator that `custom_op` made. Calling it checks the arguments against the annotations,
     runs the kernel of the device, and records the call where a gradient is wanted.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::ninths", mutates_args=())
+        ... def ninths(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 9
+        >>> type(ninths).__name__
+        'CustomOpDef'
+        >>> ninths(flambeau.tensor([18.]))
+        tensor([2.])
     """
 
     def __init__(
@@ -276,7 +285,16 @@ def registered_names() -> list[str]:
 def register_kernel(
     op: str | CustomOpDef, device_types: str | Iterable[str], func: Kernel | None = None, /
 ) -> Callable[..., Any]:
-    """`CustomOpDef.register_kernel` of an operator given by name."""
+    """`CustomOpDef.register_kernel` of an operator given by name.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::sevenths", mutates_args=())
+        ... def sevenths(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 7
+        >>> _ = flambeau.library.register_kernel("examples::sevenths", "cpu", lambda x: x * (1 / 7))
+        >>> sevenths(flambeau.tensor([14.]))
+        tensor([2.])
+    """
     return find_op(op).register_kernel(device_types, func)
 
 

@@ -51,12 +51,22 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(arg: Any) -> bool:
-    """`has_torch_function` of one argument."""
+    """`has_torch_function` of one argument.
+
+    Example:
+        >>> flambeau.overrides.has_torch_function_unary(flambeau.ones(1))
+        False
+    """
     return _overrides.has_torch_function((arg,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function` of the arguments."""
+    """`has_torch_function` of the arguments.
+
+    Example:
+        >>> flambeau.overrides.has_torch_function_variadic(flambeau.ones(1), 2)
+        False
+    """
     return _overrides.has_torch_function(args)
 
 
@@ -81,6 +91,13 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 
     Args:
         dispatcher: gives, for the function's arguments, those whose classes are asked.
+
+    Example:
+        >>> @flambeau.overrides.wrap_torch_function(lambda x: (x,))
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(flambeau.ones(1))
+        tensor([2.])
     """
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,14 +157,26 @@ class TorchFunctionMode(Mode):
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that changes nothing."""
+    """A mode that changes nothing.
+
+    Example:
+        >>> with flambeau.overrides.BaseTorchFunctionMode():
+        ...     print(flambeau.ones(1) + 1)
+        tensor([2.])
+    """
 
     __torch_function__ = unchanged
 
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """A context in which all classes are asked, also inside a `__torch_function__`."""
+    """A context in which all classes are asked, also inside a `__torch_function__`.
+
+    Example:
+        >>> with flambeau.overrides.enable_reentrant_dispatch():
+        ...     print(flambeau.ones(1) + 1)
+        tensor([2.])
+    """
     before = _overrides.set_asked(0)
     try:
         yield
@@ -159,7 +188,12 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """Functions whose results Tensor's own `__torch_function__` leaves as they are."""
+    """Functions whose results Tensor's own `__torch_function__` leaves as they are.
+
+    Example:
+        >>> len(flambeau.overrides.get_default_nowrap_functions()) > 0
+        True
+    """
     return set(_torch_function.NOT_CONVERTED)
 
 
@@ -192,7 +226,13 @@ def _names() -> dict[Any, str]:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """By namespace the functions, and by Tensor the methods, that classes can take over."""
+    """By namespace the functions, and by Tensor the methods, that classes can take over.
+
+    Example:
+        >>> functions = flambeau.overrides.get_overridable_functions()
+        >>> flambeau.add in functions[flambeau]
+        True
+    """
     known = _names()
     found = {
         _space(space): [f for f in vars(_space(space)).values() if _hashed(f) in known]
