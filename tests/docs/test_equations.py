@@ -8,6 +8,7 @@ import flambeau
 from flambeau.docs.computed_by import operators_of
 from flambeau.docs.docstrings import to_markdown
 from flambeau.docs.equations import equation_latex
+from flambeau.docs.mathml import mathml
 from flambeau.docs.topics import by_topic
 
 
@@ -46,6 +47,14 @@ def test_equations_of_a_docstring_are_aligned() -> None:
     assert to_markdown(text) == (
         "Steps.\n\n$$\n\\begin{aligned}\na &= b + 1 \\\\\nc &= a\n\\end{aligned}\n$$\n"
     )
+
+
+def test_columns_of_equations_are_a_table() -> None:
+    found = mathml("\\begin{aligned}\na &= b \\\\\nc &= d\n\\end{aligned}", "block")
+    assert found.count("<mtr>") == 2 and found.count("<mtd ") == 4
+    assert "&<" not in found
+    with pytest.raises(ValueError, match="unknown"):
+        mathml("a &= b")
 
 
 def test_operators_of_layers() -> None:

@@ -97,9 +97,8 @@ def public_names(module: ModuleType) -> list[str]:
 
 def _find_operators(library: Library, pages: list[Page]) -> None:
     for page in pages:
-        formulas = [overload.doc.math for overload in page.overloads]
-        if len(formulas) == 1 and formulas[0]:
-            library.formulas[page.name] = formulas[0]
+        if formula := page.overloads[0].doc.math:  # others are of other layouts and dtypes
+            library.formulas[page.name] = formula
         for operator in (overload.doc.operator for overload in page.overloads):
             for form in forms(operator):
                 if form.is_method:
