@@ -249,14 +249,16 @@ def _returns(operator: Operator, signatures: Sequence[PythonSignature]) -> tuple
 def _errors(operator: Operator) -> tuple[Described, ...]:
     """What the operator refuses: by its arguments' types, then by the errors that it declares."""
     by_types = [Described(e.exception, "", e.text) for e in argument_errors(operator)]
-    declared = [Described(c.exception, "", message_text(c)) for c in operator.constraints]
+    declared = [Described(c.exception, "", message_text(c, "`{}`")) for c in operator.constraints]
     return (*by_types, *declared)
 
 
-def message_text(constraint: Constraint) -> str:
-    """What an error says, its values written as the formulas that they are."""
+def message_text(constraint: Constraint, value: str = "{{{}}}") -> str:
+    """What an error says, its values written as the formulas that they are: in braces, or as
+    another format has it.
+    """
     return "".join(
-        part if isinstance(part, str) else f"{{{part}}}"
+        part if isinstance(part, str) else value.format(part)
         for part in constraint.parts or (constraint.message,)
     )
 

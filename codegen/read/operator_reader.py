@@ -428,11 +428,17 @@ def _random(node: Node) -> str:
 def _document(signature: Signature, doc: Doc, shared: dict[str, str]) -> Signature:
     """Give each argument its doc: the entry's own, or the one that arguments of its name share."""
     arguments: tuple[Argument, ...] = tuple(
-        replace(a, doc=doc.arguments.get(a.name) or shared.get(a.name, ""))
+        replace(a, doc=doc.arguments.get(a.name) or _shared_doc(a, shared))
         for a in signature.arguments
     )
     choices = tuple(
-        (place, replace(a, doc=doc.arguments.get(a.name) or shared.get(a.name, "")))
+        (place, replace(a, doc=doc.arguments.get(a.name) or _shared_doc(a, shared)))
         for place, a in signature.choices
     )
     return replace(signature, arguments=arguments, choices=choices)
+
+
+def _shared_doc(argument: Argument, shared: dict[str, str]) -> str:
+    """What arguments of the name share; lists may have words of their own, under `name[]`."""
+    of_lists = shared.get(f"{argument.name}[]") if argument.type.is_list else None
+    return of_lists or shared.get(argument.name, "")

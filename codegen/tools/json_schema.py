@@ -103,7 +103,9 @@ def json_schema() -> Schema:
             "backend": _of_class(Backend, _BACKEND),
             "argument": _closed(
                 {
-                    "argument": _described({"type": "string"}, "the name that arguments share"),
+                    "argument": _described(
+                        {"type": "string"}, "the name that arguments share; name[]: of lists"
+                    ),
                     "doc": _described({"type": "string"}, "what they mean"),
                 },
                 ("argument", "doc"),

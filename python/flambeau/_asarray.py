@@ -29,6 +29,11 @@ def asarray(
 
     Raises:
         ValueError: copy is False, and there must be a copy.
+
+    Example:
+        >>> flambeau.asarray([[1, 2], [3, 4]], dtype=flambeau.float32)
+        tensor([[1., 2.],
+                [3., 4.]])
     """
     made = _shared(obj, dtype, device)
     shares = made is not None

@@ -21,6 +21,11 @@ class finfo:
 
     Raises:
         TypeError: for another dtype.
+
+    Example:
+        >>> info = flambeau.finfo(flambeau.float32)
+        >>> info.bits, info.max, info.eps
+        (32, 3.4028234663852886e+38, 1.1920928955078125e-07)
     """
 
     dtype: str
@@ -72,6 +77,11 @@ class iinfo:
 
     Raises:
         TypeError: for another dtype.
+
+    Example:
+        >>> info = flambeau.iinfo(flambeau.int8)
+        >>> info.min, info.max
+        (-128, 127)
     """
 
     def __init__(self, type: Any) -> None:

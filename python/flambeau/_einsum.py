@@ -30,6 +30,13 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     Raises:
         RuntimeError: for a notation that does not fit the operands.
         ValueError: there is no operand, or no letter for a label.
+
+    Example:
+        >>> a, b = flambeau.ones(2, 3), flambeau.ones(3, 4)
+        >>> flambeau.einsum("ij,jk->ik", a, b).shape
+        flambeau.Size([2, 4])
+        >>> flambeau.einsum("ii", flambeau.eye(3))  # the trace
+        tensor(3.)
     """
     if isinstance(equation, Tensor):
         equation, operands = _from_lists((equation, *operands))

@@ -109,6 +109,11 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 
     Returns:
         `input`.
+
+    Example:
+        >>> flambeau.resize_as_(flambeau.arange(6), flambeau.zeros(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
     """
     return input.resize_(the_template.shape)
 

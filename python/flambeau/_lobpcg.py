@@ -59,6 +59,12 @@ def lobpcg(
     Raises:
         ValueError: if shapes, `k`, `n` or `method` are impossible, or `m < 3 * n`.
         TypeError: if the dtype is another one.
+
+    Example:
+        >>> matrix = flambeau.diag(flambeau.arange(1., 13.))
+        >>> values, vectors = flambeau.lobpcg(matrix, k=2)
+        >>> values.round(decimals=2)
+        tensor([12., 11.])
     """
     how = "ortho" if method is None else method
     if how not in _METHODS:

@@ -22,6 +22,12 @@ def svd_lowrank(
     `A`: matrices, [*, m, n]. `q`: a little more than the rank that is expected. `niter`: further
     rounds, each of which makes the result more exact. `M`: subtracted from A; it broadcasts. The
     numbers drawn are those of the default generator. ValueError where q or niter is impossible.
+
+    Example:
+        >>> x = flambeau.outer(flambeau.arange(4.), flambeau.tensor([3., 4.]))  # of rank 1
+        >>> U, S, V = flambeau.svd_lowrank(x, q=1)
+        >>> bool(((U * S) @ V.T - x).abs().max() < 1e-4)
+        True
     """
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     _check("svd_lowrank", A, q, niter)
@@ -40,6 +46,12 @@ def pca_lowrank(
     `A`: observations in rows, [*, m, n]. `q`: how many components; None: 6 or, where smaller, m or
     n. `center`: whether the mean of the rows is subtracted. ValueError where q or niter is
     impossible.
+
+    Example:
+        >>> x = flambeau.outer(flambeau.arange(4.), flambeau.tensor([3., 4.]))  # of rank 1
+        >>> U, S, V = flambeau.pca_lowrank(x, q=2)
+        >>> V[:, 0].abs().round(decimals=2)  # the direction of all rows
+        tensor([0.6000, 0.8000])
     """
     q = min(6, *A.shape[-2:]) if q is None else q
     _check("pca_lowrank", A, q, niter)

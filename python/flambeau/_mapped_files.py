@@ -38,6 +38,14 @@ def from_file(
         OSError: the file cannot be opened.
         RuntimeError: it is shorter and not shared, another device is asked for, or pinned memory.
         ValueError: size is negative.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     _ = file.write(bytes([1, 2, 3]))
+        ...     file.flush()
+        ...     flambeau.from_file(file.name, size=3, dtype=flambeau.uint8)
+        tensor([1, 2, 3], dtype=flambeau.uint8)
     """
     if device is not None and flambeau.device(device).type != "cpu":
         raise RuntimeError(f"from_file(): a file is mapped to the CPU, not to {device}")

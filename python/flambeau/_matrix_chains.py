@@ -16,6 +16,12 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     `tensors`: two or more, each of two dims; the first may be a row and the last a column of one
     dim, which the result then lacks. The order is found by dynamic programming: T. H. Cormen et
     al., Introduction to Algorithms, section 15.2. RuntimeError where shapes do not multiply.
+
+    Example:
+        >>> a, b, c = flambeau.ones(2, 3), flambeau.ones(3, 4), flambeau.ones(4, 1)
+        >>> flambeau.linalg.multi_dot([a, b, c])
+        tensor([[12.],
+                [12.]])
     """
     matrices = list(tensors)
     if len(matrices) < 2:
@@ -42,6 +48,11 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices, in the order that takes the fewest multiplications; one is copied.
 
     `linalg.multi_dot` does the same of a sequence. RuntimeError where shapes do not multiply.
+
+    Example:
+        >>> a, b, c = flambeau.ones(2, 3), flambeau.ones(3, 4), flambeau.ones(4, 1)
+        >>> flambeau.chain_matmul(a, b, c).shape
+        flambeau.Size([2, 1])
     """
     if len(matrices) == 0:
         raise RuntimeError("chain_matmul(): expected at least one matrix")

@@ -14,13 +14,25 @@ _mode = 0
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Notes whether only deterministic kernels are wanted; no operator chooses by it."""
+    """Notes whether only deterministic kernels are wanted; no operator chooses by it.
+
+    Example:
+        >>> flambeau.use_deterministic_algorithms(True)
+        >>> flambeau.are_deterministic_algorithms_enabled()
+        True
+        >>> flambeau.use_deterministic_algorithms(False)
+    """
     global _mode
     _mode = (1 if warn_only else 2) if mode else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What use_deterministic_algorithms() was given."""
+    """What use_deterministic_algorithms() was given.
+
+    Example:
+        >>> flambeau.are_deterministic_algorithms_enabled()
+        False
+    """
     return _mode > 0
 
 
@@ -34,6 +46,11 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
     Raises:
         ValueError: it is none of these.
+
+    Example:
+        >>> flambeau.set_deterministic_debug_mode("default")
+        >>> flambeau.get_deterministic_debug_mode()
+        0
     """
     global _mode
     if debug_mode in _MODES:
@@ -48,7 +65,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """What was set, as a number."""
+    """What was set, as a number.
+
+    Example:
+        >>> flambeau.get_deterministic_debug_mode()
+        0
+    """
     return _mode
 
 

@@ -287,6 +287,12 @@ def sparse_coo_tensor(
     Raises:
         RuntimeError: if a place is outside the size, or shapes do not agree.
         TypeError: if `layout` is another one.
+
+    Example:
+        >>> x = flambeau.sparse_coo_tensor([[0, 1], [2, 0]], [3., 4.], size=(2, 3))
+        >>> x.to_dense()
+        tensor([[0., 0., 3.],
+                [4., 0., 0.]])
     """
     op = "sparse_coo_tensor()"
     if layout is not None and layout is not flambeau.sparse_coo:
@@ -369,5 +375,12 @@ def _check_extents(shape: list[int]) -> None:
 
 
 def spmm(mat1: Tensor, mat2: Tensor) -> Tensor:
-    """The product of a sparse matrix and a strided one: `mm` by its former name."""
+    """The product of a sparse matrix and a strided one: `mm` by its former name.
+
+    Example:
+        >>> x = flambeau.sparse_coo_tensor([[0], [1]], [2.], size=(2, 2))
+        >>> flambeau.spmm(x, flambeau.ones(2, 1))
+        tensor([[2.],
+                [0.]])
+    """
     return flambeau.mm(mat1, mat2)

@@ -66,6 +66,12 @@ def set_printoptions(
     Raises:
         TypeError: if a count is not an integer, or `threshold` not a number.
         ValueError: if `profile` is none of the three, or a number is negative.
+
+    Example:
+        >>> flambeau.set_printoptions(precision=2)
+        >>> flambeau.tensor([3.14159])
+        tensor([3.14])
+        >>> flambeau.set_printoptions(profile="default")
     """
     global _options
     if profile is not None:

@@ -64,46 +64,92 @@ def _identity(fn: T) -> T:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Keeps a function from being compiled, as all are: the function itself, or a decorator."""
+    """Keeps a function from being compiled, as all are: the function itself, or a decorator.
+
+    Example:
+        >>> @flambeau.compiler.disable
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
     return _identity if fn is None else fn
 
 
 def allow_in_graph(fn: T) -> T:
-    """The function itself."""
+    """The function itself.
+
+    Example:
+        >>> flambeau.compiler.allow_in_graph(len) is len
+        True
+    """
     return fn
 
 
 def assume_constant_result(fn: T) -> T:
-    """The function itself, called every time."""
+    """The function itself, called every time.
+
+    Example:
+        >>> flambeau.compiler.assume_constant_result(len) is len
+        True
+    """
     return fn
 
 
 def is_compiling() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.compiler.is_compiling()
+        False
+    """
     return False
 
 
 def is_dynamo_compiling() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.compiler.is_dynamo_compiling()
+        False
+    """
     return False
 
 
 def is_exporting() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.compiler.is_exporting()
+        False
+    """
     return False
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """An empty list: there is no compiler."""
+    """An empty list: there is no compiler.
+
+    Example:
+        >>> flambeau.compiler.list_backends()
+        []
+    """
     return []
 
 
 def reset() -> None:
-    """Nothing is compiled, so that there is nothing to forget."""
+    """Nothing is compiled, so that there is nothing to forget.
+
+    Example:
+        >>> flambeau.compiler.reset()
+    """
 
 
 def cudagraph_mark_step_begin() -> None:
-    """There are no recorded graphs whose memory a step could reuse."""
+    """There are no recorded graphs whose memory a step could reuse.
+
+    Example:
+        >>> flambeau.compiler.cudagraph_mark_step_begin()
+    """
 
 
 __getattr__ = _lazy.unavailable(__name__, "Flambeau has no compiler")

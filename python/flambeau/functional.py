@@ -17,6 +17,10 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
     Raises:
         RuntimeError: if two sizes of a dimension differ and neither is 1.
+
+    Example:
+        >>> flambeau.broadcast_shapes((3, 1), (4,))
+        flambeau.Size([3, 4])
     """
     lists = [[s] if isinstance(s, int) else list(elements("broadcast_shapes", s)) for s in shapes]
     rank = max(map(len, lists), default=0)
@@ -43,6 +47,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
 
     Returns:
         The remaining dimensions of `a`, then those of `b`.
+
+    Example:
+        >>> a, b = flambeau.ones(3, 4, 5), flambeau.ones(4, 3, 2)
+        >>> flambeau.tensordot(a, b, dims=([1, 0], [0, 1])).shape
+        flambeau.Size([5, 2])
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() != 1 else int(dims)

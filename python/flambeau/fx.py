@@ -24,7 +24,12 @@ class GraphModule:
 
 
 def wrap(fn_or_name: Any) -> Any:
-    """What it is given: a function, or the name of one, that a tracer would not look into."""
+    """What it is given: a function, or the name of one, that a tracer would not look into.
+
+    Example:
+        >>> flambeau.fx.wrap(len) is len
+        True
+    """
     return fn_or_name
 
 

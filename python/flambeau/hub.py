@@ -48,7 +48,17 @@ def _get_torch_home() -> str:
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Sets the folder of downloaded files."""
+    """Sets the folder of downloaded files.
+
+    Example:
+        >>> import tempfile
+        >>> before = flambeau.hub.get_dir()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     flambeau.hub.set_dir(folder)
+        ...     flambeau.hub.get_dir() == folder
+        True
+        >>> flambeau.hub.set_dir(before)
+    """
     global _folder
     _folder = str(Path(d).expanduser())
 
@@ -64,7 +74,7 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Calls a function of a folder's `hubconf.py`, whose code runs.
+    r"""Calls a function of a folder's `hubconf.py`, whose code runs.
 
     Args:
         repo_or_dir: the folder.
@@ -78,6 +88,14 @@ def load(
 
     Raises:
         RuntimeError: source is "github"; or the folder lacks a package or the function.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     code = "def line(slope=1):\n    'A line.'\n    return slope"
+        ...     _ = pathlib.Path(folder, "hubconf.py").write_text(code)
+        ...     flambeau.hub.load(folder, "line", slope=3, source="local")
+        3
     """
     return _entry(_hubconf(repo_or_dir, source), model)(*args, **kwargs)
 
@@ -90,7 +108,16 @@ def list(
     verbose: bool = True,
     source: str = "github",
 ) -> Any:
-    """The names of the functions of a folder's `hubconf.py`; source is to be "local"."""
+    r"""The names of the functions of a folder's `hubconf.py`; source is to be "local".
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     code = "def line(slope=1):\n    'A line.'\n    return slope"
+        ...     _ = pathlib.Path(folder, "hubconf.py").write_text(code)
+        ...     flambeau.hub.list(folder, source="local")
+        ['line']
+    """
     module = _hubconf(github, source)
     return [n for n, f in vars(module).items() if callable(f) and not n.startswith("_")]
 
@@ -103,7 +130,16 @@ def help(
     trust_repo: Any = None,
     source: str = "github",
 ) -> str | None:
-    """The docstring of a function of a folder's `hubconf.py`; source is to be "local"."""
+    r"""The docstring of a function of a folder's `hubconf.py`; source is to be "local".
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     code = "def line(slope=1):\n    'A line.'\n    return slope"
+        ...     _ = pathlib.Path(folder, "hubconf.py").write_text(code)
+        ...     flambeau.hub.help(folder, "line", source="local")
+        'A line.'
+    """
     return _entry(_hubconf(github, source), model).__doc__
 
 

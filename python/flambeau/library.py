@@ -49,6 +49,15 @@ _registered: dict[str, CustomOpDef] = {}
 class CustomOpDef:
     """An operator that `custom_op` made. Calling it checks the arguments against the annotations,
     runs the kernel of the device, and records the call where a gradient is wanted.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::ninths", mutates_args=())
+        ... def ninths(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 9
+        >>> type(ninths).__name__
+        'CustomOpDef'
+        >>> ninths(flambeau.tensor([18.]))
+        tensor([2.])
     """
 
     def __init__(
@@ -230,6 +239,13 @@ def custom_op(
     Raises:
         ValueError: for a name without a namespace, annotations that are missing or mean nothing
             here, and names in `mutates_args` that are no tensor parameters.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::halve", mutates_args=())
+        ... def halve(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 2
+        >>> halve(flambeau.tensor([4.]))
+        tensor([2.])
     """
     if not re.fullmatch(r"\w+::\w+", name):
         raise ValueError(f"custom_op: the name must be 'namespace::name', got '{name}'")
@@ -269,12 +285,32 @@ def registered_names() -> list[str]:
 def register_kernel(
     op: str | CustomOpDef, device_types: str | Iterable[str], func: Kernel | None = None, /
 ) -> Callable[..., Any]:
-    """`CustomOpDef.register_kernel` of an operator given by name."""
+    """`CustomOpDef.register_kernel` of an operator given by name.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::sevenths", mutates_args=())
+        ... def sevenths(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 7
+        >>> _ = flambeau.library.register_kernel("examples::sevenths", "cpu", lambda x: x * (1 / 7))
+        >>> sevenths(flambeau.tensor([14.]))
+        tensor([2.])
+    """
     return find_op(op).register_kernel(device_types, func)
 
 
 def register_fake(op: str | CustomOpDef, func: Kernel | None = None, /) -> Callable[..., Any]:
-    """`CustomOpDef.register_fake` of an operator given by name; a decorator without `func`."""
+    """`CustomOpDef.register_fake` of an operator given by name; a decorator without `func`.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::fifths", mutates_args=())
+        ... def fifths(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 5
+        >>> @flambeau.library.register_fake("examples::fifths")
+        ... def _shape(x):
+        ...     return flambeau.empty_like(x)
+        >>> fifths(flambeau.ones(2, device="meta")).shape
+        flambeau.Size([2])
+    """
     found = find_op(op)
     return found.register_fake if func is None else found.register_fake(func)
 
@@ -286,5 +322,16 @@ def register_autograd(
     *,
     setup_context: Callable[..., None] | None = None,
 ) -> None:
-    """`CustomOpDef.register_autograd` of an operator given by name."""
+    """`CustomOpDef.register_autograd` of an operator given by name.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::thirds", mutates_args=())
+        ... def thirds(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 3
+        >>> flambeau.library.register_autograd("examples::thirds", lambda ctx, grad: grad / 3)
+        >>> x = flambeau.tensor([3.], requires_grad=True)
+        >>> thirds(x).backward()
+        >>> x.grad
+        tensor([0.3333])
+    """
     find_op(op).register_autograd(backward, setup_context=setup_context)

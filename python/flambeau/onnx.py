@@ -8,7 +8,12 @@ __all__ = ["is_in_onnx_export"]
 
 
 def is_in_onnx_export() -> bool:
-    """False: there is no export."""
+    """False: there is no export.
+
+    Example:
+        >>> flambeau.onnx.is_in_onnx_export()
+        False
+    """
     return False
 
 

@@ -41,17 +41,32 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode is on, or the class of an argument wants to be asked."""
+    """Whether a mode is on, or the class of an argument wants to be asked.
+
+    Example:
+        >>> flambeau.overrides.has_torch_function((flambeau.ones(1), 2))
+        False
+    """
     return _overrides.has_torch_function(tuple(relevant_args))
 
 
 def has_torch_function_unary(arg: Any) -> bool:
-    """`has_torch_function` of one argument."""
+    """`has_torch_function` of one argument.
+
+    Example:
+        >>> flambeau.overrides.has_torch_function_unary(flambeau.ones(1))
+        False
+    """
     return _overrides.has_torch_function((arg,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function` of the arguments."""
+    """`has_torch_function` of the arguments.
+
+    Example:
+        >>> flambeau.overrides.has_torch_function_variadic(flambeau.ones(1), 2)
+        False
+    """
     return _overrides.has_torch_function(args)
 
 
@@ -76,6 +91,13 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 
     Args:
         dispatcher: gives, for the function's arguments, those whose classes are asked.
+
+    Example:
+        >>> @flambeau.overrides.wrap_torch_function(lambda x: (x,))
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(flambeau.ones(1))
+        tensor([2.])
     """
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +114,13 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether functions take it as a tensor: it is one, or its class has a `__torch_function__`."""
+    """Whether functions take it as a tensor: it is one, or its class has a `__torch_function__`.
+
+    Example:
+        >>> from flambeau.overrides import is_tensor_like
+        >>> is_tensor_like(flambeau.ones(1)), is_tensor_like(1)
+        (True, False)
+    """
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 
@@ -104,6 +132,16 @@ class TorchFunctionMode(Mode):
 
     Subclasses define `__torch_function__(self, func, types, args=(), kwargs=None)`. While it runs
     the mode is off, and those around it are on.
+
+    Example:
+        >>> class Spy(flambeau.overrides.TorchFunctionMode):
+        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+        ...         print(func.__name__)
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Spy():
+        ...     _ = flambeau.exp(flambeau.ones(1))
+        ones
+        exp
     """
 
     _modes: ClassVar[Stack] = _overrides
@@ -119,14 +157,26 @@ class TorchFunctionMode(Mode):
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that changes nothing."""
+    """A mode that changes nothing.
+
+    Example:
+        >>> with flambeau.overrides.BaseTorchFunctionMode():
+        ...     print(flambeau.ones(1) + 1)
+        tensor([2.])
+    """
 
     __torch_function__ = unchanged
 
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """A context in which all classes are asked, also inside a `__torch_function__`."""
+    """A context in which all classes are asked, also inside a `__torch_function__`.
+
+    Example:
+        >>> with flambeau.overrides.enable_reentrant_dispatch():
+        ...     print(flambeau.ones(1) + 1)
+        tensor([2.])
+    """
     before = _overrides.set_asked(0)
     try:
         yield
@@ -138,7 +188,12 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """Functions whose results Tensor's own `__torch_function__` leaves as they are."""
+    """Functions whose results Tensor's own `__torch_function__` leaves as they are.
+
+    Example:
+        >>> len(flambeau.overrides.get_default_nowrap_functions()) > 0
+        True
+    """
     return set(_torch_function.NOT_CONVERTED)
 
 
@@ -171,7 +226,13 @@ def _names() -> dict[Any, str]:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """By namespace the functions, and by Tensor the methods, that classes can take over."""
+    """By namespace the functions, and by Tensor the methods, that classes can take over.
+
+    Example:
+        >>> functions = flambeau.overrides.get_overridable_functions()
+        >>> flambeau.add in functions[flambeau]
+        True
+    """
     known = _names()
     found = {
         _space(space): [f for f in vars(_space(space)).values() if _hashed(f) in known]
@@ -188,12 +249,21 @@ def _hashed(value: Any) -> Any:
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """What a function or method that `__torch_function__` was given is called, as users of PyTorch
     write it: "torch.Tensor.add"; None for others.
+
+    Example:
+        >>> flambeau.overrides.resolve_name(flambeau.Tensor.add)
+        'torch.Tensor.add'
     """
     return _names().get(f)
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether it is a method of Tensor, or reads or writes an attribute."""
+    """Whether it is a method of Tensor, or reads or writes an attribute.
+
+    Example:
+        >>> flambeau.overrides.is_tensor_method_or_property(flambeau.Tensor.add)
+        True
+    """
     return (resolve_name(func) or "").startswith("torch.Tensor.")
 
 

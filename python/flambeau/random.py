@@ -35,6 +35,13 @@ def fork_rng(
     Args:
         devices, device_type: accepted as PyTorch has them; one generator serves every device.
         enabled: False: do nothing.
+
+    Example:
+        >>> state = flambeau.get_rng_state()
+        >>> with flambeau.random.fork_rng():
+        ...     _ = flambeau.rand(100)
+        >>> bool((flambeau.get_rng_state() == state).all())
+        True
     """
     if not enabled:
         yield

@@ -24,12 +24,25 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: if the shapes do not multiply.
+
+    Example:
+        >>> x = flambeau.sparse_coo_tensor([[0], [1]], [2.], size=(2, 2))
+        >>> flambeau.sparse.mm(x, flambeau.ones(2, 1))
+        tensor([[2.],
+                [0.]])
     """
     return flambeau.mm(_checked(mat1, "mm", "mat1"), mat2)
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
-    """`beta * mat + alpha * (mat1 @ mat2)`, where `mat1` is sparse."""
+    """`beta * mat + alpha * (mat1 @ mat2)`, where `mat1` is sparse.
+
+    Example:
+        >>> x = flambeau.sparse_coo_tensor([[0], [1]], [2.], size=(2, 2))
+        >>> flambeau.sparse.addmm(flambeau.ones(2, 1), x, flambeau.ones(2, 1))
+        tensor([[3.],
+                [1.]])
+    """
     return flambeau.addmm(mat, _checked(mat1, "addmm", "mat1"), mat2, beta=beta, alpha=alpha)
 
 
@@ -47,6 +60,13 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None
     Raises:
         IndexError: if a dim is out of range.
         RuntimeError: if a dim is listed twice.
+
+    Example:
+        >>> x = flambeau.sparse_coo_tensor([[0, 1], [1, 0]], [2., 3.], size=(2, 2))
+        >>> flambeau.sparse.sum(x)
+        tensor(5.)
+        >>> flambeau.sparse.sum(x, dim=0).to_dense()
+        tensor([3., 2.])
     """
     tensor = _checked(input, "sum", "input")
     if dim is None:
@@ -76,6 +96,11 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
     Raises:
         IndexError: if the dim is out of range.
+
+    Example:
+        >>> x = flambeau.sparse_coo_tensor([[0, 0], [0, 2]], [1., 1.], size=(1, 3))
+        >>> flambeau.sparse.softmax(x, dim=1).to_dense()
+        tensor([[0.5000, 0.0000, 0.5000]])
     """
     return _softmax(input, dim, dtype, logarithm=False)
 
@@ -85,6 +110,11 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
     Raises:
         IndexError: if the dim is out of range.
+
+    Example:
+        >>> x = flambeau.sparse_coo_tensor([[0, 0], [0, 2]], [1., 1.], size=(1, 3))
+        >>> flambeau.sparse.log_softmax(x, dim=1).to_dense()
+        tensor([[-0.6931,  0.0000, -0.6931]])
     """
     return _softmax(input, dim, dtype, logarithm=True)
 

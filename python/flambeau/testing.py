@@ -49,6 +49,14 @@ def assert_close(
         AssertionError: with the number of differing elements and the largest difference.
         ValueError: if only one of rtol and atol is given.
         TypeError: for things that cannot be compared.
+
+    Example:
+        >>> flambeau.testing.assert_close(flambeau.tensor([1.]), flambeau.tensor([1. + 1e-7]))
+        >>> try:
+        ...     flambeau.testing.assert_close(flambeau.tensor([1.]), flambeau.tensor([2.]))
+        ... except AssertionError:
+        ...     print("not close")
+        not close
     """
     if (rtol is None) != (atol is None):
         raise ValueError("assert_close: give both rtol and atol, or neither")

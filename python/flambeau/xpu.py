@@ -8,12 +8,22 @@ __all__ = ["device_count", "is_available"]
 
 
 def is_available() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.xpu.is_available()
+        False
+    """
     return False
 
 
 def device_count() -> int:
-    """0."""
+    """0.
+
+    Example:
+        >>> flambeau.xpu.device_count()
+        0
+    """
     return 0
 
 

@@ -101,6 +101,13 @@ def test_search_finds_an_operator(page: Any, address: str) -> None:
         ("absolute", "operators/abs.html"),
         ("sftmax", "operators/softmax.html"),  # a letter is missing
         ("no_grad", "library/flambeau.no_grad.html"),
+        ("torch.nn.Linear", "library/flambeau.nn.Linear.html"),
+        ("torch.nn.Conv2d(3, 8, 3)", "library/flambeau.nn.Conv2d.html"),
+        ("torch.mm", "operators/mm.html"),
+        ("F.conv2d", "operators/conv2d.html"),
+        ("gradient clipping", "flambeau.nn.utils.html#flambeau.nn.utils.clip_grad_norm_"),
+        ("interpolate", "operators/interpolate.html"),
+        ("xavier_uniform_", "flambeau.nn.init.html#flambeau.nn.init.xavier_uniform_"),
         ("backward", "library/flambeau.Tensor.html#flambeau.Tensor.backward"),
     ],
 )

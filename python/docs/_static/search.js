@@ -84,8 +84,16 @@
     return at === letters.length;
   }
 
+  // A name that was pasted from a program: `torch.nn.Linear`, `F.conv2d(x, w)`.
+  function plain(query) {
+    return query
+      .replace(/\(.*$/, "")
+      .replace(/^\s*(?:import\s+)?(?:torch|flambeau)\.(?=\w)/, "")
+      .replace(/^\s*(?:F|nn\.functional)\.(?=\w)/, "");
+  }
+
   function find(entries, query) {
-    const words = query.toLowerCase().split(/[\s.]+/).filter(Boolean);
+    const words = plain(query).toLowerCase().split(/[\s.]+/).filter(Boolean);
     if (words.length === 0) return [];
     const ranked = [];
     for (const entry of entries) {

@@ -20,12 +20,23 @@ _LOWER = (_C.bfloat16, _C.float16)
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether `autocast` can be on for devices of a kind: "cpu", "cuda" or another backend."""
+    """Whether `autocast` can be on for devices of a kind: "cpu", "cuda" or another backend.
+
+    Example:
+        >>> flambeau.is_autocast_available("cpu")
+        True
+    """
     return _kind(device_type) != "meta"
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is on for devices of a kind, in this thread."""
+    """Whether autocast is on for devices of a kind, in this thread.
+
+    Example:
+        >>> with flambeau.autocast("cpu"):
+        ...     flambeau.is_autocast_enabled("cpu")
+        True
+    """
     return bool(_C._is_autocast_enabled(_kind(device_type)))
 
 
@@ -58,6 +69,13 @@ class autocast(ScopedMode):
 
     Raises:
         RuntimeError: where the device has no autocast, or the dtype is another.
+
+    Example:
+        >>> x = flambeau.ones(2, 2)
+        >>> with flambeau.autocast("cpu", dtype=flambeau.bfloat16):
+        ...     product, total = x @ x, x.sum()
+        >>> product.dtype, total.dtype
+        (flambeau.bfloat16, flambeau.float32)
     """
 
     def __init__(
@@ -126,6 +144,21 @@ def custom_fwd(
     Without `cast_inputs`, `forward` runs as autocast is around it, and `custom_bwd` lets
     `backward` run likewise. With it, floating-point tensors among the arguments that are on the
     device are converted first, and autocast is off in both.
+
+    Example:
+        >>> class Product(flambeau.autograd.Function):
+        ...     @staticmethod
+        ...     @flambeau.amp.custom_fwd(device_type="cpu", cast_inputs=flambeau.float32)
+        ...     def forward(ctx, x, y):
+        ...         return x @ y
+        ...     @staticmethod
+        ...     @flambeau.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         return None, None
+        >>> x = flambeau.ones(2, 2, dtype=flambeau.bfloat16)
+        >>> with flambeau.autocast("cpu"):
+        ...     Product.apply(x, x).dtype
+        flambeau.float32
     """
     kind = _kind(device_type)
     if fwd is None:
@@ -149,6 +182,21 @@ def custom_fwd(
 def custom_bwd(bwd: F | None = None, *, device_type: str) -> Any:
     """Decorates the `backward` of a function whose `forward` has `custom_fwd`: autocast is then as
     it was in `forward`.
+
+    Example:
+        >>> class Doubled(flambeau.autograd.Function):
+        ...     @staticmethod
+        ...     @flambeau.amp.custom_fwd(device_type="cpu")
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     @flambeau.amp.custom_bwd(device_type="cpu")
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = flambeau.ones(1, requires_grad=True)
+        >>> Doubled.apply(x).backward()
+        >>> x.grad
+        tensor([2.])
     """
     kind = _kind(device_type)
     if bwd is None:

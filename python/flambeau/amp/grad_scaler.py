@@ -42,6 +42,18 @@ class GradScaler:
 
     Raises:
         ValueError: where a factor is out of its range.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.SGD([weight], lr=0.1)
+        >>> scaler = flambeau.GradScaler("cpu", init_scale=1024.)
+        >>> scaler.scale((weight ** 2).sum()).backward()
+        >>> weight.grad  # 1024 times the gradient
+        tensor([4096.])
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> weight
+        tensor([1.6000], requires_grad=True)
     """
 
     def __init__(

@@ -10,7 +10,13 @@ from flambeau.array_api._adapted import same_dtype
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """Matrix products."""
+    """Matrix products.
+
+    Example:
+        >>> flambeau.array_api.linalg.matmul(flambeau.ones(2, 3), flambeau.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+    """
     return flambeau.matmul(*same_dtype(x1, x2))
 
 
@@ -28,5 +34,10 @@ def tensordot(
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Products of vectors along a dim, the first conjugated."""
+    """Products of vectors along a dim, the first conjugated.
+
+    Example:
+        >>> flambeau.array_api.linalg.vecdot(flambeau.ones(3), flambeau.ones(3))
+        tensor(3.)
+    """
     return flambeau.linalg.vecdot(*same_dtype(x1, x2), dim=axis)

@@ -32,29 +32,55 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
 
 
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """Norms of matrices in the last two dims."""
+    """Norms of matrices in the last two dims.
+
+    Example:
+        >>> flambeau.array_api.linalg.matrix_norm(flambeau.tensor([[3., 4.]]))
+        tensor(5.)
+    """
     return flambeau.linalg.matrix_norm(x, ord, keepdim=keepdims)
 
 
 def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
-    """How many singular values are above `rtol` times the largest."""
+    """How many singular values are above `rtol` times the largest.
+
+    Example:
+        >>> flambeau.array_api.linalg.matrix_rank(flambeau.ones(3, 3))
+        tensor(1)
+    """
     return flambeau.linalg.matrix_rank(x, rtol=rtol)
 
 
 def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
-    """The pseudoinverse; singular values up to `rtol` times the largest count as zero."""
+    """The pseudoinverse; singular values up to `rtol` times the largest count as zero.
+
+    Example:
+        >>> flambeau.array_api.linalg.pinv(flambeau.tensor([[2., 0.], [0., 4.]]))
+        tensor([[0.5000, 0.0000],
+                [0.0000, 0.2500]])
+    """
     return flambeau.linalg.pinv(x, rtol=rtol)
 
 
 def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
-    """Norms of vectors along dims; None: of all elements."""
+    """Norms of vectors along dims; None: of all elements.
+
+    Example:
+        >>> flambeau.array_api.linalg.vector_norm(flambeau.tensor([3., 4.]))
+        tensor(5.)
+    """
     if axis == ():
         return flambeau.abs(x) if ord != 0 else (x != 0).to(x.abs().dtype)
     return flambeau.linalg.vector_norm(x, ord, axis, keepdims)
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The x of `x1 @ x = x2`; `x2` is a vector if and only if it has one dim."""
+    """The x of `x1 @ x = x2`; `x2` is a vector if and only if it has one dim.
+
+    Example:
+        >>> flambeau.array_api.linalg.solve(2 * flambeau.eye(2), flambeau.ones(2))
+        tensor([0.5000, 0.5000])
+    """
     x1, x2 = same_dtype(x1, x2)
     if x2.ndim == 1:
         return flambeau.linalg.solve(x1, x2[:, None])[..., 0]

@@ -57,7 +57,16 @@ class _VariableType(type):
 
 
 class Variable(metaclass=_VariableType):
-    """The former name of a tensor that can require grad: makes one that shares `data`."""
+    """The former name of a tensor that can require grad: makes one that shares `data`.
+
+    Args:
+        data: a tensor.
+        requires_grad: whether operations on it are recorded.
+
+    Example:
+        >>> flambeau.autograd.Variable(flambeau.ones(2), requires_grad=True)
+        tensor([1., 1.], requires_grad=True)
+    """
 
     def __new__(cls, data: _C.Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
         if volatile:
@@ -97,6 +106,12 @@ def backward(
     Raises:
         RuntimeError: a tensor does not require grad, a gradient does not fit, or a saved tensor
             was freed or modified in place.
+
+    Example:
+        >>> x = flambeau.tensor([1., 2.], requires_grad=True)
+        >>> flambeau.autograd.backward([(x ** 2).sum(), x.sum()])
+        >>> x.grad
+        tensor([3., 5.])
     """
     tensors = _as_tuple("backward", tensors)
     if _overrides.has_torch_function(tensors):
@@ -145,6 +160,12 @@ def grad(
 
     Returns:
         One gradient per input, in order.
+
+    Example:
+        >>> x = flambeau.tensor(3., requires_grad=True)
+        >>> (first,) = flambeau.autograd.grad(x ** 3, x, create_graph=True)
+        >>> flambeau.autograd.grad(first, x)  # the second derivative, 6 x
+        (tensor(18.),)
     """
     outputs, inputs = _as_tuple("grad", outputs), _as_tuple("grad", inputs)
     if grad_outputs is not None:

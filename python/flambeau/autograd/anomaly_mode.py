@@ -15,6 +15,15 @@ class detect_anomaly:
 
     Args:
         check_nan: whether a NaN in a gradient raises RuntimeError.
+
+    Example:
+        >>> x = flambeau.zeros(1, requires_grad=True)
+        >>> try:
+        ...     with flambeau.autograd.detect_anomaly():
+        ...         (flambeau.sqrt(x) * 0).backward()
+        ... except RuntimeError as error:
+        ...     print("nan" in str(error).lower())
+        True
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -41,6 +50,13 @@ class set_detect_anomaly:
     Args:
         mode: whether to detect anomalies.
         check_nan: whether a NaN in a gradient raises RuntimeError.
+
+    Example:
+        >>> with flambeau.autograd.set_detect_anomaly(True):
+        ...     flambeau.is_anomaly_enabled()
+        True
+        >>> flambeau.is_anomaly_enabled()
+        False
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:

@@ -117,6 +117,12 @@ def vjp(
 
     Returns:
         (func(*inputs), v^T J), the latter in the form of `inputs`.
+
+    Example:
+        >>> from flambeau.autograd.functional import vjp
+        >>> x, v = flambeau.tensor([1., 2.]), flambeau.tensor([1., 10.])
+        >>> vjp(lambda x: x ** 2, x, v)
+        (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
         single_input, fresh, single_output, outputs = _evaluate(func, inputs, create_graph, "vjp")
@@ -151,6 +157,12 @@ def jvp(
 
     Returns:
         (func(*inputs), J v), the latter in the form of the result.
+
+    Example:
+        >>> from flambeau.autograd.functional import jvp
+        >>> x, v = flambeau.tensor([1., 2.]), flambeau.tensor([1., 10.])
+        >>> jvp(lambda x: x.sum() * x, x, v)
+        (tensor([3., 6.]), tensor([14., 52.]))
     """
     with enable_grad():
         _, fresh, single_output, outputs = _evaluate(func, inputs, create_graph, "jvp")
@@ -206,6 +218,12 @@ def jacobian(
     Returns:
         A tensor of shape [*result shape, *input shape]; a tuple over inputs when `inputs` is a
         tuple; a tuple over results of those when the result is a tuple.
+
+    Example:
+        >>> from flambeau.autograd.functional import jacobian
+        >>> jacobian(lambda x: x.sum() * x, flambeau.tensor([1., 2.]))
+        tensor([[4., 1.],
+                [2., 5.]])
     """
     import flambeau
 
@@ -359,6 +377,12 @@ def hessian(
 
     Returns:
         A tensor of shape [*input shape, *input shape]; for a tuple of inputs, a tuple of tuples.
+
+    Example:
+        >>> from flambeau.autograd.functional import hessian
+        >>> hessian(lambda x: x[0] ** 2 * x[1], flambeau.tensor([1., 2.]))
+        tensor([[4., 2.],
+                [2., 0.]])
     """
     single, _ = _tuple(inputs, "hessian: inputs")
     scalar = _scalar(func, "hessian")
@@ -391,10 +415,21 @@ def vhp(
 ) -> tuple[Any, Any]:
     """The product of a vector with the Hessian of a scalar function.
 
-    Args and errors as vjp(); `v` has the shapes of `inputs`.
+    Args:
+        func: takes tensors, returns a tensor with one element.
+        inputs: a tensor or a tuple of them.
+        v: of the shapes of `inputs`.
+        create_graph: whether the product can be differentiated.
+        strict: raise, instead of giving zeros, where the result does not depend on an input.
 
     Returns:
         (func(*inputs), v^T H).
+
+    Example:
+        >>> from flambeau.autograd.functional import vhp
+        >>> x, v = flambeau.tensor([1., 2.]), flambeau.tensor([1., 10.])
+        >>> vhp(lambda x: (x ** 3).sum(), x, v)
+        (tensor(9.), tensor([  6., 120.]))
     """
     with enable_grad():
         single_input, fresh, _, outputs = _evaluate(
@@ -418,5 +453,18 @@ def hvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """The product of the Hessian of a scalar function with a vector: vhp(), H being symmetric."""
+    """The product of the Hessian of a scalar function with a vector: vhp(), H being symmetric.
+
+    Args:
+        func, inputs, v, create_graph, strict: as of vhp().
+
+    Returns:
+        (func(*inputs), H v).
+
+    Example:
+        >>> from flambeau.autograd.functional import hvp
+        >>> x, v = flambeau.tensor([1., 2.]), flambeau.tensor([1., 10.])
+        >>> hvp(lambda x: (x ** 3).sum(), x, v)
+        (tensor(9.), tensor([  6., 120.]))
+    """
     return vhp(func, inputs, v, create_graph, strict)

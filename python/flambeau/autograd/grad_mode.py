@@ -99,6 +99,13 @@ class no_grad(_GradMode):
     """Operations inside are not recorded; their results do not require grad.
 
     Works as ``with no_grad():``, ``@no_grad()`` and ``@no_grad``, on generators too.
+
+    Example:
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
     """
 
     _enabled = False
@@ -113,7 +120,17 @@ class no_grad(_GradMode):
 
 
 class enable_grad(_GradMode):
-    """Operations inside are recorded, also inside a no_grad()."""
+    """Operations inside are recorded, also inside a no_grad().
+
+    Works as ``with enable_grad():``, ``@enable_grad()`` and ``@enable_grad``.
+
+    Example:
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.no_grad(), flambeau.enable_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        True
+    """
 
     _enabled = True
 
@@ -131,6 +148,13 @@ class set_grad_enabled(ScopedMode):
 
     Args:
         mode: whether to record.
+
+    Example:
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.set_grad_enabled(False):
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
     """
 
     def __init__(self, mode: bool) -> None:
@@ -171,6 +195,13 @@ class enforce_grad_layout_policy(ScopedMode):
 
     Args:
         enable: whether it does.
+
+    Example:
+        >>> weight = flambeau.zeros(2, 3, requires_grad=True)
+        >>> with flambeau.autograd.enforce_grad_layout_policy():
+        ...     (weight.t() @ flambeau.ones(2)).sum().backward()
+        >>> weight.grad.stride() == weight.stride()
+        True
     """
 
     def __init__(self, enable: bool = True) -> None:
@@ -207,6 +238,11 @@ class set_multithreading_enabled(ScopedMode):
 
     Args:
         mode: whether it may.
+
+    Example:
+        >>> with flambeau.autograd.set_multithreading_enabled(False):
+        ...     flambeau.autograd.grad_mode.is_multithreading_enabled()
+        False
     """
 
     def __init__(self, mode: bool) -> None:
@@ -239,6 +275,13 @@ class inference_mode(ScopedMode):
 
     Args:
         mode: False turns inference mode off inside one that is on.
+
+    Example:
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.inference_mode():
+        ...     y = x * 2
+        >>> y.requires_grad, y.is_inference()
+        (False, True)
     """
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -270,10 +313,24 @@ class inference_mode(ScopedMode):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations of this thread are recorded."""
+    """Whether operations of this thread are recorded.
+
+    Example:
+        >>> flambeau.is_grad_enabled()
+        True
+        >>> with flambeau.no_grad():
+        ...     flambeau.is_grad_enabled()
+        False
+    """
     return bool(_C.is_grad_enabled())
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Whether this thread is in inference mode.
+
+    Example:
+        >>> with flambeau.inference_mode():
+        ...     flambeau.is_inference_mode_enabled()
+        True
+    """
     return bool(_C.is_inference_mode_enabled())

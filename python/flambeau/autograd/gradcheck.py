@@ -19,7 +19,24 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 
 class GradcheckError(RuntimeError):
-    """A derivative disagrees with finite differences."""
+    """A derivative disagrees with finite differences.
+
+    Example:
+        >>> from flambeau.autograd import GradcheckError, gradcheck
+        >>> class Wrong(flambeau.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad
+        >>> x = flambeau.ones(1, dtype=flambeau.float64, requires_grad=True)
+        >>> try:
+        ...     gradcheck(Wrong.apply, x)
+        ... except GradcheckError:
+        ...     print("the derivative is wrong")
+        the derivative is wrong
+    """
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -293,6 +310,12 @@ def gradcheck(
 
     Returns:
         True when all agree.
+
+    Example:
+        >>> from flambeau.autograd import gradcheck
+        >>> x = flambeau.randn(3, dtype=flambeau.float64, requires_grad=True)
+        >>> gradcheck(lambda x: (x ** 2).sum(), x)
+        True
     """
     if check_batched_grad or check_batched_forward_grad or masked:
         raise NotImplementedError("gradcheck: batched gradients and masked are not supported")
@@ -342,6 +365,11 @@ def gradgradcheck(
         check_rev_over_rev: check reverse mode over reverse mode.
 
     The other arguments are those of gradcheck().
+
+    Example:
+        >>> x = flambeau.randn(3, dtype=flambeau.float64, requires_grad=True)
+        >>> flambeau.autograd.gradgradcheck(lambda x: (x ** 3).sum(), x)
+        True
     """
     import flambeau
 

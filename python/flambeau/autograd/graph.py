@@ -10,32 +10,90 @@ from typing import Any, NamedTuple, Self
 from flambeau import _C
 from flambeau._values import brief
 
+__all__ = [
+    "GradientEdge",
+    "MultiHandle",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "region_activation_memory_budget",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors",
+    "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
+]
+
 Node = _C._autograd.Node
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor flows: output `output_nr` of `node`."""
+    """Where the gradient of a tensor flows: output `output_nr` of `node`.
+
+    Attributes:
+        node: what computed the tensor, or accumulates the gradients of a leaf.
+        output_nr: which of its outputs.
+        ownership_token: keeps the node alive.
+
+    Example:
+        >>> from flambeau.autograd.graph import get_gradient_edge
+        >>> y = flambeau.ones(2, requires_grad=True) * 2
+        >>> edge = get_gradient_edge(y)
+        >>> edge.node is y.grad_fn, edge.output_nr
+        (True, 0)
+    """
 
     node: _C._autograd.Node
     output_nr: int
 
 
 def get_gradient_edge(tensor: _C.Tensor) -> GradientEdge:
-    """The edge of a tensor that requires grad: its grad_fn, or a leaf's accumulator."""
+    """The edge of a tensor that requires grad: its grad_fn, or a leaf's accumulator.
+
+    Example:
+        >>> from flambeau.autograd.graph import get_gradient_edge
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> edge = get_gradient_edge(x.exp())
+        >>> edge.output_nr
+        0
+    """
     return GradientEdge(*_C._autograd.gradient_edge(tensor))
 
 
 def saved_tensors(node: _C._autograd.Node) -> dict[str, _C.Tensor]:
     """The tensors that an operation keeps for its backward, by the names in its declaration.
 
+    Args:
+        node: `grad_fn` of a result.
+
     Raises:
         RuntimeError: when one was freed, or written in place since.
+
+    Example:
+        >>> from flambeau.autograd.graph import saved_tensors
+        >>> x = flambeau.tensor([2.], requires_grad=True)
+        >>> saved_tensors((x.exp()).grad_fn)
+        {'result': tensor([7.3891])}
     """
     return dict(node._saved())
 
 
 def increment_version(tensor: _C.Tensor | list[_C.Tensor]) -> None:
-    """Notes that tensors were written behind autograd's back."""
+    """Notes that tensors were written behind autograd's back.
+
+    Args:
+        tensor: one, or several.
+
+    Example:
+        >>> from flambeau.autograd.graph import increment_version
+        >>> x = flambeau.ones(2)
+        >>> increment_version(x)
+        >>> x._version
+        1
+    """
     for item in [tensor] if isinstance(tensor, _C.Tensor) else tensor:
         item._bump_version()
 
@@ -46,6 +104,16 @@ class saved_tensors_hooks:
     Args:
         pack_hook: gets a tensor, returns what to keep in its place.
         unpack_hook: gets that, returns a tensor of the same shape, dtype and values.
+
+    Example:
+        >>> from flambeau.autograd.graph import saved_tensors_hooks
+        >>> x = flambeau.tensor([2.], requires_grad=True)
+        >>> def pack(tensor):
+        ...     print("saved", tuple(tensor.shape))
+        ...     return tensor
+        >>> with saved_tensors_hooks(pack, lambda kept: kept):
+        ...     y = x ** 2
+        saved (1,)
     """
 
     def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
@@ -71,6 +139,15 @@ class save_on_cpu(saved_tensors_hooks):
     Args:
         pin_memory: not supported.
         device_type: accepted for compatibility.
+
+    Example:
+        >>> from flambeau.autograd.graph import save_on_cpu
+        >>> x = flambeau.tensor([2.], requires_grad=True)
+        >>> with save_on_cpu():
+        ...     y = x ** 2
+        >>> y.backward()
+        >>> x.grad
+        tensor([4.])
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
@@ -92,6 +169,17 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     what they held. Each version of a tensor is copied once, when it is saved.
 
     Forward and backward belong inside; what was saved cannot be used after the end.
+
+    Example:
+        >>> from flambeau.autograd.graph import allow_mutation_on_saved_tensors
+        >>> with allow_mutation_on_saved_tensors():
+        ...     x = flambeau.tensor([2.], requires_grad=True)
+        ...     kept = x.clone()
+        ...     y = (kept ** 2).sum()
+        ...     _ = kept.zero_()
+        ...     y.backward()
+        >>> x.grad
+        tensor([4.])
     """
 
     def __init__(self) -> None:
@@ -133,6 +221,16 @@ class disable_saved_tensors_hooks:
 
     Args:
         error_message: what the RuntimeError says.
+
+    Example:
+        >>> from flambeau.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
+        >>> try:
+        ...     with disable_saved_tensors_hooks("not here"):
+        ...         with saved_tensors_hooks(lambda x: x, lambda x: x):
+        ...             pass
+        ... except RuntimeError as error:
+        ...     print(error)
+        not here
     """
 
     def __init__(self, error_message: str) -> None:
@@ -186,6 +284,14 @@ def register_multi_grad_hook(
         fn: with mode "all" it gets the list of their gradients (None where none came) when the
             backward that reached any of them ends; with mode "any" the first gradient.
         mode: "all" or "any".
+
+    Example:
+        >>> from flambeau.autograd.graph import register_multi_grad_hook
+        >>> x, y = flambeau.ones(2, requires_grad=True), flambeau.ones(2, requires_grad=True)
+        >>> handle = register_multi_grad_hook([x, y], lambda grads: print(len(grads), "gradients"))
+        >>> (x * y).sum().backward()
+        2 gradients
+        >>> handle.remove()
     """
     if mode not in ("all", "any"):
         raise ValueError(

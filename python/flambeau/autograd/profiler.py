@@ -20,6 +20,12 @@ class profile:
         with_flops, with_modules: refused.
         use_cuda, use_device, use_cpu, use_kineto: other clocks, of which there are none; taken for
             programs that give them.
+
+    Example:
+        >>> with flambeau.autograd.profiler.profile() as report:
+        ...     _ = flambeau.ones(3).exp()
+        >>> sorted({event.key.split("::")[-1] for event in report.key_averages()})
+        ['exp', 'ones']
     """
 
     def __init__(

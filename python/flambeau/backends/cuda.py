@@ -42,17 +42,38 @@ def is_built() -> bool:
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Notes the switch. Attention has one kernel."""
+    """Notes the switch. Attention has one kernel.
+
+    Example:
+        >>> flambeau.backends.cuda.enable_flash_sdp(False)
+        >>> flambeau.backends.cuda.flash_sdp_enabled()
+        False
+        >>> flambeau.backends.cuda.enable_flash_sdp(True)
+    """
     _attention["flash"] = bool(enabled)
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Notes the switch. Attention has one kernel."""
+    """Notes the switch. Attention has one kernel.
+
+    Example:
+        >>> flambeau.backends.cuda.enable_mem_efficient_sdp(False)
+        >>> flambeau.backends.cuda.mem_efficient_sdp_enabled()
+        False
+        >>> flambeau.backends.cuda.enable_mem_efficient_sdp(True)
+    """
     _attention["mem_efficient"] = bool(enabled)
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Notes the switch. Attention has one kernel."""
+    """Notes the switch. Attention has one kernel.
+
+    Example:
+        >>> flambeau.backends.cuda.enable_math_sdp(False)
+        >>> flambeau.backends.cuda.math_sdp_enabled()
+        False
+        >>> flambeau.backends.cuda.enable_math_sdp(True)
+    """
     _attention["math"] = bool(enabled)
 
 
@@ -62,17 +83,32 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 
 
 def flash_sdp_enabled() -> bool:
-    """What was set."""
+    """What was set.
+
+    Example:
+        >>> flambeau.backends.cuda.flash_sdp_enabled()
+        True
+    """
     return _attention["flash"]
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """What was set."""
+    """What was set.
+
+    Example:
+        >>> flambeau.backends.cuda.mem_efficient_sdp_enabled()
+        True
+    """
     return _attention["mem_efficient"]
 
 
 def math_sdp_enabled() -> bool:
-    """What was set."""
+    """What was set.
+
+    Example:
+        >>> flambeau.backends.cuda.math_sdp_enabled()
+        True
+    """
     return _attention["math"]
 
 

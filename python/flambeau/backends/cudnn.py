@@ -20,12 +20,22 @@ allow_tf32 = True
 
 
 def is_available() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.backends.cudnn.is_available()
+        False
+    """
     return False
 
 
 def version() -> int | None:
-    """None: there is none."""
+    """None: there is none.
+
+    Example:
+        >>> print(flambeau.backends.cudnn.version())
+        None
+    """
     return None
 
 

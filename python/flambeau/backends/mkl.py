@@ -6,5 +6,10 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False: products of matrices are Flambeau's own kernels."""
+    """False: products of matrices are Flambeau's own kernels.
+
+    Example:
+        >>> flambeau.backends.mkl.is_available()
+        False
+    """
     return False

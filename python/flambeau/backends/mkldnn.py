@@ -15,7 +15,12 @@ deterministic = False
 
 
 def is_available() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.backends.mkldnn.is_available()
+        False
+    """
     return False
 
 

@@ -6,12 +6,22 @@ __all__ = ["is_available", "is_built", "is_macos13_or_newer", "is_macos_or_newer
 
 
 def is_available() -> bool:
-    """False: there is no backend for them."""
+    """False: there is no backend for them.
+
+    Example:
+        >>> flambeau.backends.mps.is_available()
+        False
+    """
     return False
 
 
 def is_built() -> bool:
-    """False: there is no backend for them."""
+    """False: there is no backend for them.
+
+    Example:
+        >>> flambeau.backends.mps.is_built()
+        False
+    """
     return False
 
 

@@ -6,5 +6,10 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False: threads are Flambeau's own."""
+    """False: threads are Flambeau's own.
+
+    Example:
+        >>> flambeau.backends.openmp.is_available()
+        False
+    """
     return False

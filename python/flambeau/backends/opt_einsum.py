@@ -6,5 +6,10 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False: einsum orders them itself, without the package opt_einsum."""
+    """False: einsum orders them itself, without the package opt_einsum.
+
+    Example:
+        >>> flambeau.backends.opt_einsum.is_available()
+        False
+    """
     return False

@@ -6,5 +6,10 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False: convolutions are Flambeau's own kernels."""
+    """False: convolutions are Flambeau's own kernels.
+
+    Example:
+        >>> flambeau.backends.xnnpack.is_available()
+        False
+    """
     return False

@@ -86,7 +86,12 @@ default_generators: tuple[flambeau.Generator, ...] = ()  # the CPU's serves ever
 
 
 def is_available() -> bool:
-    """Whether tensors can be made on a CUDA device: the backend is installed and finds a device."""
+    """Whether tensors can be made on a CUDA device: the backend is installed and finds a device.
+
+    Example:
+        >>> flambeau.accelerator.is_available() == flambeau.cuda.is_available()
+        True
+    """
     return device_count() > 0
 
 

@@ -70,6 +70,11 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def device_count() -> int:
-    """Devices that can be used; 0 without the library, a driver or a GPU."""
+    """Devices that can be used; 0 without the library, a driver or a GPU.
+
+    Example:
+        >>> flambeau.accelerator.device_count() == flambeau.cuda.device_count()
+        True
+    """
     library = load()
     return 0 if library is None else int(library.flambeau_cuda_device_count())

@@ -20,6 +20,14 @@ def read_image(path: str | os.PathLike[str]) -> Tensor:
     Raises:
         RuntimeError: if the file is no image that Pillow reads, or broken.
         FileNotFoundError: if there is no such file.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> with tempfile.NamedTemporaryFile(suffix=".png") as file:
+        ...     Image.new("RGB", (4, 3), "red").save(file.name)
+        ...     flambeau.datasets.read_image(file.name).shape
+        flambeau.Size([3, 3, 4])
     """
     import numpy
     from PIL import Image
@@ -52,6 +60,17 @@ class ImageFolder(LabelledImages):
 
     Raises:
         FileNotFoundError: if there are no folders, or one has no images.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from PIL import Image
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in ("cats", "dogs"):
+        ...         pathlib.Path(folder, name).mkdir()
+        ...         Image.new("RGB", (4, 3)).save(pathlib.Path(folder, name, "0.png"))
+        ...     data = flambeau.datasets.ImageFolder(folder)
+        ...     len(data), data.classes
+        (2, ['cats', 'dogs'])
     """
 
     def __init__(

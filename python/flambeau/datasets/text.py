@@ -97,6 +97,15 @@ class TextCorpus(Dataset[tuple[Tensor, Tensor]]):
         ValueError: for another level, or numbers that are not positive.
         RuntimeError: for a file that is no UTF-8.
         KeyError: for a token that the given vocabulary lacks.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "text.txt")
+        ...     _ = file.write_text("to be or not to be")
+        ...     corpus = flambeau.datasets.TextCorpus(file, length=3)
+        >>> len(corpus)
+        2
     """
 
     def __init__(

@@ -24,6 +24,14 @@ class Bernoulli(Odds, ExponentialFamily):
 
     Raises:
         ValueError: neither or both are given.
+
+    Example:
+        >>> from flambeau.distributions import Bernoulli
+        >>> distribution = Bernoulli(flambeau.tensor(0.25))
+        >>> distribution.mean
+        tensor(0.2500)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.3863)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -21,6 +21,14 @@ class Beta(ExponentialFamily):
         concentration1: alpha, positive.
         concentration0: beta, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Beta
+        >>> distribution = Beta(flambeau.tensor(2.), flambeau.tensor(3.))
+        >>> distribution.mean
+        tensor(0.4000)
+        >>> distribution.log_prob(flambeau.tensor(0.5))
+        tensor(0.4055)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -23,6 +23,14 @@ class Binomial(Odds):
 
     Raises:
         ValueError: neither or both of probs and logits are given.
+
+    Example:
+        >>> from flambeau.distributions import Binomial
+        >>> distribution = Binomial(4, flambeau.tensor(0.5))
+        >>> distribution.mean
+        tensor(2.)
+        >>> distribution.log_prob(flambeau.tensor(2.))
+        tensor(-0.9808)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -11,7 +11,16 @@ from flambeau.distributions.location_scale import LocationScale
 
 class Cauchy(LocationScale):
     """The Cauchy distribution of median `loc` and half width at half maximum `scale`. It has no
-    mean: NaN; its variance is infinite."""
+    mean: NaN; its variance is infinite.
+
+    Example:
+        >>> from flambeau.distributions import Cauchy
+        >>> distribution = Cauchy(flambeau.tensor(0.), flambeau.tensor(1.))
+        >>> distribution.entropy()
+        tensor(2.5310)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.8379)
+    """
 
     @property
     def mean(self) -> Tensor:

@@ -17,6 +17,14 @@ class Chi2(Gamma):
     Args:
         df: degrees of freedom, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Chi2
+        >>> distribution = Chi2(flambeau.tensor(3.))
+        >>> distribution.mean
+        tensor(3.)
+        >>> distribution.log_prob(flambeau.tensor(2.))
+        tensor(-1.5724)
     """
 
     arg_constraints: ClassVar[Any] = {"df": constraints.positive}

@@ -20,7 +20,16 @@ Factory = Callable[[Any], Transform]
 
 
 class ConstraintRegistry:
-    """From types of constraints to functions that make a transform onto a constraint."""
+    """From types of constraints to functions that make a transform onto a constraint.
+
+    Example:
+        >>> from flambeau.distributions import ExpTransform, constraints
+        >>> from flambeau.distributions.constraint_registry import ConstraintRegistry
+        >>> registry = ConstraintRegistry()
+        >>> _ = registry.register(constraints.positive, lambda constraint: ExpTransform())
+        >>> registry(constraints.positive)
+        ExpTransform()
+    """
 
     def __init__(self) -> None:
         self._registry: dict[type[Constraint], Factory] = {}

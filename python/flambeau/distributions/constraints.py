@@ -56,6 +56,15 @@ class Constraint:
         is_discrete: whether its values are integers.
         event_dim: how many of the last dims make one value: 0 of numbers, 1 of vectors, 2 of
             matrices.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> class Even(constraints.Constraint):
+        ...     is_discrete = True
+        ...     def check(self, value):
+        ...         return value % 2 == 0
+        >>> Even().check(flambeau.tensor([1., 2.]))
+        tensor([False,  True])
     """
 
     is_discrete: Any = False
@@ -131,12 +140,25 @@ class dependent_property(property, _Dependent):
 
 
 def is_dependent(constraint: object) -> bool:
-    """Whether a set depends on other values."""
+    """Whether a set depends on other values.
+
+    Example:
+        >>> from flambeau.distributions import Uniform, constraints
+        >>> constraints.is_dependent(Uniform.support), constraints.is_dependent(constraints.real)
+        (True, False)
+    """
     return isinstance(constraint, _Dependent)
 
 
 class _IndependentConstraint(Constraint):
-    """Arrays whose elements each lie in a set."""
+    """Arrays whose elements each lie in a set.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.independent(constraints.positive, 1)
+        >>> constraint.check(flambeau.tensor([[1., 1.], [1., -1.]]))
+        tensor([ True, False])
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if not isinstance(base_constraint, Constraint):
@@ -243,7 +265,14 @@ class _Above(Constraint):
 
 
 class _IntegerInterval(_Bounded):
-    """Integers from `lower_bound` to `upper_bound`."""
+    """Integers from `lower_bound` to `upper_bound`.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.integer_interval(0, 3)
+        >>> constraint.check(flambeau.tensor([2., 2.5]))
+        tensor([ True, False])
+    """
 
     is_discrete = True
 
@@ -268,21 +297,42 @@ class _Real(Constraint):
 
 
 class _GreaterThan(_Above):
-    """Numbers above `lower_bound`."""
+    """Numbers above `lower_bound`.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.greater_than(0)
+        >>> constraint.check(flambeau.tensor([0., 1.]))
+        tensor([False,  True])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound < value
 
 
 class _GreaterThanEq(_Above):
-    """Numbers from `lower_bound` on."""
+    """Numbers from `lower_bound` on.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.greater_than_eq(0)
+        >>> constraint.check(flambeau.tensor([0., -1.]))
+        tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound <= value
 
 
 class _LessThan(Constraint):
-    """Numbers below `upper_bound`."""
+    """Numbers below `upper_bound`.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.less_than(0)
+        >>> constraint.check(flambeau.tensor([0., -1.]))
+        tensor([False,  True])
+    """
 
     def __init__(self, upper_bound: Value) -> None:
         self.upper_bound = upper_bound
@@ -293,14 +343,28 @@ class _LessThan(Constraint):
 
 
 class _Interval(_Bounded):
-    """Numbers in [lower_bound, upper_bound]."""
+    """Numbers in [lower_bound, upper_bound].
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.interval(0, 1)
+        >>> constraint.check(flambeau.tensor([0.5, 2.]))
+        tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Bounded):
-    """Numbers in [lower_bound, upper_bound)."""
+    """Numbers in [lower_bound, upper_bound).
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.half_open_interval(0, 1)
+        >>> constraint.check(flambeau.tensor([0., 1.]))
+        tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
@@ -321,7 +385,14 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Vectors of counts that sum to at most `upper_bound`."""
+    """Vectors of counts that sum to at most `upper_bound`.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.multinomial(3)
+        >>> constraint.check(flambeau.tensor([1., 2.]))
+        tensor(True)
+    """
 
     is_discrete = True
     event_dim = 1
@@ -429,7 +500,14 @@ class _Parts(Constraint):
 
 
 class _Cat(_Parts):
-    """Parts of several lengths along a dim, as those of a concatenation."""
+    """Parts of several lengths along a dim, as those of a concatenation.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.cat([constraints.positive, constraints.real], lengths=[1, 1])
+        >>> constraint.check(flambeau.tensor([1., -1.]))
+        tensor([True, True])
+    """
 
     def __init__(
         self,
@@ -455,7 +533,15 @@ class _Cat(_Parts):
 
 
 class _Stack(_Parts):
-    """Slices along a dim, as those of a stack."""
+    """Slices along a dim, as those of a stack.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> constraint = constraints.stack([constraints.positive, constraints.real])
+        >>> constraint.check(flambeau.tensor([[1.], [-1.]]))
+        tensor([[True],
+                [True]])
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         super().__init__(cseq, dim)

@@ -28,6 +28,14 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
 
     Raises:
         ValueError: neither or both of probs and logits are given.
+
+    Example:
+        >>> from flambeau.distributions import ContinuousBernoulli
+        >>> distribution = ContinuousBernoulli(flambeau.tensor(0.25))
+        >>> distribution.mean
+        tensor(0.4102)
+        >>> distribution.log_prob(flambeau.tensor(0.5))
+        tensor(-0.0498)
     """
 
     arg_constraints: ClassVar[Any] = {

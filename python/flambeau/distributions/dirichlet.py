@@ -20,6 +20,14 @@ class Dirichlet(ExponentialFamily):
     Args:
         concentration: `[..., K]`, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Dirichlet
+        >>> distribution = Dirichlet(flambeau.tensor([1., 1., 2.]))
+        >>> distribution.mean
+        tensor([0.2500, 0.2500, 0.5000])
+        >>> distribution.log_prob(flambeau.tensor([0.25, 0.25, 0.5]))
+        tensor(1.0986)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -28,6 +28,13 @@ class Distribution:
 
     Raises:
         ValueError: a parameter lies outside its constraint.
+
+    Example:
+        >>> distribution = flambeau.distributions.Normal(flambeau.zeros(3), 1.)
+        >>> distribution.batch_shape, distribution.event_shape
+        (flambeau.Size([3]), flambeau.Size([]))
+        >>> distribution.sample((2,)).shape
+        flambeau.Size([2, 3])
     """
 
     arg_constraints: ClassVar[Any] = {}

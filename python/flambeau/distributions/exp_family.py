@@ -15,6 +15,13 @@ class ExponentialFamily(Distribution):
     divergences of two of one family follow from F and its gradient (F. Nielsen, R. Nock, "Entropies
     and cross-entropies of exponential families", 2010). A family defines `_natural_params`,
     `_log_normalizer` and `_mean_carrier_measure`.
+
+    Example:
+        >>> distribution = flambeau.distributions.Gamma(flambeau.tensor(2.), flambeau.tensor(1.))
+        >>> isinstance(distribution, flambeau.distributions.ExponentialFamily)
+        True
+        >>> distribution.entropy()
+        tensor(1.5772)
     """
 
     @property

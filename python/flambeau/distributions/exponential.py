@@ -16,6 +16,14 @@ class Exponential(ExponentialFamily):
     Args:
         rate: positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Exponential
+        >>> distribution = Exponential(flambeau.tensor(2.))
+        >>> distribution.mean
+        tensor(0.5000)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.3069)
     """
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.positive}

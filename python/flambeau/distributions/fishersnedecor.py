@@ -20,6 +20,14 @@ class FisherSnedecor(Distribution):
         df1: degrees of freedom of the numerator, positive.
         df2: of the denominator.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import FisherSnedecor
+        >>> distribution = FisherSnedecor(flambeau.tensor(2.), flambeau.tensor(4.))
+        >>> distribution.mean
+        tensor(2.)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.2164)
     """
 
     arg_constraints: ClassVar[Any] = {"df1": constraints.positive, "df2": constraints.positive}

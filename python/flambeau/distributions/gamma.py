@@ -23,6 +23,14 @@ class Gamma(ExponentialFamily):
         concentration: the shape, positive.
         rate: positive; it broadcasts with `concentration`.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Gamma
+        >>> distribution = Gamma(flambeau.tensor(3.), flambeau.tensor(1.))
+        >>> distribution.mean
+        tensor(3.)
+        >>> distribution.log_prob(flambeau.tensor(2.))
+        tensor(-1.3069)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -20,6 +20,14 @@ class GeneralizedPareto(LocationScale):
         scale: positive.
         concentration: the tail index; 0: exponential, below 0: bounded above.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import GeneralizedPareto
+        >>> distribution = GeneralizedPareto(0., 1., flambeau.tensor(0.25))
+        >>> distribution.mean
+        tensor(1.3333)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.1157)
     """
 
     arg_constraints: ClassVar[Any] = {

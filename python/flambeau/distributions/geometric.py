@@ -22,6 +22,14 @@ class Geometric(Odds):
 
     Raises:
         ValueError: neither or both are given, or a probability is 0.
+
+    Example:
+        >>> from flambeau.distributions import Geometric
+        >>> distribution = Geometric(flambeau.tensor(0.25))
+        >>> distribution.mean
+        tensor(3.)
+        >>> distribution.log_prob(flambeau.tensor(3.))
+        tensor(-2.2493)
     """
 
     arg_constraints: ClassVar[Any] = {

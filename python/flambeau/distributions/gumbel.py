@@ -22,6 +22,14 @@ class Gumbel(FromParameters):
         loc: the mode.
         scale: positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Gumbel
+        >>> distribution = Gumbel(flambeau.tensor(0.), flambeau.tensor(1.))
+        >>> distribution.mean
+        tensor(0.5772)
+        >>> distribution.log_prob(flambeau.tensor(0.))
+        tensor(-1.)
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}

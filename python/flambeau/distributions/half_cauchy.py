@@ -16,6 +16,14 @@ class HalfCauchy(Half):
     Args:
         scale: their half width at half maximum, which is the median, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import HalfCauchy
+        >>> distribution = HalfCauchy(flambeau.tensor(1.))
+        >>> distribution.entropy()
+        tensor(1.8379)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.1447)
     """
 
     _symmetric = Cauchy

@@ -15,6 +15,14 @@ class HalfNormal(Half):
     Args:
         scale: the standard deviation of these, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import HalfNormal
+        >>> distribution = HalfNormal(flambeau.tensor(1.))
+        >>> distribution.mean
+        tensor(0.7979)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-0.7258)
     """
 
     _symmetric = Normal

@@ -20,6 +20,14 @@ class InverseGamma(TransformedDistribution):
         concentration: the shape, positive.
         rate: positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import InverseGamma
+        >>> distribution = InverseGamma(flambeau.tensor(3.), flambeau.tensor(2.))
+        >>> distribution.mean
+        tensor(1.)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-0.6137)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -22,6 +22,14 @@ class Kumaraswamy(FromParameters):
         concentration1: positive.
         concentration0: positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Kumaraswamy
+        >>> distribution = Kumaraswamy(flambeau.tensor(1.), flambeau.tensor(2.))
+        >>> distribution.mean
+        tensor(0.3333)
+        >>> distribution.log_prob(flambeau.tensor(0.25))
+        tensor(0.4055)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -10,7 +10,16 @@ from flambeau.distributions.location_scale import LocationScale
 
 
 class Laplace(LocationScale):
-    """The Laplace distribution: exponential on both sides of `loc`, with mean distance `scale`."""
+    """The Laplace distribution: exponential on both sides of `loc`, with mean distance `scale`.
+
+    Example:
+        >>> from flambeau.distributions import Laplace
+        >>> distribution = Laplace(flambeau.tensor(0.), flambeau.tensor(1.))
+        >>> distribution.mean
+        tensor(0.)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.6931)
+    """
 
     @property
     def mean(self) -> Tensor:

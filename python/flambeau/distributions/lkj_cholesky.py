@@ -28,6 +28,12 @@ class LKJCholesky(Distribution):
 
     Raises:
         ValueError: `dim` is less than 2.
+
+    Example:
+        >>> from flambeau.distributions import LKJCholesky
+        >>> distribution = LKJCholesky(3, 1.)
+        >>> distribution.sample().shape
+        flambeau.Size([3, 3])
     """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive}

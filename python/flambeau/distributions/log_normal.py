@@ -19,6 +19,14 @@ class LogNormal(TransformedDistribution):
         loc: mean of the logarithm.
         scale: standard deviation of the logarithm, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import LogNormal
+        >>> distribution = LogNormal(flambeau.tensor(0.), flambeau.tensor(1.))
+        >>> distribution.mean
+        tensor(1.6487)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-0.9189)
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}

@@ -20,6 +20,12 @@ class LogisticNormal(TransformedDistribution):
         loc: means, `[..., K]`.
         scale: standard deviations, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import LogisticNormal
+        >>> distribution = LogisticNormal(flambeau.zeros(2), flambeau.ones(2))
+        >>> distribution.sample().shape
+        flambeau.Size([3])
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}

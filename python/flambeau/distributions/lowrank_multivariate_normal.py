@@ -27,6 +27,17 @@ class LowRankMultivariateNormal(Distribution):
 
     Raises:
         ValueError: shapes do not fit.
+
+    Example:
+        >>> from flambeau.distributions import LowRankMultivariateNormal
+        >>> distribution = LowRankMultivariateNormal(
+        ...     flambeau.zeros(2), flambeau.eye(2)[:, :1], flambeau.ones(2)
+        ... )
+        >>> distribution.covariance_matrix
+        tensor([[2., 0.],
+                [0., 1.]])
+        >>> distribution.log_prob(flambeau.zeros(2))
+        tensor(-2.1845)
     """
 
     arg_constraints: ClassVar[Any] = {

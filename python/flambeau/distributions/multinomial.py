@@ -25,6 +25,14 @@ class Multinomial(CategoricalOdds):
     Raises:
         ValueError: neither or both of probs and logits are given, or one without dims.
         NotImplementedError: `total_count` is no int.
+
+    Example:
+        >>> from flambeau.distributions import Multinomial
+        >>> distribution = Multinomial(3, flambeau.tensor([0.25, 0.75]))
+        >>> distribution.mean
+        tensor([0.7500, 2.2500])
+        >>> distribution.log_prob(flambeau.tensor([1., 2.]))
+        tensor(-0.8630)
     """
 
     total_count: int

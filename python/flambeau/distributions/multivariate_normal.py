@@ -23,6 +23,14 @@ class MultivariateNormal(Covariance):
 
     Raises:
         ValueError: not exactly one of the matrices is given, or `loc` has no dim.
+
+    Example:
+        >>> from flambeau.distributions import MultivariateNormal
+        >>> distribution = MultivariateNormal(flambeau.zeros(2), flambeau.eye(2))
+        >>> distribution.sample((5,)).shape
+        flambeau.Size([5, 2])
+        >>> distribution.log_prob(flambeau.zeros(2))
+        tensor(-1.8379)
     """
 
     arg_constraints: ClassVar[Any] = {

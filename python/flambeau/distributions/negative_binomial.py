@@ -24,6 +24,14 @@ class NegativeBinomial(Odds):
 
     Raises:
         ValueError: neither or both of probs and logits are given.
+
+    Example:
+        >>> from flambeau.distributions import NegativeBinomial
+        >>> distribution = NegativeBinomial(3, flambeau.tensor(0.5))
+        >>> distribution.mean
+        tensor(3.)
+        >>> distribution.log_prob(flambeau.tensor(2.))
+        tensor(-1.6740)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -17,8 +17,11 @@ class Normal(LocationScale, ExponentialFamily):
 
     Example:
         >>> from flambeau.distributions import Normal
-        >>> Normal(0.0, 2.0).log_prob(flambeau.tensor(2.0))
-        tensor(-2.1121)
+        >>> distribution = Normal(flambeau.tensor(0.), flambeau.tensor(1.))
+        >>> distribution.sample((2, 3)).shape
+        flambeau.Size([2, 3])
+        >>> distribution.log_prob(flambeau.tensor(0.))
+        tensor(-0.9189)
     """
 
     @property

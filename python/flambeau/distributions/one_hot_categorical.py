@@ -18,6 +18,14 @@ class OneHotCategorical(CategoricalOdds):
 
     Raises:
         ValueError: neither or both are given, or one without dims.
+
+    Example:
+        >>> from flambeau.distributions import OneHotCategorical
+        >>> distribution = OneHotCategorical(flambeau.tensor([0.25, 0.75]))
+        >>> distribution.mean
+        tensor([0.2500, 0.7500])
+        >>> distribution.log_prob(flambeau.tensor([0., 1.]))
+        tensor(-0.2877)
     """
 
     support = constraints.one_hot
@@ -67,7 +75,16 @@ class OneHotCategorical(CategoricalOdds):
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """The same, whose draws have the gradient of the probabilities (Y. Bengio, N. Léonard, A.
-    Courville, "Estimating or propagating gradients through stochastic neurons", 2013)."""
+    Courville, "Estimating or propagating gradients through stochastic neurons", 2013).
+
+    Example:
+        >>> from flambeau.distributions import OneHotCategoricalStraightThrough
+        >>> distribution = OneHotCategoricalStraightThrough(
+        ...     flambeau.tensor([0.25, 0.75])
+        ... )
+        >>> distribution.rsample().sum()
+        tensor(1.)
+    """
 
     has_rsample = True
 

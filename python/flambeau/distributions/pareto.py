@@ -21,6 +21,14 @@ class Pareto(FromParameters):
         scale: the lower end, positive.
         alpha: the tail index, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Pareto
+        >>> distribution = Pareto(flambeau.tensor(1.), flambeau.tensor(3.))
+        >>> distribution.mean
+        tensor(1.5000)
+        >>> distribution.log_prob(flambeau.tensor(2.))
+        tensor(-1.6740)
     """
 
     arg_constraints: ClassVar[Any] = {

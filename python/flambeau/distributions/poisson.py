@@ -17,6 +17,14 @@ class Poisson(ExponentialFamily):
     Args:
         rate: not negative.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Poisson
+        >>> distribution = Poisson(flambeau.tensor(3.))
+        >>> distribution.mean
+        tensor(3.)
+        >>> distribution.log_prob(flambeau.tensor(2.))
+        tensor(-1.4959)
     """
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}

@@ -71,6 +71,16 @@ class RelaxedBernoulli(Relaxed):
 
     Raises:
         ValueError: neither or both of probs and logits are given.
+
+    Example:
+        >>> from flambeau.distributions import RelaxedBernoulli
+        >>> distribution = RelaxedBernoulli(
+        ...     flambeau.tensor(0.5), flambeau.tensor(0.25)
+        ... )
+        >>> distribution.rsample((4,)).shape
+        flambeau.Size([4])
+        >>> distribution.log_prob(flambeau.tensor(0.5))
+        tensor(-0.9808)
     """
 
     arg_constraints: ClassVar[Any] = _CONSTRAINTS

@@ -70,6 +70,14 @@ class RelaxedOneHotCategorical(Relaxed):
 
     Raises:
         ValueError: neither or both of probs and logits are given.
+
+    Example:
+        >>> from flambeau.distributions import RelaxedOneHotCategorical
+        >>> distribution = RelaxedOneHotCategorical(0.5, flambeau.tensor([0.25, 0.75]))
+        >>> distribution.rsample().shape
+        flambeau.Size([2])
+        >>> distribution.log_prob(flambeau.tensor([0.5, 0.5]))
+        tensor(-0.9808)
     """
 
     arg_constraints: ClassVar[Any] = CategoricalOdds.arg_constraints

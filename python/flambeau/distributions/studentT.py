@@ -22,6 +22,14 @@ class StudentT(LocationScale):
         loc: the middle.
         scale: positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import StudentT
+        >>> distribution = StudentT(flambeau.tensor(3.))
+        >>> distribution.mean
+        tensor(0.)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.5763)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -19,6 +19,14 @@ class Uniform(Distribution):
         low: the lower end.
         high: the upper end, above `low`.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Uniform
+        >>> distribution = Uniform(flambeau.tensor(0.), flambeau.tensor(4.))
+        >>> distribution.mean
+        tensor(2.)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-1.3863)
     """
 
     has_rsample = True

@@ -23,6 +23,14 @@ class VonMises(Distribution):
         loc: the mean angle, in radians.
         concentration: positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import VonMises
+        >>> distribution = VonMises(flambeau.tensor(0.), flambeau.tensor(1.))
+        >>> distribution.mean
+        tensor(0.)
+        >>> distribution.log_prob(flambeau.tensor(0.))
+        tensor(-1.0738)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -20,6 +20,14 @@ class Weibull(FromParameters):
         scale: positive.
         concentration: the shape, positive.
         validate_args: see `Distribution`.
+
+    Example:
+        >>> from flambeau.distributions import Weibull
+        >>> distribution = Weibull(flambeau.tensor(1.), flambeau.tensor(2.))
+        >>> distribution.mean
+        tensor(0.8862)
+        >>> distribution.log_prob(flambeau.tensor(1.))
+        tensor(-0.3069)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -36,6 +36,17 @@ class Wishart(Covariance, ExponentialFamily):
 
     Raises:
         ValueError: not exactly one of the matrices is given, or `df` is too small.
+
+    Example:
+        >>> from flambeau.distributions import Wishart
+        >>> distribution = Wishart(
+        ...     flambeau.tensor(3.), covariance_matrix=flambeau.eye(2)
+        ... )
+        >>> distribution.mean
+        tensor([[3., 0.],
+                [0., 3.]])
+        >>> distribution.log_prob(flambeau.eye(2))
+        tensor(-3.5310)
     """
 
     support = constraints.positive_definite

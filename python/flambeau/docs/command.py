@@ -26,10 +26,30 @@ def configure(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--work", type=Path, metavar="DIR", help="keep intermediate files here: builds are quicker"
     )
     build.add_argument("--jobs", default="1", metavar="N", help="processes; two are not quicker")
+    actions.add_parser(
+        "check",
+        help="list what docstrings leave out",
+        description="Lists the public classes and functions whose docstrings have no summary, do "
+        "not name all arguments, give no shapes or show no example.",
+    )
+    for name, parser in actions.choices.items():
+        parser.set_defaults(action=name)
 
 
 def main(options: argparse.Namespace) -> int:
-    """Builds the site; returns the exit code."""
+    """Does what is asked for; returns the exit code."""
+    return _check() if options.action == "check" else _build(options)
+
+
+def _check() -> int:
+    # Imported late: it imports every module of the library.
+    from flambeau.docs.completeness import report, rows
+
+    print(report(rows()))
+    return 0
+
+
+def _build(options: argparse.Namespace) -> int:
     from flambeau.docs.build import DocsError, build_site
 
     started = time.perf_counter()

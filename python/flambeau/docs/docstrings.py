@@ -7,8 +7,9 @@ import re
 import textwrap
 
 from flambeau.codegen.plan.markdown import code, escaped
+from flambeau.docs.equations import equation_latex
 
-_SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Yields|Example|Examples):$")
+_SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Yields|Equations|Example|Examples):$")
 _LABEL = re.compile(r"(Shapes?|Source|Sources|Formula|Note): ")
 _TITLES = {"Args": "Arguments"}
 
@@ -41,6 +42,8 @@ def _block(text: str) -> str:
     if section:
         title = _TITLES.get(section[1], section[1])
         body = textwrap.dedent(rest)
+        if section[1] == "Equations":
+            return _equations(body)
         shown = _code(body) if section[1].startswith("Example") else _definitions(body)
         return f"{{.section}}\n{title}\n\n{shown}"
     if text.lstrip().startswith(">>>") or first.startswith("    "):
@@ -54,6 +57,13 @@ def _block(text: str) -> str:
     if label:
         return f"**{label[1]}**: {escaped(text[label.end() :])}"
     return escaped(text)
+
+
+def _equations(body: str) -> str:
+    """One under the other, aligned at what they equal."""
+    lines = [equation_latex(line) for line in body.split("\n") if line.strip()]
+    aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
+    return f"$$\n\\begin{{aligned}}\n{aligned}\n\\end{{aligned}}\n$$"
 
 
 def _code(text: str) -> str:

@@ -13,8 +13,10 @@ import flambeau
 from flambeau.codegen.plan.markdown import code, escaped
 from flambeau.codegen.plan.python_signature import forms, places, python_names
 from flambeau.codegen.write.docs import Page
+from flambeau.docs.computed_by import operators_of
 from flambeau.docs.docstrings import summary_of, to_markdown
 from flambeau.docs.signatures import signatures_of
+from flambeau.docs.topics import by_topic
 
 FOLDER = "library"
 _WITHOUT_PAGES = ("flambeau.codegen", "flambeau.demo", "flambeau.docs")
@@ -28,13 +30,42 @@ class Library:
     homes: dict[int, str] = field(default_factory=dict)  # id of a class -> "flambeau.nn.Linear"
     operators: dict[int, str] = field(default_factory=dict)  # id of a function -> operator's page
     methods: dict[str, str] = field(default_factory=dict)  # name of a method -> operator's page
+    formulas: dict[str, str] = field(default_factory=dict)  # operator's page -> LaTeX
+    computed_by: dict[str, list[str]] = field(default_factory=dict)  # a layer -> operators' pages
 
 
-def library_pages(pages: list[Page]) -> dict[str, str]:
-    """Markdown by file name."""
+def described(pages: list[Page]) -> Library:
+    """Everything that is public.
+
+    Args:
+        pages: of the operators.
+    """
     library = Library(public_modules())
     _find_operators(library, pages)
     _find_classes(library)
+    return library
+
+
+def layers_of_operators(library: Library) -> dict[str, str]:
+    """What the pages of operators say beside what is declared: their layers, by file name."""
+    layers: dict[str, list[str]] = {}
+    for name, pages in library.computed_by.items():
+        for page in pages:
+            layers.setdefault(page, []).append(name)
+    return {
+        f"operators/{page}.md": "\n## Layers\n\n{.names}\n"
+        + " ".join(f"[{code(_short(n))}](../{FOLDER}/{n}.md)" for n in names)
+        + "\n"
+        for page, names in layers.items()
+    }
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("flambeau.")
+
+
+def library_pages(library: Library) -> dict[str, str]:
+    """Markdown by file name."""
     found = {f"{FOLDER}/index.md": _index(library)}
     for name, module in library.modules.items():
         found[f"{FOLDER}/{name}.md"] = _module_page(name, module, library)
@@ -66,6 +97,8 @@ def public_names(module: ModuleType) -> list[str]:
 
 def _find_operators(library: Library, pages: list[Page]) -> None:
     for page in pages:
+        if formula := page.overloads[0].doc.math:  # others are of other layouts and dtypes
+            library.formulas[page.name] = formula
         for operator in (overload.doc.operator for overload in page.overloads):
             for form in forms(operator):
                 if form.is_method:
@@ -83,7 +116,9 @@ def _find_classes(library: Library) -> None:
         for member in public_names(module):
             value = getattr(module, member)
             if inspect.isclass(value) and str(value.__module__).startswith("flambeau"):
-                library.homes.setdefault(id(value), f"{name}.{member}")
+                home = library.homes.setdefault(id(value), f"{name}.{member}")
+                if found := operators_of(value, library.operators):
+                    library.computed_by[home] = found
 
 
 # Pages --------------------------------------------------------------------------------------------
@@ -108,11 +143,12 @@ def _module_page(name: str, module: ModuleType, library: Library) -> str:
     lines = [f"# {escaped(name)}", "", "{.eyebrow}", "[Library](index.md)", "", "{.lead}"]
     text = to_markdown(module.__doc__ or "")
     lines += [text, ""]
-    if classes:
-        lines += ["## Classes", ""]
-        for member, home in classes:
+    homes = dict(classes)
+    for topic, members in by_topic(name, module, list(homes)).items():
+        lines += [f"## {topic}", ""]
+        for member in members:
             about = escaped(summary_of(getattr(module, member).__doc__))
-            lines += [f"[{code(member)}]({home}.md)", f": {about}", ""]
+            lines += [f"[{code(member)}]({homes[member]}.md)", f": {about}", ""]
     if functions:
         lines += ["## Functions", ""]
         for member in functions:
@@ -150,7 +186,7 @@ def _class_page(name: str, library: Library) -> str:
     lines = [f"# {escaped(short)}", "", "{.eyebrow}"]
     lines += [f"[Library](index.md) / [{escaped(space)}]({space}.md)", ""]
     lines += _directive("py:class", _constructor(cls, name), _bases(cls, library))
-    lines += [to_markdown(cls.__doc__ or "")]
+    lines += [to_markdown(cls.__doc__ or ""), *_operators_of_class(cls, name, library)]
     methods, properties, operators = _class_members(cls, library)
     if properties:
         lines += ["## Attributes", ""]
@@ -167,6 +203,18 @@ def _class_page(name: str, library: Library) -> str:
         lines += ["## Operators", "", "{.names}"]
         lines += [" ".join(f"[{code(m)}](../operators/{page}.md)" for m, page in operators), ""]
     return "\n".join(lines)
+
+
+def _operators_of_class(cls: type, name: str, library: Library) -> list[str]:
+    """What computes a layer: its operators, and the formula of a single one."""
+    pages = library.computed_by.get(name, [])
+    if not pages:
+        return []
+    links = ", ".join(f"[{code(page)}](../operators/{page}.md)" for page in pages)
+    lines = [f"Computed by {links}.", ""]
+    if len(pages) == 1 and pages[0] in library.formulas and "Equations:" not in (cls.__doc__ or ""):
+        lines += ["$$", library.formulas[pages[0]], "$$", ""]
+    return lines
 
 
 def _constructor(cls: type, name: str) -> list[str]:

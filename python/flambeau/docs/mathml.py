@@ -30,8 +30,10 @@ def mathml(latex: str, display: str = "inline") -> str:
     Raises:
         ValueError: if a command is not understood.
     """
-    text = convert(_NAMED.sub(r"\\operatorname{\1}", latex), display=display)
-    unknown = re.search(r"\\[a-zA-Z]+", text)
+    # The converter knows `split`, which is the same, and leaves what `aligned` says as it stands.
+    known = _NAMED.sub(r"\\operatorname{\1}", latex).replace("{aligned}", "{split}")
+    text = convert(known, display=display)
+    unknown = re.search(r"\\[a-zA-Z]+|<mi>&</mi>", text)
     if unknown:
         raise ValueError(f"the formula {latex!r} has the command {unknown[0]}, which is unknown")
     return text

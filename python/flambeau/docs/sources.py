@@ -16,17 +16,29 @@ from flambeau.codegen.write.docs import emit_docs, pages
 from flambeau.codegen.write.files import Output
 from flambeau.docs.curves import declared
 from flambeau.docs.formula_functions import function_tables, helper_table
-from flambeau.docs.library import library_pages
+from flambeau.docs.library import described, layers_of_operators, library_pages
 
 GUIDE = Path(__file__).parent / "source"
 ROOT = "docs"  # below the sources: where the generator puts its pages
 
 
+class _Sources(Output):
+    """The folder; pages that the generator writes get what the library adds to them."""
+
+    def __init__(self, folder: Path, added: dict[str, str]) -> None:
+        super().__init__(folder)
+        self._added = added
+
+    def write(self, name: str, text: str) -> None:
+        super().write(name, text + self._added.get(name.removeprefix(f"{ROOT}/"), ""))
+
+
 def write_sources(work: Path) -> Path:
     """Brings the sources up to date; returns the folder that Sphinx reads."""
-    output = Output(work / "sources")
+    library = described(pages(declared()))
+    output = _Sources(work / "sources", layers_of_operators(library))
     emit_docs(declared(), output)
-    for name, text in library_pages(pages(declared())).items():
+    for name, text in library_pages(library).items():
         output.write(f"{ROOT}/{name}", text)
     for file in sorted(default_folder().glob("*.yaml")):
         output.write(f"{ROOT}/declarations/{file.stem}.md", _declarations_page(file))

@@ -36,6 +36,12 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
     Raises:
         RuntimeError: when it is called, if the output is no tensor of one element, or an argument
             holds something that has no derivatives.
+
+    Example:
+        >>> flambeau.func.grad(lambda x: (x ** 3).sum())(flambeau.tensor([1., 2.]))
+        tensor([ 3., 12.])
+        >>> flambeau.func.grad(flambeau.func.grad(flambeau.sin))(flambeau.tensor(1.))  # -sin(1)
+        tensor(-0.8415)
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -50,7 +56,17 @@ def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = Fal
 def grad_and_value(
     func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Function:
-    """The function that gives (gradient, output), or (gradient, (output, aux)); as `grad`."""
+    """The function that gives (gradient, output), or (gradient, (output, aux)).
+
+    Args:
+        func: returns a tensor of one element.
+        argnums: by which of the positional arguments; several give a tuple of gradients.
+        has_aux: `func` returns (output, aux).
+
+    Example:
+        >>> flambeau.func.grad_and_value(flambeau.exp)(flambeau.tensor(0.))
+        (tensor(1.), tensor(1.))
+    """
 
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -75,9 +91,21 @@ def grad_and_value(
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """The output of `func`, and the function from cotangents to their products with its Jacobian.
 
+    Args:
+        func: returns tensors.
+        primals: its arguments.
+        has_aux: `func` returns (output, aux).
+
     Returns:
         (output, vjp_fn), or (output, vjp_fn, aux) with `has_aux`. `vjp_fn` takes what has the
         structure of the output and gives a tuple of what has that of each primal.
+
+    Example:
+        >>> output, product = flambeau.func.vjp(lambda x: x ** 2, flambeau.tensor([1., 2., 3.]))
+        >>> output
+        tensor([1., 4., 9.])
+        >>> product(flambeau.tensor([1., 0., 1.]))
+        (tensor([2., 0., 6.]),)
     """
     at = _evaluate(func, primals, has_aux, "vjp()")
 
@@ -104,8 +132,19 @@ def jvp(
     A new trick for calculating Jacobian vector products, 2017): two passes backward, and so nests
     with everything.
 
+    Args:
+        func: returns tensors.
+        primals: its arguments.
+        tangents: of the shapes of these.
+        has_aux: `func` returns (output, aux).
+
     Returns:
         (output, tangent), or (output, tangent, aux) with `has_aux`.
+
+    Example:
+        >>> x, direction = flambeau.tensor([1., 2.]), flambeau.tensor([1., 0.])
+        >>> flambeau.func.jvp(lambda x: x ** 2, (x,), (direction,))
+        (tensor([1., 4.]), tensor([2., 0.]))
     """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise RuntimeError("jvp(): primals and tangents must be tuples")
@@ -115,7 +154,17 @@ def jvp(
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The output of `func`, and the function from tangents to their products with its Jacobian."""
+    """The output of `func`, and the function from tangents to their products with its Jacobian.
+
+    Args:
+        func: returns tensors.
+        primals: its arguments, where it is linearized.
+
+    Example:
+        >>> output, product = flambeau.func.linearize(lambda x: x ** 2, flambeau.tensor([1., 2.]))
+        >>> product(flambeau.tensor([1., 1.]))
+        tensor([2., 4.])
+    """
     output, push, _ = _linearized(func, primals, False, "linearize()")
     return output, push
 

@@ -38,6 +38,12 @@ def jacrev(
 
     Returns:
         A function whose result has shape (*output.shape, *argument.shape).
+
+    Example:
+        >>> x = flambeau.tensor([2., 3.])
+        >>> flambeau.func.jacrev(lambda x: flambeau.stack([x.sum(), x.prod()]))(x)
+        tensor([[1., 1.],
+                [3., 2.]])
     """
 
     if chunk_size is not None and chunk_size <= 0:
@@ -86,8 +92,21 @@ def jacfwd(
 ) -> Function:
     """The function that gives the Jacobian of `func`, a column for each element of its arguments.
 
-    Arguments and result as of `jacrev`. `randomness` is accepted for compatibility: the function
-    runs once, and what it draws is the same for all columns.
+    Args:
+        func: returns tensors.
+        argnums: by which of the positional arguments; several give a tuple for each output.
+        has_aux: `func` returns (output, aux), and the new function (Jacobian, aux).
+        randomness: accepted for compatibility: the function runs once, and what it draws is the
+            same
+            for all columns.
+
+    Returns:
+        A function whose result has shape (*output.shape, *argument.shape).
+
+    Example:
+        >>> flambeau.func.jacfwd(flambeau.sin)(flambeau.zeros(2))
+        tensor([[1., 0.],
+                [0., 1.]])
     """
 
     @functools.wraps(func)
@@ -134,7 +153,20 @@ def _pushed(
 
 
 def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
-    """The function that gives the second derivatives of `func`: `jacfwd(jacrev(func))`."""
+    """The function that gives the second derivatives of `func`: `jacfwd(jacrev(func))`.
+
+    Args:
+        func: returns tensors.
+        argnums: by which of the positional arguments; several give a tuple of tuples.
+
+    Returns:
+        A function whose result has shape (*output.shape, *argument.shape, *argument.shape).
+
+    Example:
+        >>> flambeau.func.hessian(lambda x: x[0] ** 2 * x[1])(flambeau.tensor([1., 2.]))
+        tensor([[4., 2.],
+                [2., 0.]])
+    """
     return jacfwd(jacrev(func, argnums), argnums)
 
 

@@ -23,8 +23,22 @@ def functional_call(
 ) -> Any:
     """The result of a module whose parameters and buffers are those of a dict, or of several.
 
+    Args:
+        module: what is called; it is left as it was.
+        parameter_and_buffer_dicts: tensors by dotted name.
+        args: the argument of the call, or a tuple of them.
+        kwargs: keyword arguments of the call.
+        tie_weights: a tensor that the module has under several names is replaced under all of them.
+        strict: whether every parameter and buffer must be given, and nothing else.
+
     Raises:
         ValueError: two dicts have one name.
+
+    Example:
+        >>> layer = flambeau.nn.Linear(2, 1)
+        >>> weights = {"weight": flambeau.ones(1, 2), "bias": flambeau.zeros(1)}
+        >>> flambeau.func.functional_call(layer, weights, flambeau.tensor([3., 4.]))
+        tensor([7.])
     """
     given = parameter_and_buffer_dicts
     if not isinstance(given, dict):
@@ -46,9 +60,21 @@ def stack_module_state(
     """The parameters and the buffers of modules of one architecture, each stacked along a new first
     dim, for `vmap` over an ensemble.
 
+    Args:
+        models: the modules.
+
+    Returns:
+        Two dicts of tensors (len(models), *shape) by name.
+
     Raises:
         RuntimeError: there is no module, they are of several classes, or some are in training mode
             and others are not.
+
+    Example:
+        >>> models = [flambeau.nn.Linear(2, 1) for _ in range(3)]
+        >>> parameters, buffers = flambeau.func.stack_module_state(models)
+        >>> parameters["weight"].shape
+        flambeau.Size([3, 1, 2])
     """
     if len(models) == 0:
         raise RuntimeError("stack_module_state(): expected at least one module")
@@ -78,6 +104,18 @@ def _stacked(tensors: Sequence[Tensor]) -> Tensor:
 def replace_all_batch_norm_modules_(root: nn.Module) -> nn.Module:
     """Lets every batch norm below a module forget its running statistics and use those of batches,
     in place: samples that are mapped one by one have none in common.
+
+    Args:
+        root: the module.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> model = flambeau.nn.Sequential(flambeau.nn.Linear(2, 3), flambeau.nn.BatchNorm1d(3))
+        >>> model = flambeau.func.replace_all_batch_norm_modules_(model)
+        >>> print(model[1].running_mean)
+        None
     """
     for module in root.modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm):

@@ -28,6 +28,13 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
 
     Raises:
         ValueError: if the pattern is none, or does not fit the shape.
+
+    Example:
+        >>> images = flambeau.zeros(10, 4, 4, 3)
+        >>> flambeau.func.rearrange(images, "b h w c -> b c h w").shape
+        flambeau.Size([10, 3, 4, 4])
+        >>> flambeau.func.rearrange(images, "b (h p) (w q) c -> (b h w) (p q c)", p=2, q=2).shape
+        flambeau.Size([40, 12])
     """
     x = tensor if isinstance(tensor, Tensor) else flambeau.stack(list(tensor))
     left, arrow, right = pattern.partition("->")

@@ -21,7 +21,16 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     For looking at values: results computed from it are not part of the transform.
 
     Args:
+        tensor: what the function sees.
         recurse: whether those of enclosing `vmap`s are unwrapped too.
+
+    Example:
+        >>> def double(x):
+        ...     print(x.shape, flambeau.func.debug_unwrap(x).shape)
+        ...     return 2 * x
+        >>> flambeau.func.vmap(double)(flambeau.ones(3, 2)).shape
+        flambeau.Size([2]) flambeau.Size([3, 2])
+        flambeau.Size([3, 2])
     """
     while isinstance(tensor, Batched):
         tensor = tensor.batch_value
@@ -37,10 +46,15 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     place. So there is nothing that a replacement of writes, or of views, could be seen by.
 
     Args:
+        func: any function.
         remove: 'mutations' or 'mutations_and_views'.
 
     Raises:
         RuntimeError: if `remove` is another word.
+
+    Example:
+        >>> flambeau.func.functionalize(lambda x: x.clone().add_(1))(flambeau.zeros(2))
+        tensor([1., 1.])
     """
     if remove not in _REMOVED:
         raise RuntimeError(

@@ -43,6 +43,14 @@ def vmap(
     Raises:
         ValueError: when it is called, if dims do not fit the arguments, or their sizes differ.
         RuntimeError: if `func` draws random numbers and `randomness` is "error", or reads elements.
+
+    Example:
+        >>> rows = flambeau.tensor([[1., 2.], [3., 4.]])
+        >>> flambeau.func.vmap(flambeau.dot)(rows, rows)
+        tensor([ 5., 25.])
+        >>> flambeau.func.vmap(flambeau.func.grad(lambda x: (x ** 2).sum()))(rows)  # one per sample
+        tensor([[2., 4.],
+                [6., 8.]])
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(

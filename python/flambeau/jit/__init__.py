@@ -44,11 +44,21 @@ _isinstance = isinstance
 
 
 class ScriptModule(Module):
-    """A Module: subclasses of former years, with methods marked by `script_method`, run as it."""
+    """A Module: subclasses of former years, with methods marked by `script_method`, run as it.
+
+    Example:
+        >>> isinstance(flambeau.nn.ReLU(), flambeau.jit.ScriptModule)
+        False
+    """
 
 
 class ScriptFunction:
-    """The type of compiled functions: nothing is one."""
+    """The type of compiled functions: nothing is one.
+
+    Example:
+        >>> isinstance(len, flambeau.jit.ScriptFunction)
+        False
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("jit.ScriptFunction: Flambeau compiles no functions")
@@ -79,42 +89,101 @@ def trace(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Args:
         func: a module or function.
         args, kwargs: example inputs and options, as PyTorch has them.
+
+    Example:
+        >>> layer = flambeau.nn.Linear(2, 1)
+        >>> flambeau.jit.trace(layer, flambeau.ones(1, 2)) is layer
+        True
     """
     return func
 
 
 def trace_module(mod: Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Module:
-    """The module itself."""
+    """The module itself.
+
+    Example:
+        >>> layer = flambeau.nn.Linear(2, 1)
+        >>> flambeau.jit.trace_module(layer, {"forward": flambeau.ones(1, 2)}) is layer
+        True
+    """
     return mod
 
 
 def script_method(fn: T) -> T:
-    """The method itself."""
+    """The method itself.
+
+    Example:
+        >>> @flambeau.jit.script_method
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
     return fn
 
 
 def script_if_tracing(fn: T) -> T:
-    """The function itself."""
+    """The function itself.
+
+    Example:
+        >>> @flambeau.jit.script_if_tracing
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
     return fn
 
 
 def export(fn: T) -> T:
-    """The method itself."""
+    """The method itself.
+
+    Example:
+        >>> @flambeau.jit.export
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
     return fn
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Marks a method that is not to be compiled, with or without parentheses: the method itself."""
+    """Marks a method that is not to be compiled, with or without parentheses: the method itself.
+
+    Example:
+        >>> @flambeau.jit.ignore
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
     return drop if callable(drop) else (lambda fn: fn)
 
 
 def unused(fn: T) -> T:
-    """The method itself."""
+    """The method itself.
+
+    Example:
+        >>> @flambeau.jit.unused
+        ... def double(x):
+        ...     return 2 * x
+        >>> double(3)
+        6
+    """
     return fn
 
 
 def interface(obj: T) -> T:
-    """The class itself."""
+    """The class itself.
+
+    Example:
+        >>> @flambeau.jit.interface
+        ... class Shape:
+        ...     pass
+        >>> Shape.__name__
+        'Shape'
+    """
     return obj
 
 
@@ -128,6 +197,11 @@ def freeze(
 
     Raises:
         RuntimeError: it is in training mode.
+
+    Example:
+        >>> layer = flambeau.nn.Linear(2, 1).eval()
+        >>> flambeau.jit.freeze(layer) is layer
+        True
     """
     if mod.training:
         raise RuntimeError("jit.freeze(): the module is in training mode; call eval() first")
@@ -135,22 +209,42 @@ def freeze(
 
 
 def optimize_for_inference(mod: Module, other_methods: list[str] | None = None) -> Module:
-    """The module itself, in evaluation mode."""
+    """The module itself, in evaluation mode.
+
+    Example:
+        >>> flambeau.jit.optimize_for_inference(flambeau.nn.Dropout()).training
+        False
+    """
     return mod.eval()
 
 
 def annotate(the_type: Any, the_value: T) -> T:
-    """The value."""
+    """The value.
+
+    Example:
+        >>> flambeau.jit.annotate(list[int], [1, 2])
+        [1, 2]
+    """
     return the_value
 
 
 def Attribute(value: T, type: Any) -> T:
-    """The value."""
+    """The value.
+
+    Example:
+        >>> flambeau.jit.Attribute(3, int)
+        3
+    """
     return value
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether an object is of a type; of `list[int]` and the like, its elements are looked at."""
+    """Whether an object is of a type; of `list[int]` and the like, its elements are looked at.
+
+    Example:
+        >>> flambeau.jit.isinstance([1, 2], list[int]), flambeau.jit.isinstance([1.], list[int])
+        (True, False)
+    """
     options = target_type if _isinstance(target_type, tuple) else (target_type,)
     return any(_is_of(obj, option) for option in options)
 
@@ -172,12 +266,22 @@ def _is_of(obj: Any, kind: Any) -> bool:
 
 
 def is_scripting() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.jit.is_scripting()
+        False
+    """
     return False
 
 
 def is_tracing() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.jit.is_tracing()
+        False
+    """
     return False
 
 
@@ -192,32 +296,63 @@ class _Done:
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls the function, at once; `wait` gives the result."""
+    """Calls the function, at once; `wait` gives the result.
+
+    Example:
+        >>> future = flambeau.jit.fork(flambeau.add, flambeau.ones(1), 2)
+        >>> flambeau.jit.wait(future)
+        tensor([3.])
+    """
     return _Done(func(*args, **kwargs))
 
 
 def wait(future: Any) -> Any:
-    """The result of what fork() called."""
+    """The result of what fork() called.
+
+    Example:
+        >>> flambeau.jit.wait(flambeau.jit.fork(flambeau.add, flambeau.ones(1), 2))
+        tensor([3.])
+    """
     return future.wait()
 
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """A block in which nothing is compiled, as everywhere."""
+    """A block in which nothing is compiled, as everywhere.
+
+    Example:
+        >>> with flambeau.jit.optimized_execution(False):
+        ...     print(flambeau.ones(1) + 1)
+        tensor([2.])
+    """
     yield
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Accepted: there is no compiler that would fuse."""
+    """Accepted: there is no compiler that would fuse.
+
+    Example:
+        >>> flambeau.jit.enable_onednn_fusion(True)
+    """
 
 
 def onednn_fusion_enabled() -> bool:
-    """False."""
+    """False.
+
+    Example:
+        >>> flambeau.jit.onednn_fusion_enabled()
+        False
+    """
     return False
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Accepted: there is no compiler that would fuse. Returns what was set before: nothing."""
+    """Accepted: there is no compiler that would fuse. Returns what was set before: nothing.
+
+    Example:
+        >>> flambeau.jit.set_fusion_strategy([("STATIC", 2)])
+        []
+    """
     return []
 
 

@@ -17,7 +17,6 @@ from flambeau.nn.activation import (
     Hardtanh,
     LeakyReLU,
     LogSigmoid,
-    LogSoftmax,
     Mish,
     PReLU,
     ReLU,
@@ -25,9 +24,6 @@ from flambeau.nn.activation import (
     RReLU,
     Sigmoid,
     SiLU,
-    Softmax,
-    Softmax2d,
-    Softmin,
     Softplus,
     Softshrink,
     Softsign,
@@ -54,6 +50,7 @@ from flambeau.nn.conv import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from flambeau.nn.distance import CosineSimilarity, PairwiseDistance
 from flambeau.nn.dropout import (
     AlphaDropout,
     Dropout,
@@ -85,7 +82,6 @@ from flambeau.nn.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
-    CosineSimilarity,
     CrossEntropyLoss,
     GaussianNLLLoss,
     HingeEmbeddingLoss,
@@ -96,7 +92,6 @@ from flambeau.nn.loss import (
     MSELoss,
     NLLLoss,
     NLLLoss2d,
-    PairwiseDistance,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
@@ -159,6 +154,7 @@ from flambeau.nn.shapes import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from flambeau.nn.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
 from flambeau.nn.transformer import (
     Transformer,
     TransformerDecoder,

@@ -23,94 +23,217 @@ class _InPlace(Module):
 
 
 class ReLU(_InPlace):
-    """max(x, 0)."""
+    """max(x, 0), elementwise.
+
+    Args:
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.ReLU()(flambeau.tensor([-1., 0., 2.]))
+        tensor([0., 0., 2.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
 
 class ReLU6(_InPlace):
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6), elementwise.
+
+    Args:
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.ReLU6()(flambeau.tensor([-1., 2., 8.]))
+        tensor([0., 2., 6.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu6(input, self.inplace)
 
 
 class SELU(_InPlace):
-    """The self-normalizing ELU (G. Klambauer et al., 2017)."""
+    """The self-normalizing ELU: scale * x where x is positive, else scale * alpha * (exp(x) - 1).
+
+    alpha = 1.6733 and scale = 1.0507 keep mean 0 and variance 1 from layer to layer.
+
+    Args:
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Source: G. Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    Example:
+        >>> flambeau.nn.SELU()(flambeau.tensor([-1., 0., 1.]))
+        tensor([-1.1113,  0.0000,  1.0507])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class SiLU(_InPlace):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x), elementwise.
+
+    Args:
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.SiLU()(flambeau.tensor([-1., 0., 1.]))
+        tensor([-0.2689,  0.0000,  0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
 class Mish(_InPlace):
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)), elementwise.
+
+    Args:
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Source: D. Misra, Mish: A Self Regularized Non-Monotonic Activation Function, 2019.
+
+    Example:
+        >>> flambeau.nn.Mish()(flambeau.tensor([-1., 0., 1.]))
+        tensor([-0.3034,  0.0000,  0.8651])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
 
 class Hardswish(_InPlace):
-    """x * min(max(x + 3, 0), 6) / 6."""
+    """x * min(max(x + 3, 0), 6) / 6, elementwise.
+
+    Args:
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Source: A. Howard et al., Searching for MobileNetV3, 2019.
+
+    Example:
+        >>> flambeau.nn.Hardswish()(flambeau.tensor([-1., 1., 4.]))
+        tensor([-0.3333,  0.6667,  4.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
 
 
 class Hardsigmoid(_InPlace):
-    """min(max(x + 3, 0), 6) / 6."""
+    """min(max(x + 3, 0), 6) / 6, elementwise.
+
+    Args:
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Hardsigmoid()(flambeau.tensor([-4., 0., 4.]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)), elementwise.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Sigmoid()(flambeau.tensor([-2., 0., 2.]))
+        tensor([0.1192, 0.5000, 0.8808])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return _C.sigmoid(input)
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent, elementwise.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Tanh()(flambeau.tensor([-2., 0., 2.]))
+        tensor([-0.9640,  0.0000,  0.9640])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return _C.tanh(input)
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x))."""
+    """log(sigmoid(x)), elementwise.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.LogSigmoid()(flambeau.tensor([-100., 0.]))
+        tensor([-100.0000,   -0.6931])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|), elementwise.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Softsign()(flambeau.tensor([-1., 0., 3.]))
+        tensor([-0.5000,  0.0000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """x - tanh(x), elementwise.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Tanhshrink()(flambeau.tensor([-2., 0., 2.]))
+        tensor([-1.0360,  0.0000,  1.0360])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class GELU(Module):
-    """x times the normal distribution function of x (D. Hendrycks, K. Gimpel, 2016).
+    """x times the normal distribution function of x, elementwise.
 
     Args:
         approximate: "none", or "tanh" for the approximation with tanh.
+
+    Shapes: input of any shape, output alike.
+
+    Source: D. Hendrycks, K. Gimpel, Gaussian Error Linear Units, 2016.
+
+    Example:
+        >>> flambeau.nn.GELU()(flambeau.tensor([-1., 0., 1.]))
+        tensor([-0.1587,  0.0000,  0.8413])
+        >>> flambeau.nn.GELU("tanh")(flambeau.tensor([-1., 0., 1.]))
+        tensor([-0.1588,  0.0000,  0.8412])
     """
 
     def __init__(self, approximate: str = "none") -> None:
@@ -125,7 +248,18 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
-    """x where it is positive, else negative_slope * x."""
+    """x where it is positive, else negative_slope * x.
+
+    Args:
+        negative_slope: of the negative half.
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.LeakyReLU(0.25)(flambeau.tensor([-4., 0., 2.]))
+        tensor([-1.,  0.,  2.])
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -140,7 +274,24 @@ class LeakyReLU(Module):
 
 
 class RReLU(Module):
-    """LeakyReLU with slopes drawn from [lower, upper] in training, their mean in evaluation."""
+    """LeakyReLU with slopes drawn from [lower, upper] in training, their mean in evaluation.
+
+    Args:
+        lower, upper: the slopes, one for each negative element, lie between these.
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Source: B. Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network,
+    2015.
+
+    Example:
+        >>> layer = flambeau.nn.RReLU(0.1, 0.3)
+        >>> bool((layer(-flambeau.ones(100)) <= -0.1).all())
+        True
+        >>> layer.eval()(flambeau.tensor([-1., 2.]))
+        tensor([-0.2000,  2.0000])
+    """
 
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
@@ -170,21 +321,63 @@ class _Alpha(Module):
 
 
 class ELU(_Alpha):
-    """x where it is positive, else alpha * (exp(x) - 1)."""
+    """x where it is positive, else alpha * (exp(x) - 1).
+
+    Args:
+        alpha: minus the limit for large negative numbers.
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Source: D. Clevert et al., Fast and Accurate Deep Network Learning by Exponential Linear Units,
+    2015.
+
+    Example:
+        >>> flambeau.nn.ELU()(flambeau.tensor([-1., 0., 1.]))
+        tensor([-0.6321,  0.0000,  1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
 
 
 class CELU(_Alpha):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)): an ELU whose slope at 0 is 1 for every
+    alpha.
+
+    Args:
+        alpha: minus the limit for large negative numbers.
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Source: J. Barron, Continuously Differentiable Exponential Linear Units, 2017.
+
+    Example:
+        >>> flambeau.nn.CELU(alpha=2.)(flambeau.tensor([-2., 0., 1.]))
+        tensor([-1.2642,  0.0000,  1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
 
 class Hardtanh(Module):
-    """x, cut off at min_val and max_val."""
+    """x, cut off at min_val and max_val.
+
+    Args:
+        min_val, max_val: the smallest and the largest result.
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Raises:
+        ValueError: if max_val does not exceed min_val.
+
+    Example:
+        >>> flambeau.nn.Hardtanh()(flambeau.tensor([-3., 0.5, 3.]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -203,7 +396,19 @@ class Hardtanh(Module):
 
 
 class Threshold(Module):
-    """x where it exceeds `threshold`, else `value`."""
+    """x where it exceeds `threshold`, else `value`.
+
+    Args:
+        threshold: what x must exceed to stay.
+        value: what the other elements become.
+        inplace: whether the input is overwritten with the result.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Threshold(1., 9.)(flambeau.tensor([0., 1., 2.]))
+        tensor([9., 9., 2.])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -220,7 +425,18 @@ class Threshold(Module):
 
 
 class Softplus(Module):
-    """log(1 + exp(beta x)) / beta; x itself where beta x exceeds `threshold`."""
+    """log(1 + exp(beta x)) / beta; x itself where beta x exceeds `threshold`.
+
+    Args:
+        beta: the larger, the closer to max(x, 0).
+        threshold: above it the result is x to the last digit anyway.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Softplus()(flambeau.tensor([-1., 0., 30.]))
+        tensor([ 0.3133,  0.6931, 30.0000])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -244,25 +460,58 @@ class _Shrink(Module):
 
 
 class Softshrink(_Shrink):
-    """x moved towards 0 by lambd, 0 within."""
+    """x moved towards 0 by lambd, 0 within.
+
+    Args:
+        lambd: by how much; not negative.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Softshrink(0.5)(flambeau.tensor([-2., 0.25, 2.]))
+        tensor([-1.5000,  0.0000,  1.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
 class Hardshrink(_Shrink):
-    """x where |x| exceeds lambd, else 0."""
+    """x where |x| exceeds lambd, else 0.
+
+    Args:
+        lambd: the largest magnitude that becomes 0.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Hardshrink(0.5)(flambeau.tensor([-2., 0.25, 2.]))
+        tensor([-2.,  0.,  2.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return _C.hardshrink(input, self.lambd)
 
 
 class PReLU(Module):
-    """x where it is positive, else weight * x with a learned weight (K. He et al., 2015).
+    """x where it is positive, else weight * x with a learned weight.
 
     Args:
         num_parameters: 1, or the number of channels (dimension 1).
         init: first value of the weight.
+        device, dtype: of the weight.
+
+    Shapes: input of any shape, or (N, num_parameters, ...), output alike, weight (num_parameters).
+
+    Source: K. He et al., Delving Deep into Rectifiers, 2015.
+
+    Example:
+        >>> layer = flambeau.nn.PReLU()
+        >>> layer(flambeau.tensor([-4., 2.])).detach()
+        tensor([-1.,  2.])
+        >>> layer.weight
+        Parameter containing:
+        tensor([0.2500], requires_grad=True)
     """
 
     def __init__(
@@ -287,7 +536,19 @@ class PReLU(Module):
 
 
 class GLU(Module):
-    """The first half of a dimension times the sigmoid of the second (Y. Dauphin et al., 2016)."""
+    """The first half of a dimension times the sigmoid of the second.
+
+    Args:
+        dim: the dimension that is halved; its size is even.
+
+    Shapes: input (..., 2 n, ...), output (..., n, ...).
+
+    Source: Y. Dauphin et al., Language Modeling with Gated Convolutional Networks, 2016.
+
+    Example:
+        >>> flambeau.nn.GLU()(flambeau.tensor([[1., 2., 0., 0.]]))
+        tensor([[0.5000, 1.0000]])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -298,42 +559,3 @@ class GLU(Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
-
-
-class _OverDim(Module):
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim: Any = dim  # None is refused when it is used
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class Softmax(_OverDim):
-    """exp(x) divided by its sum along `dim`."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmax(input, self.dim)
-
-
-class Softmin(_OverDim):
-    """Softmax of -x along `dim`."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim)
-
-
-class LogSoftmax(_OverDim):
-    """log(softmax(x)) along `dim`."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.log_softmax(input, self.dim)
-
-
-class Softmax2d(Module):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        if input.dim() not in (3, 4):
-            raise ValueError(f"Softmax2d: expected 3 or 4 dims, got shape {tuple(input.shape)}")
-        return F.softmax(input, -3)

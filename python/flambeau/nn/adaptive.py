@@ -32,8 +32,19 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: where clusters of rarer classes begin, increasing, between 1 and n_classes - 1.
         div_value: each cluster has so many times fewer features than the one before.
         head_bias: whether the projection to the frequent classes has a bias.
+        device, dtype: of the parameters.
 
     Shapes: input (N, in_features) or (in_features), target (N) or (); output as the target.
+
+    Source: E. Grave et al., Efficient softmax approximation for GPUs, 2016.
+
+    Example:
+        >>> layer = flambeau.nn.AdaptiveLogSoftmaxWithLoss(8, n_classes=100, cutoffs=[10, 50])
+        >>> output, loss = layer(flambeau.randn(3, 8), flambeau.tensor([0, 20, 99]))
+        >>> output.shape, loss.shape
+        (flambeau.Size([3]), flambeau.Size([]))
+        >>> print(f"{layer.log_prob(flambeau.randn(1, 8)).exp().sum():.2f}")
+        1.00
     """
 
     def __init__(

@@ -103,19 +103,7 @@ class _Norm(Module):
 
 
 class _BatchNorm(_Norm):
-    """(x - mean) / sqrt(var + eps) * weight + bias per channel (S. Ioffe, C. Szegedy, 2015).
-
-    In training mean and biased variance are those of the batch, and running statistics move towards
-    them (the unbiased variance); in evaluation the running statistics are used.
-
-    Args:
-        num_features: C, the size of dimension 1.
-        eps: added to the variance.
-        momentum: weight of a new batch in the running statistics; None: their plain average.
-        affine: whether there is a weight.
-        bias: whether there is a bias too.
-        track_running_stats: False: always use the batch's statistics.
-    """
+    """What BatchNorm layers have in common."""
 
     def __init__(
         self,
@@ -160,19 +148,67 @@ class _BatchNorm(_Norm):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalization of (N, C) or (N, C, L); arguments as of BatchNorm2d."""
+    """Batch normalization of features or signals; equation and arguments are those of BatchNorm2d.
+
+    Shapes: input (N, num_features) or (N, num_features, L), output alike.
+
+    Example:
+        >>> layer = flambeau.nn.BatchNorm1d(1)
+        >>> layer(flambeau.tensor([[1.], [3.]])).detach().round(decimals=2)
+        tensor([[-1.],
+                [ 1.]])
+        >>> layer.running_mean  # a tenth of the way from 0 to 2
+        tensor([0.2000])
+    """
 
     ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    __doc__ = f"Batch normalization of (N, C, H, W).\n\n    {_BatchNorm.__doc__}"
+    """Batch normalization of images: per channel, (x - mean) / sqrt(var + eps) * weight + bias.
+
+    In training mean and biased variance are those of the batch, and running statistics move towards
+    them (the unbiased variance); in evaluation the running statistics are used.
+
+    Args:
+        num_features: C, the number of channels.
+        eps: added to the variance.
+        momentum: weight of a new batch in the running statistics; None: their plain average.
+        affine: whether there is a weight.
+        track_running_stats: False: always use the batch's statistics.
+        device, dtype: of the parameters and the statistics.
+        bias: whether there is a bias too.
+
+    Shapes: input (N, C, H, W), output alike; weight, bias, running_mean and running_var (C).
+
+    Equations:
+        y = (x - E(x)) / sqrt(Var(x) + eps) * weight + bias
+        running_mean = (1 - momentum) * running_mean + momentum * E(x)
+
+    Source: S. Ioffe, C. Szegedy, Batch Normalization, 2015.
+
+    Example:
+        >>> layer = flambeau.nn.BatchNorm2d(3)
+        >>> result = layer(flambeau.randn(4, 3, 8, 8) * 5 + 2)
+        >>> result.mean((0, 2, 3)).abs() < 1e-5
+        tensor([True, True, True])
+        >>> result.var((0, 2, 3), correction=0).detach()
+        tensor([1.0000, 1.0000, 1.0000])
+    """
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalization of (N, C, D, H, W); arguments as of BatchNorm2d."""
+    """Batch normalization of volumes; equation and arguments are those of BatchNorm2d.
+
+    Shapes: input (N, num_features, D, H, W), output alike.
+
+    Example:
+        >>> layer = flambeau.nn.BatchNorm3d(2)
+        >>> layer(flambeau.randn(3, 2, 4, 4, 4)).mean((0, 2, 3, 4)).abs() < 1e-5
+        tensor([True, True])
+    """
 
     ranks = (5,)
 
@@ -180,14 +216,21 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of (N, C, ...), whose statistics are those of all processes of a group.
 
-    There are no groups of processes: statistics are those of this process, as of BatchNorm2d, whose
-    arguments it has.
+    There are no groups of processes: statistics are those of this process. The other arguments
+    are those of BatchNorm2d.
 
     Args:
         process_group: must be None.
 
     Raises:
         ValueError: for a process group.
+
+    Shapes: input (N, num_features, ...), output alike.
+
+    Example:
+        >>> layer = flambeau.nn.SyncBatchNorm(2)
+        >>> layer(flambeau.randn(3, 2, 4)).shape
+        flambeau.Size([3, 2, 4])
     """
 
     def __init__(
@@ -247,16 +290,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_Norm):
-    """(x - mean) / sqrt(var + eps) over the pixels of each sample and channel (D. Ulyanov, 2016).
-
-    Args:
-        num_features: C.
-        eps: added to the variance.
-        momentum: weight of a new batch in the running statistics.
-        affine: whether there is a weight; off by default.
-        bias: whether there is a bias too.
-        track_running_stats: keep running statistics and use them in evaluation.
-    """
+    """What InstanceNorm layers have in common."""
 
     def __init__(
         self,
@@ -294,18 +328,61 @@ class _InstanceNorm(_Norm):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalization of (N, C, L) or (C, L); arguments as of InstanceNorm2d."""
+    """Instance normalization of signals; equation and arguments are those of InstanceNorm2d.
+
+    Shapes: input (N, num_features, L) or (num_features, L), output alike.
+
+    Example:
+        >>> layer = flambeau.nn.InstanceNorm1d(1)
+        >>> layer(flambeau.tensor([[[1., 3.]], [[10., 30.]]])).round(decimals=2)
+        tensor([[[-1.,  1.]],
+        <BLANKLINE>
+                [[-1.,  1.]]])
+    """
 
     ranks = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    __doc__ = f"Instance normalization of (N, C, H, W) or (C, H, W).\n\n    {_InstanceNorm.__doc__}"
+    """Normalization of each channel of each image: (x - mean) / sqrt(var + eps).
+
+    Args:
+        num_features: C, the number of channels.
+        eps: added to the variance.
+        momentum: weight of a new batch in the running statistics.
+        affine: whether there is a weight; off by default.
+        track_running_stats: keep running statistics and use them in evaluation.
+        device, dtype: of the parameters and the statistics.
+        bias: whether there is a bias too.
+
+    Shapes: input (N, C, H, W) or (C, H, W), output alike; weight and bias (C).
+
+    Equations:
+        y = (x - E(x)) / sqrt(Var(x) + eps) * weight + bias
+
+    Source: D. Ulyanov et al., Instance Normalization, 2016.
+
+    Example:
+        >>> layer = flambeau.nn.InstanceNorm2d(3)
+        >>> layer(flambeau.randn(4, 3, 8, 8) * 5 + 2).var((2, 3), correction=0)
+        tensor([[1.0000, 1.0000, 1.0000],
+                [1.0000, 1.0000, 1.0000],
+                [1.0000, 1.0000, 1.0000],
+                [1.0000, 1.0000, 1.0000]])
+    """
 
     ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalization of (N, C, D, H, W) or (C, D, H, W); arguments as of InstanceNorm2d."""
+    """Instance normalization of volumes; equation and arguments are those of InstanceNorm2d.
+
+    Shapes: input (N, num_features, D, H, W) or (num_features, D, H, W), output alike.
+
+    Example:
+        >>> layer = flambeau.nn.InstanceNorm3d(2)
+        >>> layer(flambeau.randn(1, 2, 3, 3, 3)).mean((2, 3, 4)).abs() < 1e-5
+        tensor([[True, True]])
+    """
 
     ranks = (4, 5)

@@ -27,6 +27,11 @@ def position(index: Any, length: int) -> int:
 class Sequential(Module):
     """Calls modules one after the other: `Sequential(a, b)`, or of an OrderedDict of names.
 
+    Args:
+        args: modules, or one OrderedDict of them.
+
+    Shapes: input as the first module takes it, output as the last one gives it.
+
     Example:
         >>> model = flambeau.nn.Sequential(flambeau.nn.Linear(4, 3), flambeau.nn.ReLU())
         >>> model(flambeau.ones(2, 4)).shape
@@ -113,12 +118,17 @@ class Sequential(Module):
 class ModuleList(Module):
     """A list of modules that are registered; it has no forward.
 
+    Args:
+        modules: the first members.
+
     Example:
         >>> layers = flambeau.nn.ModuleList(flambeau.nn.Linear(2, 2) for _ in range(3))
         >>> layers
         ModuleList(
           (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
         )
+        >>> len(list(layers.parameters()))
+        6
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -200,7 +210,19 @@ class ModuleList(Module):
 
 
 class ModuleDict(Module):
-    """A dict of modules that are registered; it has no forward."""
+    """A dict of modules that are registered; it has no forward.
+
+    Args:
+        modules: the first members.
+
+    Example:
+        >>> activations = flambeau.nn.ModuleDict({"relu": flambeau.nn.ReLU()})
+        >>> activations["tanh"] = flambeau.nn.Tanh()
+        >>> activations["tanh"]
+        Tanh()
+        >>> list(activations)
+        ['relu', 'tanh']
+    """
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()

@@ -173,10 +173,18 @@ class Conv1d(_Conv):
         groups: channels are split into so many groups that do not mix.
         bias: whether there is one.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
+        device, dtype: of the parameters.
 
-    Shapes: input (N, in_channels, L) or (in_channels, L), output (N, out_channels, L') with
-    L' = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1, weight (out_channels,
-    in_channels / groups, kernel_size).
+    Shapes: input (N, in_channels, L) or (in_channels, L), output (N, out_channels, L_out), weight
+    (out_channels, in_channels / groups, kernel_size), bias (out_channels).
+
+    Equations:
+        L_out = floor((L + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
+
+    Example:
+        >>> layer = flambeau.nn.Conv1d(2, 4, kernel_size=3, stride=2)
+        >>> layer(flambeau.ones(1, 2, 9)).shape
+        flambeau.Size([1, 4, 4])
     """
 
     rank = 1
@@ -186,15 +194,28 @@ class Conv1d(_Conv):
 class Conv2d(_Conv):
     """Slides a kernel over images.
 
-    Arguments as of Conv1d; sizes may be given per dimension, (vertical, horizontal).
+    Args:
+        in_channels, out_channels: channels before and after.
+        kernel_size, stride, padding, dilation: as of Conv1d; one for both dimensions, or (vertical,
+            horizontal).
+        groups: channels are split into so many groups that do not mix.
+        bias: whether there is one.
+        padding_mode: "zeros", "reflect", "replicate" or "circular".
+        device, dtype: of the parameters.
 
-    Shapes: input (N, in_channels, H, W) or (in_channels, H, W), output (N, out_channels, H', W'),
-    weight (out_channels, in_channels / groups, *kernel_size).
+    Shapes: input (N, in_channels, H, W) or (in_channels, H, W), output (N, out_channels, H_out,
+    W_out), weight (out_channels, in_channels / groups, *kernel_size), bias (out_channels).
+
+    Equations:
+        H_out = floor((H + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0]) + 1
+        W_out = floor((W + 2 * padding[1] - dilation[1] * (kernel_size[1] - 1) - 1) / stride[1]) + 1
 
     Example:
         >>> layer = flambeau.nn.Conv2d(3, 8, kernel_size=3, padding=1)
         >>> layer(flambeau.ones(2, 3, 5, 5)).shape
         flambeau.Size([2, 8, 5, 5])
+        >>> flambeau.nn.Conv2d(3, 8, 3, stride=2)(flambeau.ones(2, 3, 5, 7)).shape
+        flambeau.Size([2, 8, 2, 3])
     """
 
     rank = 2
@@ -204,10 +225,23 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """Slides a kernel over volumes.
 
-    Arguments as of Conv1d; sizes may be given per dimension, (depth, vertical, horizontal).
+    Args:
+        in_channels, out_channels: channels before and after.
+        kernel_size, stride, padding, dilation: as of Conv1d; one for all dimensions, or (depth,
+            vertical, horizontal).
+        groups: channels are split into so many groups that do not mix.
+        bias: whether there is one.
+        padding_mode: "zeros", "reflect", "replicate" or "circular".
+        device, dtype: of the parameters.
 
-    Shapes: input (N, in_channels, D, H, W) or (in_channels, D, H, W), output (N, out_channels, D',
-    H', W'), weight (out_channels, in_channels / groups, *kernel_size).
+    Shapes: input (N, in_channels, D, H, W) or (in_channels, D, H, W), output (N, out_channels,
+    D_out, H_out, W_out), each size as of Conv1d; weight (out_channels, in_channels / groups,
+    *kernel_size).
+
+    Example:
+        >>> layer = flambeau.nn.Conv3d(2, 4, kernel_size=(1, 3, 3))
+        >>> layer(flambeau.ones(1, 2, 4, 5, 6)).shape
+        flambeau.Size([1, 4, 4, 3, 4])
     """
 
     rank = 3
@@ -274,12 +308,26 @@ class ConvTranspose1d(_ConvTranspose):
     """The adjoint of Conv1d in its input: signals become longer.
 
     Args:
+        in_channels, out_channels: channels before and after.
+        kernel_size, stride, padding, dilation, groups: of the Conv1d whose adjoint it is.
         output_padding: elements added at one end of the output.
-        others: as of the Conv1d whose adjoint it is.
+        bias: whether there is one.
+        padding_mode: must be "zeros".
+        device, dtype: of the parameters.
 
-    Shapes: input (N, in_channels, L), output (N, out_channels, (L - 1) stride - 2 padding
-    + dilation (kernel_size - 1) + output_padding + 1), weight (in_channels, out_channels / groups,
-    kernel_size).
+    Shapes: input (N, in_channels, L) or (in_channels, L), output (N, out_channels, L_out), weight
+    (in_channels, out_channels / groups, kernel_size), bias (out_channels). An `output_size` given
+    to the call chooses output_padding.
+
+    Equations:
+        L_out = (L - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1
+
+    Example:
+        >>> layer = flambeau.nn.ConvTranspose1d(2, 4, kernel_size=3, stride=2)
+        >>> layer(flambeau.ones(1, 2, 4)).shape
+        flambeau.Size([1, 4, 9])
+        >>> layer(flambeau.ones(1, 2, 4), output_size=[10]).shape
+        flambeau.Size([1, 4, 10])
     """
 
     rank = 1
@@ -287,14 +335,50 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The adjoint of Conv2d in its input: images become larger. Arguments as of ConvTranspose1d."""
+    """The adjoint of Conv2d in its input: images become larger.
+
+    Args:
+        in_channels, out_channels: channels before and after.
+        kernel_size, stride, padding, dilation, groups: of the Conv2d whose adjoint it is.
+        output_padding: rows and columns added at one side of the output.
+        bias: whether there is one.
+        padding_mode: must be "zeros".
+        device, dtype: of the parameters.
+
+    Shapes: input (N, in_channels, H, W) or (in_channels, H, W), output (N, out_channels, H_out,
+    W_out), each size as of ConvTranspose1d; weight (in_channels, out_channels / groups,
+    *kernel_size).
+
+    Example:
+        >>> layer = flambeau.nn.ConvTranspose2d(3, 1, kernel_size=4, stride=2, padding=1)
+        >>> layer(flambeau.ones(1, 3, 8, 8)).shape
+        flambeau.Size([1, 1, 16, 16])
+    """
 
     rank = 2
     _function = staticmethod(F.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """The adjoint of Conv3d in its input: volumes become larger; arguments as of its 1-d form."""
+    """The adjoint of Conv3d in its input: volumes become larger.
+
+    Args:
+        in_channels, out_channels: channels before and after.
+        kernel_size, stride, padding, dilation, groups: of the Conv3d whose adjoint it is.
+        output_padding: elements added at one side of each dimension of the output.
+        bias: whether there is one.
+        padding_mode: must be "zeros".
+        device, dtype: of the parameters.
+
+    Shapes: input (N, in_channels, D, H, W) or (in_channels, D, H, W), output (N, out_channels,
+    D_out, H_out, W_out), each size as of ConvTranspose1d; weight (in_channels, out_channels /
+    groups, *kernel_size).
+
+    Example:
+        >>> layer = flambeau.nn.ConvTranspose3d(2, 1, kernel_size=2, stride=2)
+        >>> layer(flambeau.ones(1, 2, 3, 3, 3)).shape
+        flambeau.Size([1, 1, 6, 6, 6])
+    """
 
     rank = 3
     _function = staticmethod(F.conv_transpose3d)

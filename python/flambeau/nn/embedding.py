@@ -32,6 +32,7 @@ class Embedding(Module):
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
         sparse: whether the gradient of the table is of layout sparse_coo, for SparseAdam, SGD and
             Adagrad.
+        device, dtype: of the parameters.
 
     Shapes: input of any shape, int32 or int64; output (*input.shape, embedding_dim).
 

@@ -26,8 +26,15 @@ class EmbeddingBag(Module):
             Adagrad; with mode "max" it cannot be.
         include_last_offset: whether offsets end with the number of indices.
         padding_idx: a row that counts for nothing.
+        device, dtype: of the parameters.
 
     Shapes: input (bags, length), or (indices) with offsets (bags); output (bags, embedding_dim).
+
+    Example:
+        >>> table = flambeau.nn.EmbeddingBag.from_pretrained(flambeau.tensor([[1.], [2.], [6.]]))
+        >>> table(flambeau.tensor([0, 1, 2]), offsets=flambeau.tensor([0, 2]))  # two means
+        tensor([[1.5000],
+                [6.0000]])
     """
 
     def __init__(

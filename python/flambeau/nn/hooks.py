@@ -12,7 +12,16 @@ _identifiers = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away; also a context manager."""
+    """What registering a hook returns: `remove()` takes the hook away; also a context manager.
+
+    Example:
+        >>> layer = flambeau.nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: print("called"))
+        >>> _ = layer(flambeau.ones(1))
+        called
+        >>> handle.remove()
+        >>> _ = layer(flambeau.ones(1))
+    """
 
     def __init__(self, hooks: OrderedDict[int, Callable[..., Any]]) -> None:
         self.id = next(_identifiers)

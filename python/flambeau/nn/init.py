@@ -18,6 +18,35 @@ import flambeau
 from flambeau import Generator, Tensor
 from flambeau._values import brief
 
+__all__ = [
+    "calculate_gain",
+    "constant",
+    "constant_",
+    "dirac",
+    "dirac_",
+    "eye",
+    "eye_",
+    "kaiming_normal",
+    "kaiming_normal_",
+    "kaiming_uniform",
+    "kaiming_uniform_",
+    "normal",
+    "normal_",
+    "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "sparse",
+    "sparse_",
+    "trunc_normal_",
+    "uniform",
+    "uniform_",
+    "xavier_normal",
+    "xavier_normal_",
+    "xavier_uniform",
+    "xavier_uniform_",
+    "zeros_",
+]
+
 _LINEAR = frozenset(
     (
         *("linear", "sigmoid", "conv1d", "conv2d", "conv3d"),
@@ -32,6 +61,18 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     Args:
         nonlinearity: "linear", "conv2d", ..., "sigmoid", "tanh", "relu", "leaky_relu" or "selu".
         param: the negative slope of "leaky_relu"; None: 0.01.
+
+    Equations:
+        gain(tanh) = 5 / 3
+        gain(relu) = sqrt(2)
+        gain(leaky_relu) = sqrt(2 / (1 + param**2))
+        gain(selu) = 3 / 4
+
+    Of all others it is 1.
+
+    Example:
+        >>> flambeau.nn.init.calculate_gain("leaky_relu", 0.2)
+        1.3867504905630728
     """
     if nonlinearity in _LINEAR:
         return 1.0
@@ -52,7 +93,18 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform numbers in [a, b)."""
+    """Uniform numbers in [a, b).
+
+    Args:
+        tensor: is filled in place and returned.
+        a, b: ends of the interval.
+        generator: None: the default one.
+
+    Example:
+        >>> weight = flambeau.nn.init.uniform_(flambeau.empty(1000), -1., 1.)
+        >>> bool((weight.abs() <= 1).all())
+        True
+    """
     with flambeau.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -60,7 +112,18 @@ def uniform_(
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Normal numbers."""
+    """Normal numbers.
+
+    Args:
+        tensor: is filled in place and returned.
+        mean, std: of the distribution.
+        generator: None: the default one.
+
+    Example:
+        >>> weight = flambeau.nn.init.normal_(flambeau.empty(10_000), mean=3., std=0.1)
+        >>> print(f"{weight.mean():.1f} {weight.std():.1f}")
+        3.0 0.1
+    """
     with flambeau.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -73,7 +136,19 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal numbers redrawn outside [a, b], by inverting the distribution function."""
+    """Normal numbers redrawn outside [a, b], by inverting the distribution function.
+
+    Args:
+        tensor: is filled in place and returned.
+        mean, std: of the distribution before it is cut.
+        a, b: ends of the interval.
+        generator: None: the default one.
+
+    Example:
+        >>> weight = flambeau.nn.init.trunc_normal_(flambeau.empty(1000), a=-1., b=1.)
+        >>> bool((weight.abs() <= 1).all())
+        True
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "trunc_normal_: the mean is more than 2 std outside [a, b]; the result may be inexact",
@@ -91,24 +166,60 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One value everywhere."""
+    """One value everywhere.
+
+    Args:
+        tensor: is filled in place and returned.
+        val: the value.
+
+    Example:
+        >>> flambeau.nn.init.constant_(flambeau.empty(2), 0.5)
+        tensor([0.5000, 0.5000])
+    """
     with flambeau.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Ones.
+
+    Args:
+        tensor: is filled in place and returned.
+
+    Example:
+        >>> flambeau.nn.init.ones_(flambeau.empty(2))
+        tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Zeros.
+
+    Args:
+        tensor: is filled in place and returned.
+
+    Example:
+        >>> flambeau.nn.init.zeros_(flambeau.empty(2))
+        tensor([0., 0.])
+    """
     with flambeau.no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity, of a matrix."""
+    """The identity, of a matrix.
+
+    Args:
+        tensor: is filled in place and returned.
+
+    Shapes: tensor (rows, columns).
+
+    Example:
+        >>> flambeau.nn.init.eye_(flambeau.empty(2, 3))
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
     if tensor.dim() != 2:
         raise ValueError(f"eye_: expected a matrix, got shape {tuple(tensor.shape)}")
     with flambeau.no_grad():
@@ -116,8 +227,20 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution weight of 3 to 5 dimensions that passes as many channels as it can
-    unchanged."""
+    """A convolution weight that passes as many channels as it can unchanged.
+
+    Args:
+        tensor: is filled in place and returned.
+        groups: of the convolution; each passes its own channels.
+
+    Shapes: tensor (out_channels, in_channels / groups, ...) of 3 to 5 dimensions.
+
+    Example:
+        >>> weight = flambeau.nn.init.dirac_(flambeau.empty(2, 2, 3))
+        >>> flambeau.nn.functional.conv1d(flambeau.ones(1, 2, 4), weight, padding=1)
+        tensor([[[1., 1., 1., 1.],
+                 [1., 1., 1., 1.]]])
+    """
     if not 3 <= tensor.dim() <= 5:
         raise ValueError(f"dirac_: expected 3 to 5 dimensions, got shape {tuple(tensor.shape)}")
     if groups < 1:
@@ -149,13 +272,45 @@ _calculate_fan_in_and_fan_out = _fans
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Uniform in +-gain * sqrt(6 / (fan_in + fan_out))."""
+    """Uniform numbers that keep the variance of signals, forward and backward.
+
+    Args:
+        tensor: is filled in place and returned.
+        gain: see calculate_gain.
+        generator: None: the default one.
+
+    Equations:
+        bound = gain * sqrt(6 / (fan_in + fan_out))
+
+    Shapes: tensor (fan_out, fan_in, ...), of at least 2 dimensions; the others multiply both.
+
+    Example:
+        >>> weight = flambeau.nn.init.xavier_uniform_(flambeau.empty(2, 4))
+        >>> bool((weight.abs() <= 1).all())
+        True
+    """
     bound = gain * math.sqrt(6.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal with std gain * sqrt(2 / (fan_in + fan_out))."""
+    """Normal numbers that keep the variance of signals, forward and backward.
+
+    Args:
+        tensor: is filled in place and returned.
+        gain: see calculate_gain.
+        generator: None: the default one.
+
+    Equations:
+        std = gain * sqrt(2 / (fan_in + fan_out))
+
+    Shapes: tensor (fan_out, fan_in, ...), of at least 2 dimensions; the others multiply both.
+
+    Example:
+        >>> weight = flambeau.nn.init.xavier_normal_(flambeau.empty(100, 100))
+        >>> print(f"{weight.std():.2f}")
+        0.10
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
@@ -181,13 +336,24 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform in +-gain * sqrt(3 / fan).
+    """Uniform numbers that keep the variance of signals through rectifiers.
 
     Args:
-        tensor: a weight of at least 2 dimensions.
+        tensor: is filled in place and returned.
         a: negative slope of "leaky_relu".
         mode: "fan_in" keeps the variance forward, "fan_out" backward.
         nonlinearity: see calculate_gain.
+        generator: None: the default one.
+
+    Equations:
+        bound = gain * sqrt(3 / fan)
+
+    Shapes: tensor (fan_out, fan_in, ...), of at least 2 dimensions; the others multiply both.
+
+    Example:
+        >>> weight = flambeau.nn.init.kaiming_uniform_(flambeau.empty(2, 6), nonlinearity="relu")
+        >>> bool((weight.abs() <= 1).all())
+        True
     """
     if _is_empty(tensor):
         return tensor
@@ -202,7 +368,25 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal with std gain / sqrt(fan); arguments as of kaiming_uniform_."""
+    """Normal numbers that keep the variance of signals through rectifiers.
+
+    Args:
+        tensor: is filled in place and returned.
+        a: negative slope of "leaky_relu".
+        mode: "fan_in" keeps the variance forward, "fan_out" backward.
+        nonlinearity: see calculate_gain.
+        generator: None: the default one.
+
+    Equations:
+        std = gain / sqrt(fan)
+
+    Shapes: tensor (fan_out, fan_in, ...), of at least 2 dimensions; the others multiply both.
+
+    Example:
+        >>> weight = flambeau.nn.init.kaiming_normal_(flambeau.empty(100, 200), nonlinearity="relu")
+        >>> print(f"{weight.std():.1f}")
+        0.1
+    """
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -213,6 +397,18 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
     The matrix is the Q of a QR decomposition of normal numbers, signs chosen so that R has a
     positive diagonal: then it is uniformly distributed.
+
+    Args:
+        tensor: is filled in place and returned.
+        gain: factor.
+        generator: None: the default one.
+
+    Shapes: tensor (rows, ...), of at least 2 dimensions; all but the first are flattened.
+
+    Example:
+        >>> weight = flambeau.nn.init.orthogonal_(flambeau.empty(2, 3))
+        >>> flambeau.allclose(weight @ weight.T, flambeau.eye(2), atol=1e-6)
+        True
     """
     if tensor.dim() < 2:
         raise ValueError(f"orthogonal_: expected at least 2 dimensions, got {tuple(tensor.shape)}")
@@ -242,7 +438,21 @@ def _orthonormal_columns(matrix: Tensor) -> Tensor:
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
 ) -> Tensor:
-    """Normal numbers, a fraction `sparsity` of each column zero, of a matrix."""
+    """Normal numbers, of which a fraction of each column is zero.
+
+    Args:
+        tensor: is filled in place and returned.
+        sparsity: that fraction.
+        std: of the others.
+        generator: None: the default one.
+
+    Shapes: tensor (rows, columns).
+
+    Example:
+        >>> weight = flambeau.nn.init.sparse_(flambeau.empty(4, 3), sparsity=0.5)
+        >>> (weight == 0).sum(0)
+        tensor([2, 2, 2])
+    """
     if tensor.dim() != 2:
         raise ValueError(f"sparse_: expected a matrix, got shape {tuple(tensor.shape)}")
     rows, columns = tensor.shape
@@ -270,7 +480,7 @@ def _former(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name[:-1]
-    call.__doc__ = f"The former name of `{name}`."
+    call.__doc__ = f"The former name of `{name}`. Arguments are those of the new one."
     return call
 
 

@@ -73,12 +73,15 @@ class _LazyLayer(LazyModuleMixin):
 
 
 class LazyLinear(_LazyLayer, Linear):
-    """A Linear whose in_features is the size of the first input's last dimension.
+    """A Linear whose in_features the first input says; other arguments and shapes are those of
+    Linear.
 
-    Args:
-        out_features: size of the last dimension after.
-        bias: whether there is one.
-        device, dtype: of the parameters.
+    Example:
+        >>> layer = flambeau.nn.LazyLinear(2)
+        >>> layer(flambeau.ones(3, 4)).shape
+        flambeau.Size([3, 2])
+        >>> layer.in_features
+        4
     """
 
     cls_to_become = Linear
@@ -136,19 +139,46 @@ class _LazyConv(_LazyConvNd):
 
 
 class LazyConv1d(_LazyConv, Conv1d):
-    """A Conv1d whose in_channels is that of the first input; other arguments as of Conv1d."""
+    """A Conv1d whose in_channels the first input says; other arguments and shapes are those of
+    Conv1d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyConv1d(4, kernel_size=3)
+        >>> layer(flambeau.ones(1, 2, 9)).shape
+        flambeau.Size([1, 4, 7])
+        >>> layer.in_channels
+        2
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyConv, Conv2d):
-    """A Conv2d whose in_channels is that of the first input; other arguments as of Conv2d."""
+    """A Conv2d whose in_channels the first input says; other arguments and shapes are those of
+    Conv2d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyConv2d(4, kernel_size=3)
+        >>> layer(flambeau.ones(1, 2, 9, 9)).shape
+        flambeau.Size([1, 4, 7, 7])
+        >>> layer.in_channels
+        2
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyConv, Conv3d):
-    """A Conv3d whose in_channels is that of the first input; other arguments as of Conv3d."""
+    """A Conv3d whose in_channels the first input says; other arguments and shapes are those of
+    Conv3d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyConv3d(4, kernel_size=3)
+        >>> layer(flambeau.ones(1, 2, 9, 9, 9)).shape
+        flambeau.Size([1, 4, 7, 7, 7])
+        >>> layer.in_channels
+        2
+    """
 
     cls_to_become = Conv3d
 
@@ -176,19 +206,46 @@ class _LazyConvTranspose(_LazyConvNd):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
-    """A ConvTranspose1d whose in_channels is that of the first input."""
+    """A ConvTranspose1d whose in_channels the first input says; other arguments and shapes are
+    those of ConvTranspose1d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyConvTranspose1d(4, kernel_size=3)
+        >>> layer(flambeau.ones(1, 2, 3)).shape
+        flambeau.Size([1, 4, 5])
+        >>> layer.in_channels
+        2
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
-    """A ConvTranspose2d whose in_channels is that of the first input."""
+    """A ConvTranspose2d whose in_channels the first input says; other arguments and shapes are
+    those of ConvTranspose2d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyConvTranspose2d(4, kernel_size=3)
+        >>> layer(flambeau.ones(1, 2, 3, 3)).shape
+        flambeau.Size([1, 4, 5, 5])
+        >>> layer.in_channels
+        2
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
-    """A ConvTranspose3d whose in_channels is that of the first input."""
+    """A ConvTranspose3d whose in_channels the first input says; other arguments and shapes are
+    those of ConvTranspose3d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyConvTranspose3d(4, kernel_size=3)
+        >>> layer(flambeau.ones(1, 2, 3, 3, 3)).shape
+        flambeau.Size([1, 4, 5, 5, 5])
+        >>> layer.in_channels
+        2
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -220,36 +277,90 @@ class _LazyNorm(_LazyLayer):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """A BatchNorm1d whose num_features is the first input's number of channels."""
+    """A BatchNorm1d whose num_features the first input says; other arguments and shapes are those
+    of BatchNorm1d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyBatchNorm1d()
+        >>> layer(flambeau.ones(2, 3, 4)).shape
+        flambeau.Size([2, 3, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """A BatchNorm2d whose num_features is the first input's number of channels."""
+    """A BatchNorm2d whose num_features the first input says; other arguments and shapes are those
+    of BatchNorm2d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyBatchNorm2d()
+        >>> layer(flambeau.ones(2, 3, 4, 4)).shape
+        flambeau.Size([2, 3, 4, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """A BatchNorm3d whose num_features is the first input's number of channels."""
+    """A BatchNorm3d whose num_features the first input says; other arguments and shapes are those
+    of BatchNorm3d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyBatchNorm3d()
+        >>> layer(flambeau.ones(2, 3, 4, 4, 4)).shape
+        flambeau.Size([2, 3, 4, 4, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """An InstanceNorm1d whose num_features is the first input's number of channels."""
+    """An InstanceNorm1d whose num_features the first input says; other arguments and shapes are
+    those of InstanceNorm1d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyInstanceNorm1d()
+        >>> layer(flambeau.ones(2, 3, 4)).shape
+        flambeau.Size([2, 3, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """An InstanceNorm2d whose num_features is the first input's number of channels."""
+    """An InstanceNorm2d whose num_features the first input says; other arguments and shapes are
+    those of InstanceNorm2d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyInstanceNorm2d()
+        >>> layer(flambeau.ones(2, 3, 4, 4)).shape
+        flambeau.Size([2, 3, 4, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """An InstanceNorm3d whose num_features is the first input's number of channels."""
+    """An InstanceNorm3d whose num_features the first input says; other arguments and shapes are
+    those of InstanceNorm3d.
+
+    Example:
+        >>> layer = flambeau.nn.LazyInstanceNorm3d()
+        >>> layer(flambeau.ones(2, 3, 4, 4, 4)).shape
+        flambeau.Size([2, 3, 4, 4, 4])
+        >>> layer.num_features
+        3
+    """
 
     cls_to_become = InstanceNorm3d

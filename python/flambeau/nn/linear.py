@@ -15,7 +15,17 @@ from flambeau.nn.parameter import Parameter
 
 
 class Identity(Module):
-    """Returns its input; takes any arguments."""
+    """Returns its input; takes any arguments.
+
+    Args:
+        args, kwargs: are not looked at, so that it can replace any layer.
+
+    Shapes: input of any shape, output alike.
+
+    Example:
+        >>> flambeau.nn.Identity(54, unused=True)(flambeau.tensor([1., 2.]))
+        tensor([1., 2.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -35,7 +45,7 @@ class Linear(Module):
         device, dtype: of the parameters.
 
     Shapes: input (..., in_features), output (..., out_features), weight (out_features,
-    in_features).
+    in_features), bias (out_features).
 
     Example:
         >>> layer = flambeau.nn.Linear(4, 2)
@@ -86,9 +96,15 @@ class Bilinear(Module):
     Args:
         in1_features, in2_features, out_features: sizes of the last dimensions.
         bias: whether there is one.
+        device, dtype: of the parameters.
 
     Shapes: inputs (..., in1_features) and (..., in2_features), output (..., out_features), weight
     (out_features, in1_features, in2_features).
+
+    Example:
+        >>> layer = flambeau.nn.Bilinear(4, 3, 2)
+        >>> layer(flambeau.ones(5, 4), flambeau.ones(5, 3)).shape
+        flambeau.Size([5, 2])
     """
 
     def __init__(

@@ -36,6 +36,12 @@ class LinearCrossEntropyOptions:
 
     Raises:
         ValueError: for other values.
+
+    Example:
+        >>> options = flambeau.nn.LinearCrossEntropyOptions(batch_chunk_size=2)
+        >>> loss = flambeau.nn.LinearCrossEntropyLoss(4, num_classes=3, options=options)
+        >>> loss(flambeau.zeros(5, 4), flambeau.tensor([0, 1, 2, 0, 1])).detach()  # log(3)
+        tensor(1.0986)
     """
 
     allow_retain_graph: bool = False
@@ -107,6 +113,12 @@ class LinearCrossEntropyLoss(_Weighted):
 
     Shapes: input (N, in_features) or (in_features), target (N, *out_features) of classes or (N, C,
     *out_features) of probabilities, without N for one sample.
+
+    Example:
+        >>> loss = flambeau.nn.LinearCrossEntropyLoss(4, num_classes=3)
+        >>> value = loss(flambeau.randn(5, 4), flambeau.tensor([0, 1, 2, 0, 1]))
+        >>> value.shape, loss.linear.weight.shape
+        (flambeau.Size([]), flambeau.Size([3, 4]))
     """
 
     def __init__(

@@ -65,11 +65,16 @@ class _Weighted(_Loss):
 
 
 class L1Loss(_Loss):
-    """|input - target|.
+    """|input - target|, averaged or summed.
+
+    Args:
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per element.
+
+    Shapes: input and target alike; loss (), or theirs with reduction "none".
 
     Example:
-        >>> loss = flambeau.nn.L1Loss()
-        >>> loss(flambeau.tensor([1., 2.]), flambeau.tensor([1., 4.]))
+        >>> flambeau.nn.L1Loss()(flambeau.tensor([1., 2.]), flambeau.tensor([1., 4.]))
         tensor(1.)
     """
 
@@ -80,12 +85,21 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """(input - target)^2.
+    """(input - target)^2, averaged or summed.
+
+    Args:
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per element.
+
+    Shapes: input and target alike; loss (), or theirs with reduction "none".
 
     Example:
         >>> loss = flambeau.nn.MSELoss()
         >>> loss(flambeau.tensor([1., 2.]), flambeau.tensor([1., 4.]))
         tensor(2.)
+        >>> loss = flambeau.nn.MSELoss(reduction="none")
+        >>> loss(flambeau.tensor([1., 2.]), flambeau.tensor([1., 4.]))
+        tensor([0., 4.])
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -95,8 +109,22 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """(input - target)^2 / (2 beta) where |input - target| < beta, else |input - target| - beta /
-    2."""
+    """d^2 / (2 beta) where d = |input - target| is below beta, else d - beta / 2.
+
+    Args:
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per element.
+        beta: where the parabola becomes a line of slope 1.
+
+    Shapes: input and target alike; loss (), or theirs with reduction "none".
+
+    Source: R. Girshick, Fast R-CNN, 2015.
+
+    Example:
+        >>> loss = flambeau.nn.SmoothL1Loss(reduction="none")
+        >>> loss(flambeau.tensor([0.5, 3.]), flambeau.zeros(2))
+        tensor([0.1250, 2.5000])
+    """
 
     def __init__(
         self,
@@ -115,8 +143,21 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """(input - target)^2 / 2 where |input - target| < delta, else delta (|input - target| - delta /
-    2)."""
+    """d^2 / 2 where d = |input - target| is below delta, else delta (d - delta / 2).
+
+    Args:
+        reduction: "mean", "sum", or "none" for one loss per element.
+        delta: where the parabola becomes a line of slope delta.
+
+    Shapes: input and target alike; loss (), or theirs with reduction "none".
+
+    Source: P. Huber, Robust Estimation of a Location Parameter, 1964.
+
+    Example:
+        >>> loss = flambeau.nn.HuberLoss(reduction="none", delta=2.)
+        >>> loss(flambeau.tensor([1., 3.]), flambeau.zeros(2))
+        tensor([0.5000, 4.0000])
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -133,10 +174,17 @@ class NLLLoss(_Weighted):
 
     Args:
         weight: one factor per class.
+        size_average, reduce: former spellings of `reduction`.
         ignore_index: a target that counts nothing.
-        reduction: "mean" divides by the sum of the weights.
+        reduction: "mean" divides by the sum of the weights; "sum"; "none".
 
-    Shapes: input (N, C), (C,) or (N, C, d1, ...), target (N,), () or (N, d1, ...) of int64.
+    Shapes: input (N, C), (C,) or (N, C, d1, ...), target (N,), () or (N, d1, ...) of int64; loss
+    (), or the target's with reduction "none".
+
+    Example:
+        >>> log_probabilities = flambeau.tensor([[0.5, 0.5], [0.25, 0.75]]).log()
+        >>> flambeau.nn.NLLLoss(reduction="none")(log_probabilities, flambeau.tensor([0, 1]))
+        tensor([0.6931, 0.2877])
     """
 
     def __init__(
@@ -157,7 +205,18 @@ class NLLLoss(_Weighted):
 
 
 class NLLLoss2d(NLLLoss):
-    """The former name of NLLLoss, of images; gives a FutureWarning."""
+    """The former name of NLLLoss, of images; gives a FutureWarning.
+
+    Arguments and shapes are those of NLLLoss.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     loss = flambeau.nn.NLLLoss2d()
+        >>> caught[0].category.__name__
+        'FutureWarning'
+    """
 
     def __init__(
         self,
@@ -172,20 +231,24 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_Weighted):
-    """NLLLoss of log_softmax(input).
+    """NLLLoss of log_softmax(input): log(sum(exp(input))) - input[target].
 
     Args:
         weight: one factor per class.
+        size_average, reduce: former spellings of `reduction`.
         ignore_index: a target that counts nothing.
-        reduction: "mean" divides by the sum of the weights.
+        reduction: "mean" divides by the sum of the weights; "sum"; "none".
         label_smoothing: share of the target spread over all classes.
 
     Shapes: input (N, C), (C,) or (N, C, d1, ...) unnormalized; target classes (N,), (), (N, d1,
-    ...) of int64, or probabilities of the input's shape.
+    ...) of int64, or probabilities of the input's shape; loss (), or the target's with reduction
+    "none".
 
     Example:
         >>> loss = flambeau.nn.CrossEntropyLoss()
         >>> loss(flambeau.tensor([[0., 0.]]), flambeau.tensor([1]))
+        tensor(0.6931)
+        >>> loss(flambeau.tensor([[0., 0.]]), flambeau.tensor([[0.25, 0.75]]))
         tensor(0.6931)
     """
 
@@ -214,7 +277,20 @@ class CrossEntropyLoss(_Weighted):
 
 
 class BCELoss(_Weighted):
-    """-weight (target log(input) + (1 - target) log(1 - input)), logarithms at least -100."""
+    """-weight (target log(input) + (1 - target) log(1 - input)), logarithms at least -100.
+
+    Args:
+        weight: a factor per element, broadcast.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per element.
+
+    Shapes: input and target alike, of probabilities; loss (), or theirs with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.BCELoss(reduction="none")
+        >>> loss(flambeau.tensor([0.5, 0.9]), flambeau.tensor([0., 1.]))
+        tensor([0.6931, 0.1054])
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return _f.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
@@ -225,7 +301,17 @@ class BCEWithLogitsLoss(_Weighted):
 
     Args:
         weight: a factor per element, broadcast.
-        pos_weight: a factor of the first term, broadcast.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per element.
+        pos_weight: a factor of the first term, broadcast: above 1, misses count more than false
+            alarms.
+
+    Shapes: input and target alike; loss (), or theirs with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.BCEWithLogitsLoss(reduction="none")
+        >>> loss(flambeau.tensor([0., 1000.]), flambeau.tensor([1., 0.]))
+        tensor([6.9315e-01, 1.0000e+03])
     """
 
     pos_weight: Tensor | None
@@ -251,9 +337,17 @@ class KLDivLoss(_Loss):
     """target (log(target) - input), of log-probabilities.
 
     Args:
-        reduction: also "batchmean": the sum divided by the number of samples, the divergence
-            itself.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", "none", or "batchmean": the sum divided by the number of samples,
+            the divergence itself.
         log_target: whether targets are logarithms too.
+
+    Shapes: input and target alike; loss (), or theirs with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.KLDivLoss(reduction="batchmean")
+        >>> loss(flambeau.tensor([[0.5, 0.5]]).log(), flambeau.tensor([[1., 0.]]))  # log(2)
+        tensor(0.6931)
     """
 
     def __init__(
@@ -279,6 +373,16 @@ class PoissonNLLLoss(_Loss):
     Args:
         log_input: whether the input is the logarithm of the expected count.
         full: add Stirling's approximation of log(target!).
+        size_average, reduce: former spellings of `reduction`.
+        eps: keeps the logarithm finite.
+        reduction: "mean", "sum", or "none" for one loss per element.
+
+    Shapes: input and target alike; loss (), or theirs with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.PoissonNLLLoss(log_input=False)
+        >>> loss(flambeau.tensor([1.]), flambeau.tensor([2.]))
+        tensor(1.)
     """
 
     def __init__(
@@ -303,7 +407,21 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """(log(var) + (input - target)^2 / var) / 2 with var at least eps."""
+    """(log(var) + (input - target)^2 / var) / 2 with var at least eps.
+
+    Args:
+        full: add log(2 pi) / 2.
+        eps: the smallest variance.
+        reduction: "mean", "sum", or "none" for one loss per element.
+
+    Shapes: input and target alike; var alike, with a last size of 1, or without it; loss (), or the
+    input's with reduction "none".
+
+    Example:
+        >>> one = flambeau.ones(1)
+        >>> flambeau.nn.GaussianNLLLoss()(3 * one, one, one)
+        tensor(2.)
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -317,7 +435,19 @@ class GaussianNLLLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)), targets 1 or -1."""
+    """log(1 + exp(-target * input)), targets 1 or -1.
+
+    Args:
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per element.
+
+    Shapes: input and target alike; loss (), or theirs with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.SoftMarginLoss(reduction="none")
+        >>> loss(flambeau.tensor([0., 2.]), flambeau.tensor([1., -1.]))
+        tensor([0.6931, 2.1269])
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return _f.soft_margin_loss(input, target, reduction=self.reduction)
@@ -336,7 +466,20 @@ class _Margin(_Loss):
 
 
 class HingeEmbeddingLoss(_Margin):
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """input where target is 1, max(0, margin - input) where it is -1.
+
+    Args:
+        margin: distance beyond which what is unlike costs nothing.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per element.
+
+    Shapes: input (distances) and target alike; loss (), or theirs with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.HingeEmbeddingLoss(reduction="none")
+        >>> loss(flambeau.tensor([0.2, 0.4]), flambeau.tensor([1, -1]))
+        tensor([0.2000, 0.6000])
+    """
 
     def __init__(
         self,
@@ -352,7 +495,20 @@ class HingeEmbeddingLoss(_Margin):
 
 
 class MarginRankingLoss(_Margin):
-    """max(0, -target (input1 - input2) + margin), targets 1 or -1."""
+    """max(0, -target (input1 - input2) + margin); target 1: input1 shall be larger; -1: input2.
+
+    Args:
+        margin: by how much.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per pair.
+
+    Shapes: inputs and target alike, (N) or (); loss (), or theirs with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.MarginRankingLoss(margin=0.5)
+        >>> loss(flambeau.tensor([1.]), flambeau.tensor([2.]), flambeau.tensor([1.]))
+        tensor(1.5000)
+    """
 
     def __init__(
         self,
@@ -370,7 +526,20 @@ class MarginRankingLoss(_Margin):
 
 
 class CosineEmbeddingLoss(_Margin):
-    """1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where -1."""
+    """1 - cos(input1, input2) where target is 1, max(0, cos(input1, input2) - margin) where -1.
+
+    Args:
+        margin: cosine below which what is unlike costs nothing.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per pair.
+
+    Shapes: inputs (N, D) or (D), target (N) or (); loss (), or the target's with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.CosineEmbeddingLoss()
+        >>> loss(flambeau.tensor([[1., 0.]]), flambeau.tensor([[0., 1.]]), flambeau.tensor([1]))
+        tensor(1.)
+    """
 
     def __init__(
         self,
@@ -391,8 +560,19 @@ class TripletMarginLoss(_Loss):
     """max(|anchor - positive| - |anchor - negative| + margin, 0), p-norms over the last dimension.
 
     Args:
+        margin: by how much the negative should be farther away.
         p, eps: of the norm, as in pairwise_distance.
         swap: use |positive - negative| where it is smaller.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per triplet.
+
+    Shapes: anchor, positive, negative (N, D) or (D); loss (), or (N) with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.TripletMarginLoss(margin=1.)
+        >>> anchor, positive, negative = (flambeau.tensor([[x]]) for x in (0., 1., 3.))
+        >>> float(loss(anchor, positive, negative)), float(loss(anchor, negative, positive))
+        (0.0, 3.0)
     """
 
     def __init__(
@@ -418,28 +598,3 @@ class TripletMarginLoss(_Loss):
             anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
             reduction=self.reduction,
         )  # fmt: skip
-
-
-class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along `dim`."""
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return _f.cosine_similarity(x1, x2, self.dim, self.eps)
-
-
-class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps over the last dimension."""
-
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        super().__init__()
-        self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
-
-    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        return _f.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

@@ -7,7 +7,8 @@ from typing import Any
 
 from flambeau import Tensor
 from flambeau.nn import functional as F
-from flambeau.nn.loss import PairwiseDistance, _Loss, _Weighted
+from flambeau.nn.distance import PairwiseDistance
+from flambeau.nn.loss import _Loss, _Weighted
 
 Distance = Callable[[Tensor, Tensor], Tensor]
 
@@ -15,8 +16,18 @@ Distance = Callable[[Tensor, Tensor], Tensor]
 class MultiLabelMarginLoss(_Loss):
     """Shortfalls of the margin 1 between the scores of right classes and those of all others.
 
+    Args:
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per sample.
+
     Shapes: input (N, C) or (C); target alike, right classes and then -1; loss (N) or () with
     reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.MultiLabelMarginLoss()
+        >>> scores = flambeau.tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> loss(scores, flambeau.tensor([[3, 0, -1, 1]]))  # classes 3 and 0 are right
+        tensor(0.8500)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -28,8 +39,15 @@ class MultiLabelSoftMarginLoss(_Weighted):
 
     Args:
         weight: one factor for each class.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per sample.
 
     Shapes: input and target (N, C); loss (N) with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.MultiLabelSoftMarginLoss()
+        >>> loss(flambeau.zeros(1, 3), flambeau.tensor([[1., 0., 1.]]))  # log(2)
+        tensor(0.6931)
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -45,8 +63,15 @@ class MultiMarginLoss(_Weighted):
         p: power of each shortfall, 1 or 2.
         margin: distance that is far enough.
         weight: one factor for each class.
+        size_average, reduce: former spellings of `reduction`.
+        reduction: "mean", "sum", or "none" for one loss per sample.
 
     Shapes: input (N, C) or (C), target (N) or (); loss (N) or () with reduction "none".
+
+    Example:
+        >>> loss = flambeau.nn.MultiMarginLoss()
+        >>> loss(flambeau.tensor([[0.1, 0.2, 0.9]]), flambeau.tensor([1]))
+        tensor(0.8667)
     """
 
     def __init__(
@@ -81,6 +106,16 @@ class TripletMarginWithDistanceLoss(_Loss):
         distance_function: d, of two tensors; None: PairwiseDistance.
         margin: by how much the negative should be farther away.
         swap: use d(positive, negative) where it is smaller.
+
+    Shapes: anchor, positive, negative as d takes them; loss (), or what d returns with reduction
+    "none".
+
+    Example:
+        >>> loss = flambeau.nn.TripletMarginWithDistanceLoss(
+        ...     distance_function=lambda x, y: (x - y).abs().amax(-1)
+        ... )
+        >>> loss(flambeau.zeros(1, 2), flambeau.tensor([[1., 2.]]), flambeau.tensor([[0., 2.5]]))
+        tensor(0.5000)
     """
 
     def __init__(
@@ -118,6 +153,12 @@ class CTCLoss(_Loss):
 
     Shapes: log_probs (T, N, C) or (T, C), targets (N, S) or all labels in one dim, lengths (N) or
     (); loss (N) or () with reduction "none".
+
+    Example:
+        >>> steps = flambeau.zeros(3, 1, 2).log_softmax(-1)  # two classes, alike likely
+        >>> loss = flambeau.nn.CTCLoss(reduction="sum")
+        >>> loss(steps, flambeau.tensor([[1]]), flambeau.tensor([3]), flambeau.tensor([1]))
+        tensor(0.2877)
     """
 
     def __init__(

@@ -31,6 +31,23 @@ class Module(ModuleTree, ModuleHooks, ModuleConversion):
 
     Assigning a Parameter, a Buffer or a Module to an attribute registers it. Calling the module
     runs its hooks around `forward`.
+
+    Example:
+        >>> class Doubler(flambeau.nn.Module):
+        ...     def __init__(self, features):
+        ...         super().__init__()
+        ...         self.linear = flambeau.nn.Linear(features, 2 * features)
+        ...     def forward(self, x):
+        ...         return self.linear(x)
+        >>> model = Doubler(3)
+        >>> model(flambeau.ones(1, 3)).shape
+        flambeau.Size([1, 6])
+        >>> [name for name, _ in model.named_parameters()]
+        ['linear.weight', 'linear.bias']
+        >>> model
+        Doubler(
+          (linear): Linear(in_features=3, out_features=6, bias=True)
+        )
     """
 
     training: bool

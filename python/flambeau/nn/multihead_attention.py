@@ -26,9 +26,19 @@ class MultiheadAttention(Module):
         add_zero_attn: append zeros to keys and values.
         kdim, vdim: features of keys and values; None: embed_dim.
         batch_first: tensors are (N, L, E) instead of (L, N, E).
+        device, dtype: of the parameters.
 
     Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), or without N; output as
     the query; weights (N, L, S), or (N, num_heads, L, S) when not averaged.
+
+    Equations:
+        Q[i] = query @ W_Q[i]
+        K[i] = key @ W_K[i]
+        V[i] = value @ W_V[i]
+        head[i] = softmax(Q[i] @ K[i].T / sqrt(embed_dim / num_heads)) @ V[i]
+        output = concat(head[1], ..., head[num_heads]) @ W_O
+
+    Source: A. Vaswani et al., Attention Is All You Need, 2017.
 
     Example:
         >>> layer = flambeau.nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True)

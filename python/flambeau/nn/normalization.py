@@ -22,15 +22,21 @@ def _shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions (J. Ba et al., 2016).
+    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions.
 
     Args:
         normalized_shape: sizes of the dimensions that are normalized over.
         eps: added to the (biased) variance.
         elementwise_affine: whether there is a weight.
         bias: whether there is a bias too.
+        device, dtype: of the parameters.
 
     Shapes: input and output (..., *normalized_shape), weight and bias normalized_shape.
+
+    Equations:
+        y = (x - E(x)) / sqrt(Var(x) + eps) * weight + bias
+
+    Source: J. Ba et al., Layer Normalization, 2016.
 
     Example:
         >>> layer = flambeau.nn.LayerNorm(2)
@@ -80,14 +86,25 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions (B. Zhang, R. Sennrich, 2019).
+    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions.
 
     Args:
         normalized_shape: sizes of the dimensions that are normalized over.
         eps: added to the mean square; None: the eps of the input's dtype.
         elementwise_affine: whether there is a weight.
+        device, dtype: of the weight.
 
     Shapes: input and output (..., *normalized_shape), weight normalized_shape.
+
+    Equations:
+        y = x / sqrt(E(x**2) + eps) * weight
+
+    Source: B. Zhang, R. Sennrich, Root Mean Square Layer Normalization, 2019.
+
+    Example:
+        >>> layer = flambeau.nn.RMSNorm(2)
+        >>> layer(flambeau.tensor([[3., 4.]])).detach()  # divided by sqrt(12.5)
+        tensor([[0.8485, 1.1314]])
     """
 
     def __init__(
@@ -125,16 +142,32 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalizes groups of channels of each sample (Y. Wu, K. He, 2018).
+    """Normalizes groups of channels of each sample.
 
     Args:
         num_groups: how many groups the channels are split into.
         num_channels: C, the size of dimension 1.
         eps: added to the (biased) variance.
         affine: whether there is a weight, one number per channel.
+        device, dtype: of the parameters.
         bias: whether there is a bias too.
 
-    Shapes: input and output (N, C, ...).
+    Shapes: input and output (N, C, ...), weight and bias (C).
+
+    Equations:
+        y = (x - E(x)) / sqrt(Var(x) + eps) * weight + bias
+
+    Mean and variance are those of a group of a sample.
+
+    Source: Y. Wu, K. He, Group Normalization, 2018.
+
+    Example:
+        >>> layer = flambeau.nn.GroupNorm(num_groups=2, num_channels=4)
+        >>> layer(flambeau.tensor([[[1.], [3.], [10.], [30.]]])).detach().round(decimals=2)
+        tensor([[[-1.],
+                 [ 1.],
+                 [-1.],
+                 [ 1.]]])
     """
 
     def __init__(

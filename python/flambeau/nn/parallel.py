@@ -185,6 +185,11 @@ class DataParallel(Module):
         device_ids: devices, ints are of CUDA; None: every one of CUDA.
         output_device: where results are; None: on the first device.
         dim: the dimension of the batch.
+
+    Example:
+        >>> model = flambeau.nn.DataParallel(flambeau.nn.Linear(4, 2), device_ids=["cpu"])
+        >>> model(flambeau.ones(3, 4)).shape
+        flambeau.Size([3, 2])
     """
 
     def __init__(

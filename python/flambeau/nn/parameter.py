@@ -25,6 +25,14 @@ class Parameter(Tensor):
     Args:
         data: values of the parameter; the parameter shares their memory. None: an empty tensor.
         requires_grad: whether gradients are computed for it.
+
+    Shapes: that of data.
+
+    Example:
+        >>> module = flambeau.nn.Module()
+        >>> module.scale = flambeau.nn.Parameter(flambeau.ones(2))
+        >>> [name for name, _ in module.named_parameters()]
+        ['scale']
     """
 
     _prints_as_tensor = True
@@ -52,6 +60,16 @@ class Buffer(Tensor):
     Args:
         data: values of the buffer.
         persistent: whether it is part of the module's state_dict.
+
+    Shapes: that of data.
+
+    Example:
+        >>> module = flambeau.nn.Module()
+        >>> module.steps = flambeau.nn.Buffer(flambeau.zeros(()))
+        >>> module.state_dict()
+        OrderedDict([('steps', tensor(0.))])
+        >>> list(module.parameters())
+        []
     """
 
     persistent: bool
@@ -140,6 +158,12 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     Args:
         requires_grad: whether gradients will be computed for it.
         device, dtype: of its elements.
+
+    Example:
+        >>> weight = flambeau.nn.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> weight.shape
+        flambeau.Size([2, 3])
     """
 
     _becomes = Parameter
@@ -159,6 +183,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
         requires_grad: whether gradients will be computed for it.
         device, dtype: of its elements.
         persistent: whether it is part of the module's state_dict.
+
+    Example:
+        >>> buffer = flambeau.nn.UninitializedBuffer(requires_grad=False)
+        >>> buffer.materialize((4,))
+        >>> buffer.shape
+        flambeau.Size([4])
     """
 
     _becomes = Buffer

@@ -31,7 +31,17 @@ def _shown(value: Any) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters that are registered. Tensors that are added become parameters."""
+    """A list of parameters that are registered. Tensors that are added become parameters.
+
+    Args:
+        values: the first members.
+
+    Example:
+        >>> weights = flambeau.nn.ParameterList([flambeau.zeros(2)])
+        >>> weights += [flambeau.ones(3)]
+        >>> [name for name, _ in weights.named_parameters()]
+        ['0', '1']
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -78,7 +88,17 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters that are registered. Tensors that are added become parameters."""
+    """A dict of parameters that are registered. Tensors that are added become parameters.
+
+    Args:
+        parameters: the first members: a dict, pairs, or names, whose values are None.
+
+    Example:
+        >>> weights = flambeau.nn.ParameterDict({"left": flambeau.zeros(2)})
+        >>> weights["right"] = flambeau.ones(2)
+        >>> [name for name, _ in weights.named_parameters()]
+        ['left', 'right']
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

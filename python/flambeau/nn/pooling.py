@@ -51,7 +51,26 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest element of each window of (N, C, L) or (C, L); arguments as of MaxPool2d."""
+    """The largest element of each window of signals.
+
+    Args:
+        kernel_size: of the windows.
+        stride: step between windows; None: kernel_size.
+        padding: of minus infinity around the input, at most half of kernel_size.
+        dilation: step between the elements of a window.
+        return_indices: also return the positions of the maxima, counted over the signal.
+        ceil_mode: keep windows that reach over the border.
+
+    Shapes: input (N, C, L) or (C, L), output (N, C, L_out); with ceil_mode sizes are rounded up
+    instead of down.
+
+    Equations:
+        L_out = floor((L + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1
+
+    Example:
+        >>> flambeau.nn.MaxPool1d(2)(flambeau.tensor([[1., 5., 2., 0.]]))
+        tensor([[5., 2.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.max_pool1d(
@@ -61,15 +80,28 @@ class MaxPool1d(_MaxPool):
 
 
 class MaxPool2d(_MaxPool):
-    """The largest element of each window of (N, C, H, W) or (C, H, W).
+    """The largest element of each window of images.
 
     Args:
-        kernel_size: of the windows.
+        kernel_size: of the windows; one for all dimensions, or one each.
         stride: step between windows; None: kernel_size.
         padding: of minus infinity around the input, at most half of kernel_size.
         dilation: step between the elements of a window.
-        return_indices: also return the positions of the maxima.
+        return_indices: also return the positions of the maxima, counted over the image.
         ceil_mode: keep windows that reach over the border.
+
+    Shapes: input (N, C, H, W) or (C, H, W), output (N, C, H_out, W_out), each size as of MaxPool1d;
+    with ceil_mode sizes are rounded up instead of down.
+
+    Example:
+        >>> layer = flambeau.nn.MaxPool2d(2, return_indices=True)
+        >>> values, indices = layer(flambeau.arange(16.).reshape(1, 4, 4))
+        >>> values
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
+        >>> indices
+        tensor([[[ 5,  7],
+                 [13, 15]]])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -80,15 +112,22 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """The largest element of each window of (N, C, D, H, W) or (C, D, H, W).
+    """The largest element of each window of volumes.
 
     Args:
-        kernel_size: of the windows.
+        kernel_size: of the windows; one for all dimensions, or one each.
         stride: step between windows; None: kernel_size.
         padding: of minus infinity around the input, at most half of kernel_size.
         dilation: step between the elements of a window.
-        return_indices: also return the positions of the maxima.
+        return_indices: also return the positions of the maxima, counted over the volume.
         ceil_mode: keep windows that reach over the border.
+
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, D_out, H_out, W_out), each size as
+    of MaxPool1d; with ceil_mode sizes are rounded up instead of down.
+
+    Example:
+        >>> flambeau.nn.MaxPool3d(3, stride=2, padding=1)(flambeau.ones(1, 2, 8, 8, 8)).shape
+        flambeau.Size([1, 2, 4, 4, 4])
     """
 
     def forward(self, input: Tensor) -> Any:
@@ -122,12 +161,24 @@ class _AvgPool(Module):
 
 
 class AvgPool1d(_AvgPool):
-    """The mean of each window of (N, C, L) or (C, L).
+    """The mean of each window of signals.
 
     Args:
-        kernel_size, stride, padding: of the windows; stride None: kernel_size; padded with zeros.
+        kernel_size: of the windows.
+        stride: step between windows; None: kernel_size.
+        padding: zeros around the input, at most half of kernel_size.
         ceil_mode: keep windows that reach over the border.
         count_include_pad: whether padding counts in the mean.
+
+    Shapes: input (N, C, L) or (C, L), output (N, C, L_out); with ceil_mode sizes are rounded up
+    instead of down.
+
+    Equations:
+        L_out = floor((L + 2 * padding - kernel_size) / stride) + 1
+
+    Example:
+        >>> flambeau.nn.AvgPool1d(2)(flambeau.tensor([[1., 5., 2., 0.]]))
+        tensor([[3., 1.]])
     """
 
     def __init__(
@@ -165,11 +216,23 @@ class _AvgPoolOfImages(_AvgPool):
 
 
 class AvgPool2d(_AvgPoolOfImages):
-    """The mean of each window of (N, C, H, W) or (C, H, W).
+    """The mean of each window of images.
 
     Args:
-        kernel_size, stride, padding, ceil_mode, count_include_pad: as of AvgPool1d.
+        kernel_size: of the windows; one for all dimensions, or one each.
+        stride: step between windows; None: kernel_size.
+        padding: zeros around the input, at most half of kernel_size.
+        ceil_mode: keep windows that reach over the border.
+        count_include_pad: whether padding counts in the mean.
         divisor_override: divide sums by this instead.
+
+    Shapes: input (N, C, H, W) or (C, H, W), output (N, C, H_out, W_out), each size as of AvgPool1d;
+    with ceil_mode sizes are rounded up instead of down.
+
+    Example:
+        >>> flambeau.nn.AvgPool2d(2)(flambeau.arange(16.).reshape(1, 4, 4))
+        tensor([[[ 2.5000,  4.5000],
+                 [10.5000, 12.5000]]])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -180,7 +243,23 @@ class AvgPool2d(_AvgPoolOfImages):
 
 
 class AvgPool3d(_AvgPoolOfImages):
-    """The mean of each window of (N, C, D, H, W) or (C, D, H, W); arguments as of AvgPool2d."""
+    """The mean of each window of volumes.
+
+    Args:
+        kernel_size: of the windows; one for all dimensions, or one each.
+        stride: step between windows; None: kernel_size.
+        padding: zeros around the input, at most half of kernel_size.
+        ceil_mode: keep windows that reach over the border.
+        count_include_pad: whether padding counts in the mean.
+        divisor_override: divide sums by this instead.
+
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, D_out, H_out, W_out), each size as
+    of AvgPool1d; with ceil_mode sizes are rounded up instead of down.
+
+    Example:
+        >>> flambeau.nn.AvgPool3d(2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+        flambeau.Size([1, 2, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(
@@ -199,21 +278,61 @@ class _Adaptive(Module):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """Means of (N, C, L) over output_size windows that cover the input evenly."""
+    """Means of windows that cover signals evenly, so many that the result has a given size.
+
+    Args:
+        output_size: how many windows.
+
+    Shapes: input (N, C, L) or (C, L), output (N, C, output_size).
+
+    Equations:
+        start[i] = floor(i * L / output_size)
+        end[i] = ceil((i + 1) * L / output_size)
+
+    Window i has the elements from start to end, without end.
+
+    Example:
+        >>> flambeau.nn.AdaptiveAvgPool1d(2)(flambeau.tensor([[1., 5., 2., 0., 3.]]))
+        tensor([[2.6667, 1.6667]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """Means of (N, C, H, W) over a grid of output_size windows; None in it keeps a size."""
+    """Means of windows that cover images evenly, so many that the result has a given size.
+
+    Args:
+        output_size: how many windows along each dimension, or along all; None keeps a size.
+
+    Shapes: input (N, C, H, W) or (C, H, W), output (N, C, *output_size).
+
+    Windows are those of the 1-d form along every dimension.
+
+    Example:
+        >>> flambeau.nn.AdaptiveAvgPool2d((2, None))(flambeau.ones(1, 2, 8, 8)).shape
+        flambeau.Size([1, 2, 2, 8])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_Adaptive):
-    """Means of (N, C, D, H, W) over a grid of output_size windows; None in it keeps a size."""
+    """Means of windows that cover volumes evenly, so many that the result has a given size.
+
+    Args:
+        output_size: how many windows along each dimension, or along all; None keeps a size.
+
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, *output_size).
+
+    Windows are those of the 1-d form along every dimension.
+
+    Example:
+        >>> flambeau.nn.AdaptiveAvgPool3d(2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+        flambeau.Size([1, 2, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
@@ -226,21 +345,64 @@ class _AdaptiveMax(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax):
-    """Maxima of (N, C, L) over output_size windows that cover the input evenly."""
+    """Maxima of windows that cover signals evenly, so many that the result has a given size.
+
+    Args:
+        output_size: how many windows.
+        return_indices: also return the positions of the maxima.
+
+    Shapes: input (N, C, L) or (C, L), output (N, C, output_size).
+
+    Equations:
+        start[i] = floor(i * L / output_size)
+        end[i] = ceil((i + 1) * L / output_size)
+
+    Window i has the elements from start to end, without end.
+
+    Example:
+        >>> flambeau.nn.AdaptiveMaxPool1d(2)(flambeau.tensor([[1., 5., 2., 0., 3.]]))
+        tensor([[5., 3.]])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
-    """Maxima of (N, C, H, W) over a grid of output_size windows; None in it keeps a size."""
+    """Maxima of windows that cover images evenly, so many that the result has a given size.
+
+    Args:
+        output_size: how many windows along each dimension, or along all; None keeps a size.
+        return_indices: also return the positions of the maxima.
+
+    Shapes: input (N, C, H, W) or (C, H, W), output (N, C, *output_size).
+
+    Windows are those of the 1-d form along every dimension.
+
+    Example:
+        >>> flambeau.nn.AdaptiveMaxPool2d((2, None))(flambeau.ones(1, 2, 8, 8)).shape
+        flambeau.Size([1, 2, 2, 8])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
-    """Maxima of (N, C, D, H, W) over a grid of output_size windows; None in it keeps a size."""
+    """Maxima of windows that cover volumes evenly, so many that the result has a given size.
+
+    Args:
+        output_size: how many windows along each dimension, or along all; None keeps a size.
+        return_indices: also return the positions of the maxima.
+
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, *output_size).
+
+    Windows are those of the 1-d form along every dimension.
+
+    Example:
+        >>> flambeau.nn.AdaptiveMaxPool3d(2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+        flambeau.Size([1, 2, 2, 2, 2])
+    """
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)

@@ -8,8 +8,7 @@ from flambeau.nn.module import Module
 
 
 class LocalResponseNorm(Module):
-    """Elements divided by (k + alpha * mean of squares over neighbouring channels) ** beta
-    (A. Krizhevsky et al., 2012).
+    """Elements divided by a power of the mean of squares over neighbouring channels.
 
     Args:
         size: number of neighbouring channels.
@@ -17,7 +16,19 @@ class LocalResponseNorm(Module):
         beta: exponent.
         k: what is added to the mean.
 
-    Shapes: input and output (N, C, *).
+    Shapes: input and output (N, C, ...).
+
+    Equations:
+        y = x / (k + alpha * E(x**2)) ** beta
+
+    Source: A. Krizhevsky et al., ImageNet Classification with Deep Convolutional Neural Networks,
+    2012.
+
+    Example:
+        >>> layer = flambeau.nn.LocalResponseNorm(size=1, alpha=1., beta=0.5)
+        >>> layer(flambeau.tensor([[[1.], [2.]]]))
+        tensor([[[0.7071],
+                 [0.8944]]])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:

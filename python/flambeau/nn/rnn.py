@@ -21,6 +21,26 @@ class RNNBase(Module):
     Weights start uniform in +-1 / sqrt(hidden_size). Layer k has weight_ih_lk, weight_hh_lk,
     bias_ih_lk, bias_hh_lk (and weight_hr_lk with proj_size); those of the second direction end in
     "_reverse".
+
+    Args:
+        mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
+        input_size, hidden_size: features of an element and of the state.
+        num_layers: layers on top of each other.
+        bias: whether there are biases.
+        batch_first: input and output are (N, L, ...) instead of (L, N, ...).
+        dropout: probability between layers, in training.
+        bidirectional: also run backwards; outputs are concatenated.
+        proj_size: of LSTM: features of the projected state; 0: none.
+        device, dtype: of the parameters.
+
+    Shapes: weight_ih_lk (gates * hidden_size, input_size), of later layers (gates * hidden_size,
+    directions * hidden_size); weight_hh_lk (gates * hidden_size, hidden_size); biases (gates *
+    hidden_size); gates are 4 of LSTM, 3 of GRU, else 1.
+
+    Example:
+        >>> layer = flambeau.nn.GRU(4, 6, bidirectional=True)  # is an RNNBase
+        >>> [name for name, _ in layer.named_parameters() if "weight" in name]
+        ['weight_ih_l0', 'weight_hh_l0', 'weight_ih_l0_reverse', 'weight_hh_l0_reverse']
     """
 
     def __init__(
@@ -199,7 +219,7 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), over a sequence.
+    """A recurrent layer over a sequence, whose next state is a tanh of input and state.
 
     Args:
         input_size, hidden_size: features of an element and of the state.
@@ -209,9 +229,23 @@ class RNN(RNNBase):
         batch_first: input and output are (N, L, ...) instead of (L, N, ...).
         dropout: probability between layers, in training.
         bidirectional: also run backwards; outputs are concatenated.
+        device, dtype: of the parameters.
 
     Shapes: input (L, N, input_size), or (L, input_size) for one sequence, or a PackedSequence; h_0
     and h_n (num_layers * directions, N, hidden_size); output (L, N, directions * hidden_size).
+
+    Equations:
+        h[t] = tanh(W_ih @ x[t] + b_ih + W_hh @ h[t-1] + b_hh)
+
+    Source: J. Elman, Finding Structure in Time, 1990.
+
+    Example:
+        >>> layer = flambeau.nn.RNN(input_size=4, hidden_size=6)
+        >>> output, h = layer(flambeau.ones(5, 2, 4))
+        >>> output.shape, h.shape
+        (flambeau.Size([5, 2, 6]), flambeau.Size([1, 2, 6]))
+        >>> bool((output[-1] == h[0]).all())  # the last output is the last state
+        True
     """
 
     def __init__(
@@ -243,8 +277,37 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units over a sequence; arguments and shapes as of RNN. Gates are stacked in
-    the order reset, update, new."""
+    """Gated recurrent units over a sequence. Gates are stacked in the order reset, update, new.
+
+    Args:
+        input_size, hidden_size: features of an element and of the state.
+        num_layers: layers on top of each other.
+        bias: whether there are biases.
+        batch_first: input and output are (N, L, ...) instead of (L, N, ...).
+        dropout: probability between layers, in training.
+        bidirectional: also run backwards; outputs are concatenated.
+        device, dtype: of the parameters.
+
+    Shapes: input (L, N, input_size), or (L, input_size) for one sequence, or a PackedSequence; h_0
+    and h_n (num_layers * directions, N, hidden_size); output (L, N, directions * hidden_size).
+
+    Equations:
+        r[t] = sigmoid(W_ir @ x[t] + b_ir + W_hr @ h[t-1] + b_hr)
+        z[t] = sigmoid(W_iz @ x[t] + b_iz + W_hz @ h[t-1] + b_hz)
+        n[t] = tanh(W_in @ x[t] + b_in + r[t] * (W_hn @ h[t-1] + b_hn))
+        h[t] = (1 - z[t]) * n[t] + z[t] * h[t-1]
+
+    Products with * are elementwise. The reset gate is applied after the product with W_hn, so that
+    both halves of the gates are one matrix product.
+
+    Source: K. Cho et al., Learning Phrase Representations using RNN Encoder-Decoder, 2014.
+
+    Example:
+        >>> layer = flambeau.nn.GRU(input_size=4, hidden_size=6, num_layers=2, batch_first=True)
+        >>> output, h = layer(flambeau.ones(3, 5, 4))
+        >>> output.shape, h.shape
+        (flambeau.Size([3, 5, 6]), flambeau.Size([2, 3, 6]))
+    """
 
     def __init__(
         self,
@@ -282,11 +345,32 @@ class LSTM(RNNBase):
     output.
 
     Args:
-        proj_size: if positive, h is projected to so many features.
-        others: as of RNN.
+        input_size, hidden_size: features of an element and of the state.
+        num_layers: layers on top of each other.
+        bias: whether there are biases.
+        batch_first: input and output are (N, L, ...) instead of (L, N, ...).
+        dropout: probability between layers, in training.
+        bidirectional: also run backwards; outputs are concatenated.
+        proj_size: if positive, h is projected to so many features: W_hr @ h[t].
+        device, dtype: of the parameters.
 
-    Shapes: as of RNN; the state is (h, c) with c (num_layers * directions, N, hidden_size) and h of
-    proj_size (or hidden_size) features.
+    Shapes: input (L, N, input_size), or (L, input_size) for one sequence, or a PackedSequence; the
+    state is (h, c) with c (num_layers * directions, N, hidden_size) and h of proj_size (or
+    hidden_size) features; output (L, N, directions * features of h).
+
+    Equations:
+        i[t] = sigmoid(W_ii @ x[t] + b_ii + W_hi @ h[t-1] + b_hi)
+        f[t] = sigmoid(W_if @ x[t] + b_if + W_hf @ h[t-1] + b_hf)
+        g[t] = tanh(W_ig @ x[t] + b_ig + W_hg @ h[t-1] + b_hg)
+        o[t] = sigmoid(W_io @ x[t] + b_io + W_ho @ h[t-1] + b_ho)
+        c[t] = f[t] * c[t-1] + i[t] * g[t]
+        h[t] = o[t] * tanh(c[t])
+
+    Products with * are elementwise.
+
+    Sources: S. Hochreiter, J. Schmidhuber, Long Short-Term Memory, 1997; F. Gers et al., Learning
+    to Forget, 2000; H. Sak et al., Long Short-Term Memory Based Recurrent Neural Network
+    Architectures, 2014 (projections).
 
     Example:
         >>> layer = flambeau.nn.LSTM(input_size=4, hidden_size=6, batch_first=True)

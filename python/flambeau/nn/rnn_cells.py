@@ -18,8 +18,22 @@ _f: Any = F
 
 
 class RNNCellBase(Module):
-    """weight_ih (gates * hidden_size, input_size), weight_hh, bias_ih, bias_hh; uniform in
-    +-1 / sqrt(hidden_size)."""
+    """Weights of one step of a recurrent layer, which start uniform in +-1 / sqrt(hidden_size).
+
+    Args:
+        input_size, hidden_size: features of input and state.
+        bias: whether there are biases.
+        num_chunks: gates: 4 of LSTMCell, 3 of GRUCell, else 1.
+        device, dtype: of the parameters.
+
+    Shapes: weight_ih (num_chunks * hidden_size, input_size), weight_hh (num_chunks * hidden_size,
+    hidden_size), bias_ih and bias_hh (num_chunks * hidden_size).
+
+    Example:
+        >>> cell = flambeau.nn.LSTMCell(4, 6)  # is an RNNCellBase
+        >>> cell.weight_ih.shape, cell.weight_hh.shape
+        (flambeau.Size([24, 4]), flambeau.Size([24, 6]))
+    """
 
     def __init__(
         self,
@@ -81,14 +95,26 @@ def _wrong_shape(given: Tensor) -> type[Exception]:
 
 
 class RNNCell(RNNCellBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh).
+    """One step of RNN.
 
     Args:
         input_size, hidden_size: features of input and state.
         bias: whether there are biases.
         nonlinearity: "tanh" or "relu".
+        device, dtype: of the parameters.
 
-    Shapes: input (N, input_size) or (input_size,), state and result the same with hidden_size.
+    Shapes: input (N, input_size) or (input_size), state and result the same with hidden_size.
+
+    Equations:
+        h[t] = tanh(W_ih @ x[t] + b_ih + W_hh @ h[t-1] + b_hh)
+
+    Example:
+        >>> cell = flambeau.nn.RNNCell(4, 6)
+        >>> h = flambeau.zeros(2, 6)
+        >>> for x in flambeau.ones(5, 2, 4):
+        ...     h = cell(x, h)
+        >>> h.shape
+        flambeau.Size([2, 6])
     """
 
     def __init__(
@@ -113,7 +139,20 @@ class RNNCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of GRU; shapes as of RNNCell."""
+    """One step of GRU, whose equations it has.
+
+    Args:
+        input_size, hidden_size: features of input and state.
+        bias: whether there are biases.
+        device, dtype: of the parameters.
+
+    Shapes: input (N, input_size) or (input_size), state and result the same with hidden_size.
+
+    Example:
+        >>> cell = flambeau.nn.GRUCell(4, 6)
+        >>> cell(flambeau.ones(2, 4)).shape  # the first state is zeros
+        flambeau.Size([2, 6])
+    """
 
     def __init__(
         self,
@@ -130,7 +169,23 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of LSTM: takes and returns the state (h, c); shapes as of RNNCell."""
+    """One step of LSTM, whose equations it has: takes and returns the state (h, c).
+
+    Args:
+        input_size, hidden_size: features of input and state.
+        bias: whether there are biases.
+        device, dtype: of the parameters.
+
+    Shapes: input (N, input_size) or (input_size), both parts of the state the same with
+    hidden_size.
+
+    Example:
+        >>> cell = flambeau.nn.LSTMCell(4, 6)
+        >>> h, c = cell(flambeau.ones(2, 4))
+        >>> h, c = cell(flambeau.ones(2, 4), (h, c))
+        >>> h.shape, c.shape
+        (flambeau.Size([2, 6]), flambeau.Size([2, 6]))
+    """
 
     def __init__(
         self,

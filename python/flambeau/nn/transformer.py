@@ -89,6 +89,21 @@ class TransformerEncoderLayer(_Layer):
         batch_first: tensors are (N, L, E) instead of (L, N, E).
         norm_first: normalize before each part instead of after.
         bias: whether linear layers and norms have biases.
+        device, dtype: of the parameters.
+
+    Shapes: src and result (L, N, d_model), or (L, d_model); src_mask (L, L) or (N * nhead, L, L);
+    src_key_padding_mask (N, L).
+
+    Equations:
+        y = norm1(x + attention(x, x, x))
+        z = norm2(y + linear2(activation(linear1(y))))
+
+    Source: A. Vaswani et al., Attention Is All You Need, 2017.
+
+    Example:
+        >>> layer = flambeau.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> layer(flambeau.ones(3, 5, 8)).shape
+        flambeau.Size([3, 5, 8])
     """
 
     def __init__(
@@ -132,8 +147,27 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention over a memory, and a two-layer network; arguments as of
-    TransformerEncoderLayer."""
+    """Self-attention, attention over a memory, and a two-layer network.
+
+    Args:
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps: as of the encoder's.
+        batch_first, norm_first: as of TransformerEncoderLayer.
+        bias: whether linear layers and norms have biases.
+        device, dtype: of the parameters.
+
+    Shapes: tgt and result (T, N, d_model), memory (S, N, d_model), or all without N; tgt_mask (T,
+    T), memory_mask (T, S); tgt_key_padding_mask (N, T), memory_key_padding_mask (N, S).
+
+    Equations:
+        y = norm1(x + attention(x, x, x))
+        z = norm2(y + attention(y, memory, memory))
+        output = norm3(z + linear2(activation(linear1(z))))
+
+    Example:
+        >>> layer = flambeau.nn.TransformerDecoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> layer(flambeau.ones(3, 4, 8), memory=flambeau.ones(3, 5, 8)).shape
+        flambeau.Size([3, 4, 8])
+    """
 
     def __init__(
         self,
@@ -191,7 +225,22 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder layer, one after the other, and an optional last norm."""
+    """Copies of an encoder layer, one after the other, and an optional last norm.
+
+    Args:
+        encoder_layer: is copied.
+        num_layers: how often.
+        norm: is applied to the result.
+        enable_nested_tensor, mask_check: are taken and change nothing.
+
+    Shapes: as of the layer.
+
+    Example:
+        >>> layer = flambeau.nn.TransformerEncoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> encoder = flambeau.nn.TransformerEncoder(layer, num_layers=2)
+        >>> encoder(flambeau.ones(3, 5, 8)).shape
+        flambeau.Size([3, 5, 8])
+    """
 
     def __init__(
         self,
@@ -222,7 +271,21 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder layer, one after the other, and an optional last norm."""
+    """Copies of a decoder layer, one after the other, and an optional last norm.
+
+    Args:
+        decoder_layer: is copied.
+        num_layers: how often.
+        norm: is applied to the result.
+
+    Shapes: as of the layer.
+
+    Example:
+        >>> layer = flambeau.nn.TransformerDecoderLayer(d_model=8, nhead=2, batch_first=True)
+        >>> decoder = flambeau.nn.TransformerDecoder(layer, num_layers=2)
+        >>> decoder(flambeau.ones(3, 4, 8), flambeau.ones(3, 5, 8)).shape
+        flambeau.Size([3, 4, 8])
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -250,10 +313,24 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder; arguments as of their layers.
+    """An encoder and a decoder.
+
+    Args:
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps: as of the layers.
+        batch_first, norm_first, bias, device, dtype: as of TransformerEncoderLayer.
+        num_encoder_layers, num_decoder_layers: how many layers.
+        custom_encoder, custom_decoder: are used instead of those that the other arguments describe.
 
     Shapes: src (S, N, d_model), tgt and result (T, N, d_model); with batch_first (N, S, d_model),
-    ...
+    (N, T, d_model); or all without N.
+
+    Source: A. Vaswani et al., Attention Is All You Need, 2017.
+
+    Example:
+        >>> model = flambeau.nn.Transformer(8, 2, 1, 1, dim_feedforward=16, batch_first=True)
+        >>> mask = model.generate_square_subsequent_mask(4)
+        >>> model(flambeau.ones(3, 5, 8), flambeau.ones(3, 4, 8), tgt_mask=mask).shape
+        flambeau.Size([3, 4, 8])
     """
 
     def __init__(

@@ -37,8 +37,17 @@ class MaxUnpool1d(_MaxUnpool):
     Args:
         kernel_size, stride, padding: as of the MaxPool1d that gave the indices.
 
-    Shapes: input and indices (N, C, L) or (C, L), output (N, C, L') with
-    L' = (L - 1) stride - 2 padding + kernel_size unless `output_size` says otherwise.
+    Shapes: input and indices (N, C, L) or (C, L), output (N, C, L_out), unless `output_size`, given
+    to the call, says otherwise.
+
+    Equations:
+        L_out = (L - 1) * stride - 2 * padding + kernel_size
+
+    Example:
+        >>> pool = flambeau.nn.MaxPool1d(2, return_indices=True)
+        >>> values, indices = pool(flambeau.tensor([[1., 5., 2., 0.]]))
+        >>> flambeau.nn.MaxUnpool1d(2)(values, indices)
+        tensor([[0., 5., 2., 0.]])
     """
 
     rank = 1
@@ -52,9 +61,19 @@ class MaxUnpool1d(_MaxUnpool):
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Puts what MaxPool2d found back where it stood; arguments as of MaxUnpool1d.
+    """Puts what MaxPool2d found back where it stood, among zeros.
 
-    Shapes: input and indices (N, C, H, W) or (C, H, W), output (N, C, H', W').
+    Args:
+        kernel_size, stride, padding: as of the MaxPool2d that gave the indices.
+
+    Shapes: input and indices (N, C, H, W) or (C, H, W), output (N, C, H_out, W_out), unless
+    `output_size`, given to the call, says otherwise; each size as of MaxUnpool1d.
+
+    Example:
+        >>> pool = flambeau.nn.MaxPool2d(2, return_indices=True)
+        >>> values, indices = pool(flambeau.ones(1, 2, 8, 8))
+        >>> flambeau.nn.MaxUnpool2d(2)(values, indices).shape
+        flambeau.Size([1, 2, 8, 8])
     """
 
     rank = 2
@@ -68,9 +87,19 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Puts what MaxPool3d found back where it stood; arguments as of MaxUnpool1d.
+    """Puts what MaxPool3d found back where it stood, among zeros.
 
-    Shapes: input and indices (N, C, D, H, W) or (C, D, H, W), output (N, C, D', H', W').
+    Args:
+        kernel_size, stride, padding: as of the MaxPool3d that gave the indices.
+
+    Shapes: input and indices (N, C, D, H, W) or (C, D, H, W), output (N, C, D_out, H_out, W_out),
+    unless `output_size`, given to the call, says otherwise; each size as of MaxUnpool1d.
+
+    Example:
+        >>> pool = flambeau.nn.MaxPool3d(2, return_indices=True)
+        >>> values, indices = pool(flambeau.ones(1, 2, 8, 8, 8))
+        >>> flambeau.nn.MaxUnpool3d(2)(values, indices).shape
+        flambeau.Size([1, 2, 8, 8, 8])
     """
 
     rank = 3
@@ -84,13 +113,22 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class LPPool1d(Module):
-    """The p-norm of each window of (N, C, L) or (C, L).
+    """The p-norm of each window of signals.
 
     Args:
         norm_type: p.
         kernel_size: of the windows.
         stride: step between windows; None: kernel_size.
         ceil_mode: keep windows that reach over the border.
+
+    Shapes: input (N, C, L) or (C, L), output (N, C, L_out), sizes as of AvgPool1d without padding.
+
+    Equations:
+        y = (sum(x**p)) ** (1 / p)
+
+    Example:
+        >>> flambeau.nn.LPPool1d(2, kernel_size=2)(flambeau.tensor([[[3., 4., 0., 1.]]]))
+        tensor([[[5., 1.]]])
     """
 
     def __init__(
@@ -119,7 +157,24 @@ class LPPool1d(Module):
 
 
 class LPPool2d(LPPool1d):
-    """The p-norm of each window of (N, C, H, W) or (C, H, W); arguments as of LPPool1d."""
+    """The p-norm of each window of images.
+
+    Args:
+        norm_type: p.
+        kernel_size: of the windows; one for all dimensions, or one each.
+        stride: step between windows; None: kernel_size.
+        ceil_mode: keep windows that reach over the border.
+
+    Shapes: input (N, C, H, W) or (C, H, W), output (N, C, H_out, W_out), sizes as of AvgPool1d
+    without padding.
+
+    Equations:
+        y = (sum(x**p)) ** (1 / p)
+
+    Example:
+        >>> flambeau.nn.LPPool2d(2, kernel_size=2)(flambeau.ones(1, 2, 8, 8)).shape
+        flambeau.Size([1, 2, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool2d(
@@ -128,7 +183,24 @@ class LPPool2d(LPPool1d):
 
 
 class LPPool3d(LPPool1d):
-    """The p-norm of each window of (N, C, D, H, W) or (C, D, H, W); arguments as of LPPool1d."""
+    """The p-norm of each window of volumes.
+
+    Args:
+        norm_type: p.
+        kernel_size: of the windows; one for all dimensions, or one each.
+        stride: step between windows; None: kernel_size.
+        ceil_mode: keep windows that reach over the border.
+
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, D_out, H_out, W_out), sizes as of
+    AvgPool1d without padding.
+
+    Equations:
+        y = (sum(x**p)) ** (1 / p)
+
+    Example:
+        >>> flambeau.nn.LPPool3d(2, kernel_size=2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+        flambeau.Size([1, 2, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.lp_pool3d(
@@ -181,6 +253,11 @@ class FractionalMaxPool2d(_FractionalMaxPool):
         return_indices: also return the positions of the maxima.
 
     Shapes: input (N, C, H, W) or (C, H, W), output (N, C, *output_size).
+
+    Example:
+        >>> layer = flambeau.nn.FractionalMaxPool2d(2, output_ratio=0.7)
+        >>> layer(flambeau.ones(1, 2, 10, 10)).shape
+        flambeau.Size([1, 2, 7, 7])
     """
 
     rank = 2
@@ -193,8 +270,22 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The same of volumes: input (N, C, D, H, W) or (C, D, H, W); arguments as of
-    FractionalMaxPool2d.
+    """The largest elements of windows of volumes at places drawn at random.
+
+    Args:
+        kernel_size: of the windows; one for all dimensions, or one each.
+        output_size: sizes of the result; or
+        output_ratio: what they are to those of the input, between 0 and 1.
+        return_indices: also return the positions of the maxima.
+
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, *output_size).
+
+    Source: B. Graham, Fractional Max-Pooling, 2014.
+
+    Example:
+        >>> layer = flambeau.nn.FractionalMaxPool3d(2, output_size=(4, 5, 6))
+        >>> layer(flambeau.ones(1, 2, 10, 10, 10)).shape
+        flambeau.Size([1, 2, 4, 5, 6])
     """
 
     rank = 3

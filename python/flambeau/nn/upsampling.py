@@ -27,6 +27,13 @@ class Upsample(Module):
 
     Shapes: input (N, C, L), (N, C, H, W) or (N, C, D, H, W), output (N, C, *size); sizes are
     floor(size * scale_factor).
+
+    Example:
+        >>> flambeau.nn.Upsample(scale_factor=2)(flambeau.tensor([[[1., 2.]]]))
+        tensor([[[1., 1., 2., 2.]]])
+        >>> layer = flambeau.nn.Upsample(size=3, mode="linear", align_corners=True)
+        >>> layer(flambeau.tensor([[[1., 2.]]]))
+        tensor([[[1.0000, 1.5000, 2.0000]]])
     """
 
     def __init__(
@@ -76,6 +83,13 @@ class UpsamplingNearest2d(Upsample):
     Args:
         size: rows and columns of the result; or
         scale_factor: factors of both.
+
+    Shapes: input (N, C, H, W), output (N, C, *size).
+
+    Example:
+        >>> flambeau.nn.UpsamplingNearest2d(scale_factor=2)(flambeau.tensor([[[[1., 2.]]]]))
+        tensor([[[[1., 1., 2., 2.],
+                  [1., 1., 2., 2.]]]])
     """
 
     def __init__(self, size: Sizes | None = None, scale_factor: Scales | None = None) -> None:
@@ -83,8 +97,17 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample of images with mode "bilinear" and aligned corners; arguments as of
-    UpsamplingNearest2d.
+    """Upsample of images with mode "bilinear" and aligned corners.
+
+    Args:
+        size: rows and columns of the result; or
+        scale_factor: factors of both.
+
+    Shapes: input (N, C, H, W), output (N, C, *size).
+
+    Example:
+        >>> flambeau.nn.UpsamplingBilinear2d(size=(1, 3))(flambeau.tensor([[[[1., 2.]]]]))
+        tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """
 
     def __init__(self, size: Sizes | None = None, scale_factor: Scales | None = None) -> None:
@@ -101,6 +124,13 @@ class Unfold(Module):
         stride: step between blocks.
 
     Shapes: input (N, C, H, W) or (C, H, W), output (N, C * elements of a block, blocks).
+
+    Example:
+        >>> blocks = flambeau.nn.Unfold(kernel_size=2)(flambeau.arange(9.).reshape(1, 1, 3, 3))
+        >>> blocks.shape
+        flambeau.Size([1, 4, 4])
+        >>> blocks[0, :, 0]  # the block at the upper left
+        tensor([0., 1., 3., 4.])
     """
 
     def __init__(
@@ -130,6 +160,13 @@ class Fold(Module):
         kernel_size, dilation, padding, stride: as of Unfold.
 
     Shapes: input (N, C * elements of a block, blocks) or without N, output (N, C, *output_size).
+
+    Example:
+        >>> fold = flambeau.nn.Fold(output_size=(3, 3), kernel_size=2)
+        >>> fold(flambeau.ones(1, 4, 4))  # how many blocks cover each pixel
+        tensor([[[[1., 2., 1.],
+                  [2., 4., 2.],
+                  [1., 2., 1.]]]])
     """
 
     def __init__(

@@ -19,6 +19,22 @@ class Adadelta(Optimizer):
         eps: added before the roots.
         weight_decay: L2 penalty.
         others: see Optimizer.
+
+    Equations:
+        v[t] = rho * v[t-1] + (1 - rho) * g[t]**2
+        d[t] = sqrt(u[t-1] + eps) / sqrt(v[t] + eps) * g[t]
+        u[t] = rho * u[t-1] + (1 - rho) * d[t]**2
+        theta[t] = theta[t-1] - lr * d[t]
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1]; u and v start at 0.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.Adadelta([weight])
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.9968], requires_grad=True)
     """
 
     def __init__(
@@ -66,6 +82,21 @@ class Adamax(Optimizer):
         eps: added to the norm.
         weight_decay: L2 penalty.
         others: see Optimizer.
+
+    Equations:
+        m[t] = beta1 * m[t-1] + (1 - beta1) * g[t]
+        u[t] = max(beta2 * u[t-1], abs(g[t]) + eps)
+        theta[t] = theta[t-1] - lr / (1 - beta1**t) * m[t] / u[t]
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1]; m and u start at 0.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.Adamax([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.9000], requires_grad=True)
     """
 
     def __init__(

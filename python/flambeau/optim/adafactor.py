@@ -26,6 +26,29 @@ class Adafactor(Optimizer):
         d: largest root mean square of the divided gradients; larger ones are scaled down.
         weight_decay: each step scales parameters by 1 - lr * weight_decay.
         others: see Optimizer.
+
+    Equations:
+        beta2[t] = 1 - t**beta2_decay
+        R[t] = beta2[t] * R[t-1] + (1 - beta2[t]) * mean_over_columns(g[t]**2)
+        C[t] = beta2[t] * C[t-1] + (1 - beta2[t]) * mean_over_rows(g[t]**2)
+        V = R[t] @ C[t].T / mean(R[t])
+        u = g[t] / sqrt(V)
+        rate = max(eps2, rms(theta[t-1])) * min(lr, 1 / sqrt(t))
+        theta[t] = (1 - lr * weight_decay) * theta[t-1] - rate * u / max(1, rms(u) / d)
+
+    g[t] is the gradient at theta[t-1]; rms is the root mean square. Vectors keep the mean of
+    squares of each element.
+
+    g[t] is the gradient at theta[t-1]; rms is the root mean square. Vectors keep the mean of
+    squares of each element.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.Adafactor([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.8000], requires_grad=True)
     """
 
     _decouples_weight_decay = True

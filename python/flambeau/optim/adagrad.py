@@ -31,6 +31,24 @@ class Adagrad(Optimizer):
         initial_accumulator_value: where the sums start.
         eps: added to the divisor.
         others: see Optimizer.
+
+    Equations:
+        s[t] = s[t-1] + g[t]**2
+        theta[t] = theta[t-1] - lr / (1 + (t - 1) * lr_decay) * g[t] / (sqrt(s[t]) + eps)
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1]; s starts at
+    initial_accumulator_value.
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1]; s starts at
+    initial_accumulator_value.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.Adagrad([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.9000], requires_grad=True)
     """
 
     def __init__(

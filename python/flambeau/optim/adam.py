@@ -28,10 +28,23 @@ class Adam(Optimizer):
         decoupled_weight_decay: as AdamW.
         others: see Optimizer.
 
+    Equations:
+        m[t] = beta1 * m[t-1] + (1 - beta1) * g[t]
+        v[t] = beta2 * v[t-1] + (1 - beta2) * g[t]**2
+        m_hat = m[t] / (1 - beta1**t)
+        v_hat = v[t] / (1 - beta2**t)
+        theta[t] = theta[t-1] - lr * m_hat / (sqrt(v_hat) + eps)
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1] unless the decay is
+    decoupled; m and v start at 0.
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1] unless the decay is
+    decoupled; m and v start at 0.
+
     Example:
         >>> weight = flambeau.tensor([2.], requires_grad=True)
         >>> optimizer = flambeau.optim.Adam([weight], lr=0.1)
-        >>> (weight ** 2).sum().backward()
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
         >>> optimizer.step()
         >>> weight
         tensor([1.9000], requires_grad=True)
@@ -131,8 +144,25 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters themselves (I. Loshchilov, F. Hutter,
-    Decoupled Weight Decay Regularization, 2017). Arguments as of Adam."""
+    """Adam whose weight decay shrinks the parameters themselves.
+
+    Arguments are those of Adam.
+
+    Equations:
+        theta[t] = (1 - lr * weight_decay) * theta[t-1] - lr * m_hat / (sqrt(v_hat) + eps)
+
+    m_hat and v_hat are those of Adam.
+
+    Source: I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2017.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.AdamW([weight], lr=0.1, weight_decay=0.5)
+        >>> (weight ** 2).sum().backward()
+        >>> optimizer.step()
+        >>> weight  # 2 * (1 - 0.05) - 0.1
+        tensor([1.8000], requires_grad=True)
+    """
 
     def __init__(
         self,

@@ -23,6 +23,22 @@ class ASGD(Optimizer):
         t0: the step after which averaging starts.
         weight_decay: L2 penalty.
         others: see Optimizer.
+
+    Equations:
+        eta[t] = lr / (1 + lambd * lr * t)**alpha
+        theta[t] = (1 - lambd * eta[t-1]) * theta[t-1] - eta[t-1] * g[t]
+        ax[t] = ax[t-1] + mu[t-1] * (theta[t] - ax[t-1])
+        mu[t] = 1 / max(1, t - t0)
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1].
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.ASGD([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.6000], requires_grad=True)
     """
 
     def __init__(

@@ -29,6 +29,27 @@ class LBFGS(Optimizer):
         tolerance_change: and where parameters and loss change by less.
         history_size: how many of the last steps count.
         line_search_fn: None, or "strong_wolfe".
+
+    Equations:
+        s[k] = theta[k+1] - theta[k]
+        y[k] = g[k+1] - g[k]
+        theta[k+1] = theta[k] - step * H[k] @ g[k]
+
+    H[k], the approximation of the inverse Hessian, is never formed: two loops over the pairs (s, y)
+    give its product with the gradient.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.LBFGS([weight], line_search_fn="strong_wolfe")
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = ((weight - 1) ** 4).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> for _ in range(3):
+        ...     loss = optimizer.step(closure)
+        >>> print(f"{weight.item():.1f}")
+        1.0
     """
 
     def __init__(

@@ -32,6 +32,22 @@ class Muon(Optimizer):
         adjust_lr_fn: how the rate follows the shape (rows, columns): "original" or None, by
             sqrt(max(1, rows / columns)); "match_rms_adamw", by 0.2 sqrt(max(rows, columns)) (J. Liu
             et al., Muon is Scalable for LLM Training, 2025).
+
+    Equations:
+        B[t] = momentum * B[t-1] + (1 - momentum) * g[t]
+        O[t] = orthogonalized((1 - momentum) * g[t] + momentum * B[t])
+        theta[t] = (1 - lr * weight_decay) * theta[t-1] - lr * adjust(rows, columns) * O[t]
+
+    Without nesterov O[t] is that of B[t] itself.
+
+    Example:
+        >>> weight = flambeau.eye(2).requires_grad_()
+        >>> optimizer = flambeau.optim.Muon([weight], lr=0.1, weight_decay=0.)
+        >>> (weight * flambeau.tensor([[4., 0.], [0., 1.]])).sum().backward()
+        >>> optimizer.step()
+        >>> (flambeau.eye(2) - weight.detach()) / 0.1 > 0.5  # both directions count alike
+        tensor([[ True, False],
+                [False,  True]])
     """
 
     def __init__(

@@ -23,6 +23,25 @@ class NAdam(Optimizer):
         momentum_decay: how fast the decay of the mean grows.
         decoupled_weight_decay: as AdamW.
         others: see Optimizer.
+
+    Equations:
+        mu[t] = beta1 * (1 - 0.96**(t * momentum_decay) / 2)
+        m[t] = beta1 * m[t-1] + (1 - beta1) * g[t]
+        v[t] = beta2 * v[t-1] + (1 - beta2) * g[t]**2
+        P[t] = P[t-1] * mu[t]
+        m_hat = mu[t+1] * m[t] / (1 - P[t+1]) + (1 - mu[t]) * g[t] / (1 - P[t])
+        v_hat = v[t] / (1 - beta2**t)
+        theta[t] = theta[t-1] - lr * m_hat / (sqrt(v_hat) + eps)
+
+    g[t] is the gradient at theta[t-1]; m and v start at 0, P at 1.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.NAdam([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.8944], requires_grad=True)
     """
 
     def __init__(

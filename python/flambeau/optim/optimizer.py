@@ -61,6 +61,21 @@ class Optimizer:
 
     Raises:
         TypeError, ValueError: for parameters that are none, that are no leaves or that come twice.
+
+    Example:
+        >>> class SignDescent(flambeau.optim.Optimizer):
+        ...     def __init__(self, params, lr):
+        ...         super().__init__(params, {"lr": lr})
+        ...     @flambeau.no_grad()
+        ...     def step(self, closure=None):
+        ...         for group in self.param_groups:
+        ...             for parameter in group["params"]:
+        ...                 parameter -= group["lr"] * parameter.grad.sign()
+        >>> weight = flambeau.tensor([2., -1.], requires_grad=True)
+        >>> (weight ** 2).sum().backward()
+        >>> SignDescent([weight], lr=0.5).step()
+        >>> weight
+        tensor([ 1.5000, -0.5000], requires_grad=True)
     """
 
     _step_pre_hooks: HookTable | None = None

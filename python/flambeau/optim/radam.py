@@ -24,6 +24,27 @@ class RAdam(Optimizer):
         weight_decay: L2 penalty; with decoupled_weight_decay it shrinks parameters themselves.
         decoupled_weight_decay: as AdamW.
         others: see Optimizer.
+
+    Equations:
+        m[t] = beta1 * m[t-1] + (1 - beta1) * g[t]
+        v[t] = beta2 * v[t-1] + (1 - beta2) * g[t]**2
+        m_hat = m[t] / (1 - beta1**t)
+        rho_inf = 2 / (1 - beta2) - 1
+        rho[t] = rho_inf - 2 * t * beta2**t / (1 - beta2**t)
+        a[t] = (rho[t] - 4) * (rho[t] - 2) / rho[t]
+        a_inf = (rho_inf - 4) * (rho_inf - 2) / rho_inf
+        r[t] = sqrt(a[t] / a_inf)
+        theta[t] = theta[t-1] - lr * r[t] * m_hat * sqrt(1 - beta2**t) / (sqrt(v[t]) + eps)
+
+    g[t] is the gradient at theta[t-1]. While rho[t] is at most 5, the step is lr * m_hat.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.RAdam([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.6000], requires_grad=True)
     """
 
     def __init__(

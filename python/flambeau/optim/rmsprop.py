@@ -26,6 +26,25 @@ class RMSprop(Optimizer):
         momentum: factor of a running direction; 0: none.
         centered: divide by the deviation instead (A. Graves, 2013).
         others: see Optimizer.
+
+    Equations:
+        v[t] = alpha * v[t-1] + (1 - alpha) * g[t]**2
+        b[t] = momentum * b[t-1] + g[t] / (sqrt(v[t]) + eps)
+        theta[t] = theta[t-1] - lr * b[t]
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1]. If centered, the square of
+    the running mean of gradients is subtracted from v[t].
+
+    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1]. If centered, the square of
+    the running mean of gradients is subtracted from v[t].
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.RMSprop([weight], lr=0.01)
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.9000], requires_grad=True)
     """
 
     def __init__(

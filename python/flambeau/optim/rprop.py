@@ -19,6 +19,25 @@ class Rprop(Optimizer):
         etas: factors of a size when the sign changed and when it stayed.
         step_sizes: smallest and largest size.
         others: see Optimizer.
+
+    Equations:
+        s[t] = sign(g[t] * g[t-1])
+        eta[t] = clamp(eta[t-1] * factor(s[t]), step_min, step_max)
+        theta[t] = theta[t-1] - eta[t] * sign(g[t])
+
+    factor(s) is etas[1] where s is 1, etas[0] where it is -1 (g[t] then counts as 0), and 1 where
+    it is 0.
+
+    factor(s) is etas[1] where s is 1, etas[0] where it is -1 (g[t] then counts as 0), and 1 where
+    it is 0.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> optimizer = flambeau.optim.Rprop([weight], lr=0.1)
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
+        >>> optimizer.step()
+        >>> weight
+        tensor([1.9000], requires_grad=True)
     """
 
     def __init__(

@@ -33,10 +33,17 @@ class SGD(Optimizer):
         nesterov: look ahead; needs momentum and no dampening.
         others: see Optimizer.
 
+    Equations:
+        g[t] = gradient(theta[t-1]) + weight_decay * theta[t-1]
+        b[t] = momentum * b[t-1] + (1 - dampening) * g[t]
+        theta[t] = theta[t-1] - lr * b[t]
+
+    With nesterov the step is along g[t] + momentum * b[t]; b[1] is g[1].
+
     Example:
         >>> weight = flambeau.tensor([2.], requires_grad=True)
         >>> optimizer = flambeau.optim.SGD([weight], lr=0.1)
-        >>> (weight ** 2).sum().backward()
+        >>> (weight ** 2).sum().backward()  # the gradient is 4
         >>> optimizer.step()
         >>> weight
         tensor([1.6000], requires_grad=True)

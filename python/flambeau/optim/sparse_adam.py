@@ -25,6 +25,19 @@ class SparseAdam(Optimizer):
 
     Raises:
         ValueError: if a parameter is sparse or complex, or an option is out of range.
+
+    Equations are those of Adam, of the rows that the gradient lists.
+
+    Example:
+        >>> table = flambeau.nn.Embedding(3, 1, sparse=True)
+        >>> before = table.weight.detach().clone()
+        >>> optimizer = flambeau.optim.SparseAdam(table.parameters(), lr=0.1)
+        >>> table(flambeau.tensor([1])).sum().backward()
+        >>> optimizer.step()
+        >>> (table.weight.detach() - before).round(decimals=3)
+        tensor([[ 0.0000],
+                [-0.1000],
+                [ 0.0000]])
     """
 
     def __init__(

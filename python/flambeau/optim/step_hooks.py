@@ -16,13 +16,43 @@ after_steps = HookTable()
 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` runs before each step of every optimizer; see
-    `Optimizer.register_step_pre_hook`."""
+    `Optimizer.register_step_pre_hook`.
+
+    Args:
+        hook: returns None, or other (args, kwargs) for the step.
+
+    Returns:
+        A handle whose `remove()` takes the hook away.
+
+    Example:
+        >>> handle = flambeau.optim.optimizer.register_optimizer_step_pre_hook(
+        ...     lambda optimizer, args, kwargs: print("before a step of", type(optimizer).__name__)
+        ... )
+        >>> flambeau.optim.SGD([flambeau.zeros(1, requires_grad=True)], lr=1.).step()
+        before a step of SGD
+        >>> handle.remove()
+    """
     return before_steps.add(hook)
 
 
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
     """`hook(optimizer, args, kwargs)` runs after each step of every optimizer; see
-    `Optimizer.register_step_post_hook`."""
+    `Optimizer.register_step_post_hook`.
+
+    Args:
+        hook: what it returns is not looked at.
+
+    Returns:
+        A handle whose `remove()` takes the hook away.
+
+    Example:
+        >>> handle = flambeau.optim.optimizer.register_optimizer_step_post_hook(
+        ...     lambda optimizer, args, kwargs: print("after a step of", type(optimizer).__name__)
+        ... )
+        >>> flambeau.optim.SGD([flambeau.zeros(1, requires_grad=True)], lr=1.).step()
+        after a step of SGD
+        >>> handle.remove()
+    """
     return after_steps.add(hook)
 
 

@@ -18,6 +18,16 @@ from flambeau.optim.lr_scheduler.base import LRScheduler, each_group
 from flambeau.optim.lr_scheduler.one_cycle import check_strategy
 from flambeau.optim.optimizer import Optimizer
 
+__all__ = [
+    "SWALR",
+    "AveragedModel",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
+
 AverageFn = Callable[[Tensor, Tensor, Any], Tensor]
 MultiAverageFn = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
@@ -28,7 +38,16 @@ def _check_decay(decay: float) -> None:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> AverageFn:
-    """decay * average + (1 - decay) * value, as `avg_fn` of AveragedModel."""
+    """decay * average + (1 - decay) * value, as `avg_fn` of AveragedModel.
+
+    Args:
+        decay: between 0 and 1.
+
+    Example:
+        >>> average = flambeau.optim.swa_utils.get_ema_avg_fn(0.9)
+        >>> average(flambeau.tensor(1.), flambeau.tensor(2.), 5)
+        tensor(1.1000)
+    """
     _check_decay(decay)
 
     def average(averaged: Tensor, current: Tensor, count: Any) -> Tensor:
@@ -40,7 +59,17 @@ def get_ema_avg_fn(decay: float = 0.999) -> AverageFn:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverageFn:
     """The same of several tensors, in place, as `multi_avg_fn` of AveragedModel. Integers take the
-    value that is nearest to zero."""
+    value that is nearest to zero.
+
+    Args:
+        decay: between 0 and 1.
+
+    Example:
+        >>> averages = [flambeau.tensor([1.])]
+        >>> flambeau.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [flambeau.tensor([2.])], 5)
+        >>> averages
+        [tensor([1.1000])]
+    """
     _check_decay(decay)
     single = get_ema_avg_fn(decay)
 
@@ -53,7 +82,13 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverageFn:
 
 
 def get_swa_avg_fn() -> AverageFn:
-    """average + (value - average) / (count + 1), as `avg_fn` of AveragedModel."""
+    """average + (value - average) / (count + 1), as `avg_fn` of AveragedModel.
+
+    Example:
+        >>> average = flambeau.optim.swa_utils.get_swa_avg_fn()
+        >>> average(flambeau.tensor(1.), flambeau.tensor(4.), 2)
+        tensor(2.)
+    """
 
     def average(averaged: Tensor, current: Tensor, count: Any) -> Tensor:
         with flambeau.no_grad():
@@ -63,7 +98,14 @@ def get_swa_avg_fn() -> AverageFn:
 
 
 def get_swa_multi_avg_fn() -> MultiAverageFn:
-    """The same of several tensors, in place, as `multi_avg_fn` of AveragedModel."""
+    """The same of several tensors, in place, as `multi_avg_fn` of AveragedModel.
+
+    Example:
+        >>> averages = [flambeau.tensor([1.])]
+        >>> flambeau.optim.swa_utils.get_swa_multi_avg_fn()(averages, [flambeau.tensor([4.])], 2)
+        >>> averages
+        [tensor([2.])]
+    """
     single = get_swa_avg_fn()
 
     def average(averaged: Sequence[Tensor], current: Sequence[Tensor], count: Any) -> None:
@@ -83,6 +125,24 @@ class AveragedModel(Module):
         avg_fn: the new average of (average, value, number of values so far); None: the plain one.
         multi_avg_fn: the same of lists of tensors, in place; only one of the two may be given.
         use_buffers: average buffers, too; else they are copied.
+
+    Shapes: calls take and return what the model's do.
+
+    Source: P. Izmailov et al., Averaging Weights Leads to Wider Optima and Better Generalization,
+    2018.
+
+    Source: P. Izmailov et al., Averaging Weights Leads to Wider Optima and Better Generalization,
+    2018.
+
+    Example:
+        >>> model = flambeau.nn.Linear(1, 1, bias=False)
+        >>> average = flambeau.optim.swa_utils.AveragedModel(model)
+        >>> for value in (1., 3.):
+        ...     with flambeau.no_grad():
+        ...         _ = model.weight.fill_(value)
+        ...     average.update_parameters(model)
+        >>> average.module.weight.item()
+        2.0
     """
 
     n_averaged: Tensor
@@ -146,6 +206,13 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         loader: batches; of a list or tuple, the first part is the input.
         model: is called with each input, in training mode; its modes come back afterwards.
         device: where inputs go.
+
+    Example:
+        >>> model = flambeau.nn.BatchNorm1d(1)
+        >>> batches = [flambeau.tensor([[1.], [3.]]), flambeau.tensor([[5.], [7.]])]
+        >>> flambeau.optim.swa_utils.update_bn(batches, model)
+        >>> model.running_mean
+        tensor([4.])
     """
     norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
     momenta = [norm.momentum for norm in norms]
@@ -174,6 +241,21 @@ class SWALR(LRScheduler):
         swa_lr: the last rate, or one per group.
         anneal_epochs: how many epochs it takes; 0: at once.
         anneal_strategy: "cos" or "linear".
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Example:
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.)
+        >>> schedule = flambeau.optim.swa_utils.SWALR(
+        ...     optimizer, swa_lr=0.1, anneal_epochs=3, anneal_strategy="linear"
+        ... )
+        >>> for epoch in range(4):
+        ...     optimizer.step()
+        ...     schedule.step()
+        ...     print(f"{schedule.get_last_lr()[0]:.2f}")
+        0.70
+        0.40
+        0.10
+        0.10
     """
 
     def __init__(

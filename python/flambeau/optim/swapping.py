@@ -26,6 +26,18 @@ def swap_in_optimizer_params_and_state(
 
     Raises:
         ValueError: the numbers of parameters or groups differ.
+
+    Example:
+        >>> weight = flambeau.tensor([2.], requires_grad=True)
+        >>> other = flambeau.tensor([5.], requires_grad=True)
+        >>> optimizer = flambeau.optim.SGD([weight], lr=0.1)
+        >>> state = optimizer.state_dict()
+        >>> from flambeau.optim import swap_in_optimizer_params_and_state
+        >>> with swap_in_optimizer_params_and_state(optimizer, {"weight": other}, state):
+        ...     other.grad = flambeau.tensor([1.])
+        ...     optimizer.step()
+        >>> other, weight
+        (tensor([4.9000], requires_grad=True), tensor([2.], requires_grad=True))
     """
     name = type(optimizer).__name__
     own_groups, own_state = [dict(group) for group in optimizer.param_groups], optimizer.state

@@ -54,6 +54,12 @@ class FunctionEvent(Measured):
             with `record_shapes`.
         stack: the lines of Python that made the call, the innermost first; with `with_stack`.
         cpu_parent, cpu_children: the call that it was made in, and those made in it.
+
+    Example:
+        >>> with flambeau.profiler.profile() as profile:
+        ...     _ = flambeau.ones(3).exp()
+        >>> profile.events()[0].end >= profile.events()[0].start
+        True
     """
 
     name: str
@@ -99,7 +105,15 @@ class MemoryEvent:
 
 @dataclass
 class FunctionEventAvg(Measured):
-    """What calls of one name took together: times in microseconds, memory in bytes."""
+    """What calls of one name took together: times in microseconds, memory in bytes.
+
+    Example:
+        >>> with flambeau.profiler.profile() as profile:
+        ...     for _ in range(3):
+        ...         _ = flambeau.ones(3).exp()
+        >>> [row.count for row in profile.key_averages() if row.key.endswith("exp")]
+        [3]
+    """
 
     key: str
     input_shapes: Shapes = ()
@@ -125,7 +139,14 @@ class FunctionEventAvg(Measured):
 
 
 class EventList(list[Any]):
-    """Events of a profile, or their averages by name; printed as a table."""
+    """Events of a profile, or their averages by name; printed as a table.
+
+    Example:
+        >>> with flambeau.profiler.profile() as profile:
+        ...     _ = flambeau.ones(3).exp()
+        >>> type(profile.events()).__name__
+        'EventList'
+    """
 
     @property
     def self_cpu_time_total(self) -> float:

@@ -19,7 +19,12 @@ from flambeau.profiler._events import EventList, MemoryEvent
 
 class ProfilerActivity(enum.Enum):
     """What a profile watches: calls on the CPU. Work of other devices shows as the calls that
-    start it."""
+    start it.
+
+    Example:
+        >>> flambeau.profiler.ProfilerActivity.CPU.name
+        'CPU'
+    """
 
     CPU = 0
     XPU = 1
@@ -27,7 +32,12 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in a step; RECORD_AND_SAVE: it is the last one of its cycle."""
+    """What a profile does in a step; RECORD_AND_SAVE: it is the last one of its cycle.
+
+    Example:
+        >>> [action.name for action in flambeau.profiler.ProfilerAction]
+        ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
+    """
 
     NONE = 0
     WARMUP = 1
@@ -36,7 +46,12 @@ class ProfilerAction(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """Those that profiles can watch."""
+    """Those that profiles can watch.
+
+    Example:
+        >>> flambeau.profiler.ProfilerActivity.CPU in flambeau.profiler.supported_activities()
+        True
+    """
     return {ProfilerActivity.CPU}
 
 
@@ -59,6 +74,11 @@ def schedule(
 
     Raises:
         ValueError: a number is negative, or `active` is 0.
+
+    Example:
+        >>> phases = flambeau.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+        >>> [phases(step).name for step in range(5)]
+        ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     for name, number in {**locals()}.items():
         if number < (1 if name == "active" else 0):
@@ -109,6 +129,13 @@ class record_function(contextlib.ContextDecorator):
     Args:
         name: what it is called.
         args: taken for programs that give it, and shown after the name.
+
+    Example:
+        >>> with flambeau.autograd.profiler.profile() as report:
+        ...     with flambeau.autograd.profiler.record_function("my part"):
+        ...         _ = flambeau.ones(3).exp()
+        >>> "my part" in {event.key for event in report.key_averages()}
+        True
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:
@@ -145,6 +172,12 @@ class profile:
     Raises:
         NotImplementedError: for what profiles do not count.
         RuntimeError: on entry, while another profile is being made.
+
+    Example:
+        >>> with flambeau.profiler.profile() as profile:
+        ...     _ = flambeau.ones(3).exp()
+        >>> len(profile.key_averages()) > 0
+        True
     """
 
     def __init__(

@@ -18,6 +18,14 @@ def add_safe_globals(safe_globals: Sequence[Allowed]) -> None:
 
     Args:
         safe_globals: classes and functions, or pairs of one and the full name that files give it.
+
+    Example:
+        >>> class Settings:
+        ...     pass
+        >>> flambeau.serialization.add_safe_globals([Settings])
+        >>> Settings in flambeau.serialization.get_safe_globals()
+        True
+        >>> flambeau.serialization.clear_safe_globals()
     """
     checked = list(safe_globals)
     for entry in checked:
@@ -26,18 +34,37 @@ def add_safe_globals(safe_globals: Sequence[Allowed]) -> None:
 
 
 def get_safe_globals() -> list[Allowed]:
-    """What `add_safe_globals` has allowed."""
+    """What `add_safe_globals` has allowed.
+
+    Example:
+        >>> flambeau.serialization.get_safe_globals()
+        []
+    """
     return list(_allowed)
 
 
 def clear_safe_globals() -> None:
-    """Takes back every `add_safe_globals`."""
+    """Takes back every `add_safe_globals`.
+
+    Example:
+        >>> flambeau.serialization.clear_safe_globals()
+        >>> flambeau.serialization.get_safe_globals()
+        []
+    """
     _allowed.clear()
 
 
 @contextlib.contextmanager
 def safe_globals(allowed: Sequence[Allowed]) -> Iterator[None]:
-    """Allows classes and functions inside a `with` block."""
+    """Allows classes and functions inside a `with` block.
+
+    Example:
+        >>> class Settings:
+        ...     pass
+        >>> with flambeau.serialization.safe_globals([Settings]):
+        ...     Settings in flambeau.serialization.get_safe_globals()
+        True
+    """
     before = list(_allowed)
     add_safe_globals(allowed)
     try:

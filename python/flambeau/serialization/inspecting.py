@@ -18,6 +18,14 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
     Returns:
         Full names, each once, in the order of the file; what `add_safe_globals` allows now is not
         among them.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> flambeau.save(flambeau.ones(2), file)
+        >>> _ = file.seek(0)
+        >>> flambeau.serialization.get_unsafe_globals_in_checkpoint(file)
+        []
     """
     from flambeau.serialization import legacy, names, tar_format, zip_format, zip_reader
     from flambeau.serialization.problems import UnreadableFileError

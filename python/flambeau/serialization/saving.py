@@ -31,6 +31,14 @@ def save(
     Raises:
         pickle.PicklingError: a part of `obj` cannot be pickled.
         OSError: the file cannot be written; then an old one is what it was.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> flambeau.save({"weight": flambeau.ones(2), "epoch": 3}, file)
+        >>> _ = file.seek(0)
+        >>> flambeau.load(file)
+        {'weight': tensor([1., 1.]), 'epoch': 3}
     """
     import pickle  # here: it costs the import of flambeau a twentieth of its time
 

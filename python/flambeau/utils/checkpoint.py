@@ -33,17 +33,52 @@ _stops_early: bool | None = None
 
 
 class CheckpointError(RuntimeError):
-    """The second run did not save what the first one did."""
+    """The second run did not save what the first one did.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import CheckpointError, checkpoint
+        >>> calls = []
+        >>> def changing(x):
+        ...     calls.append(x)
+        ...     return x.exp() if len(calls) == 1 else x[:1].exp()
+        >>> y = checkpoint(changing, flambeau.ones(2, requires_grad=True), use_reentrant=False)
+        >>> try:
+        ...     y.sum().backward()
+        ... except CheckpointError:
+        ...     print("the runs differ")
+        the runs differ
+    """
 
 
 def noop_context_fn() -> Contexts:
-    """Two contexts that do nothing."""
+    """Two contexts that do nothing: the default of `checkpoint`'s context_fn.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import noop_context_fn
+        >>> first, second = noop_context_fn()
+        >>> with first, second:
+        ...     print("as ever")
+        as ever
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Inside, whether second runs end as soon as they have what backward needs."""
+    """Inside, whether second runs end as soon as they have what backward needs.
+
+    Args:
+        enable: whether.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> with set_checkpoint_early_stop(False):
+        ...     y = checkpoint(flambeau.exp, x, use_reentrant=False)
+        >>> y.sum().backward()
+        >>> x.grad
+        tensor([2.7183, 2.7183])
+    """
     global _stops_early
     before, _stops_early = _stops_early, enable
     try:
@@ -54,7 +89,16 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Accepted: the message of a CheckpointError always says what differs."""
+    """Accepted: the message of a CheckpointError always says what differs.
+
+    Args:
+        enabled: changes nothing.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import checkpoint, set_checkpoint_debug_enabled
+        >>> with set_checkpoint_debug_enabled(True):
+        ...     y = checkpoint(flambeau.exp, flambeau.ones(2), use_reentrant=False)
+    """
     yield
 
 
@@ -275,6 +319,13 @@ def checkpoint_sequential(
 
     Raises:
         ValueError: segments is not from 1 to the number of modules.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import checkpoint_sequential
+        >>> model = flambeau.nn.Sequential(*(flambeau.nn.Linear(4, 4) for _ in range(4)))
+        >>> y = checkpoint_sequential(model, 2, flambeau.ones(3, 4), use_reentrant=False)
+        >>> y.shape
+        flambeau.Size([3, 4])
     """
     modules = list(functions.children() if isinstance(functions, Sequential) else functions)
     if not 1 <= segments <= len(modules):

@@ -13,7 +13,12 @@ __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main"]
 
 
 class SystemEnv(NamedTuple):
-    """Facts of this machine and process."""
+    """Facts of this machine and process.
+
+    Example:
+        >>> flambeau.utils.collect_env.get_env_info().flambeau_version == flambeau.__version__
+        True
+    """
 
     flambeau_version: str
     python_version: str
@@ -26,7 +31,12 @@ class SystemEnv(NamedTuple):
 
 
 def get_env_info() -> SystemEnv:
-    """The facts, asked for now."""
+    """The facts, asked for now.
+
+    Example:
+        >>> flambeau.utils.collect_env.get_env_info().flambeau_version == flambeau.__version__
+        True
+    """
     devices = range(flambeau.cuda.device_count())
     return SystemEnv(
         flambeau_version=str(flambeau.__version__),
@@ -57,7 +67,12 @@ def _installed(package: str) -> str:
 
 
 def get_pretty_env_info() -> str:
-    """The facts, a line each."""
+    """The facts, a line each.
+
+    Example:
+        >>> flambeau.__version__ in flambeau.utils.collect_env.get_pretty_env_info()
+        True
+    """
     return "\n".join(f"{name}: {value}" for name, value in get_env_info()._asdict().items())
 
 

@@ -25,6 +25,12 @@ class GraphNode:
         operator: what made it, such as "MulBackward"; "" of a leaf.
         described: dtype and shape of a leaf.
         inputs: the names of those that its gradients flow to.
+
+    Example:
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> graph = flambeau.utils.viz.graph((x * 2).sum())
+        >>> graph.nodes[-1].operator
+        'SumBackward'
     """
 
     name: str
@@ -38,6 +44,12 @@ class Graph:
     """What some tensors were computed from, inputs before what is computed from them.
 
     `str` gives a line per node; notebooks show a picture where Graphviz is installed.
+
+    Example:
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> graph = flambeau.utils.viz.graph((x * 2).sum())
+        >>> [node.operator for node in graph.nodes]
+        ['', 'MulBackward', 'SumBackward']
     """
 
     nodes: tuple[GraphNode, ...]
@@ -116,6 +128,11 @@ def graph(
     Raises:
         TypeError: something is no tensor.
         ValueError: a tensor has no history, so that there is nothing to draw.
+
+    Example:
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> type(flambeau.utils.viz.graph((x * 2).sum())).__name__
+        'Graph'
     """
     roots = [y] if isinstance(y, Tensor) else list(y)
     for root in roots:

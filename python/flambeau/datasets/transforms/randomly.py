@@ -57,7 +57,14 @@ class RandomHorizontalFlip:
 
 
 class RandomVerticalFlip:
-    """Exchanges top and bottom with probability p."""
+    """Exchanges top and bottom with probability p.
+
+    Example:
+        >>> transform = flambeau.datasets.transforms.RandomVerticalFlip(p=1.)
+        >>> transform(flambeau.tensor([[[1., 2.], [3., 4.]]]))
+        tensor([[[3., 4.],
+                 [1., 2.]]])
+    """
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = _probability("RandomVerticalFlip", p)

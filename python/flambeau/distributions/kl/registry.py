@@ -26,6 +26,16 @@ def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Calla
 
     Raises:
         TypeError: a type is no class of distributions.
+
+    Example:
+        >>> from flambeau.distributions import Normal, kl_divergence, register_kl
+        >>> class Mine(Normal):
+        ...     pass
+        >>> @register_kl(Mine, Mine)
+        ... def _mine(p, q):
+        ...     return flambeau.zeros(())
+        >>> kl_divergence(Mine(0., 1.), Mine(1., 1.))
+        tensor(0.)
     """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):

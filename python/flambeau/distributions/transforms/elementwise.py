@@ -31,7 +31,17 @@ class _Increasing(_Parameterless):
 
 
 class ExpTransform(_Increasing):
-    """y = exp(x)."""
+    """y = exp(x).
+
+    Example:
+        >>> from flambeau.distributions import ExpTransform
+        >>> transform = ExpTransform()
+        >>> y = transform(flambeau.tensor([0., 1.]))
+        >>> y
+        tensor([1.0000, 2.7183])
+        >>> transform.log_abs_det_jacobian(flambeau.tensor([0., 1.]), y)
+        tensor([0., 1.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -47,7 +57,17 @@ class ExpTransform(_Increasing):
 
 
 class SigmoidTransform(_Increasing):
-    """y = 1 / (1 + exp(-x)), kept inside (0, 1); x = log(y / (1 - y))."""
+    """y = 1 / (1 + exp(-x)), kept inside (0, 1); x = log(y / (1 - y)).
+
+    Example:
+        >>> from flambeau.distributions import SigmoidTransform
+        >>> transform = SigmoidTransform()
+        >>> y = transform(flambeau.tensor([0., 2.]))
+        >>> y
+        tensor([0.5000, 0.8808])
+        >>> transform.log_abs_det_jacobian(flambeau.tensor([0., 2.]), y)
+        tensor([-1.3863, -2.2539])
+    """
 
     domain = constraints.real
     codomain = constraints.unit_interval
@@ -66,7 +86,17 @@ class SigmoidTransform(_Increasing):
 
 
 class SoftplusTransform(_Increasing):
-    """y = log(1 + exp(x))."""
+    """y = log(1 + exp(x)).
+
+    Example:
+        >>> from flambeau.distributions import SoftplusTransform
+        >>> transform = SoftplusTransform()
+        >>> y = transform(flambeau.tensor([0., 1.]))
+        >>> y
+        tensor([0.6931, 1.3133])
+        >>> transform.log_abs_det_jacobian(flambeau.tensor([0., 1.]), y)
+        tensor([-0.6931, -0.3133])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -82,7 +112,17 @@ class SoftplusTransform(_Increasing):
 
 
 class TanhTransform(_Increasing):
-    """y = tanh(x)."""
+    """y = tanh(x).
+
+    Example:
+        >>> from flambeau.distributions import TanhTransform
+        >>> transform = TanhTransform()
+        >>> y = transform(flambeau.tensor([0., 1.]))
+        >>> y
+        tensor([0.0000, 0.7616])
+        >>> transform.log_abs_det_jacobian(flambeau.tensor([0., 1.]), y)
+        tensor([ 0.0000, -0.8676])
+    """
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
@@ -99,7 +139,17 @@ class TanhTransform(_Increasing):
 
 
 class AbsTransform(_Parameterless):
-    """y = |x|; the inverse is y itself."""
+    """y = |x|; the inverse is y itself.
+
+    Example:
+        >>> from flambeau.distributions import AbsTransform
+        >>> transform = AbsTransform()
+        >>> y = transform(flambeau.tensor([-1., 2.]))
+        >>> y
+        tensor([1., 2.])
+        >>> transform.inv(y)
+        tensor([1., 2.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -112,7 +162,17 @@ class AbsTransform(_Parameterless):
 
 
 class PowerTransform(Transform):
-    """y = x ** exponent, of positive numbers."""
+    """y = x ** exponent, of positive numbers.
+
+    Example:
+        >>> from flambeau.distributions import PowerTransform
+        >>> transform = PowerTransform(flambeau.tensor(2.))
+        >>> y = transform(flambeau.tensor([1., 3.]))
+        >>> y
+        tensor([1., 9.])
+        >>> transform.inv(y)
+        tensor([1., 3.])
+    """
 
     domain = constraints.positive
     codomain = constraints.positive
@@ -160,6 +220,15 @@ class AffineTransform(Transform):
         scale: tensor or number, not 0.
         event_dim: how many dims make one value.
         cache_size: see `Transform`.
+
+    Example:
+        >>> from flambeau.distributions import AffineTransform
+        >>> transform = AffineTransform(loc=1., scale=2.)
+        >>> y = transform(flambeau.tensor([0., 1.]))
+        >>> y
+        tensor([1., 3.])
+        >>> transform.inv(y)
+        tensor([0., 1.])
     """
 
     bijective = True

@@ -22,6 +22,13 @@ class IndependentTransform(Transform):
         base_transform: the transform.
         reinterpreted_batch_ndims: how many more of the last dims make one value.
         cache_size: see `Transform`.
+
+    Example:
+        >>> from flambeau.distributions import ExpTransform, IndependentTransform
+        >>> transform = IndependentTransform(ExpTransform(), 1)
+        >>> x = flambeau.tensor([1., 2.])
+        >>> transform.log_abs_det_jacobian(x, transform(x))  # summed over the last dimension
+        tensor(3.)
     """
 
     def __init__(
@@ -93,6 +100,16 @@ class ReshapeTransform(Transform):
 
     Raises:
         ValueError: the shapes have not as many elements.
+
+    Example:
+        >>> from flambeau.distributions import ReshapeTransform
+        >>> transform = ReshapeTransform((4,), (2, 2))
+        >>> y = transform(flambeau.arange(4.))
+        >>> y
+        tensor([[0., 1.],
+                [2., 3.]])
+        >>> transform.inv(y)
+        tensor([0., 1., 2., 3.])
     """
 
     bijective = True
@@ -151,6 +168,15 @@ class CumulativeDistributionTransform(Transform):
     Args:
         distribution: of numbers, with `cdf` and `icdf`.
         cache_size: see `Transform`.
+
+    Example:
+        >>> from flambeau.distributions import CumulativeDistributionTransform
+        >>> transform = CumulativeDistributionTransform(flambeau.distributions.Normal(0., 1.))
+        >>> y = transform(flambeau.tensor([0., 1.]))
+        >>> y
+        tensor([0.5000, 0.8413])
+        >>> transform.log_abs_det_jacobian(flambeau.tensor([0., 1.]), y)
+        tensor([-0.9189, -1.4189])
     """
 
     bijective = True
@@ -232,6 +258,12 @@ class CatTransform(_Parts):
         dim: the dim.
         lengths: the length of each part; None: 1 each.
         cache_size: see `Transform`.
+
+    Example:
+        >>> from flambeau.distributions import AffineTransform, CatTransform, ExpTransform
+        >>> transform = CatTransform([ExpTransform(), AffineTransform(0., 2.)], lengths=[1, 2])
+        >>> transform(flambeau.tensor([0., 1., 2.]))
+        tensor([1., 2., 4.])
     """
 
     def __init__(
@@ -295,6 +327,13 @@ class StackTransform(_Parts):
         tseq: the transforms, one per slice.
         dim: the dim.
         cache_size: see `Transform`.
+
+    Example:
+        >>> from flambeau.distributions import AffineTransform, ExpTransform, StackTransform
+        >>> transform = StackTransform([ExpTransform(), AffineTransform(0., 2.)])
+        >>> transform(flambeau.tensor([[0., 0.], [1., 1.]]))
+        tensor([[1., 1.],
+                [2., 2.]])
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:

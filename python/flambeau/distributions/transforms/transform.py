@@ -29,6 +29,19 @@ class Transform:
 
     Raises:
         ValueError: `cache_size` is neither 0 nor 1.
+
+    Example:
+        >>> from flambeau.distributions import Transform, constraints
+        >>> class Cube(Transform):
+        ...     domain = codomain = constraints.real
+        ...     bijective = True
+        ...     sign = 1
+        ...     def _call(self, x):
+        ...         return x ** 3
+        ...     def _inverse(self, y):
+        ...         return y.sign() * y.abs() ** (1 / 3)
+        >>> Cube()(flambeau.tensor([1., 2.]))
+        tensor([1., 8.])
     """
 
     bijective: Any = False
@@ -190,6 +203,12 @@ class ComposeTransform(Transform):
     Args:
         parts: the transforms; none of them: the identity.
         cache_size: see `Transform`.
+
+    Example:
+        >>> from flambeau.distributions import AffineTransform, ComposeTransform, ExpTransform
+        >>> transform = ComposeTransform([AffineTransform(0., 2.), ExpTransform()])
+        >>> transform(flambeau.tensor([0., 1.]))  # exp(2 x)
+        tensor([1.0000, 7.3891])
     """
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:

@@ -14,7 +14,17 @@ from flambeau.nn.functional import pad, softplus
 
 
 class SoftmaxTransform(_Parameterless):
-    """y = softmax(x) along the last dim; the inverse is log(y). Not one to one."""
+    """y = softmax(x) along the last dim; the inverse is log(y). Not one to one.
+
+    Example:
+        >>> from flambeau.distributions import SoftmaxTransform
+        >>> transform = SoftmaxTransform()
+        >>> y = transform(flambeau.tensor([0., 0.]))
+        >>> y
+        tensor([0.5000, 0.5000])
+        >>> y.sum(-1)
+        tensor(1.)
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -35,6 +45,15 @@ class StickBreakingTransform(_Parameterless):
     """K numbers to K + 1 probabilities: each takes its share, a sigmoid, of what is left of 1.
 
     Number k is shifted by log(K - k), so that zeros become equal probabilities.
+
+    Example:
+        >>> from flambeau.distributions import StickBreakingTransform
+        >>> transform = StickBreakingTransform()
+        >>> y = transform(flambeau.tensor([0., 0.]))
+        >>> y
+        tensor([0.3333, 0.3333, 0.3333])
+        >>> transform.log_abs_det_jacobian(flambeau.tensor([0., 0.]), y)
+        tensor(-3.2958)
     """
 
     domain = constraints.real_vector
@@ -77,6 +96,16 @@ class CorrCholeskyTransform(_Parameterless):
     the factor is z_ij times the root of what j - 1 elements have left of the row's length 1 (D.
     Lewandowski, D. Kurowicka, H. Joe, "Generating random correlation matrices based on vines and
     extended onion method", 2009).
+
+    Example:
+        >>> from flambeau.distributions import CorrCholeskyTransform
+        >>> transform = CorrCholeskyTransform()
+        >>> y = transform(flambeau.tensor([0.5]))
+        >>> y
+        tensor([[1.0000, 0.0000],
+                [0.4621, 0.8868]])
+        >>> transform.inv(y)
+        tensor([0.5000])
     """
 
     domain = constraints.real_vector
@@ -121,7 +150,19 @@ class CorrCholeskyTransform(_Parameterless):
 
 
 class LowerCholeskyTransform(_Parameterless):
-    """Matrices to their lower triangles, with exponentials on the diagonal."""
+    """Matrices to their lower triangles, with exponentials on the diagonal.
+
+    Example:
+        >>> from flambeau.distributions import LowerCholeskyTransform
+        >>> transform = LowerCholeskyTransform()
+        >>> y = transform(flambeau.tensor([[0., 9.], [1., 0.]]))
+        >>> y
+        tensor([[1., 0.],
+                [1., 1.]])
+        >>> transform.inv(y)
+        tensor([[0., 0.],
+                [1., 0.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -134,7 +175,18 @@ class LowerCholeskyTransform(_Parameterless):
 
 
 class PositiveDefiniteTransform(_Parameterless):
-    """Matrices to positive definite ones: L L^T of what `LowerCholeskyTransform` makes of them."""
+    """Matrices to positive definite ones: L L^T of what `LowerCholeskyTransform` makes of them.
+
+    Example:
+        >>> from flambeau.distributions import PositiveDefiniteTransform
+        >>> transform = PositiveDefiniteTransform()
+        >>> y = transform(flambeau.tensor([[0., 9.], [1., 0.]]))
+        >>> y
+        tensor([[1., 1.],
+                [1., 2.]])
+        >>> flambeau.linalg.eigvalsh(y) > 0
+        tensor([True, True])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

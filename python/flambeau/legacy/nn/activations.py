@@ -11,14 +11,26 @@ from flambeau.nn import functional as F
 
 
 class Abs(Module):
-    """Absolute values."""
+    """Absolute values.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Abs()
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([2.0000, 0.5000])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input.abs()
 
 
 class AddConstant(Module):
-    """Elements plus a number."""
+    """Elements plus a number.
+
+    Example:
+        >>> module = flambeau.legacy.nn.AddConstant(1.)
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-1.0000,  1.5000])
+    """
 
     constant_scalar: float
     inplace: bool = False
@@ -28,7 +40,13 @@ class AddConstant(Module):
 
 
 class MulConstant(Module):
-    """Elements times a number."""
+    """Elements times a number.
+
+    Example:
+        >>> module = flambeau.legacy.nn.MulConstant(3.)
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-6.0000,  1.5000])
+    """
 
     constant_scalar: float
     inplace: bool = False
@@ -38,7 +56,13 @@ class MulConstant(Module):
 
 
 class HardTanh(Module):
-    """Elements within bounds; the bound where they are not."""
+    """Elements within bounds; the bound where they are not.
+
+    Example:
+        >>> module = flambeau.legacy.nn.HardTanh()
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-1.0000,  0.5000])
+    """
 
     min_value: float = -1
     max_value: float = 1
@@ -49,7 +73,13 @@ class HardTanh(Module):
 
 
 class Clamp(HardTanh):
-    """`HardTanh` with bounds that must be given."""
+    """`HardTanh` with bounds that must be given.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Clamp(-1., 1.)
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-1.0000,  0.5000])
+    """
 
     min_value: float
     max_value: float
@@ -57,7 +87,13 @@ class Clamp(HardTanh):
 
 
 class ReLU6(Module):
-    """Elements between 0 and 6."""
+    """Elements between 0 and 6.
+
+    Example:
+        >>> module = flambeau.legacy.nn.ReLU6()
+        >>> module.forward(flambeau.tensor([-1., 8.]))
+        tensor([0., 6.])
+    """
 
     inplace: bool = False
 
@@ -66,7 +102,13 @@ class ReLU6(Module):
 
 
 class ELU(Module):
-    """`x` above 0, `alpha (exp(x) - 1)` below."""
+    """`x` above 0, `alpha (exp(x) - 1)` below.
+
+    Example:
+        >>> module = flambeau.legacy.nn.ELU()
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-0.8647,  0.5000])
+    """
 
     alpha: float = 1
     inplace: bool = False
@@ -76,14 +118,26 @@ class ELU(Module):
 
 
 class Exp(Module):
-    """The exponential function."""
+    """The exponential function.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Exp()
+        >>> module.forward(flambeau.tensor([0., 1.]))
+        tensor([1.0000, 2.7183])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input.exp()
 
 
 class HardShrink(Module):
-    """Elements, 0 where they are within `lambd` of it."""
+    """Elements, 0 where they are within `lambd` of it.
+
+    Example:
+        >>> module = flambeau.legacy.nn.HardShrink()
+        >>> module.forward(flambeau.tensor([0.25, 2.]))
+        tensor([0., 2.])
+    """
 
     lambd: float = 0.5
 
@@ -92,7 +146,13 @@ class HardShrink(Module):
 
 
 class SoftShrink(Module):
-    """Elements moved by `lambd` towards 0, at most to it."""
+    """Elements moved by `lambd` towards 0, at most to it.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SoftShrink()
+        >>> module.forward(flambeau.tensor([2., 0.25]))
+        tensor([1.5000, 0.0000])
+    """
 
     lambd: float = 0.5
 
@@ -101,7 +161,13 @@ class SoftShrink(Module):
 
 
 class LeakyReLU(Module):
-    """`x` above 0, `negval x` below."""
+    """`x` above 0, `negval x` below.
+
+    Example:
+        >>> module = flambeau.legacy.nn.LeakyReLU(0.25)
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-0.5000,  0.5000])
+    """
 
     negval: float = 0.01
     inplace: bool = False
@@ -111,21 +177,39 @@ class LeakyReLU(Module):
 
 
 class Log(Module):
-    """Natural logarithms."""
+    """Natural logarithms.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Log()
+        >>> module.forward(flambeau.tensor([1., 2.]))
+        tensor([0.0000, 0.6931])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input.log()
 
 
 class LogSigmoid(Module):
-    """Logarithms of the logistic function."""
+    """Logarithms of the logistic function.
+
+    Example:
+        >>> module = flambeau.legacy.nn.LogSigmoid()
+        >>> module.forward(flambeau.tensor([0.]))
+        tensor([-0.6931])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Power(Module):
-    """Elements to a power."""
+    """Elements to a power.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Power(2.)
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([4.0000, 0.2500])
+    """
 
     pow: float
 
@@ -134,7 +218,13 @@ class Power(Module):
 
 
 class RReLU(Module):
-    """`x` above 0, below `x` times a slope, in training drawn between bounds."""
+    """`x` above 0, below `x` times a slope, in training drawn between bounds.
+
+    Example:
+        >>> module = flambeau.legacy.nn.RReLU()
+        >>> module.forward(flambeau.tensor([-2., 0.5])).shape
+        flambeau.Size([2])
+    """
 
     lower: float = 1 / 8
     upper: float = 1 / 3
@@ -145,14 +235,26 @@ class RReLU(Module):
 
 
 class Sigmoid(Module):
-    """The logistic function."""
+    """The logistic function.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Sigmoid()
+        >>> module.forward(flambeau.tensor([0., 2.]))
+        tensor([0.5000, 0.8808])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input.sigmoid()
 
 
 class SoftPlus(Module):
-    """`log(1 + exp(beta x)) / beta`, `x` where `beta x` is above the threshold."""
+    """`log(1 + exp(beta x)) / beta`, `x` where `beta x` is above the threshold.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SoftPlus()
+        >>> module.forward(flambeau.tensor([0.]))
+        tensor([0.6931])
+    """
 
     beta: float = 1
     threshold: float = 20
@@ -162,42 +264,78 @@ class SoftPlus(Module):
 
 
 class SoftSign(Module):
-    """`x / (1 + abs(x))`."""
+    """`x / (1 + abs(x))`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SoftSign()
+        >>> module.forward(flambeau.tensor([1., -3.]))
+        tensor([ 0.5000, -0.7500])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Sqrt(Module):
-    """Square roots."""
+    """Square roots.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Sqrt()
+        >>> module.forward(flambeau.tensor([4., 9.]))
+        tensor([2., 3.])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input.sqrt()
 
 
 class Square(Module):
-    """Squares."""
+    """Squares.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Square()
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([4.0000, 0.2500])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input.square()
 
 
 class Tanh(Module):
-    """Hyperbolic tangents."""
+    """Hyperbolic tangents.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Tanh()
+        >>> module.forward(flambeau.tensor([0., 1.]))
+        tensor([0.0000, 0.7616])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input.tanh()
 
 
 class TanhShrink(Module):
-    """`x - tanh(x)`."""
+    """`x - tanh(x)`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.TanhShrink()
+        >>> module.forward(flambeau.tensor([0., 1.]))
+        tensor([0.0000, 0.2384])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Threshold(Module):
-    """Elements, `value` where they do not exceed the threshold."""
+    """Elements, `value` where they do not exceed the threshold.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Threshold(1., 9.)
+        >>> module.forward(flambeau.tensor([0., 2.]))
+        tensor([9., 2.])
+    """
 
     threshold: float = 0
     value: float = 0
@@ -208,7 +346,13 @@ class Threshold(Module):
 
 
 class ReLU(Module):
-    """Elements, 0 where they are negative."""
+    """Elements, 0 where they are negative.
+
+    Example:
+        >>> module = flambeau.legacy.nn.ReLU()
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([0.0000, 0.5000])
+    """
 
     inplace: bool = False
 
@@ -221,6 +365,11 @@ class PReLU(Module):
 
     Args:
         nOutputPlane: of how many channels each has its slope; 0: there is one.
+
+    Example:
+        >>> module = flambeau.legacy.nn.PReLU()
+        >>> module.forward(flambeau.tensor([-2., 0.5])).shape
+        flambeau.Size([2])
     """
 
     nOutputPlane: int = 0
@@ -245,35 +394,65 @@ def _dim(input: Tensor) -> int:
 
 
 class SoftMax(Module):
-    """Exponentials that sum to 1, of a vector or of the channels of an image; of a batch too."""
+    """Exponentials that sum to 1, of a vector or of the channels of an image; of a batch too.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SoftMax()
+        >>> module.forward(flambeau.tensor([0., 0.]))
+        tensor([0.5000, 0.5000])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return flambeau.softmax(input, _dim(input))
 
 
 class SoftMin(Module):
-    """`SoftMax` of negated elements."""
+    """`SoftMax` of negated elements.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SoftMin()
+        >>> module.forward(flambeau.tensor([0., 0.]))
+        tensor([0.5000, 0.5000])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return flambeau.softmax(-input, _dim(input))
 
 
 class LogSoftMax(Module):
-    """Logarithms of `SoftMax`."""
+    """Logarithms of `SoftMax`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.LogSoftMax()
+        >>> module.forward(flambeau.tensor([0., 0.]))
+        tensor([-0.6931, -0.6931])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return flambeau.log_softmax(input, _dim(input))
 
 
 class SpatialSoftMax(SoftMax):
-    """`SoftMax` over the channels of images (C, H, W) or (N, C, H, W)."""
+    """`SoftMax` over the channels of images (C, H, W) or (N, C, H, W).
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialSoftMax()
+        >>> module.forward(flambeau.zeros(2, 1, 1)).flatten()
+        tensor([0.5000, 0.5000])
+    """
 
 
 # --- what passes its input on ---
 
 
 class Identity(Module):
-    """The input as it is; a table too."""
+    """The input as it is; a table too.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Identity()
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-2.0000,  0.5000])
+    """
 
     def updateOutput(self, input: Any) -> Any:
         self.output = input
@@ -285,7 +464,13 @@ class Identity(Module):
 
 
 class GradientReversal(Identity):
-    """The input as it is, and its gradient times `-lambd`."""
+    """The input as it is, and its gradient times `-lambd`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.GradientReversal()
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-2.0000,  0.5000])
+    """
 
     lambd: float = 1
 
@@ -304,6 +489,11 @@ class L1Penalty(Identity):
         l1weight: how much the penalty weighs.
         sizeAverage: divide the penalty by the number of elements.
         provideOutput: whether the gradient that arrives is passed on too.
+
+    Example:
+        >>> module = flambeau.legacy.nn.L1Penalty(0.1)
+        >>> module.forward(flambeau.tensor([-2., 0.5]))
+        tensor([-2.0000,  0.5000])
     """
 
     l1weight: float
@@ -325,14 +515,26 @@ class L1Penalty(Identity):
 
 
 class Contiguous(Module):
-    """The input, its elements in order."""
+    """The input, its elements in order.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Contiguous()
+        >>> module.forward(flambeau.ones(2, 3).t()).is_contiguous()
+        True
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input.contiguous()
 
 
 class Copy(Module):
-    """The input as another dtype; the gradient comes back in that of the input."""
+    """The input as another dtype; the gradient comes back in that of the input.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Copy(flambeau.float32, flambeau.float64)
+        >>> module.forward(flambeau.tensor([-2., 0.5])).dtype
+        flambeau.float64
+    """
 
     intype: flambeau.dtype
     outtype: flambeau.dtype
@@ -342,7 +544,13 @@ class Copy(Module):
 
 
 class Dropout(Module):
-    """In training elements are 0 with probability `p`, others divided by `1 - p`."""
+    """In training elements are 0 with probability `p`, others divided by `1 - p`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Dropout()
+        >>> module.forward(flambeau.ones(4)).shape
+        flambeau.Size([4])
+    """
 
     p: float = 0.5
     inplace: bool = False
@@ -352,7 +560,13 @@ class Dropout(Module):
 
 
 class SpatialDropout(Module):
-    """`Dropout` of whole channels of images (N, C, H, W)."""
+    """`Dropout` of whole channels of images (N, C, H, W).
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialDropout()
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 4])
+    """
 
     p: float = 0.5
 
@@ -361,7 +575,13 @@ class SpatialDropout(Module):
 
 
 class VolumetricDropout(Module):
-    """`Dropout` of whole channels of volumes (N, C, D, H, W)."""
+    """`Dropout` of whole channels of volumes (N, C, D, H, W).
+
+    Example:
+        >>> module = flambeau.legacy.nn.VolumetricDropout()
+        >>> module.forward(flambeau.ones(1, 1, 4, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 4, 4])
+    """
 
     p: float = 0.5
 

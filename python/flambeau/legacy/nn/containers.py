@@ -17,6 +17,11 @@ Visit = Callable[[Module, Any, Any], Any]
 class Container(Module):
     """Modules in a list. A kind of container says in `updateOutput` how inputs reach them, and in
     `_send` how gradients do.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> isinstance(nn.Sequential(nn.Tanh()), nn.Container), nn.Sequential(nn.Tanh()).size()
+        (True, 1)
     """
 
     def __init__(self, *modules: Module) -> None:
@@ -63,7 +68,17 @@ class Container(Module):
 
 
 class Sequential(Container):
-    """One after another: each takes the output of the one before."""
+    """One after another: each takes the output of the one before.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> model = nn.Sequential(nn.Linear(4, 3), nn.Tanh())
+        >>> x = flambeau.ones(2, 4)
+        >>> model.forward(x).shape
+        flambeau.Size([2, 3])
+        >>> model.backward(x, flambeau.ones(2, 3)).shape  # the gradient of the input
+        flambeau.Size([2, 4])
+    """
 
     def updateOutput(self, input: Any) -> Any:
         self.output = input
@@ -89,7 +104,13 @@ class Sequential(Container):
 
 
 class ConcatTable(Container):
-    """Each module gets the whole input; the output is the table of their outputs."""
+    """Each module gets the whole input; the output is the table of their outputs.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> nn.ConcatTable(nn.Identity(), nn.MulConstant(2.)).forward(flambeau.tensor([1.]))
+        [tensor([1.]), tensor([2.])]
+    """
 
     def updateOutput(self, input: Any) -> Any:
         self.output = [module.forward(input) for module in self.modules]
@@ -101,7 +122,14 @@ class ConcatTable(Container):
 
 
 class ParallelTable(Container):
-    """Each module gets its own element of the input, a table; so is the output."""
+    """Each module gets its own element of the input, a table; so is the output.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> model = nn.ParallelTable(nn.Identity(), nn.MulConstant(2.))
+        >>> model.forward([flambeau.tensor([1.]), flambeau.tensor([3.])])
+        [tensor([1.]), tensor([6.])]
+    """
 
     def updateOutput(self, input: Any) -> Any:
         self.output = [m.forward(part) for m, part in zip(self.modules, input, strict=True)]
@@ -117,6 +145,12 @@ class Concat(Container):
 
     Args:
         dimension: along which they are joined.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> model = nn.Concat(0).add(nn.Identity()).add(nn.MulConstant(2.))
+        >>> model.forward(flambeau.tensor([1.]))
+        tensor([1., 2.])
     """
 
     def __init__(self, dimension: int) -> None:
@@ -145,6 +179,13 @@ class DepthConcat(Concat):
     """`Concat` of outputs whose other sizes differ: each lies in the middle of zeros.
 
     The first dim and the joined one must be equal or joined; the others grow to the largest.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> model = nn.DepthConcat(1).add(nn.SpatialConvolution(1, 2, 1, 1))
+        >>> model = model.add(nn.SpatialConvolution(1, 2, 3, 3))
+        >>> model.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 4, 4, 4])
     """
 
     def _joined(self, outputs: list[Tensor]) -> Tensor:
@@ -167,6 +208,12 @@ class Parallel(Container):
     Args:
         inputDimension: whose slices, one per module, are the inputs, without that dim.
         outputDimension: along which the outputs are joined.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> model = nn.Parallel(0, 0).add(nn.Identity()).add(nn.MulConstant(2.))
+        >>> model.forward(flambeau.tensor([[1.], [3.]]))
+        tensor([1., 6.])
     """
 
     def __init__(self, inputDimension: int, outputDimension: int) -> None:

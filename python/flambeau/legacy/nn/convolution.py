@@ -14,7 +14,13 @@ from flambeau.nn import functional as F
 
 
 class TemporalConvolution(Module):
-    """A convolution along time: (N, T, in) to (N, (T - kW) // dW + 1, out); N may be missing."""
+    """A convolution along time: (N, T, in) to (N, (T - kW) // dW + 1, out); N may be missing.
+
+    Example:
+        >>> module = flambeau.legacy.nn.TemporalConvolution(2, 3, 2)
+        >>> module.forward(flambeau.ones(1, 5, 2)).shape
+        flambeau.Size([1, 4, 3])
+    """
 
     def __init__(self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int = 1) -> None:
         self.dW = dW
@@ -26,7 +32,13 @@ class TemporalConvolution(Module):
 
 
 class TemporalSubSampling(Module):
-    """Sums over `kW` steps of time, each feature times a weight, plus a bias."""
+    """Sums over `kW` steps of time, each feature times a weight, plus a bias.
+
+    Example:
+        >>> module = flambeau.legacy.nn.TemporalSubSampling(2, 2)
+        >>> module.forward(flambeau.ones(1, 5, 2)).shape
+        flambeau.Size([1, 4, 2])
+    """
 
     def __init__(self, inputFrameSize: int, kW: int, dW: int = 1) -> None:
         self.kW, self.dW = kW, dW
@@ -44,6 +56,11 @@ class SpatialConvolution(Module):
         kW, kH: the size of the kernel.
         dW, dH: the steps.
         padW, padH: zeros at each border; `padH` is `padW` if it is left out.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialConvolution(1, 2, 3, 3)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 2, 2, 2])
     """
 
     dilation = (1, 1)
@@ -76,6 +93,11 @@ class SpatialConvolution(Module):
 class SpatialDilatedConvolution(SpatialConvolution):
     """`SpatialConvolution` whose kernel has `dilationW - 1` columns and `dilationH - 1` rows
     between its own.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialDilatedConvolution(1, 2, 2, 2, dilationW=2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 2, 2, 2])
     """
 
     def __init__(
@@ -98,6 +120,11 @@ class SpatialDilatedConvolution(SpatialConvolution):
 class SpatialFullConvolution(Module):
     """The transpose of a convolution, which makes images larger; `adjW`, `adjH` more columns and
     rows say which of the sizes that a convolution would make equal is meant.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialFullConvolution(1, 2, 3, 3)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 2, 6, 6])
     """
 
     def __init__(
@@ -125,6 +152,11 @@ class SpatialFullConvolution(Module):
 class SpatialConvolutionLocal(Module):
     """A convolution whose kernel differs from place to place; the image must have size
     `(iH, iW)`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialConvolutionLocal(1, 2, 4, 4, 3, 3)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 2, 2, 2])
     """
 
     def __init__(
@@ -193,7 +225,13 @@ class SpatialFullConvolutionMap(SpatialConvolutionMap):
 
 
 class SpatialSubSampling(Module):
-    """Sums over windows, each channel times a weight, plus a bias."""
+    """Sums over windows, each channel times a weight, plus a bias.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialSubSampling(1, 2, 2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 3, 3])
+    """
 
     def __init__(self, nInputPlane: int, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
         self.kernel, self.stride = (kH, kW), (dH, dW)
@@ -210,7 +248,13 @@ def _three(first: int, second: int | None, third: int | None) -> tuple[int, int,
 
 
 class VolumetricConvolution(Module):
-    """A convolution of volumes (N, in, T, H, W)."""
+    """A convolution of volumes (N, in, T, H, W).
+
+    Example:
+        >>> module = flambeau.legacy.nn.VolumetricConvolution(1, 2, 3, 3, 3)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4, 4)).shape
+        flambeau.Size([1, 2, 2, 2, 2])
+    """
 
     def __init__(
         self,
@@ -240,6 +284,11 @@ class VolumetricConvolution(Module):
 class VolumetricFullConvolution(VolumetricConvolution):
     """The transpose of a convolution of volumes; `adjT`, `adjW`, `adjH` as in
     `SpatialFullConvolution`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.VolumetricFullConvolution(1, 2, 3, 3, 3)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4, 4)).shape
+        flambeau.Size([1, 2, 6, 6, 6])
     """
 
     def __init__(

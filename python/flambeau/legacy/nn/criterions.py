@@ -21,6 +21,13 @@ class Criterion(Module):
     Attributes:
         output: the loss of the last `forward`, a number.
         gradInput: the gradient with respect to the input; the target has none.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> criterion = nn.MSECriterion()  # is a Criterion
+        >>> x, target = flambeau.tensor([3.]), flambeau.tensor([1.])
+        >>> float(criterion.forward(x, target)), criterion.backward(x, target)
+        (4.0, tensor([4.]))
     """
 
     def forward(self, input: Any, target: Any) -> float:  # type: ignore[override]
@@ -56,28 +63,56 @@ class _Averaged(Criterion):
 
 
 class AbsCriterion(_Averaged):
-    """Absolute differences from the target."""
+    """Absolute differences from the target.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.AbsCriterion()
+        >>> x = flambeau.tensor([1., 2.])
+        >>> round(float(criterion.forward(x, flambeau.tensor([1., 4.]))), 4)
+        1.0
+    """
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self._reduction)
 
 
 class MSECriterion(_Averaged):
-    """Squared differences from the target."""
+    """Squared differences from the target.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.MSECriterion()
+        >>> x = flambeau.tensor([1., 2.])
+        >>> round(float(criterion.forward(x, flambeau.tensor([1., 4.]))), 4)
+        2.0
+    """
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self._reduction)
 
 
 class SmoothL1Criterion(_Averaged):
-    """Differences from the target: halves of squares below 1, absolute beyond."""
+    """Differences from the target: halves of squares below 1, absolute beyond.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.SmoothL1Criterion()
+        >>> x = flambeau.tensor([0.5, 3.])
+        >>> round(float(criterion.forward(x, flambeau.tensor([0., 0.]))), 4)
+        1.3125
+    """
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.smooth_l1_loss(input, target, reduction=self._reduction)
 
 
 class SoftMarginCriterion(_Averaged):
-    """`log(1 + exp(-y x))` of targets `y` that are 1 or -1."""
+    """`log(1 + exp(-y x))` of targets `y` that are 1 or -1.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.SoftMarginCriterion()
+        >>> x = flambeau.tensor([0.])
+        >>> round(float(criterion.forward(x, flambeau.tensor([1.]))), 4)
+        0.6931
+    """
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self._reduction)
@@ -86,6 +121,12 @@ class SoftMarginCriterion(_Averaged):
 class MultiLabelMarginCriterion(_Averaged):
     """Margins between the classes of a sample and others; targets (N, classes) list the classes,
     -1 after the last.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.MultiLabelMarginCriterion()
+        >>> x = flambeau.tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> round(float(criterion.forward(x, flambeau.tensor([[3, 0, -1, -1]]))), 4)
+        0.85
     """
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
@@ -93,14 +134,28 @@ class MultiLabelMarginCriterion(_Averaged):
 
 
 class DistKLDivCriterion(_Averaged):
-    """Divergences of distributions, whose logarithms are the input, from the target."""
+    """Divergences of distributions, whose logarithms are the input, from the target.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.DistKLDivCriterion()
+        >>> x = flambeau.tensor([0.5, 0.5]).log()
+        >>> round(float(criterion.forward(x, flambeau.tensor([1., 0.]))), 4)
+        0.3466
+    """
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return F.kl_div(input, target, reduction=self._reduction)
 
 
 class WeightedMSECriterion(Criterion):
-    """Squared differences, each times a weight."""
+    """Squared differences, each times a weight.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.WeightedMSECriterion(flambeau.tensor([1., 2.]))
+        >>> x = flambeau.tensor([1., 2.])
+        >>> round(float(criterion.forward(x, flambeau.tensor([1., 4.]))), 4)
+        4.0
+    """
 
     weight: Tensor
     sizeAverage: bool = True
@@ -111,7 +166,14 @@ class WeightedMSECriterion(Criterion):
 
 
 class BCECriterion(Criterion):
-    """Cross entropy of probabilities and targets in [0, 1]."""
+    """Cross entropy of probabilities and targets in [0, 1].
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.BCECriterion()
+        >>> x = flambeau.tensor([0.5])
+        >>> round(float(criterion.forward(x, flambeau.tensor([1.]))), 4)
+        0.6931
+    """
 
     weights: Tensor | None = None
     sizeAverage: bool = True
@@ -122,7 +184,14 @@ class BCECriterion(Criterion):
 
 
 class ClassNLLCriterion(Criterion):
-    """Negated log probabilities (N, classes) of the classes that are the targets (N,), int64."""
+    """Negated log probabilities (N, classes) of the classes that are the targets (N,), int64.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.ClassNLLCriterion()
+        >>> x = flambeau.tensor([[0.5, 0.5]]).log()
+        >>> round(float(criterion.forward(x, flambeau.tensor([1]))), 4)
+        0.6931
+    """
 
     weights: Tensor | None = None
     sizeAverage: bool = True
@@ -133,11 +202,24 @@ class ClassNLLCriterion(Criterion):
 
 
 class SpatialClassNLLCriterion(ClassNLLCriterion):
-    """`ClassNLLCriterion` of every pixel: (N, classes, H, W) and targets (N, H, W)."""
+    """`ClassNLLCriterion` of every pixel: (N, classes, H, W) and targets (N, H, W).
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.SpatialClassNLLCriterion()
+        >>> x = flambeau.zeros(1, 2, 1, 1).log_softmax(1)
+        >>> round(float(criterion.forward(x, flambeau.zeros(1, 1, 1, dtype=flambeau.int64))), 4)
+        0.6931
+    """
 
 
 class CrossEntropyCriterion(Criterion):
-    """`ClassNLLCriterion` of the logarithms of `SoftMax`."""
+    """`ClassNLLCriterion` of the logarithms of `SoftMax`.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.CrossEntropyCriterion()
+        >>> round(float(criterion.forward(flambeau.zeros(1, 2), flambeau.tensor([1]))), 4)
+        0.6931
+    """
 
     weights: Tensor | None = None
 
@@ -146,7 +228,14 @@ class CrossEntropyCriterion(Criterion):
 
 
 class MultiLabelSoftMarginCriterion(Criterion):
-    """Cross entropy of the logistic function of each class; targets (N, classes) of 0 and 1."""
+    """Cross entropy of the logistic function of each class; targets (N, classes) of 0 and 1.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.MultiLabelSoftMarginCriterion()
+        >>> x = flambeau.zeros(1, 3)
+        >>> round(float(criterion.forward(x, flambeau.tensor([[1., 0., 1.]]))), 4)
+        0.6931
+    """
 
     weights: Tensor | None = None
 
@@ -155,7 +244,14 @@ class MultiLabelSoftMarginCriterion(Criterion):
 
 
 class MultiMarginCriterion(Criterion):
-    """Margins between the target's class and others, to the power `p`, 1 or 2."""
+    """Margins between the target's class and others, to the power `p`, 1 or 2.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.MultiMarginCriterion()
+        >>> x = flambeau.tensor([[0.1, 0.2, 0.9]])
+        >>> round(float(criterion.forward(x, flambeau.tensor([1]))), 4)
+        0.8667
+    """
 
     p: int = 1
     weights: Tensor | None = None
@@ -170,7 +266,14 @@ class MultiMarginCriterion(Criterion):
 
 
 class MarginCriterion(Criterion):
-    """By how much `y x` is below the margin, of targets `y` that are 1 or -1."""
+    """By how much `y x` is below the margin, of targets `y` that are 1 or -1.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.MarginCriterion()
+        >>> x = flambeau.tensor([0.5])
+        >>> round(float(criterion.forward(x, flambeau.tensor([1.]))), 4)
+        0.5
+    """
 
     margin: float = 1
     sizeAverage: bool = True
@@ -181,7 +284,14 @@ class MarginCriterion(Criterion):
 
 
 class HingeEmbeddingCriterion(Criterion):
-    """Distances of what is alike (target 1), and what lacks of the margin (target -1)."""
+    """Distances of what is alike (target 1), and what lacks of the margin (target -1).
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.HingeEmbeddingCriterion()
+        >>> x = flambeau.tensor([0.25])
+        >>> round(float(criterion.forward(x, flambeau.tensor([-1.]))), 4)
+        0.75
+    """
 
     margin: float = 1
     sizeAverage: bool = True
@@ -194,6 +304,12 @@ class HingeEmbeddingCriterion(Criterion):
 class L1HingeEmbeddingCriterion(Criterion):
     """`HingeEmbeddingCriterion` of the sum of absolute differences of a table's two tensors; the
     target is one number.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.L1HingeEmbeddingCriterion()
+        >>> x = [flambeau.tensor([1.]), flambeau.tensor([3.])]
+        >>> round(float(criterion.forward(x, 1)), 4)
+        2.0
     """
 
     margin: float = 1
@@ -206,6 +322,12 @@ class L1HingeEmbeddingCriterion(Criterion):
 class CosineEmbeddingCriterion(Criterion):
     """1 less the cosine of what is alike (target 1); the cosine above the margin (target -1). The
     input is a table of two tensors (N, features).
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.CosineEmbeddingCriterion()
+        >>> x = [flambeau.tensor([[1., 0.]]), flambeau.tensor([[0., 1.]])]
+        >>> round(float(criterion.forward(x, flambeau.tensor([1.]))), 4)
+        1.0
     """
 
     margin: float = 0
@@ -219,6 +341,12 @@ class CosineEmbeddingCriterion(Criterion):
 class MarginRankingCriterion(Criterion):
     """By how much the first of a table's two tensors does not exceed the second by the margin
     where the target is 1; the other way round where it is -1.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.MarginRankingCriterion(0.5)
+        >>> x = [flambeau.tensor([1.]), flambeau.tensor([2.])]
+        >>> round(float(criterion.forward(x, flambeau.tensor([1.]))), 4)
+        1.5
     """
 
     margin: float = 0
@@ -232,6 +360,11 @@ class MarginRankingCriterion(Criterion):
 class ClassSimplexCriterion(Criterion):
     """Squared differences from the corners of a regular simplex, one per class; the input has a
     feature for each class. `getPredictions` gives the scores.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.ClassSimplexCriterion(3)
+        >>> round(float(criterion.forward(flambeau.zeros(1, 3), flambeau.tensor([1]))), 4)
+        0.3333
     """
 
     def __init__(self, nClasses: int) -> None:
@@ -253,7 +386,13 @@ def _simplex(corners: int) -> Tensor:
 
 
 class L1Cost(Criterion):
-    """The sum of absolute elements; there is no target."""
+    """The sum of absolute elements; there is no target.
+
+    Example:
+        >>> criterion = flambeau.legacy.nn.L1Cost()
+        >>> round(float(criterion.forward(flambeau.tensor([1., -2.]), None)), 4)
+        3.0
+    """
 
     def forward(self, input: Any, target: Any = None) -> float:
         return self.updateOutput(input, target)
@@ -300,7 +439,14 @@ class _Weighted(Criterion):
 
 
 class MultiCriterion(_Weighted):
-    """The weighted sum of criterions of one input and one target."""
+    """The weighted sum of criterions of one input and one target.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> criterion = nn.MultiCriterion().add(nn.MSECriterion()).add(nn.AbsCriterion(), 0.5)
+        >>> float(criterion.forward(flambeau.tensor([3.]), flambeau.tensor([1.])))
+        5.0
+    """
 
     def _parts(self, input: Any, target: Any) -> list[tuple[Criterion, float, Any, Any]]:
         return [(c, w, input, target) for c, w in zip(self.criterions, self.weights, strict=True)]
@@ -315,6 +461,13 @@ class ParallelCriterion(_Weighted):
 
     Args:
         repeatTarget: whether all have the same target; otherwise the target is a table too.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> criterion = nn.ParallelCriterion().add(nn.MSECriterion()).add(nn.AbsCriterion())
+        >>> one, three = flambeau.tensor([1.]), flambeau.tensor([3.])
+        >>> float(criterion.forward([one, three], [three, three]))
+        4.0
     """
 
     def __init__(self, repeatTarget: bool = False) -> None:
@@ -331,7 +484,14 @@ class ParallelCriterion(_Weighted):
 
 
 class CriterionTable(Module):
-    """A criterion as a module: the input is a table [input, target]."""
+    """A criterion as a module: the input is a table [input, target].
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> module = nn.CriterionTable(nn.MSECriterion())
+        >>> float(module.forward([flambeau.tensor([3.]), flambeau.tensor([1.])]))
+        4.0
+    """
 
     criterion: Criterion
 

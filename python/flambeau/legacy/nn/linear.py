@@ -12,7 +12,13 @@ from flambeau.nn import functional as F
 
 
 class Linear(Module):
-    """`x Aᵀ + b`; shapes (N, in) or (in,) to (N, out) or (out,)."""
+    """`x Aᵀ + b`; shapes (N, in) or (in,) to (N, out) or (out,).
+
+    Example:
+        >>> module = flambeau.legacy.nn.Linear(3, 2)
+        >>> module.forward(flambeau.ones(4, 3)).shape
+        flambeau.Size([4, 2])
+    """
 
     def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
         self._own(inputSize, weight=(outputSize, inputSize), bias=(outputSize,) if bias else None)
@@ -22,7 +28,15 @@ class Linear(Module):
 
 
 class PartialLinear(Linear):
-    """`Linear` of which only some outputs are computed, after `setPartition(indices)`."""
+    """`Linear` of which only some outputs are computed, after `setPartition(indices)`.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> layer = nn.PartialLinear(3, 5)
+        >>> layer.setPartition(flambeau.tensor([0, 2]))
+        >>> layer.forward(flambeau.ones(1, 3)).shape
+        flambeau.Size([1, 2])
+    """
 
     def __init__(self, inputsize: int, outputsize: int, bias: bool = True) -> None:
         super().__init__(inputsize, outputsize, bias)
@@ -44,7 +58,13 @@ class PartialLinear(Linear):
 
 
 class Bilinear(Module):
-    """`x₁ᵀ A x₂ + b` of a table [(N, in1), (N, in2)]; output (N, out)."""
+    """`x₁ᵀ A x₂ + b` of a table [(N, in1), (N, in2)]; output (N, out).
+
+    Example:
+        >>> module = flambeau.legacy.nn.Bilinear(2, 3, 4)
+        >>> module.forward([flambeau.ones(5, 2), flambeau.ones(5, 3)]).shape
+        flambeau.Size([5, 4])
+    """
 
     def __init__(
         self, inputSize1: int, inputSize2: int, outputSize: int, bias: bool = True
@@ -62,6 +82,11 @@ class Add(Module):
     Args:
         inputSize: how many elements the last dim has.
         scalar: learn one number for all of them.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Add(2)
+        >>> module.forward(flambeau.tensor([-2., 0.5])).shape
+        flambeau.Size([2])
     """
 
     def __init__(self, inputSize: int, scalar: bool = False) -> None:
@@ -72,7 +97,13 @@ class Add(Module):
 
 
 class CMul(Module):
-    """The input times a tensor of these sizes that is learned; dims of size 1 are repeated."""
+    """The input times a tensor of these sizes that is learned; dims of size 1 are repeated.
+
+    Example:
+        >>> module = flambeau.legacy.nn.CMul(2)
+        >>> module.forward(flambeau.tensor([-2., 0.5])).shape
+        flambeau.Size([2])
+    """
 
     def __init__(self, *sizes: int) -> None:
         self._own(math.prod(sizes), weight=sizes)
@@ -82,7 +113,13 @@ class CMul(Module):
 
 
 class Mul(Module):
-    """The input times a number that is learned."""
+    """The input times a number that is learned.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Mul()
+        >>> module.forward(flambeau.tensor([-2., 0.5])).shape
+        flambeau.Size([2])
+    """
 
     def __init__(self) -> None:
         self._own(1, weight=(1,))
@@ -100,6 +137,11 @@ class LookupTable(Module):
         paddingValue: a row that is not trained; -1: there is none.
         maxNorm: rows that are looked up are first made as short as this.
         normType: the norm that `maxNorm` speaks of.
+
+    Example:
+        >>> module = flambeau.legacy.nn.LookupTable(5, 3)
+        >>> module.forward(flambeau.tensor([[1, 2]])).shape
+        flambeau.Size([1, 2, 3])
     """
 
     def __init__(
@@ -134,7 +176,13 @@ class LookupTable(Module):
 
 
 class Euclidean(Module):
-    """Distances to points that are learned; shapes (N, in) to (N, out)."""
+    """Distances to points that are learned; shapes (N, in) to (N, out).
+
+    Example:
+        >>> module = flambeau.legacy.nn.Euclidean(2, 3)
+        >>> module.forward(flambeau.ones(4, 2)).shape
+        flambeau.Size([4, 3])
+    """
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
         self._own(inputSize, weight=(inputSize, outputSize))
@@ -144,7 +192,13 @@ class Euclidean(Module):
 
 
 class WeightedEuclidean(Module):
-    """`Euclidean` where each dim of each point has a weight, `diagCov`, that is learned."""
+    """`Euclidean` where each dim of each point has a weight, `diagCov`, that is learned.
+
+    Example:
+        >>> module = flambeau.legacy.nn.WeightedEuclidean(2, 3)
+        >>> module.forward(flambeau.ones(4, 2)).shape
+        flambeau.Size([4, 3])
+    """
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
         shape = (inputSize, outputSize)
@@ -161,7 +215,13 @@ class WeightedEuclidean(Module):
 
 
 class Cosine(Module):
-    """Cosines of the angles to vectors that are learned; shapes (N, in) to (N, out)."""
+    """Cosines of the angles to vectors that are learned; shapes (N, in) to (N, out).
+
+    Example:
+        >>> module = flambeau.legacy.nn.Cosine(2, 3)
+        >>> module.forward(flambeau.ones(4, 2)).shape
+        flambeau.Size([4, 3])
+    """
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
         self._own(inputSize, weight=(outputSize, inputSize))
@@ -174,7 +234,13 @@ class Cosine(Module):
 
 
 class MM(Module):
-    """The product of two matrices, or batches of them; each may be transposed before."""
+    """The product of two matrices, or batches of them; each may be transposed before.
+
+    Example:
+        >>> module = flambeau.legacy.nn.MM()
+        >>> module.forward([flambeau.ones(2, 3), flambeau.ones(3, 4)]).shape
+        flambeau.Size([2, 4])
+    """
 
     transA: bool = False
     transB: bool = False
@@ -185,7 +251,13 @@ class MM(Module):
 
 
 class MV(Module):
-    """The product of a matrix, which may be transposed before, and a vector; or of batches."""
+    """The product of a matrix, which may be transposed before, and a vector; or of batches.
+
+    Example:
+        >>> module = flambeau.legacy.nn.MV()
+        >>> module.forward([flambeau.ones(2, 3), flambeau.ones(3)])
+        tensor([3., 3.])
+    """
 
     trans: bool = False
 
@@ -195,21 +267,39 @@ class MV(Module):
 
 
 class DotProduct(Module):
-    """Sums of products of two tensors along their last dim."""
+    """Sums of products of two tensors along their last dim.
+
+    Example:
+        >>> module = flambeau.legacy.nn.DotProduct()
+        >>> module.forward([flambeau.tensor([[1., 2.]]), flambeau.tensor([[3., 4.]])])
+        tensor([11.])
+    """
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return (input[0] * input[1]).sum(-1)
 
 
 class CosineDistance(Module):
-    """Cosines of the angles between two tensors' vectors along their last dim."""
+    """Cosines of the angles between two tensors' vectors along their last dim.
+
+    Example:
+        >>> module = flambeau.legacy.nn.CosineDistance()
+        >>> module.forward([flambeau.tensor([[1., 0.]]), flambeau.tensor([[3., 4.]])])
+        tensor([0.6000])
+    """
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return F.cosine_similarity(input[0], input[1], dim=-1)
 
 
 class PairwiseDistance(Module):
-    """Distances, by the `p`-norm, of two tensors' vectors along their last dim."""
+    """Distances, by the `p`-norm, of two tensors' vectors along their last dim.
+
+    Example:
+        >>> module = flambeau.legacy.nn.PairwiseDistance(2.)
+        >>> module.forward([flambeau.tensor([[3., 4.]]), flambeau.tensor([[0., 0.]])])
+        tensor([5.])
+    """
 
     p: float
 

@@ -34,6 +34,14 @@ class Module:
         output: of the last `forward`, without a history of autograd.
         gradInput: of the last `backward`, shaped as the input; None in the place of integers.
         train: whether this is training: `training()` and `evaluate()` set it.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> class Double(nn.Module):
+        ...     def updateOutput(self, input):
+        ...         return 2 * input
+        >>> Double().forward(flambeau.tensor([1.]))
+        tensor([2.])
     """
 
     def __init_subclass__(cls) -> None:

@@ -19,6 +19,11 @@ class BatchNormalization(Module):
         momentum: how much of `running_mean` and `running_var`, which `evaluate()` takes, a batch
             changes.
         affine: whether a scale and a bias are learned.
+
+    Example:
+        >>> module = flambeau.legacy.nn.BatchNormalization(2)
+        >>> module.forward(flambeau.randn(8, 2)).shape
+        flambeau.Size([8, 2])
     """
 
     def __init__(
@@ -45,16 +50,33 @@ class BatchNormalization(Module):
 
 
 class SpatialBatchNormalization(BatchNormalization):
-    """`BatchNormalization` of the channels of images (N, C, H, W)."""
+    """`BatchNormalization` of the channels of images (N, C, H, W).
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialBatchNormalization(1)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 4])
+    """
 
 
 class VolumetricBatchNormalization(BatchNormalization):
-    """`BatchNormalization` of the channels of volumes (N, C, T, H, W)."""
+    """`BatchNormalization` of the channels of volumes (N, C, T, H, W).
+
+    Example:
+        >>> module = flambeau.legacy.nn.VolumetricBatchNormalization(1)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 4, 4])
+    """
 
 
 class SpatialCrossMapLRN(Module):
     """Elements divided by `(k + alpha / size · sum of squares)` to the power `beta`, the sum over
     `size` neighbouring channels.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialCrossMapLRN(1)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 4])
     """
 
     size: int
@@ -90,7 +112,13 @@ class _Neighbourhood(Module):
 
 
 class SpatialSubtractiveNormalization(_Neighbourhood):
-    """Images without the means around each pixel."""
+    """Images without the means around each pixel.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialSubtractiveNormalization()
+        >>> module.forward(flambeau.ones(1, 8, 8)).shape
+        flambeau.Size([1, 8, 8])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return input - self.mean(input)
@@ -99,6 +127,11 @@ class SpatialSubtractiveNormalization(_Neighbourhood):
 class SpatialDivisiveNormalization(_Neighbourhood):
     """Images divided by the root mean squares around each pixel, which are at least their mean
     over the image, and by `thresval` where they do not exceed `threshold`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialDivisiveNormalization()
+        >>> module.forward(flambeau.ones(1, 8, 8)).shape
+        flambeau.Size([1, 8, 8])
     """
 
     def __init__(
@@ -120,7 +153,13 @@ class SpatialDivisiveNormalization(_Neighbourhood):
 
 
 class SpatialContrastiveNormalization(SpatialDivisiveNormalization):
-    """`SpatialSubtractiveNormalization`, then `SpatialDivisiveNormalization`."""
+    """`SpatialSubtractiveNormalization`, then `SpatialDivisiveNormalization`.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialContrastiveNormalization()
+        >>> module.forward(flambeau.ones(1, 8, 8)).shape
+        flambeau.Size([1, 8, 8])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return super().compute(input - self.mean(input))

@@ -13,7 +13,13 @@ from flambeau.nn import functional as F
 
 
 class TemporalMaxPooling(Module):
-    """The largest elements of `kW` steps of time, every `dW` steps."""
+    """The largest elements of `kW` steps of time, every `dW` steps.
+
+    Example:
+        >>> module = flambeau.legacy.nn.TemporalMaxPooling(2)
+        >>> module.forward(flambeau.ones(1, 4, 2)).shape
+        flambeau.Size([1, 2, 2])
+    """
 
     kW: int
     dW: int | None = None
@@ -53,7 +59,13 @@ class _SpatialPooling(_Pooling):
 
 
 class SpatialMaxPooling(_SpatialPooling):
-    """The largest elements of windows; `indices` are their places in the plane."""
+    """The largest elements of windows; `indices` are their places in the plane.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialMaxPooling(2, 2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 2, 2])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         kernel, stride, padding = self._sizes()
@@ -64,7 +76,13 @@ class SpatialMaxPooling(_SpatialPooling):
 
 
 class SpatialAveragePooling(_SpatialPooling):
-    """Means of windows."""
+    """Means of windows.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialAveragePooling(2, 2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 2, 2])
+    """
 
     count_include_pad = True
 
@@ -84,7 +102,13 @@ class SpatialAveragePooling(_SpatialPooling):
 
 
 class SpatialAdaptiveMaxPooling(Module):
-    """The largest elements of `h` by `w` parts of images."""
+    """The largest elements of `h` by `w` parts of images.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialAdaptiveMaxPooling(2, 2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 2, 2])
+    """
 
     w: int
     h: int
@@ -100,6 +124,11 @@ class SpatialFractionalMaxPooling(Module):
         poolSizeW, poolSizeH: the size of a window.
         arg1, arg2: width and height of the output: in pixels, or, if they are below 1, as shares of
             the input's.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialFractionalMaxPooling(2, 2, 3, 3)
+        >>> module.forward(flambeau.ones(1, 1, 8, 8)).shape
+        flambeau.Size([1, 1, 3, 3])
     """
 
     poolSizeW: int
@@ -115,7 +144,13 @@ class SpatialFractionalMaxPooling(Module):
 
 
 class SpatialLPPooling(Module):
-    """The `pnorm`-norms of windows."""
+    """The `pnorm`-norms of windows.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialLPPooling(1, 2., 2, 2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 2, 2])
+    """
 
     nInputPlane: int
     pnorm: float
@@ -144,7 +179,13 @@ class _VolumetricPooling(_Pooling):
 
 
 class VolumetricMaxPooling(_VolumetricPooling):
-    """The largest elements of windows of volumes; `indices` are their places."""
+    """The largest elements of windows of volumes; `indices` are their places.
+
+    Example:
+        >>> module = flambeau.legacy.nn.VolumetricMaxPooling(2, 2, 2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4, 4)).shape
+        flambeau.Size([1, 1, 2, 2, 2])
+    """
 
     padT: int = 0
     padW: int = 0
@@ -159,7 +200,13 @@ class VolumetricMaxPooling(_VolumetricPooling):
 
 
 class VolumetricAveragePooling(_VolumetricPooling):
-    """Means of windows of volumes."""
+    """Means of windows of volumes.
+
+    Example:
+        >>> module = flambeau.legacy.nn.VolumetricAveragePooling(2, 2, 2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4, 4)).shape
+        flambeau.Size([1, 1, 2, 2, 2])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, *self._sizes(), ceil_mode=self.ceil_mode)
@@ -175,7 +222,14 @@ class _Unpooling(Module):
 
 
 class SpatialMaxUnpooling(_Unpooling):
-    """Elements where a `SpatialMaxPooling` found the largest in its last input."""
+    """Elements where a `SpatialMaxPooling` found the largest in its last input.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> pool = nn.SpatialMaxPooling(2, 2)
+        >>> nn.SpatialMaxUnpooling(pool).forward(pool.forward(flambeau.ones(1, 1, 4, 4))).shape
+        flambeau.Size([1, 1, 4, 4])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         kernel, stride, padding = self.poolingModule._sizes()
@@ -184,7 +238,15 @@ class SpatialMaxUnpooling(_Unpooling):
 
 
 class VolumetricMaxUnpooling(_Unpooling):
-    """Elements where a `VolumetricMaxPooling` found the largest in its last input."""
+    """Elements where a `VolumetricMaxPooling` found the largest in its last input.
+
+    Example:
+        >>> from flambeau.legacy import nn
+        >>> pool = nn.VolumetricMaxPooling(2, 2, 2)
+        >>> largest = pool.forward(flambeau.ones(1, 1, 4, 4, 4))
+        >>> nn.VolumetricMaxUnpooling(pool).forward(largest).shape
+        flambeau.Size([1, 1, 4, 4, 4])
+    """
 
     def compute(self, input: Tensor) -> Tensor:
         pooling = self.poolingModule

@@ -12,7 +12,13 @@ from flambeau.utils._pytree import tree_leaves
 
 
 class View(Module):
-    """The input in another shape; one size may be -1."""
+    """The input in another shape; one size may be -1.
+
+    Example:
+        >>> module = flambeau.legacy.nn.View(-1)
+        >>> module.forward(flambeau.tensor([[1., 2.], [3., 4.]]))
+        tensor([1., 2., 3., 4.])
+    """
 
     def __init__(self, *sizes: int) -> None:
         self.sizes = sizes
@@ -22,7 +28,13 @@ class View(Module):
 
 
 class Reshape(Module):
-    """Every sample of a batch in another shape."""
+    """Every sample of a batch in another shape.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Reshape(2, 3)
+        >>> module.forward(flambeau.ones(4, 6)).shape
+        flambeau.Size([4, 2, 3])
+    """
 
     def __init__(self, *sizes: int) -> None:
         self.sizes = sizes
@@ -32,7 +44,13 @@ class Reshape(Module):
 
 
 class Narrow(Module):
-    """`length` places of a dim from `offset` on; a negative length counts from the end."""
+    """`length` places of a dim from `offset` on; a negative length counts from the end.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Narrow(0, 1, 2)
+        >>> module.forward(flambeau.tensor([1., 2., 3.]))
+        tensor([2., 3.])
+    """
 
     dimension: int
     offset: int
@@ -44,7 +62,13 @@ class Narrow(Module):
 
 
 class Select(Module):
-    """One place of a dim, which goes."""
+    """One place of a dim, which goes.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Select(0, 1)
+        >>> module.forward(flambeau.tensor([[1., 2.], [3., 4.]]))
+        tensor([3., 4.])
+    """
 
     dimension: int
     index: int
@@ -54,7 +78,13 @@ class Select(Module):
 
 
 class Squeeze(Module):
-    """Without a dim of size 1, or without all of them."""
+    """Without a dim of size 1, or without all of them.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Squeeze()
+        >>> module.forward(flambeau.ones(2, 1)).shape
+        flambeau.Size([2])
+    """
 
     dim: int | None = None
 
@@ -63,7 +93,13 @@ class Squeeze(Module):
 
 
 class Unsqueeze(Module):
-    """With a dim of size 1 more."""
+    """With a dim of size 1 more.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Unsqueeze(0)
+        >>> module.forward(flambeau.tensor([1., 2.]))
+        tensor([[1., 2.]])
+    """
 
     pos: int
 
@@ -72,7 +108,13 @@ class Unsqueeze(Module):
 
 
 class Transpose(Module):
-    """Exchanges pairs of dims, one after another."""
+    """Exchanges pairs of dims, one after another.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Transpose((0, 1))
+        >>> module.forward(flambeau.ones(2, 3)).shape
+        flambeau.Size([3, 2])
+    """
 
     def __init__(self, *permutations: tuple[int, int]) -> None:
         self.permutations = permutations
@@ -84,7 +126,14 @@ class Transpose(Module):
 
 
 class Replicate(Module):
-    """The input `nf` times along a new dim."""
+    """The input `nf` times along a new dim.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Replicate(2)
+        >>> module.forward(flambeau.tensor([1., 2.]))
+        tensor([[1., 2.],
+                [1., 2.]])
+    """
 
     nf: int
     dim: int = 0
@@ -102,6 +151,11 @@ class Padding(Module):
         value: what they hold.
         index: how far from that end they are put in.
         nInputDim: the dims of a sample; 0: the input is no batch.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Padding(0, 2)
+        >>> module.forward(flambeau.tensor([1.]))
+        tensor([1., 0., 0.])
     """
 
     dim: int
@@ -120,7 +174,13 @@ class Padding(Module):
 
 
 class Index(Module):
-    """Places of a dim: of a table [tensor, int64 vector]."""
+    """Places of a dim: of a table [tensor, int64 vector].
+
+    Example:
+        >>> module = flambeau.legacy.nn.Index(0)
+        >>> module.forward([flambeau.tensor([1., 2., 3.]), flambeau.tensor([2, 0])])
+        tensor([3., 1.])
+    """
 
     dimension: int
 
@@ -129,14 +189,26 @@ class Index(Module):
 
 
 class MaskedSelect(Module):
-    """The elements where a mask is true, as a vector: of a table [tensor, mask]."""
+    """The elements where a mask is true, as a vector: of a table [tensor, mask].
+
+    Example:
+        >>> module = flambeau.legacy.nn.MaskedSelect()
+        >>> module.forward([flambeau.tensor([1., 2.]), flambeau.tensor([True, False])])
+        tensor([1.])
+    """
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return input[0][input[1].bool()]
 
 
 class Max(Module):
-    """The largest elements along a dim; `indices` are their places."""
+    """The largest elements along a dim; `indices` are their places.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Max(0)
+        >>> module.forward(flambeau.tensor([[1., 2.], [3., 4.]]))
+        tensor([3., 4.])
+    """
 
     dimension: int = 0
 
@@ -146,7 +218,13 @@ class Max(Module):
 
 
 class Min(Module):
-    """The smallest elements along a dim; `indices` are their places."""
+    """The smallest elements along a dim; `indices` are their places.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Min(0)
+        >>> module.forward(flambeau.tensor([[1., 2.], [3., 4.]]))
+        tensor([1., 2.])
+    """
 
     dimension: int = 0
 
@@ -156,7 +234,13 @@ class Min(Module):
 
 
 class Mean(Module):
-    """Means along a dim, which goes if `squeeze` is true."""
+    """Means along a dim, which goes if `squeeze` is true.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Mean(0)
+        >>> module.forward(flambeau.tensor([[1., 2.], [3., 4.]]))
+        tensor([2., 3.])
+    """
 
     dimension: int = 0
     squeeze: bool = True
@@ -166,7 +250,13 @@ class Mean(Module):
 
 
 class Sum(Module):
-    """Sums along a dim, or means, if `sizeAverage` is true."""
+    """Sums along a dim, or means, if `sizeAverage` is true.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Sum(0)
+        >>> module.forward(flambeau.tensor([[1., 2.], [3., 4.]]))
+        tensor([4., 6.])
+    """
 
     dimension: int = 0
     sizeAverage: bool = False
@@ -178,7 +268,13 @@ class Sum(Module):
 
 
 class Normalize(Module):
-    """Vectors (N, features) divided by their `p`-norm, to which `eps` is added."""
+    """Vectors (N, features) divided by their `p`-norm, to which `eps` is added.
+
+    Example:
+        >>> module = flambeau.legacy.nn.Normalize(2.)
+        >>> module.forward(flambeau.tensor([[3., 4.]]))
+        tensor([[0.6000, 0.8000]])
+    """
 
     p: float
     eps: float = 1e-10
@@ -191,7 +287,13 @@ class Normalize(Module):
 
 
 class CAddTable(Module):
-    """The sum of the tensors of a table."""
+    """The sum of the tensors of a table.
+
+    Example:
+        >>> module = flambeau.legacy.nn.CAddTable()
+        >>> module.forward([flambeau.tensor([1., 2.]), flambeau.tensor([3., 4.])])
+        tensor([4., 6.])
+    """
 
     def compute(self, input: list[Tensor]) -> Tensor:
         total = input[0]
@@ -201,7 +303,13 @@ class CAddTable(Module):
 
 
 class CMulTable(Module):
-    """The product of the tensors of a table."""
+    """The product of the tensors of a table.
+
+    Example:
+        >>> module = flambeau.legacy.nn.CMulTable()
+        >>> module.forward([flambeau.tensor([1., 2.]), flambeau.tensor([3., 4.])])
+        tensor([3., 8.])
+    """
 
     def compute(self, input: list[Tensor]) -> Tensor:
         product = input[0]
@@ -211,14 +319,26 @@ class CMulTable(Module):
 
 
 class CSubTable(Module):
-    """The difference of the two tensors of a table."""
+    """The difference of the two tensors of a table.
+
+    Example:
+        >>> module = flambeau.legacy.nn.CSubTable()
+        >>> module.forward([flambeau.tensor([1., 2.]), flambeau.tensor([3., 4.])])
+        tensor([-2., -2.])
+    """
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return input[0] - input[1]
 
 
 class CDivTable(Module):
-    """The quotient of the two tensors of a table."""
+    """The quotient of the two tensors of a table.
+
+    Example:
+        >>> module = flambeau.legacy.nn.CDivTable()
+        >>> module.forward([flambeau.tensor([1., 2.]), flambeau.tensor([3., 4.])])
+        tensor([0.3333, 0.5000])
+    """
 
     def compute(self, input: list[Tensor]) -> Tensor:
         return input[0] / input[1]
@@ -230,6 +350,11 @@ class JoinTable(Module):
     Args:
         dimension: which; of batches, whose samples have `nInputDims` dims, one further.
         nInputDims: the dims of a sample; 0: the tensors are no batches.
+
+    Example:
+        >>> module = flambeau.legacy.nn.JoinTable(0)
+        >>> module.forward([flambeau.tensor([1., 2.]), flambeau.tensor([3., 4.])])
+        tensor([1., 2., 3., 4.])
     """
 
     dimension: int
@@ -241,7 +366,13 @@ class JoinTable(Module):
 
 
 class SplitTable(Module):
-    """The slices of a tensor along a dim, which goes, as a table."""
+    """The slices of a tensor along a dim, which goes, as a table.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SplitTable(0)
+        >>> module.forward(flambeau.tensor([[1., 2.], [3., 4.]]))
+        [tensor([1., 2.]), tensor([3., 4.])]
+    """
 
     dimension: int
 
@@ -250,7 +381,13 @@ class SplitTable(Module):
 
 
 class SelectTable(Module):
-    """One element of a table."""
+    """One element of a table.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SelectTable(1)
+        >>> module.forward([flambeau.tensor([1., 2.]), flambeau.tensor([3., 4.])])
+        tensor([3., 4.])
+    """
 
     index: int
 
@@ -259,7 +396,13 @@ class SelectTable(Module):
 
 
 class NarrowTable(Module):
-    """`length` elements of a table from `offset` on."""
+    """`length` elements of a table from `offset` on.
+
+    Example:
+        >>> module = flambeau.legacy.nn.NarrowTable(1)
+        >>> module.forward([flambeau.tensor([1., 2.]), flambeau.tensor([3., 4.])])
+        [tensor([3., 4.])]
+    """
 
     offset: int
     length: int = 1
@@ -269,7 +412,13 @@ class NarrowTable(Module):
 
 
 class FlattenTable(Module):
-    """All tensors of a table of tables as one table."""
+    """All tensors of a table of tables as one table.
+
+    Example:
+        >>> module = flambeau.legacy.nn.FlattenTable()
+        >>> module.forward([flambeau.tensor([1.]), [flambeau.tensor([2.]), flambeau.tensor([3.])]])
+        [tensor([1.]), tensor([2.]), tensor([3.])]
+    """
 
     def compute(self, input: list[Any]) -> list[Tensor]:
         return tree_leaves(input)
@@ -280,6 +429,11 @@ class MixtureTable(Module):
 
     Input: a table [shares (N, experts), experts], experts a table of tensors (N, ...) or one
     tensor (N, experts, ...).
+
+    Example:
+        >>> module = flambeau.legacy.nn.MixtureTable()
+        >>> module.forward([flambeau.ones(1, 2), [flambeau.ones(1, 3), flambeau.ones(1, 3)]])
+        tensor([[2., 2., 2.]])
     """
 
     def compute(self, input: list[Any]) -> Tensor:
@@ -292,7 +446,13 @@ class MixtureTable(Module):
 
 
 class SpatialZeroPadding(Module):
-    """Rows and columns of zeros around images; negative: rows and columns fewer."""
+    """Rows and columns of zeros around images; negative: rows and columns fewer.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialZeroPadding(1, 1, 0, 0)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 6])
+    """
 
     pad_l: int
     pad_r: int
@@ -305,19 +465,37 @@ class SpatialZeroPadding(Module):
 
 
 class SpatialReflectionPadding(SpatialZeroPadding):
-    """Rows and columns around images that mirror what is inside."""
+    """Rows and columns around images that mirror what is inside.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialReflectionPadding(1, 1, 0, 0)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 6])
+    """
 
     mode = "reflect"
 
 
 class SpatialReplicationPadding(SpatialZeroPadding):
-    """Rows and columns around images that repeat those at the border."""
+    """Rows and columns around images that repeat those at the border.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialReplicationPadding(1, 1, 0, 0)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 6])
+    """
 
     mode = "replicate"
 
 
 class VolumetricReplicationPadding(Module):
-    """Planes around volumes that repeat those at the border."""
+    """Planes around volumes that repeat those at the border.
+
+    Example:
+        >>> module = flambeau.legacy.nn.VolumetricReplicationPadding(1, 1, 0, 0, 0, 0)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4, 4)).shape
+        flambeau.Size([1, 1, 4, 4, 6])
+    """
 
     pleft: int
     pright: int
@@ -332,7 +510,13 @@ class VolumetricReplicationPadding(Module):
 
 
 class SpatialUpSamplingNearest(Module):
-    """Images (N, C, H, W) with every pixel `scale` by `scale` times."""
+    """Images (N, C, H, W) with every pixel `scale` by `scale` times.
+
+    Example:
+        >>> module = flambeau.legacy.nn.SpatialUpSamplingNearest(2)
+        >>> module.forward(flambeau.ones(1, 1, 4, 4)).shape
+        flambeau.Size([1, 1, 8, 8])
+    """
 
     scale: int
 

@@ -17,6 +17,14 @@ def adagrad(
     Args:
         opfunc, x, state: as in `sgd`.
         config: `learningRate` (0.001), `learningRateDecay`, `weightDecay`.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses = optim.adagrad(square, flambeau.tensor([2.]), {"learningRate": 0.1})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     defaults = {"learningRate": 1e-3, "learningRateDecay": 0, "weightDecay": 0}
     options, state = settings("adagrad", config, state, defaults)
@@ -38,6 +46,14 @@ def adam(
         opfunc, x, state: as in `sgd`.
         config: `learningRate` (0.001), `learningRateDecay`, `weightDecay`, `beta1` (0.9), `beta2`
             (0.999), `epsilon` (1e-8).
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses = optim.adam(square, flambeau.tensor([2.]), {"learningRate": 0.1})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     defaults = {"learningRate": 1e-3, "learningRateDecay": 0, "weightDecay": 0}
     defaults |= {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
@@ -64,6 +80,14 @@ def adamax(
         opfunc, x, state: as in `sgd`.
         config: `learningRate` (0.002), `weightDecay`, `beta1` (0.9), `beta2` (0.999), `epsilon`
             (1e-38).
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses = optim.adamax(square, flambeau.tensor([2.]), {"learningRate": 0.1})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     defaults = {"learningRate": 2e-3, "weightDecay": 0}
     defaults |= {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-38}
@@ -88,6 +112,14 @@ def adadelta(
     Args:
         opfunc, x, state: as in `sgd`.
         config: `rho` (0.9), what averages keep; `eps` (1e-6); `weightDecay`.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses = optim.adadelta(square, flambeau.tensor([2.]), {})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     options, state = settings(
         "adadelta", config, state, {"rho": 0.9, "eps": 1e-6, "weightDecay": 0}
@@ -113,6 +145,14 @@ def rmsprop(
         opfunc, x, state: as in `sgd`.
         config: `learningRate` (0.01), `alpha` (0.99), what the average keeps; `epsilon` (1e-8);
             `weightDecay`.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses = optim.rmsprop(square, flambeau.tensor([2.]), {"learningRate": 0.1})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     defaults = {"learningRate": 1e-2, "alpha": 0.99, "epsilon": 1e-8, "weightDecay": 0}
     options, state = settings("rmsprop", config, state, defaults)
@@ -138,6 +178,14 @@ def rprop(
 
     Returns:
         `x` and the losses that were seen.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses = optim.rprop(square, flambeau.tensor([2.]), {"stepsize": 0.1})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     defaults = {"stepsize": 0.1, "etaplus": 1.2, "etaminus": 0.5, "niter": 1}
     defaults |= {"stepsizemax": 50.0, "stepsizemin": 1e-6}

@@ -25,6 +25,14 @@ def sgd(
 
     Raises:
         ValueError: if `nesterov` goes without momentum, or with dampening.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses = optim.sgd(square, flambeau.tensor([2.]), {"learningRate": 0.1})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     defaults: Options = {"learningRate": 1e-3, "learningRateDecay": 0, "weightDecay": 0}
     defaults |= {"momentum": 0, "dampening": None, "nesterov": False}
@@ -64,6 +72,14 @@ def nag(
 
     Raises:
         ValueError: if there is no momentum.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses = optim.nag(square, flambeau.tensor([2.]), {"learningRate": 0.1})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     defaults = {"learningRate": 1e-3, "learningRateDecay": 0, "weightDecay": 0, "momentum": 0.9}
     options, state = settings("nag", config, state, defaults)
@@ -92,6 +108,14 @@ def asgd(
 
     Returns:
         `x`, the list of the loss, and the average of all `x` from step `t0` on.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses, *_ = optim.asgd(square, flambeau.tensor([2.]), {"eta0": 0.1})
+        >>> float(losses[0]), bool(x.item() < 2)
+        (4.0, True)
     """
     defaults = {"eta0": 1e-4, "lambd": 1e-4, "alpha": 0.75, "t0": 1e6}
     options, state = settings("asgd", config, state, defaults)

@@ -23,6 +23,14 @@ def lbfgs(
 
     Returns:
         `x` and the losses that were seen.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses, *_ = optim.lbfgs(square, flambeau.tensor([2.]), {})
+        >>> bool(x.abs().item() < 1e-2)
+        True
     """
     defaults = {"maxIter": 20, "maxEval": None, "tolFun": 1e-5, "tolX": 1e-9}
     defaults |= {"nCorrection": 100, "learningRate": 1, "lineSearch": None}
@@ -67,6 +75,14 @@ def cg(
 
     Returns:
         `x` and the losses: at first, and after each iteration.
+
+    Example:
+        >>> from flambeau.legacy import optim
+        >>> def square(x):
+        ...     return (x ** 2).sum(), 2 * x  # the loss and its gradient
+        >>> x, losses, *_ = optim.cg(square, flambeau.tensor([2.]), {})
+        >>> bool(x.abs().item() < 1e-2)
+        True
     """
     options, _ = settings("cg", config, state, {"maxIter": 20, "tolGrad": 1e-9})
     origin = flambeau.empty_like(x)

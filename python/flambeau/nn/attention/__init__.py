@@ -12,7 +12,12 @@ __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
 class SDPBackend(enum.IntEnum):
-    """Kernels of PyTorch's scaled_dot_product_attention."""
+    """Kernels of PyTorch's scaled_dot_product_attention.
+
+    Example:
+        >>> flambeau.nn.attention.SDPBackend.MATH.name
+        'MATH'
+    """
 
     ERROR = -1
     MATH = 0
@@ -28,8 +33,19 @@ def sdpa_kernel(
 ) -> Iterator[None]:
     """A block for which kernels are named; the one kernel computes the same.
 
+    Args:
+        backends: one or several.
+        set_priority: accepted; there is one kernel.
+
     Raises:
         TypeError: for what is no SDPBackend.
+
+    Example:
+        >>> from flambeau.nn.attention import SDPBackend, sdpa_kernel
+        >>> q = flambeau.ones(1, 2, 3, 4)
+        >>> with sdpa_kernel(SDPBackend.MATH):
+        ...     flambeau.nn.functional.scaled_dot_product_attention(q, q, q).shape
+        flambeau.Size([1, 2, 3, 4])
     """
     named = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not all(isinstance(backend, SDPBackend) for backend in named):

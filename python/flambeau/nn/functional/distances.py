@@ -33,6 +33,12 @@ def triplet_margin_with_distance_loss(
     Raises:
         ValueError: for a margin that is not positive, or an unknown reduction.
         RuntimeError: for inputs that differ in their number of dims.
+
+    Example:
+        >>> F = flambeau.nn.functional
+        >>> anchor, positive = flambeau.zeros(1, 2), flambeau.tensor([[0., 1.]])
+        >>> F.triplet_margin_with_distance_loss(anchor, positive, flambeau.tensor([[0., 1.5]]))
+        tensor(0.5000)
     """
     from flambeau.nn import functional as F
 

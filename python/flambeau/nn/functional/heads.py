@@ -80,6 +80,16 @@ def multi_head_attention_forward(
 
     Raises:
         RuntimeError: for shapes or masks that do not fit.
+
+    Example:
+        >>> F = flambeau.nn.functional
+        >>> x = flambeau.ones(5, 1, 4)  # five steps, one sample, four features
+        >>> output, weights = F.multi_head_attention_forward(
+        ...     x, x, x, 4, 2, flambeau.ones(12, 4), flambeau.zeros(12), None, None, False, 0.0,
+        ...     flambeau.eye(4), None,
+        ... )
+        >>> output.shape, weights.shape
+        (flambeau.Size([5, 1, 4]), flambeau.Size([1, 5, 5]))
     """
     _check(query, key, value, embed_dim_to_check, num_heads, attn_mask, is_causal)
     single = query.dim() == 2

@@ -19,13 +19,13 @@ _FOR_ATTENTION = {"NonDynamicallyQuantizableLinear": "Linear"}
 
 # A submodule: the files of flambeau.nn that its classes are in, and private names of these classes.
 _PLACES: dict[str, tuple[str, dict[str, str]]] = {
-    "activation": ("activation multihead_attention", _FOR_ATTENTION),
+    "activation": ("activation softmax multihead_attention", _FOR_ATTENTION),
     "adaptive": ("adaptive", {}),
     "batchnorm": ("batchnorm lazy_layers", {"_NormBase": "_Norm", "_BatchNorm": "_BatchNorm"}),
     "channelshuffle": ("shapes", {}),
     "container": ("containers parameter_containers", {}),
     "conv": ("conv lazy_layers", {"_ConvNd": "_ConvNd", "_ConvTransposeNd": "_ConvTranspose"}),
-    "distance": ("loss", {}),
+    "distance": ("distance", {}),
     "dropout": ("dropout", {"_DropoutNd": "_Dropout"}),
     "flatten": ("shapes", {}),
     "fold": ("upsampling", {}),

@@ -32,6 +32,10 @@ def get_total_norm(
         norm_type: p; inf: the largest absolute value.
         error_if_nonfinite: raise RuntimeError if it is NaN or infinite.
         foreach: accepted as PyTorch has it.
+
+    Example:
+        >>> flambeau.nn.utils.get_total_norm([flambeau.tensor([3.]), flambeau.tensor([4.])])
+        tensor(5.)
     """
     listed = _listed(tensors)
     with flambeau.no_grad():
@@ -53,7 +57,22 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scales gradients in place by min(1, max_norm / (total_norm + 1e-6))."""
+    """Scales gradients in place by min(1, max_norm / (total_norm + 1e-6)).
+
+    Args:
+        parameters: a tensor or several; those without a gradient are left out.
+        max_norm: the largest norm that stays as it is.
+        total_norm: of all gradients together.
+        foreach: accepted as PyTorch has it.
+
+    Example:
+        >>> weight = flambeau.zeros(2, requires_grad=True)
+        >>> weight.grad = flambeau.tensor([3., 4.])
+        >>> norm = flambeau.nn.utils.get_total_norm([weight.grad])
+        >>> flambeau.nn.utils.clip_grads_with_norm_([weight], 1., norm)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
+    """
     with flambeau.no_grad():
         factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in _grads(parameters):
@@ -67,10 +86,26 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scales gradients in place so that their norm, taken together, is at most max_norm.
+    """Gradient clipping: scales gradients in place so that their norm, taken together, is at most
+    max_norm.
+
+    Args:
+        parameters: a tensor or several; those without a gradient are left out.
+        max_norm: the largest norm that stays as it is.
+        norm_type: p; inf: the largest absolute value.
+        error_if_nonfinite: raise RuntimeError if the norm is NaN or infinite.
+        foreach: accepted as PyTorch has it.
 
     Returns:
         The norm before.
+
+    Example:
+        >>> weight = flambeau.zeros(2, requires_grad=True)
+        >>> weight.grad = flambeau.tensor([3., 4.])
+        >>> flambeau.nn.utils.clip_grad_norm_([weight], max_norm=1.)
+        tensor(5.)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     listed = _listed(parameters)
     total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite, foreach)
@@ -82,7 +117,21 @@ clip_grad_norm = clip_grad_norm_
 
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Limits every element of the gradients to [-clip_value, clip_value], in place."""
+    """Gradient clipping: limits every element of the gradients to [-clip_value, clip_value], in
+    place.
+
+    Args:
+        parameters: a tensor or several; those without a gradient are left out.
+        clip_value: the limit.
+        foreach: accepted as PyTorch has it.
+
+    Example:
+        >>> weight = flambeau.zeros(2, requires_grad=True)
+        >>> weight.grad = flambeau.tensor([3., -0.5])
+        >>> flambeau.nn.utils.clip_grad_value_([weight], clip_value=1.)
+        >>> weight.grad
+        tensor([ 1.0000, -0.5000])
+    """
     with flambeau.no_grad():
         for grad in _grads(parameters):
             grad.clamp_(-float(clip_value), float(clip_value))

@@ -59,6 +59,14 @@ def fuse_conv_bn_weights(
         bn_eps: what is added to the variance.
         bn_w, bn_b: weight and bias of the batch norm, or None.
         transpose: whether the convolution is a transposed one.
+
+    Example:
+        >>> conv, norm = flambeau.nn.Conv2d(1, 2, 3), flambeau.nn.BatchNorm2d(2)
+        >>> weight, bias = flambeau.nn.utils.fuse_conv_bn_weights(
+        ...     conv.weight, conv.bias, norm.running_mean, norm.running_var, norm.eps, None, None
+        ... )
+        >>> weight.shape, bias.shape
+        (flambeau.Size([2, 1, 3, 3]), flambeau.Size([2]))
     """
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, int(transpose))
 
@@ -72,8 +80,21 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a Linear that does what one and a batch norm after it do; arguments as of
-    `fuse_conv_bn_weights`."""
+    """Weight and bias of a Linear that does what one and a batch norm after it do.
+
+    Args:
+        linear_w, linear_b: of the Linear.
+        bn_rm, bn_rv: running mean and variance of the batch norm.
+        bn_eps: what is added to the variance.
+        bn_w, bn_b: weight and bias of the batch norm, or None.
+
+    Example:
+        >>> weight, bias = flambeau.nn.utils.fuse_linear_bn_weights(
+        ...     flambeau.ones(1, 2), None, flambeau.zeros(1), flambeau.tensor([4.]), 0., None, None
+        ... )
+        >>> weight.detach(), bias.detach()
+        (tensor([[0.5000, 0.5000]]), tensor([-0.]))
+    """
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 
 
@@ -95,6 +116,13 @@ def fuse_conv_bn_eval(conv: M, bn: _BatchNorm, transpose: bool = False) -> M:
 
     Raises:
         ValueError: for other modes, or a transposed convolution of several groups.
+
+    Example:
+        >>> conv, norm = flambeau.nn.Conv2d(1, 2, 3).eval(), flambeau.nn.BatchNorm2d(2).eval()
+        >>> fused = flambeau.nn.utils.fuse_conv_bn_eval(conv, norm)
+        >>> x = flambeau.randn(1, 1, 5, 5)
+        >>> flambeau.allclose(fused(x), norm(conv(x)), atol=1e-5)
+        True
     """
     statistics = _statistics("fuse_conv_bn_eval", conv, bn)
     if not isinstance(conv, _ConvNd) or conv.transposed != transpose:
@@ -118,6 +146,13 @@ def fuse_linear_bn_eval(linear: Linear, bn: _BatchNorm) -> Linear:
 
     Raises:
         ValueError: for other modes or features.
+
+    Example:
+        >>> linear, norm = flambeau.nn.Linear(3, 2).eval(), flambeau.nn.BatchNorm1d(2).eval()
+        >>> fused = flambeau.nn.utils.fuse_linear_bn_eval(linear, norm)
+        >>> x = flambeau.randn(4, 3)
+        >>> flambeau.allclose(fused(x), norm(linear(x)), atol=1e-5)
+        True
     """
     statistics = _statistics("fuse_linear_bn_eval", linear, bn)
     if bn.num_features not in (linear.out_features, 1):

@@ -18,6 +18,11 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
 
     Raises:
         TypeError: it is no class of a module.
+
+    Example:
+        >>> layer = flambeau.nn.utils.skip_init(flambeau.nn.Linear, 3, 2)
+        >>> layer.weight.shape
+        flambeau.Size([2, 3])
     """
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
         raise TypeError(f"skip_init: expected a class of modules, got {brief(module_cls)}")

@@ -23,11 +23,29 @@ def convert_conv2d_weight_memory_format(module: M, memory_format: Any) -> M:
     Args:
         module: a convolution, or what holds some.
         memory_format: as `flambeau.channels_last`.
+
+    Example:
+        >>> from flambeau.nn.utils import convert_conv2d_weight_memory_format
+        >>> layer = flambeau.nn.Conv2d(4, 8, 3)
+        >>> layer = convert_conv2d_weight_memory_format(layer, flambeau.channels_last)
+        >>> layer.weight.is_contiguous(memory_format=flambeau.channels_last)
+        True
     """
     return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
 
 
 def convert_conv3d_weight_memory_format(module: M, memory_format: Any) -> M:
-    """Lays out the weights of every Conv3d and ConvTranspose3d in a memory format, as
-    `flambeau.channels_last_3d`."""
+    """Lays out the weights of every Conv3d and ConvTranspose3d in a memory format.
+
+    Args:
+        module: a convolution, or what holds some.
+        memory_format: as `flambeau.channels_last_3d`.
+
+    Example:
+        >>> from flambeau.nn.utils import convert_conv3d_weight_memory_format
+        >>> layer = flambeau.nn.Conv3d(4, 8, 3)
+        >>> layer = convert_conv3d_weight_memory_format(layer, flambeau.channels_last_3d)
+        >>> layer.weight.is_contiguous(memory_format=flambeau.channels_last_3d)
+        True
+    """
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))

@@ -11,6 +11,12 @@ from flambeau._values import brief
 from flambeau.nn.module import Module
 from flambeau.nn.utils import directions, parametrize
 
+__all__ = [
+    "orthogonal",
+    "spectral_norm",
+    "weight_norm",
+]
+
 _MAPS = ("matrix_exp", "cayley", "householder")
 
 
@@ -149,6 +155,12 @@ def orthogonal(
 
     Raises:
         ValueError: for a tensor that is no matrix, or another map.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrizations import orthogonal
+        >>> layer = orthogonal(flambeau.nn.Linear(3, 3))
+        >>> flambeau.allclose(layer.weight @ layer.weight.T, flambeau.eye(3), atol=1e-5)
+        True
     """
     weight = _weight(module, name, "orthogonal")
     if weight.dim() < 2:
@@ -197,6 +209,12 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     Raises:
         ValueError: there is no such tensor.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrizations import weight_norm
+        >>> layer = weight_norm(flambeau.nn.Linear(3, 2))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     _weight(module, name, "weight_norm")
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
@@ -270,6 +288,12 @@ def spectral_norm(
 
     Raises:
         ValueError: there is no such tensor.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrizations import spectral_norm
+        >>> layer = spectral_norm(flambeau.nn.Linear(3, 2))
+        >>> print(f"{flambeau.linalg.matrix_norm(layer.weight, 2):.2f}")
+        1.00
     """
     weight = _weight(module, name, "spectral_norm")
     dim = directions.output_dim(module) if dim is None else dim

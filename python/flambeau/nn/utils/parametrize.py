@@ -12,6 +12,16 @@ from flambeau.nn.containers import ModuleDict, ModuleList
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
 _cache: dict[tuple[int, str], Tensor] = {}
 _users_of_cache = 0
 
@@ -21,6 +31,16 @@ def cached() -> Iterator[None]:
     """Within it each parametrized tensor is computed once, when it is first asked for.
 
     To be left before an optimizer steps: values are not computed anew.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrize import cached, register_parametrization
+        >>> class Symmetric(flambeau.nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        >>> layer = register_parametrization(flambeau.nn.Linear(3, 3), "weight", Symmetric())
+        >>> with cached():
+        ...     layer.weight is layer.weight
+        True
     """
     global _users_of_cache
     _users_of_cache += 1
@@ -40,6 +60,17 @@ class ParametrizationList(ModuleList):
         modules: the parametrizations.
         original: the tensor as it was; right inverses are applied to it.
         unsafe: whether the result may differ from it in shape and dtype.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrize import register_parametrization
+        >>> class Doubled(flambeau.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> layer = register_parametrization(flambeau.nn.Linear(3, 3), "weight", Doubled())
+        >>> layer.parametrizations.weight
+        ParametrizationList(
+          (0): Doubled()
+        )
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
@@ -177,7 +208,17 @@ def _set_class(module: Module, base: type, names: list[str]) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a tensor of a module is parametrized; None: whether any is."""
+    """Whether a tensor of a module is parametrized.
+
+    Args:
+        module: what has the tensor.
+        tensor_name: its name; None: whether any is.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrize import is_parametrized
+        >>> is_parametrized(flambeau.nn.Linear(3, 3))
+        False
+    """
     found = module._modules.get("parametrizations")
     if not isinstance(found, ModuleDict):
         return False
@@ -185,7 +226,21 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class of a module, as it was before its tensors were parametrized."""
+    """The class of a module, as it was before its tensors were parametrized.
+
+    Args:
+        module: the module.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrize import register_parametrization
+        >>> from flambeau.nn.utils.parametrize import type_before_parametrizations
+        >>> class Doubled(flambeau.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> layer = register_parametrization(flambeau.nn.Linear(3, 3), "weight", Doubled())
+        >>> type(layer).__name__, type_before_parametrizations(layer).__name__
+        ('ParametrizedLinear', 'Linear')
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
@@ -207,6 +262,17 @@ def register_parametrization(
 
     Raises:
         ValueError: there is no such tensor, or the parametrization changes its shape or dtype.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrize import register_parametrization
+        >>> class Symmetric(flambeau.nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).T
+        >>> layer = register_parametrization(flambeau.nn.Linear(3, 3), "weight", Symmetric())
+        >>> bool((layer.weight == layer.weight.T).all())
+        True
+        >>> [name for name, _ in layer.named_parameters()]
+        ['bias', 'parametrizations.weight.original']
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -259,6 +325,18 @@ def remove_parametrizations(
 
     Raises:
         ValueError: it is not parametrized, or the original is several tensors.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrize import is_parametrized
+        >>> from flambeau.nn.utils.parametrize import register_parametrization
+        >>> from flambeau.nn.utils.parametrize import remove_parametrizations
+        >>> class Doubled(flambeau.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> layer = register_parametrization(flambeau.nn.Linear(3, 3), "weight", Doubled())
+        >>> layer = remove_parametrizations(layer, "weight")
+        >>> is_parametrized(layer)
+        False
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(
@@ -307,6 +385,17 @@ def transfer_parametrizations_and_params(
 
     Returns:
         to_module.
+
+    Example:
+        >>> from flambeau.nn.utils.parametrize import register_parametrization
+        >>> from flambeau.nn.utils.parametrize import transfer_parametrizations_and_params
+        >>> class Doubled(flambeau.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> layer = register_parametrization(flambeau.nn.Linear(3, 3), "weight", Doubled())
+        >>> other = transfer_parametrizations_and_params(layer, flambeau.nn.Linear(3, 3))
+        >>> bool((other.weight == layer.weight).all())
+        True
     """
     if not is_parametrized(from_module):
         return to_module

@@ -6,363 +6,85 @@ attribute NAME, their product, which a forward pre-hook computes before each cal
 
 from __future__ import annotations
 
-import numbers
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau._values import brief
 from flambeau.nn.module import Module
-
-Amount = int | float
-
-
-class BasePruningMethod(ABC):
-    """A way of pruning; subclasses define `compute_mask` and `PRUNING_TYPE`.
-
-    Attributes:
-        PRUNING_TYPE: "unstructured" (elements), "structured" (slices) or "global" (elements of
-            several tensors).
-    """
-
-    PRUNING_TYPE: str
-    _tensor_name: str
-
-    def __call__(self, module: Module, inputs: Any) -> None:
-        setattr(module, self._tensor_name, self.apply_mask(module))
-
-    @abstractmethod
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """A mask of `t`'s shape: what is left.
-
-        Args:
-            t: the importance of each element.
-            default_mask: the mask so far; what it leaves out stays out.
-        """
-
-    def apply_mask(self, module: Module) -> Tensor:
-        """The pruned tensor: original times mask."""
-        name = self._tensor_name
-        mask, original = getattr(module, f"{name}_mask"), getattr(module, f"{name}_orig")
-        return mask.to(original.dtype) * original
-
-    @classmethod
-    def apply(
-        cls,
-        module: Module,
-        name: str,
-        *args: Any,
-        importance_scores: Tensor | None = None,
-        **kwargs: Any,
-    ) -> BasePruningMethod:
-        """Prunes a parameter, on top of what was pruned of it before.
-
-        Args:
-            module: what has the parameter.
-            name: its name.
-            args, kwargs: what the method is made with.
-            importance_scores: the importance of each element; None: the parameter itself.
-
-        Returns:
-            The method that is a hook of the module now.
-        """
-        method = cls(*args, **kwargs)
-        method._tensor_name = name
-        before = _method_of(module, name)
-        if before is None:
-            original = module._parameters.get(name)
-            if original is None:
-                raise ValueError(
-                    f"{cls.__name__}: {type(module).__name__} has no parameter '{name}'"
-                )
-            default_mask = flambeau.ones_like(original)
-        else:
-            original = getattr(module, f"{name}_orig")
-            default_mask = getattr(module, f"{name}_mask").detach().clone()
-        scores = getattr(module, name) if importance_scores is None else importance_scores
-        if scores.shape != original.shape:
-            raise ValueError(
-                f"{cls.__name__}: importance_scores must have the shape {tuple(original.shape)}, "
-                f"got {tuple(scores.shape)}"
-            )
-        hook = method if before is None else _joined(module, before, method)
-        mask = hook.compute_mask(scores.detach(), default_mask).to(original.dtype)
-        if before is None:
-            del module._parameters[name]
-            module.register_parameter(f"{name}_orig", original)
-        module.register_buffer(f"{name}_mask", mask)
-        setattr(module, name, hook.apply_mask(module))
-        module.register_forward_pre_hook(hook)
-        return hook
-
-    def prune(
-        self,
-        t: Tensor,
-        default_mask: Tensor | None = None,
-        importance_scores: Tensor | None = None,
-    ) -> Tensor:
-        """A pruned tensor.
-
-        Args:
-            t: what is pruned.
-            default_mask: the mask so far; None: ones.
-            importance_scores: the importance of each element; None: `t` itself.
-        """
-        scores = t if importance_scores is None else importance_scores
-        if scores.shape != t.shape:
-            raise ValueError(
-                f"prune: importance_scores must have the shape {tuple(t.shape)}, got "
-                f"{tuple(scores.shape)}"
-            )
-        mask = flambeau.ones_like(t) if default_mask is None else default_mask
-        return t * self.compute_mask(scores, mask)
-
-    def remove(self, module: Module) -> None:
-        """Makes the pruned tensor the parameter. The hook is to be taken away by the caller, which
-        `remove` of this module does."""
-        name = self._tensor_name
-        pruned = self.apply_mask(module)
-        original = module._parameters.pop(f"{name}_orig")
-        del module._buffers[f"{name}_mask"]
-        delattr(module, name)
-        original.data = pruned.detach()
-        module.register_parameter(name, original)
-
-
-class PruningContainer(BasePruningMethod):
-    """Several prunings of one parameter, each of what the ones before have left."""
-
-    def __init__(self, *args: BasePruningMethod) -> None:
-        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
-        if args:
-            self._tensor_name = args[0]._tensor_name
-        for method in args:
-            self.add_pruning_method(method)
-
-    def add_pruning_method(self, method: BasePruningMethod | None) -> None:
-        """Adds one more.
-
-        Raises:
-            TypeError: it is no pruning method.
-            ValueError: it is of another tensor.
-        """
-        if method is None:
-            return
-        if not isinstance(method, BasePruningMethod):
-            raise TypeError(
-                f"PruningContainer: expected a BasePruningMethod, got {type(method).__name__}"
-            )
-        if method._tensor_name != self._tensor_name:
-            raise ValueError(
-                f"PruningContainer: expected a pruning of '{self._tensor_name}', got one of "
-                f"'{method._tensor_name}'"
-            )
-        self._pruning_methods = (*self._pruning_methods, method)
-
-    def __len__(self) -> int:
-        return len(self._pruning_methods)
-
-    def __iter__(self) -> Iterator[BasePruningMethod]:
-        return iter(self._pruning_methods)
-
-    def __getitem__(self, index: int) -> BasePruningMethod:
-        return self._pruning_methods[index]
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask after the last method, which sees what is left alone."""
-        method = self._pruning_methods[-1]
-        mask = default_mask.to(dtype=t.dtype)
-        if method.PRUNING_TYPE == "structured":
-            dim = method.dim  # type: ignore[attr-defined]
-            others = [i for i in range(t.dim()) if i != dim % t.dim()]
-            kept = mask.sum(others) != 0 if others else mask != 0
-            where = kept.nonzero().flatten()
-            part = method.compute_mask(t.index_select(dim, where), mask.index_select(dim, where))
-            return mask.index_copy(dim, where, part.to(mask.dtype))
-        if method.PRUNING_TYPE == "global":
-            return method.compute_mask(t, mask)
-        if method.PRUNING_TYPE != "unstructured":
-            raise ValueError(
-                "PRUNING_TYPE must be 'unstructured', 'structured' or 'global', got "
-                f"{brief(method.PRUNING_TYPE)}"
-            )
-        left = mask == 1
-        mask = mask.clone()
-        mask[left] = method.compute_mask(t[left], mask[left]).to(mask.dtype)
-        return mask
-
-
-def _method_of(module: Module, name: str) -> BasePruningMethod | None:
-    hooks: Any = (module._forward_pre_hooks or {}).values()
-    own = [h for h in hooks if isinstance(h, BasePruningMethod) and h._tensor_name == name]
-    return own[0] if own else None
-
-
-def _joined(
-    module: Module, before: BasePruningMethod, method: BasePruningMethod
-) -> PruningContainer:
-    """A container of the hook that is there, which is taken away, and one more method."""
-    hooks: Any = module._forward_pre_hooks
-    for number in [n for n, hook in hooks.items() if hook is before]:
-        del hooks[number]
-    container = before if isinstance(before, PruningContainer) else PruningContainer(before)
-    container.add_pruning_method(method)
-    return container
-
-
-# --- methods ---
-
-
-class Identity(BasePruningMethod):
-    """Leaves everything, with a mask of ones."""
-
-    PRUNING_TYPE = "unstructured"
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        return default_mask
-
-
-class RandomUnstructured(BasePruningMethod):
-    """Takes random elements away.
-
-    Args:
-        amount: how many (an int), or which share of them (a float in [0, 1]).
-    """
-
-    PRUNING_TYPE = "unstructured"
-
-    def __init__(self, amount: Amount) -> None:
-        self.amount = _checked(amount)
-
-    def _order(self, t: Tensor) -> Tensor:
-        """What is smallest is taken away."""
-        return flambeau.rand(t.shape, device=t.device)
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        count = _count(self.amount, t.numel())
-        mask = default_mask.clone()
-        if count:
-            chosen = flambeau.topk(self._order(t).flatten(), count, largest=False).indices
-            mask = mask.flatten().index_fill(0, chosen, 0).reshape(mask.shape)
-        return mask
-
-
-class L1Unstructured(RandomUnstructured):
-    """Takes the elements of least magnitude away.
-
-    Args:
-        amount: how many (an int), or which share of them (a float in [0, 1]).
-    """
-
-    def _order(self, t: Tensor) -> Tensor:
-        return t.abs()
-
-
-class RandomStructured(BasePruningMethod):
-    """Takes random slices away.
-
-    Args:
-        amount: how many (an int), or which share of them (a float in [0, 1]).
-        dim: the dimension that counts the slices.
-    """
-
-    PRUNING_TYPE = "structured"
-
-    def __init__(self, amount: Amount, dim: int = -1) -> None:
-        self.amount = _checked(amount)
-        self.dim = dim
-
-    def _order(self, t: Tensor) -> Tensor:
-        """One number for each slice; the smallest are taken away."""
-        return flambeau.rand(t.shape[self.dim], device=t.device)
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        if t.dim() <= 1:
-            raise ValueError(
-                f"{type(self).__name__}: expected at least 2 dimensions, got shape {tuple(t.shape)}"
-            )
-        if not -t.dim() <= self.dim < t.dim():
-            raise IndexError(
-                f"{type(self).__name__}: dim {self.dim} is out of range for shape {tuple(t.shape)}"
-            )
-        count = _count(self.amount, t.shape[self.dim])
-        if not count:
-            return default_mask
-        chosen = flambeau.topk(self._order(t), count, largest=False).indices
-        return default_mask.index_fill(self.dim, chosen, 0)
-
-
-class LnStructured(RandomStructured):
-    """Takes the slices of least norm away.
-
-    Args:
-        amount: how many (an int), or which share of them (a float in [0, 1]).
-        n: order of the norm, as of `linalg.vector_norm`; "fro" and "nuc" as of `norm`.
-        dim: the dimension that counts the slices.
-    """
-
-    def __init__(self, amount: Amount, n: Any, dim: int = -1) -> None:
-        super().__init__(amount, dim)
-        self.n = n
-
-    def _order(self, t: Tensor) -> Tensor:
-        others = [i for i in range(t.dim()) if i != self.dim % t.dim()]
-        return flambeau.norm(t, p=self.n, dim=others)
-
-
-class CustomFromMask(BasePruningMethod):
-    """Takes away what a mask leaves out.
-
-    Args:
-        mask: of the parameter's shape.
-    """
-
-    PRUNING_TYPE = "global"
-
-    def __init__(self, mask: Tensor) -> None:
-        self.mask = mask
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        if default_mask.shape != self.mask.shape:
-            raise ValueError(
-                f"CustomFromMask: expected a mask of shape {tuple(default_mask.shape)}, got "
-                f"{tuple(self.mask.shape)}"
-            )
-        return default_mask * self.mask.to(dtype=default_mask.dtype)
-
-
-def _checked(amount: Any) -> Amount:
-    is_count = isinstance(amount, numbers.Integral)
-    if isinstance(amount, bool) or not (is_count or isinstance(amount, numbers.Real)):
-        raise TypeError(f"amount must be a number, got {brief(amount)}")
-    if amount < 0 or (not is_count and not amount <= 1):
-        expected = "at least 0" if is_count else "within [0, 1]"
-        raise ValueError(f"amount must be {expected}, got {amount}")
-    return int(amount) if is_count else float(amount)
-
-
-def _count(amount: Amount, size: int) -> int:
-    """How many of `size` things are taken away."""
-    if isinstance(amount, float):
-        return round(amount * size)
-    if amount > size:
-        raise ValueError(f"amount must be at most the {size} things to prune, got {amount}")
-    return amount
-
-
-# --- functions ---
+from flambeau.nn.utils.pruning_methods import (
+    Amount,
+    BasePruningMethod,
+    CustomFromMask,
+    Identity,
+    L1Unstructured,
+    LnStructured,
+    PruningContainer,
+    RandomStructured,
+    RandomUnstructured,
+    _method_of,
+)
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
 
 
 def identity(module: Module, name: str) -> Module:
-    """Gives a parameter a mask of ones; see Identity."""
+    """Gives a parameter a mask of ones; see Identity.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import identity
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = identity(layer, "weight")
+        >>> layer.weight_mask.sum()
+        tensor(8.)
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: Amount) -> Module:
-    """Prunes random elements of a parameter; see RandomUnstructured."""
+    """Prunes random elements of a parameter; see RandomUnstructured.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        amount: how many (an int), or which share of them (a float in [0, 1]).
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import random_unstructured
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = random_unstructured(layer, "weight", amount=0.25)
+        >>> layer.weight_mask.sum()
+        tensor(6.)
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
@@ -370,13 +92,47 @@ def random_unstructured(module: Module, name: str, amount: Amount) -> Module:
 def l1_unstructured(
     module: Module, name: str, amount: Amount, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prunes the elements of a parameter that matter least; see L1Unstructured."""
+    """Prunes the elements of a parameter that matter least; see L1Unstructured.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        amount: how many (an int), or which share of them (a float in [0, 1]).
+        importance_scores: how much each matters; None: its magnitude.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import l1_unstructured
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = l1_unstructured(layer, "weight", amount=3)
+        >>> layer.weight_mask.sum()
+        tensor(5.)
+    """
     L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: Amount, dim: int) -> Module:
-    """Prunes random slices of a parameter; see RandomStructured."""
+    """Prunes random slices of a parameter; see RandomStructured.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        amount: how many (an int), or which share of them (a float in [0, 1]).
+        dim: the dimension that counts the slices.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import random_structured
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = random_structured(layer, "weight", amount=1, dim=0)
+        >>> layer.weight_mask.sum(1).sort().values
+        tensor([0., 4.])
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -389,13 +145,49 @@ def ln_structured(
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> Module:
-    """Prunes the slices of a parameter whose norms are least; see LnStructured."""
+    """Prunes the slices of a parameter whose norms are least; see LnStructured.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        amount: how many (an int), or which share of them (a float in [0, 1]).
+        n: order of the norm.
+        dim: the dimension that counts the slices.
+        importance_scores: what norms are taken of; None: the parameter.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import ln_structured
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = ln_structured(layer, "weight", amount=1, n=2, dim=0)
+        >>> layer.weight_mask.sum(1).sort().values
+        tensor([0., 4.])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prunes a parameter by a mask; see CustomFromMask."""
+    """Prunes a parameter by a mask; see CustomFromMask.
+
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+        mask: of its shape; what is 0 goes.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import custom_from_mask
+        >>> layer = flambeau.nn.Linear(4, 2)
+        >>> layer = custom_from_mask(layer, "weight", mask=flambeau.eye(2, 4))
+        >>> layer.weight_mask
+        tensor([[1., 0., 0., 0.],
+                [0., 1., 0., 0.]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -417,6 +209,13 @@ def global_unstructured(
 
     Raises:
         TypeError: for what is no list of pairs, or a structured method.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import L1Unstructured, global_unstructured
+        >>> first, second = flambeau.nn.Linear(4, 2), flambeau.nn.Linear(2, 2)
+        >>> global_unstructured([(first, "weight"), (second, "weight")], L1Unstructured, amount=6)
+        >>> first.weight_mask.sum() + second.weight_mask.sum()  # of 12
+        tensor(6.)
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured: expected (module, name) pairs")
@@ -453,8 +252,22 @@ def global_unstructured(
 def remove(module: Module, name: str) -> Module:
     """Makes the pruned tensor the parameter, and takes the mask and the hook away.
 
+    Args:
+        module: what has the parameter.
+        name: of the parameter.
+
+    Returns:
+        The module.
+
     Raises:
         ValueError: the parameter is not pruned.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import l1_unstructured, remove
+        >>> layer = l1_unstructured(flambeau.nn.Linear(4, 1), "weight", amount=2)
+        >>> layer = remove(layer, "weight")
+        >>> (layer.weight == 0).sum()
+        tensor(2)
     """
     method = _method_of(module, name)
     hooks: Any = module._forward_pre_hooks
@@ -469,8 +282,16 @@ def remove(module: Module, name: str) -> Module:
 def is_pruned(module: Module) -> bool:
     """Whether a parameter of the module, or of one below it, is pruned.
 
+    Args:
+        module: the module.
+
     Raises:
         TypeError: for what is no module.
+
+    Example:
+        >>> from flambeau.nn.utils.prune import is_pruned
+        >>> is_pruned(flambeau.nn.Linear(4, 1))
+        False
     """
     if not isinstance(module, Module):
         raise TypeError(f"is_pruned: expected a Module, got {type(module).__name__}")

@@ -10,6 +10,17 @@ import flambeau
 from flambeau import Tensor
 from flambeau._values import brief, elements
 
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+
 
 class _Packed(NamedTuple):
     data: Tensor
@@ -26,6 +37,14 @@ class PackedSequence(_Packed):
         batch_sizes: how many sequences have a t-th element; int64, not increasing.
         sorted_indices: where the sequences, longest first, were; None: they were in that order.
         unsorted_indices: the inverse of sorted_indices.
+
+    Example:
+        >>> from flambeau.nn.utils.rnn import pack_sequence
+        >>> packed = pack_sequence([flambeau.tensor([1., 2., 3.]), flambeau.tensor([4.])])
+        >>> packed.data
+        tensor([1., 4., 2., 3.])
+        >>> packed.batch_sizes
+        tensor([2, 1, 1])
     """
 
     __slots__ = ()
@@ -94,7 +113,18 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another."""
+    """The permutation that undoes another.
+
+    Args:
+        permutation: of int64; None gives None.
+
+    Shapes: permutation (N), output alike.
+
+    Example:
+        >>> from flambeau.nn.utils.rnn import invert_permutation
+        >>> invert_permutation(flambeau.tensor([2, 0, 1]))
+        tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     result = [0] * permutation.numel()
@@ -109,11 +139,21 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Joins sequences (L_i, ...) into (longest, N, ...), filled up with padding_value.
+    """Joins sequences into one tensor, filled up with padding_value.
 
     Args:
-        batch_first: (N, longest, ...) instead.
+        sequences: tensors (L_i, ...).
+        batch_first: the result is (N, longest, ...).
+        padding_value: of what is filled up.
         padding_side: "right" or "left".
+
+    Shapes: output (longest, N, ...).
+
+    Example:
+        >>> from flambeau.nn.utils.rnn import pad_sequence
+        >>> pad_sequence([flambeau.tensor([1., 2.]), flambeau.tensor([3.])], batch_first=True)
+        tensor([[1., 2.],
+                [3., 0.]])
     """
     if padding_side not in ("right", "left"):
         raise ValueError(
@@ -134,7 +174,21 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences of pad_sequence (padded on the right) again."""
+    """The sequences of pad_sequence (padded on the right) again.
+
+    Args:
+        padded_sequences: the padded ones.
+        lengths: of each sequence.
+        batch_first: padded_sequences is (N, longest, ...).
+
+    Shapes: padded_sequences (longest, N, ...); output: tensors (L_i, ...).
+
+    Example:
+        >>> from flambeau.nn.utils.rnn import unpad_sequence
+        >>> padded = flambeau.tensor([[1., 2.], [3., 0.]])
+        >>> unpad_sequence(padded, flambeau.tensor([2, 1]), batch_first=True)
+        [tensor([1., 2.]), tensor([3.])]
+    """
     batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [batch[i, :length] for i, length in enumerate(_numbers(lengths))]
 
@@ -150,12 +204,19 @@ def pack_padded_sequence(
     """Packs (longest, N, ...) padded on the right.
 
     Args:
+        input: the padded sequences.
         lengths: of each sequence, positive; on the CPU.
         batch_first: the input is (N, longest, ...).
         enforce_sorted: the longest sequence comes first already; False: sort them.
 
     Raises:
         RuntimeError: for lengths that do not fit, or not sorted where they should be.
+
+    Example:
+        >>> from flambeau.nn.utils.rnn import pack_padded_sequence
+        >>> padded = flambeau.tensor([[1., 2.], [3., 0.]])
+        >>> pack_padded_sequence(padded, [2, 1], batch_first=True).data
+        tensor([1., 3., 2.])
     """
     batch = input if batch_first else input.transpose(0, 1)
     sizes = _numbers(lengths)
@@ -190,8 +251,17 @@ def pad_packed_sequence(
     """(padded sequences, lengths), in the order before packing.
 
     Args:
+        sequence: the packed sequences.
         batch_first: (N, longest, ...) instead of (longest, N, ...).
+        padding_value: of what is filled up.
         total_length: pad to it instead of the longest.
+
+    Example:
+        >>> from flambeau.nn.utils.rnn import pack_sequence, pad_packed_sequence
+        >>> packed = pack_sequence([flambeau.tensor([1., 2.]), flambeau.tensor([3.])])
+        >>> pad_packed_sequence(packed, batch_first=True)
+        (tensor([[1., 2.],
+                [3., 0.]]), tensor([2, 1]))
     """
     counts = _numbers(sequence.batch_sizes)
     longest = len(counts)
@@ -221,7 +291,19 @@ def pad_packed_sequence(
 
 
 def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs sequences (L_i, ...)."""
+    """Packs sequences (L_i, ...).
+
+    Args:
+        sequences: tensors that differ in their first size only.
+        enforce_sorted: the longest comes first already; False: sort them.
+
+    Example:
+        >>> from flambeau.nn.utils.rnn import pack_sequence
+        >>> packed = pack_sequence([flambeau.ones(1, 4), flambeau.ones(3, 4)], enforce_sorted=False)
+        >>> output, h = flambeau.nn.GRU(4, 5)(packed)
+        >>> output.data.shape, h.shape
+        (flambeau.Size([4, 5]), flambeau.Size([1, 2, 5]))
+    """
     listed = list(elements("rnn", sequences))
     lengths = [s.shape[0] for s in listed]
     padded = pad_sequence(listed, batch_first=True)
@@ -229,6 +311,15 @@ def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a PackedSequence."""
+    """The sequences of a PackedSequence.
+
+    Args:
+        packed_sequences: the packed ones.
+
+    Example:
+        >>> from flambeau.nn.utils.rnn import pack_sequence, unpack_sequence
+        >>> unpack_sequence(pack_sequence([flambeau.tensor([1., 2.]), flambeau.tensor([3.])]))
+        [tensor([1., 2.]), tensor([3.])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

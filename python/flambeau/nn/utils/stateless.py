@@ -9,6 +9,10 @@ from typing import Any
 from flambeau import Tensor
 from flambeau.nn.module import Module
 
+__all__ = [
+    "functional_call",
+]
+
 Place = tuple[dict[str, Any], str]
 
 
@@ -37,6 +41,15 @@ def functional_call(
     Raises:
         RuntimeError: names are missing or unexpected, where `strict`.
         ValueError: one tensor that has several names is given several values.
+
+    Example:
+        >>> from flambeau.nn.utils.stateless import functional_call
+        >>> import warnings
+        >>> layer = flambeau.nn.Linear(2, 1, bias=False)
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     functional_call(layer, {"weight": flambeau.ones(1, 2)}, flambeau.tensor([3., 4.]))
+        tensor([7.])
     """
     if not isinstance(parameters_and_buffers, dict):
         raise TypeError(

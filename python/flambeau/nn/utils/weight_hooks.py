@@ -81,6 +81,14 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     Raises:
         ValueError: there is no such parameter.
         RuntimeError: it is normalized already.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     layer = flambeau.nn.utils.weight_norm(flambeau.nn.Linear(3, 2))
+        >>> layer.weight_g.shape, layer.weight_v.shape
+        (flambeau.Size([2, 1]), flambeau.Size([2, 3]))
     """
     hook = WeightNorm(name, dim)
     _install(module, hook, "weight_norm")
@@ -94,8 +102,21 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 def remove_weight_norm(module: M, name: str = "weight") -> M:
     """Makes the weight a parameter again.
 
+    Args:
+        module: what has the weight.
+        name: of the weight.
+
     Raises:
         ValueError: it is not normalized.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     layer = flambeau.nn.utils.weight_norm(flambeau.nn.Linear(3, 2))
+        >>> layer = flambeau.nn.utils.remove_weight_norm(layer)
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight']
     """
     hook = _uninstalled(module, WeightNorm, name, "remove_weight_norm")
     weight = hook.compute_weight(module)
@@ -148,6 +169,12 @@ def spectral_norm(
     Raises:
         ValueError: there is no such parameter.
         RuntimeError: it is normalized already.
+
+    Example:
+        >>> layer = flambeau.nn.utils.spectral_norm(flambeau.nn.Linear(3, 2), n_power_iterations=20)
+        >>> _ = layer(flambeau.ones(1, 3))
+        >>> print(f"{flambeau.linalg.matrix_norm(layer.weight, 2):.2f}")
+        1.00
     """
     dim = directions.output_dim(module) if dim is None else dim
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
@@ -165,8 +192,18 @@ def spectral_norm(
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
     """Makes the normalized weight a parameter.
 
+    Args:
+        module: what has the weight.
+        name: of the weight.
+
     Raises:
         ValueError: it is not normalized.
+
+    Example:
+        >>> layer = flambeau.nn.utils.spectral_norm(flambeau.nn.Linear(3, 2))
+        >>> layer = flambeau.nn.utils.remove_spectral_norm(layer)
+        >>> sorted(name for name, _ in layer.named_parameters())
+        ['bias', 'weight']
     """
     hook = _uninstalled(module, SpectralNorm, name, "remove_spectral_norm")
     with flambeau.no_grad():

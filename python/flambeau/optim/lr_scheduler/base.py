@@ -31,6 +31,17 @@ class LRScheduler:
     Args:
         optimizer: its groups get "initial_lr".
         last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Example:
+        >>> class Harmonic(flambeau.optim.lr_scheduler.LRScheduler):
+        ...     def get_lr(self):
+        ...         return [rate / (1 + self.last_epoch) for rate in self.base_lrs]
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.)
+        >>> schedule = Harmonic(optimizer)
+        >>> optimizer.step()
+        >>> schedule.step()
+        >>> schedule.get_last_lr()
+        [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
@@ -116,4 +127,4 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The former name of LRScheduler, for classes that derive from it."""
+    """The former name of LRScheduler, for classes that derive from it; arguments as of that."""

@@ -15,10 +15,27 @@ Factor = Callable[[int], float]
 
 
 class LambdaLR(LRScheduler):
-    """initial_lr * lr_lambda(epoch).
+    """The first rate times a function of the epoch.
 
     Args:
+        optimizer: whose rates are set.
         lr_lambda: a function of the epoch, or one per group.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Equations:
+        lr[t] = initial_lr * lr_lambda(t)
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import LambdaLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 0.5, 0.3333, 0.25, 0.2]
     """
 
     def __init__(
@@ -52,7 +69,28 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The rate before times lr_lambda(epoch)."""
+    """The rate before times a function of the epoch.
+
+    Args:
+        optimizer: whose rates are set.
+        lr_lambda: a function of the epoch, or one per group.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Equations:
+        lr[t] = lr[t-1] * lr_lambda(t)
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import MultiplicativeLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = MultiplicativeLR(optimizer, lambda epoch: 0.5 if epoch > 1 else 1.)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 1.0, 0.5, 0.25, 0.125]
+    """
 
     def get_lr(self) -> list[float]:
         if self.last_epoch == 0:
@@ -71,7 +109,29 @@ def _per_group(optimizer: Optimizer, given: Factor | list[Factor], name: str) ->
 
 
 class StepLR(LRScheduler):
-    """initial_lr * gamma ** (epoch // step_size)."""
+    """Multiplies rates by gamma every step_size epochs.
+
+    Args:
+        optimizer: whose rates are set.
+        step_size: epochs of one rate.
+        gamma: factor.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Equations:
+        lr[t] = initial_lr * gamma**floor(t / step_size)
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import StepLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = StepLR(optimizer, step_size=2, gamma=0.1)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 1.0, 0.1, 0.1, 0.01]
+    """
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -90,7 +150,26 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """initial_lr * gamma ** (number of milestones reached)."""
+    """Multiplies rates by gamma at each milestone: initial_lr * gamma ** (milestones reached).
+
+    Args:
+        optimizer: whose rates are set.
+        milestones: epochs.
+        gamma: factor.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import MultiStepLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = MultiStepLR(optimizer, milestones=[1, 4], gamma=0.1)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 0.1, 0.1, 0.1, 0.01]
+    """
 
     def __init__(
         self,
@@ -113,7 +192,27 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """initial_lr * gamma ** epoch."""
+    """Multiplies rates by gamma in every epoch.
+
+    Args:
+        optimizer: whose rates are set.
+        gamma: factor.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Equations:
+        lr[t] = initial_lr * gamma**t
+
+    Example:
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = flambeau.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 0.5, 0.25, 0.125, 0.0625]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -129,7 +228,26 @@ class ExponentialLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """initial_lr * factor until epoch total_iters, then initial_lr."""
+    """initial_lr * factor until epoch total_iters, then initial_lr.
+
+    Args:
+        optimizer: whose rates are set.
+        factor: between 0 and 1.
+        total_iters: the epoch in which the factor ends.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import ConstantLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = ConstantLR(optimizer, factor=0.5, total_iters=2)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [0.5, 0.5, 1.0, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -158,7 +276,30 @@ class ConstantLR(LRScheduler):
 
 class LinearLR(LRScheduler):
     """initial_lr times a factor that goes evenly from start_factor to end_factor in total_iters
-    epochs and stays there."""
+    epochs and stays there.
+
+    Args:
+        optimizer: whose rates are set.
+        start_factor: of epoch 0, above 0.
+        end_factor: from epoch total_iters on.
+        total_iters: how many epochs it takes.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Equations:
+        lr[t] = initial_lr * (start_factor + (end_factor - start_factor) * min(1, t / total_iters))
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import LinearLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = LinearLR(optimizer, start_factor=0.25, total_iters=3)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
 
     def __init__(
         self,
@@ -194,7 +335,29 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """initial_lr * (1 - epoch / total_iters) ** power, 0 from total_iters on."""
+    """initial_lr times a power of what is left of total_iters epochs; 0 from there on.
+
+    Args:
+        optimizer: whose rates are set.
+        total_iters: how many epochs it takes.
+        power: 1: evenly.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Equations:
+        lr[t] = initial_lr * (1 - min(1, t / total_iters))**power
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import PolynomialLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = PolynomialLR(optimizer, total_iters=4, power=2.)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 0.5625, 0.25, 0.0625, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
@@ -217,8 +380,31 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """eta_min + (initial_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2 (I. Loshchilov, F.
-    Hutter, SGDR, 2016, without restarts)."""
+    """Half a wave of a cosine, from the first rate down to eta_min in T_max epochs.
+
+    Args:
+        optimizer: whose rates are set.
+        T_max: half a period; later the rate rises again.
+        eta_min: the lowest rate.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Equations:
+        lr[t] = eta_min + (initial_lr - eta_min) * (1 + cos(pi * t / T_max)) / 2
+
+    Source: I. Loshchilov, F. Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, 2016,
+    without restarts.
+
+    Example:
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = flambeau.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+        >>> rates = []
+        >>> for epoch in range(5):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 0.8536, 0.5, 0.1464, 0.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, T_max: float, eta_min: float = 0.0, last_epoch: int = -1
@@ -246,8 +432,34 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """CosineAnnealingLR that starts over after T_0 epochs, then after T_0 * T_mult, ... (SGDR,
-    2016)."""
+    """CosineAnnealingLR that starts over after T_0 epochs, then after T_0 * T_mult, ...
+
+    Args:
+        optimizer: whose rates are set.
+        T_0: epochs of the first wave.
+        T_mult: how many times longer each wave is than the one before.
+        eta_min: the lowest rate.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Equations:
+        lr[t] = eta_min + (initial_lr - eta_min) * (1 + cos(pi * T_cur / T_i)) / 2
+
+    T_i is the length of the wave that runs, T_cur how many epochs of it are over.
+
+    Source: I. Loshchilov, F. Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, 2016.
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import CosineAnnealingWarmRestarts
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0)
+        >>> schedule = CosineAnnealingWarmRestarts(optimizer, T_0=2, T_mult=2)
+        >>> rates = []
+        >>> for epoch in range(7):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [1.0, 0.5, 1.0, 0.8536, 0.5, 0.1464, 1.0]
+    """
 
     def __init__(
         self,

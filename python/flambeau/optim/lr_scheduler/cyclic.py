@@ -29,6 +29,19 @@ class CyclicLR(LRScheduler):
         scale_mode: what scale_fn is a function of, "cycle" or "iterations".
         cycle_momentum: move momentum (or beta1) the other way, between base_momentum and
             max_momentum.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import CyclicLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0, momentum=0.9)
+        >>> schedule = CyclicLR(optimizer, 0.1, 0.5, step_size_up=2)
+        >>> rates = []
+        >>> for epoch in range(6):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [0.1, 0.3, 0.5, 0.3, 0.1, 0.3]
     """
 
     def __init__(

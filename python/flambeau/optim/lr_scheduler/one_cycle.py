@@ -30,6 +30,19 @@ class OneCycleLR(LRScheduler):
         cycle_momentum: move momentum (or beta1) the other way, between base_momentum and
             max_momentum.
         three_phase: fall to the first rate as fast as it rose, then further.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import OneCycleLR
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.0, momentum=0.9)
+        >>> schedule = OneCycleLR(optimizer, max_lr=1., total_steps=6)
+        >>> rates = []
+        >>> for epoch in range(6):
+        ...     rates.append(round(schedule.get_last_lr()[0], 4))
+        ...     optimizer.step()
+        ...     schedule.step()
+        >>> rates
+        [0.04, 0.9944, 0.8117, 0.4626, 0.1335, 0.0]
     """
 
     def __init__(

@@ -22,6 +22,18 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: epochs after a reduction that do not count.
         min_lr: the lowest rate, or one per group.
         eps: smaller changes of a rate are left out.
+
+    Example:
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.)
+        >>> schedule = flambeau.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+        >>> for loss in (3., 2., 2., 2., 2.):
+        ...     schedule.step(loss)
+        ...     print(schedule.get_last_lr())
+        [1.0]
+        [1.0]
+        [1.0]
+        [0.1]
+        [0.1]
     """
 
     def __init__(

@@ -16,6 +16,22 @@ class SequentialLR(LRScheduler):
     Args:
         schedulers: of the same optimizer.
         milestones: the epochs at which the second, third, ... start.
+        last_epoch: -1: a new schedule; else continue after that epoch.
+
+    Example:
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.)
+        >>> from flambeau.optim.lr_scheduler import ExponentialLR, LinearLR, SequentialLR
+        >>> warm = LinearLR(optimizer, start_factor=0.5, total_iters=2)
+        >>> decay = ExponentialLR(optimizer, gamma=0.1)
+        >>> schedule = SequentialLR(optimizer, [warm, decay], milestones=[2])
+        >>> for epoch in range(4):
+        ...     print(f"{schedule.get_last_lr()[0]:.2f}")
+        ...     optimizer.step()
+        ...     schedule.step()
+        0.50
+        0.75
+        1.00
+        0.10
     """
 
     def __init__(
@@ -70,7 +86,25 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(LRScheduler):
-    """Steps several schedules together, so that their factors multiply."""
+    """Steps several schedules together, so that their factors multiply.
+
+    Args:
+        schedulers: of one optimizer.
+        optimizer: that one; None: the first schedule's.
+
+    Example:
+        >>> optimizer = flambeau.optim.SGD([flambeau.zeros(1)], lr=1.)
+        >>> halves = flambeau.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> tenths = flambeau.optim.lr_scheduler.StepLR(optimizer, step_size=2)
+        >>> schedule = flambeau.optim.lr_scheduler.ChainedScheduler([halves, tenths])
+        >>> for epoch in range(3):
+        ...     optimizer.step()
+        ...     schedule.step()
+        ...     print(f"{schedule.get_last_lr()[0]:.4f}")
+        0.5000
+        0.0250
+        0.0125
+    """
 
     def __init__(
         self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None

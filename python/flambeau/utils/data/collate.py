@@ -34,7 +34,16 @@ def _is_array(value: Any) -> bool:
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays become tensors, inside mappings and sequences too; other things stay."""
+    """Arrays become tensors, inside mappings and sequences too; other things stay.
+
+    Args:
+        data: a sample.
+
+    Example:
+        >>> import numpy
+        >>> flambeau.utils.data.default_convert({"x": numpy.zeros(2), "name": "a"})
+        {'x': tensor([0., 0.], dtype=flambeau.float64), 'name': 'a'}
+    """
     if isinstance(data, Tensor):
         return data
     if _is_array(data):
@@ -61,9 +70,20 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """Joins a list of samples: tensors and arrays are stacked, numbers become a tensor, tuples,
     lists and mappings are joined element by element, strings stay in a list.
 
+    Args:
+        batch: the samples.
+
+    Shapes: tensors (...) become one of (len(batch), ...).
+
     Raises:
         TypeError: for samples of another type.
         RuntimeError: for samples whose lengths or shapes differ.
+
+    Example:
+        >>> from flambeau.utils.data import default_collate
+        >>> default_collate([(flambeau.zeros(2), 0, "a"), (flambeau.ones(2), 1, "b")])
+        [tensor([[0., 0.],
+                [1., 1.]]), tensor([0, 1]), ['a', 'b']]
     """
     first = batch[0]
     if isinstance(first, Tensor):

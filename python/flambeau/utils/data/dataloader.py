@@ -42,6 +42,7 @@ class DataLoader(Generic[T]):
         prefetch_factor: batches per worker that are loaded ahead; None: 2.
         persistent_workers: keep the workers from one pass to the next.
         in_order: False: batches come as they are ready.
+        pin_memory_device: accepted, as pin_memory.
 
     Raises:
         ValueError: for options that exclude each other.

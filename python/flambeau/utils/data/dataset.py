@@ -18,7 +18,17 @@ T = TypeVar("T", covariant=True)
 
 class Dataset(Generic[T]):
     """Samples by index: subclasses define `__getitem__`, usually `__len__`, and may define
-    `__getitems__` (of a list of indices)."""
+    `__getitems__` (of a list of indices).
+
+    Example:
+        >>> class Squares(flambeau.utils.data.Dataset):
+        ...     def __len__(self):
+        ...         return 5
+        ...     def __getitem__(self, index):
+        ...         return index ** 2
+        >>> list(flambeau.utils.data.DataLoader(Squares(), batch_size=3))
+        [tensor([0, 1, 4]), tensor([ 9, 16])]
+    """
 
     def __getitem__(self, index: Any) -> T:
         raise NotImplementedError(f"{type(self).__name__} does not define __getitem__")
@@ -28,7 +38,15 @@ class Dataset(Generic[T]):
 
 
 class IterableDataset(Dataset[T]):
-    """Samples in the order of an iterator: subclasses define `__iter__`."""
+    """Samples in the order of an iterator: subclasses define `__iter__`.
+
+    Example:
+        >>> class Countdown(flambeau.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter(range(3, 0, -1))
+        >>> list(flambeau.utils.data.DataLoader(Countdown(), batch_size=2))
+        [tensor([3, 2]), tensor([1])]
+    """
 
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError(f"{type(self).__name__} does not define __iter__")
@@ -38,7 +56,19 @@ class IterableDataset(Dataset[T]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Sample i is the tuple of the i-th elements of tensors with equal first sizes."""
+    """Sample i is the tuple of the i-th elements of tensors with equal first sizes.
+
+    Args:
+        tensors: of shapes (samples, ...).
+
+    Example:
+        >>> x, y = flambeau.tensor([1., 2.]), flambeau.tensor([0, 1])
+        >>> data = flambeau.utils.data.TensorDataset(x, y)
+        >>> data[1]
+        (tensor(2.), tensor(1))
+        >>> len(data)
+        2
+    """
 
     tensors: tuple[Tensor, ...]
 
@@ -56,7 +86,16 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Sample i is the tuple (or, of named datasets, the dict) of the i-th samples of datasets."""
+    """Sample i is the tuple (or, of named datasets, the dict) of the i-th samples of datasets.
+
+    Args:
+        args, kwargs: datasets of one length, all with names or none.
+
+    Example:
+        >>> data = flambeau.utils.data.StackDataset(image=[10, 11], label=["a", "b"])
+        >>> data[1]
+        {'image': 11, 'label': 'b'}
+    """
 
     def __init__(self, *args: Dataset[Any], **kwargs: Dataset[Any]) -> None:
         if bool(args) == bool(kwargs):
@@ -107,7 +146,16 @@ def _fetch(dataset: Any, indices: list[Any]) -> list[Any]:
 
 
 class ConcatDataset(Dataset[T]):
-    """The samples of several datasets, one dataset after the other."""
+    """The samples of several datasets, one dataset after the other.
+
+    Args:
+        datasets: have lengths.
+
+    Example:
+        >>> data = flambeau.utils.data.ConcatDataset([[1, 2], [3]])
+        >>> len(data), data[2]
+        (3, 3)
+    """
 
     def __init__(self, datasets: Iterable[Dataset[T]]) -> None:
         self.datasets = list(datasets)
@@ -143,6 +191,14 @@ class ChainDataset(IterableDataset[Any]):
 
     Raises:
         TypeError: while iterating, for a member that is no IterableDataset.
+
+    Example:
+        >>> from flambeau.utils.data import ChainDataset, IterableDataset
+        >>> class Letters(IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter("ab")
+        >>> list(ChainDataset([Letters(), Letters()]))
+        ['a', 'b', 'a', 'b']
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -167,9 +223,18 @@ class ChainDataset(IterableDataset[Any]):
 class Subset(Dataset[T]):
     """Some samples of a dataset, by their indices.
 
+    Args:
+        dataset: the samples.
+        indices: which of them, in which order.
+
     Raises:
         NotImplementedError: for a subclass that redefines `__getitem__` alone: loaders fetch
             batches with `__getitems__`.
+
+    Example:
+        >>> data = flambeau.utils.data.Subset("abcdef", [4, 0])
+        >>> [data[i] for i in range(len(data))]
+        ['e', 'a']
     """
 
     def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:

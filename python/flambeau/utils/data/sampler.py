@@ -16,14 +16,33 @@ _BLOCK = 32  # indices drawn with replacement at a time
 
 
 class Sampler(Generic[T]):
-    """Indices (or lists of indices) of samples: subclasses define `__iter__`, usually `__len__`."""
+    """Indices (or lists of indices) of samples: subclasses define `__iter__`, usually `__len__`.
+
+    Example:
+        >>> class Backwards(flambeau.utils.data.Sampler):
+        ...     def __init__(self, data):
+        ...         self.data = data
+        ...     def __iter__(self):
+        ...         return iter(range(len(self.data) - 1, -1, -1))
+        >>> data = [10, 11, 12]
+        >>> [int(x) for x in flambeau.utils.data.DataLoader(data, sampler=Backwards(data))]
+        [12, 11, 10]
+    """
 
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError(f"{type(self).__name__} does not define __iter__")
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, ..."""
+    """0, 1, 2, ...
+
+    Args:
+        data_source: has a length.
+
+    Example:
+        >>> list(flambeau.utils.data.SequentialSampler("abc"))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -108,7 +127,16 @@ def new_seed(generator: Generator | None = None) -> int:
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Given indices in random order, each once."""
+    """Given indices in random order, each once.
+
+    Args:
+        indices: the indices.
+        generator: None: the default one.
+
+    Example:
+        >>> sorted(flambeau.utils.data.SubsetRandomSampler([7, 3, 5]))
+        [3, 5, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -134,6 +162,10 @@ class WeightedRandomSampler(Sampler[int]):
     Raises:
         ValueError: for num_samples that are no positive int, a replacement that is no bool, or
             weights that are no vector.
+
+    Example:
+        >>> list(flambeau.utils.data.WeightedRandomSampler([0., 1., 0.], num_samples=3))
+        [1, 1, 1]
     """
 
     def __init__(
@@ -178,6 +210,10 @@ class BatchSampler(Sampler[list[int]]):
         sampler: gives indices.
         batch_size: indices per list.
         drop_last: leave out a last list that is shorter.
+
+    Example:
+        >>> list(flambeau.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+        [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:

@@ -22,7 +22,23 @@ import flambeau
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """Which worker process this is."""
+    """Which worker process this is.
+
+    Attributes:
+        id: its number.
+        num_workers: how many there are.
+        seed: of its generators.
+        dataset: its copy.
+
+    Example:
+        >>> class Numbers(flambeau.utils.data.IterableDataset):
+        ...     def __iter__(self):
+        ...         worker = flambeau.utils.data.get_worker_info()
+        ...         first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        ...         return iter(range(first, 6, step))
+        >>> sorted(int(x) for x in flambeau.utils.data.DataLoader(Numbers(), num_workers=2))
+        [0, 1, 2, 3, 4, 5]
+    """
 
     id: int
     num_workers: int
@@ -34,7 +50,12 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker process, what it is; elsewhere None."""
+    """In a worker process, what it is (see WorkerInfo); elsewhere None.
+
+    Example:
+        >>> print(flambeau.utils.data.get_worker_info())
+        None
+    """
     return _info
 
 

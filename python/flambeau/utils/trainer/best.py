@@ -64,6 +64,12 @@ class EarlyStopping(Callback):
         patience: epochs without improvement that end training.
         monitor, mode, min_delta: what an improvement is; see `Trainer`.
         restore_best: at the end, give the model the weights of the best epoch.
+
+    Example:
+        >>> from flambeau.utils.trainer import EarlyStopping
+        >>> stopping = EarlyStopping(patience=3)
+        >>> stopping.patience
+        3
     """
 
     def __init__(

@@ -14,6 +14,11 @@ class Callback:
 
     All get the trainer: its `epoch` (from 0), `batch` and `step` say where it is, `history` and
     `totals` what was measured; `stop()` ends training after the epoch.
+
+    Example:
+        >>> from flambeau.utils.trainer import Callback
+        >>> [name for name in dir(Callback) if name.startswith("on_")]
+        ['on_batch_end', 'on_end', 'on_epoch_end', 'on_epoch_start', 'on_start']
     """
 
     def on_start(self, trainer: Trainer) -> None:

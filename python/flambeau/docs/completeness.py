@@ -1,0 +1,102 @@
+"""What docstrings of the library leave out: `flambeau docs check`.
+
+Operators are left to `flambeau ops check`.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flambeau.codegen.write.docs import pages
+from flambeau.docs.curves import declared
+from flambeau.docs.library import described, public_names
+from flambeau.nn import Module
+
+PARTS = ("summary", "arguments", "shapes", "example")
+# Instead of a list: "Arguments are those of Conv1d", "Arguments as of ...".
+_SHAPES = re.compile(r"\bshapes?\b", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"\b[Aa]rguments\b[^.]{0,60}\b(of|as)\b|^ +others: ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A public class or function."""
+
+    name: str  # flambeau.nn.Linear
+    missing: tuple[str, ...]  # of PARTS
+
+
+def rows() -> list[Row]:
+    """Every class and function once, under its first name."""
+    library = described(pages(declared()))
+    seen: set[int] = set(library.operators)
+    found = []
+    for name, module in library.modules.items():
+        for member in public_names(module):
+            value = getattr(module, member)
+            if callable(value) and id(value) not in seen:
+                seen.add(id(value))
+                found.append(Row(f"{name}.{member}", missing(value)))
+    return found
+
+
+def missing(value: Any) -> tuple[str, ...]:
+    """What the docstring of a class or function leaves out."""
+    text = inspect.cleandoc(value.__doc__ or "")
+    says = {
+        "summary": bool(text),
+        "arguments": _names_arguments(value, text),
+        "shapes": not _is_layer(value)
+        or re.search(r"\bshapes?\b", text, re.IGNORECASE) is not None,
+        "example": ">>> " in text,
+    }
+    return tuple(part for part in PARTS if not says[part])
+
+
+def _is_layer(value: Any) -> bool:
+    """Whether it computes tensors from tensors, whose shapes readers ask for."""
+    if not inspect.isclass(value) or not issubclass(value, Module):
+        return False
+    return value.forward is not Module.forward
+
+
+def _names_arguments(value: Any, text: str) -> bool:
+    """Whether all parameters are named, or said to be those of something else."""
+    if _ELSEWHERE.search(text):
+        return True
+    return all(re.search(rf"\b{re.escape(name)}\b", text) for name in _parameters(value))
+
+
+def _parameters(value: Any) -> Iterator[str]:
+    if inspect.isclass(value) and issubclass(value, enum.Enum):
+        return
+    try:
+        signature = inspect.signature(value)
+    except (ValueError, TypeError):  # compiled ones tell it in their docstring
+        return
+    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind not in any_number and not name.startswith("_"):
+            yield name
+
+
+def report(found: list[Row]) -> str:
+    """A table of modules, and the names that leave something out."""
+    counts: dict[str, list[int]] = {}
+    for row in found:
+        of_module = counts.setdefault(row.name.rpartition(".")[0], [0] * (len(PARTS) + 1))
+        of_module[0] += 1
+        for part in row.missing:
+            of_module[1 + PARTS.index(part)] += 1
+    width = max(map(len, counts))
+    lines = [f"{'without':{width}} {'of':>5} " + " ".join(f"{part:>9}" for part in PARTS)]
+    for module, (total, *lacking) in counts.items():
+        cells = " ".join(f"{number or '-':>9}" for number in lacking)
+        lines.append(f"{module:{width}} {total:5} {cells}")
+    lines += ["", *(f"{row.name}: {', '.join(row.missing)}" for row in found if row.missing)]
+    return "\n".join(lines)
