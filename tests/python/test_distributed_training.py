@@ -44,7 +44,7 @@ def gradients(model: nn.Module) -> list[Any]:
 
 def _train(rank: int, size: int, options: dict[str, Any]) -> Any:
     model = DistributedDataParallel(network(rank), **options)
-    assert [*model.state_dict()][0] == "module.0.weight"
+    assert next(iter(model.state_dict())) == "module.0.weight"
     optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     seen = []
     for step in range(4):

@@ -19,7 +19,7 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather",
 __all__ += ["replicate", "scatter"]
 
 if _typing.TYPE_CHECKING:
-    from flambeau.nn.parallel import distributed
+    from flambeau.nn.parallel import distributed as distributed
     from flambeau.nn.parallel.distributed import DistributedDataParallel
 else:
     __getattr__, __dir__ = _lazy.submodules(

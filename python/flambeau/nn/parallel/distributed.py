@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -86,6 +87,7 @@ class DistributedDataParallel(Module):
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MIB)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         self._join(process_group)
+        self._check_alike()
         if init_sync:
             self._send_state()
 
@@ -94,18 +96,13 @@ class DistributedDataParallel(Module):
         found = member(group)
         if found is None:
             raise ValueError("DistributedDataParallel: this process is no member of process_group")
-        parameters = [
-            (name, parameter)
-            for name, parameter in self.module.named_parameters()
-            if parameter.requires_grad and name not in self.parameters_to_ignore
-        ]
+        parameters = self._trained()
         if not parameters:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameters "
                 "that require a gradient."
             )
         self.process_group = found
-        self._check_alike(parameters)
         self.reducer = Reducer(
             parameters,
             found,
@@ -114,9 +111,17 @@ class DistributedDataParallel(Module):
             self.gradient_as_bucket_view,
         )
 
-    def _check_alike(self, parameters: list[tuple[str, Tensor]]) -> None:
+    def _trained(self) -> list[tuple[str, Tensor]]:
+        """The parameters whose gradients are averaged, with their names."""
+        return [
+            (name, parameter)
+            for name, parameter in self.module.named_parameters()
+            if parameter.requires_grad and name not in self.parameters_to_ignore
+        ]
+
+    def _check_alike(self) -> None:
         """RuntimeError if the processes' parameters differ in name, shape or dtype."""
-        mine = [(name, list(p.shape), str(p.dtype)) for name, p in parameters]
+        mine = [(name, list(p.shape), str(p.dtype)) for name, p in self._trained()]
         others: list[Any] = [None] * self.process_group.size()
         all_gather_object(others, mine, self.process_group)
         for rank, theirs in enumerate(others):
@@ -192,6 +197,12 @@ class DistributedDataParallel(Module):
         for name in ("process_group", "reducer"):
             state.pop(name, None)
         return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DistributedDataParallel:
+        clone = type(self).__new__(type(self))
+        memo[id(self)] = clone
+        clone.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return clone
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

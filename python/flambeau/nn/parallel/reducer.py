@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -28,10 +29,15 @@ class _Bucket:
         self.numbers = numbers
         count = sum(parameter.numel() for parameter in parameters)
         self.flat = flambeau.zeros(count, dtype=parameters[0].dtype)
-        parts = self.flat.split([parameter.numel() for parameter in parameters])
-        self.views = [
-            part.view(parameter.shape) for part, parameter in zip(parts, parameters, strict=True)
-        ]
+        self.views = []
+        begin = 0
+        for parameter in parameters:
+            # No views to autograd: optimizers detach gradients in place.
+            shape = list(parameter.shape)
+            strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+            storage = self.flat.untyped_storage()
+            self.views.append(storage._view(parameter.dtype, begin, shape, strides))
+            begin += parameter.numel()
         self.waiting = len(numbers)
         self.work: Any = None
 
