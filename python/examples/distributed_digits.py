@@ -35,7 +35,8 @@ def train(o: Settings) -> float:
     """What each process of a group does; returns the share of test images that are read."""
     data = digits()
     flambeau.manual_seed(o.seed)
-    model = DistributedDataParallel(network())
+    # Statistics of all processes, so that all have the same network at the end.
+    model = DistributedDataParallel(nn.SyncBatchNorm.convert_sync_batchnorm(network()))
     dataset = TensorDataset(data.images, data.labels)
     sampler = DistributedSampler(dataset, seed=o.seed)
     loader = DataLoader(dataset, o.batch_size, sampler=sampler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -81,7 +82,7 @@ def test_restarts(tmp_path: Path) -> None:
         "x = flambeau.ones(1)\n"
         "dist.all_reduce(x)\n"
         "attempt = os.environ['TORCHELASTIC_RESTART_COUNT']\n"
-        "print(os.environ['RANK'], attempt, x.item(), flush=True)\n"
+        "os.write(1, f'{dist.get_rank()} {attempt} {x.item()}\\n'.encode())\n"
         "if attempt == '0' and dist.get_rank() == 1: os._exit(3)\n"
         "dist.barrier()\n"
     )
@@ -109,8 +110,6 @@ def test_two_machines(tmp_path: Path) -> None:
     """Two launchers, as on two machines."""
     path = tmp_path / "program.py"
     path.write_text(SUM.format(library="flambeau").replace("== dist.get_node_local_rank()", ""))
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     command = [sys.executable, "-m", "flambeau.distributed.run", "--nnodes", "2"]
