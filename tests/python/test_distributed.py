@@ -353,7 +353,7 @@ def test_arguments_are_checked() -> None:
 
 
 def test_before_there_is_a_group() -> None:
-    assert dist.is_available() and not dist.is_initialized()
+    assert dist.is_available() and not dist.is_initialized() and dist.group.WORLD is None
     assert dist.is_backend_available("gloo") and not dist.is_nccl_available()
     for call in (dist.get_rank, dist.get_world_size, dist.barrier):
         with pytest.raises(ValueError, match="Default process group has not been initialized"):

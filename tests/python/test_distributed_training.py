@@ -228,8 +228,8 @@ def test_batch_norm_of_all_processes() -> None:
 
 
 def _sampled(rank: int, size: int) -> list[int]:
-    sampler = flambeau.utils.data.DistributedSampler(range(5), shuffle=False)  # type: ignore[arg-type]
-    return list(sampler)
+    numbers: Any = range(5)
+    return list(flambeau.utils.data.DistributedSampler(numbers, shuffle=False))
 
 
 def test_samplers_ask_the_group() -> None:

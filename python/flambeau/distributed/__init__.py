@@ -56,7 +56,6 @@ from flambeau.distributed.errors import (
     QueueEmptyError,
 )
 from flambeau.distributed.file_store import FileStore
-from flambeau.distributed.group import ProcessGroup
 from flambeau.distributed.letters import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from flambeau.distributed.objects import (
     all_gather_object,
@@ -66,6 +65,7 @@ from flambeau.distributed.objects import (
     scatter_object_list,
     send_object_list,
 )
+from flambeau.distributed.process_group import ProcessGroup
 from flambeau.distributed.rendezvous import register_rendezvous_handler
 from flambeau.distributed.store import HashStore, PrefixStore, Store
 from flambeau.distributed.tcp_store import TCPStore

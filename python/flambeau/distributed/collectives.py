@@ -11,7 +11,7 @@ from flambeau import Tensor
 from flambeau.distributed import algorithms
 from flambeau.distributed.combining import ReduceOp, Reduction
 from flambeau.distributed.errors import DistBackendError
-from flambeau.distributed.group import (
+from flambeau.distributed.process_group import (
     ProcessGroup,
     Results,
     checked,

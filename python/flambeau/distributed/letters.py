@@ -11,8 +11,8 @@ from flambeau import Tensor
 from flambeau.distributed.collectives import root_in
 from flambeau.distributed.errors import DistBackendError
 from flambeau.distributed.exchange import raw
-from flambeau.distributed.group import ProcessGroup, Results, checked
 from flambeau.distributed.mesh import PeerLost, Slot, wait
+from flambeau.distributed.process_group import ProcessGroup, Results, checked
 from flambeau.distributed.wire import seconds
 from flambeau.distributed.work import Work
 from flambeau.distributed.world import Group, joined

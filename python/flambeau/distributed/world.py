@@ -11,9 +11,9 @@ from typing import Any
 
 import flambeau
 from flambeau.distributed.backend import Backend, BackendConfig
-from flambeau.distributed.group import ProcessGroup
 from flambeau.distributed.meeting import meet
 from flambeau.distributed.mesh import Mesh
+from flambeau.distributed.process_group import ProcessGroup
 from flambeau.distributed.rendezvous import rendezvous
 from flambeau.distributed.store import PrefixStore, Store
 from flambeau.distributed.wire import seconds

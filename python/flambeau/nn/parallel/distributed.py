@@ -10,7 +10,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 from flambeau.distributed import all_gather_object, broadcast
-from flambeau.distributed.group import ProcessGroup
+from flambeau.distributed.process_group import ProcessGroup
 from flambeau.distributed.world import member
 from flambeau.nn.module import Module
 from flambeau.nn.parallel.reducer import Reducer

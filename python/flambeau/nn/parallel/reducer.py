@@ -11,7 +11,7 @@ from typing import Any
 import flambeau
 from flambeau import _C, Tensor
 from flambeau.distributed import ReduceOp, all_reduce
-from flambeau.distributed.group import ProcessGroup
+from flambeau.distributed.process_group import ProcessGroup
 
 FIRST_BUCKET = 1 << 20
 """Bytes of the first bucket: small, so that sending begins early."""

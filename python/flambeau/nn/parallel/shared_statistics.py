@@ -8,7 +8,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau.autograd import Function
 from flambeau.distributed import all_reduce
-from flambeau.distributed.group import ProcessGroup
+from flambeau.distributed.process_group import ProcessGroup
 
 
 class _Sum(Function):
