@@ -393,3 +393,36 @@ def test_writing_is_seen_by_autograd(tmp_path: Any, monkeypatch: pytest.MonkeyPa
             z.sum().backward()
     finally:
         dist.destroy_process_group()
+
+
+def _threads(rank: int, size: int) -> list[float]:
+    """Threads that call in turn; which of them is next is the same on all ranks."""
+    import threading
+
+    sums = [0.0] * 40
+    turn = threading.Condition()
+    done = [0]
+
+    def call(parity: int) -> None:
+        for i in range(parity, 40, 2):
+            with turn:
+                assert turn.wait_for(lambda i=i: done[0] == i, 20)
+            x = flambeau.full((3,), float(i * (rank + 1)))
+            work = dist.all_reduce(x, async_op=True)
+            with turn:
+                done[0] += 1
+                turn.notify_all()
+            assert work is not None and work.wait()
+            sums[i] = x[0].item()
+
+    threads = [threading.Thread(target=call, args=(parity,)) for parity in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    return sums
+
+
+def test_calls_of_several_threads() -> None:
+    for sums in ranks(2, _threads):
+        assert sums == [3.0 * i for i in range(40)]

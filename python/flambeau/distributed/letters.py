@@ -102,7 +102,9 @@ def send(
     if posted is not None:
         found, post, sent = posted
         work = Work("send", [sent])
-        found.letters.submit(post, work, here=True)
+        mine = found.letters.submit(post, work, here=True)
+        if mine is not None:
+            mine()
         work.wait()
 
 

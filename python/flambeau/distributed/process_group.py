@@ -166,9 +166,11 @@ class ProcessGroup:
                     act(x)
                     results.finish()
 
-            if async_op:
-                self.calls.submit(run, work, here=False)
-                return work
-        self.calls.submit(run, work, here=True)
+            # Under the lock: calls run in the order of their numbers.
+            mine = self.calls.submit(run, work, here=not async_op)
+        if async_op:
+            return work
+        if mine is not None:
+            mine()
         work.wait()
         return None

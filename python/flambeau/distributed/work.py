@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -100,10 +100,11 @@ class Lane:
         self._calls: deque[tuple[Callable[[], Any], Work]] = deque()
         self._busy = False
         self._thread: threading.Thread | None = None
-        self._pid = os.getpid()
 
-    def submit(self, call: Callable[[], Any], work: Work, here: bool) -> None:
-        """Runs a call. `here`: the caller waits, so that its thread may do it."""
+    def submit(self, call: Callable[[], Any], work: Work, here: bool) -> Callable[[], None] | None:
+        """Puts a call behind all others. `here`: the caller waits, so that its thread may run it:
+        then that is what it gets, and does at once.
+        """
         with self._changed:
             if here and not self._busy and not self._calls:
                 self._busy = True
@@ -114,13 +115,15 @@ class Lane:
                     self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                     self._thread.start()
                 self._changed.notify_all()
-        if here:
-            try:
-                _do(call, work)
-            finally:
-                with self._changed:
-                    self._busy = False
-                    self._changed.notify_all()
+        return functools.partial(self._run_here, call, work) if here else None
+
+    def _run_here(self, call: Callable[[], Any], work: Work) -> None:
+        try:
+            _do(call, work)
+        finally:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
 
     def drain(self, timeout: float) -> bool:
         """Waits until nothing is under way; whether that came in time."""
