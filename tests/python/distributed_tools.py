@@ -11,7 +11,7 @@ import flambeau.distributed as dist
 from flambeau import multiprocessing as mp
 
 
-def _member(
+def joined(
     rank: int,
     size: int,
     port: int,
@@ -20,6 +20,7 @@ def _member(
     answers: Any,
     args: Any,
 ) -> None:
+    """What a process does that joins a group, acts and leaves."""
     flambeau.set_num_threads(1)
     limit = timedelta(seconds=seconds)
     store = dist.TCPStore("127.0.0.1", port, timeout=limit)
@@ -33,7 +34,7 @@ def ranks(size: int, act: Callable[..., Any], *args: Any, seconds: float = 20) -
     store = dist.TCPStore("127.0.0.1", 0, is_master=True)
     answers = mp.get_context("fork").SimpleQueue()
     given = (size, store.port, seconds, act, answers, args)
-    context = mp.start_processes(_member, given, size, join=False, start_method="fork")
+    context = mp.start_processes(joined, given, size, join=False, start_method="fork")
     assert context is not None
     found: dict[int, Any] = {}
     while not context.join(timeout=0.02):
