@@ -16,9 +16,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from queue import SimpleQueue
 from types import FrameType
 
 from flambeau.distributed.tcp_store import TCPStore
@@ -47,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--rdzv-endpoint", str, "", "HOST:PORT of machine 0, in place of --master-addr and -port")
     add("--rdzv-id", str, "", "a name of this run")
     add("--max-restarts", int, 0, "how often all begin again after a failure; of one machine")
-    add("--monitor-interval", float, 0.1, "seconds between looks at the processes")
+    add("--monitor-interval", float, 0.1, "of no meaning: the end of a process is seen at once")
     parser.add_argument("--standalone", action="store_true", help="one machine, any free port")
     parser.add_argument("-m", "--module", action="store_true", help="the program is a module")
     parser.add_argument(
@@ -167,16 +169,26 @@ class Launcher:
             for local_rank in range(self._local):
                 environment = self._environment(local_rank, attempt)
                 self._children.append(subprocess.Popen(command, env=environment))
-            while True:
-                statuses = [child.poll() for child in self._children]
-                for local_rank, status in enumerate(statuses):
-                    if status:
-                        return self._given.node_rank * self._local + local_rank, status
-                if all(status == 0 for status in statuses):
-                    return None
-                time.sleep(self._given.monitor_interval)
+            for local_rank, status in self._ended():
+                if status:
+                    return self._given.node_rank * self._local + local_rank, status
+            return None
         finally:
             self.end()
+
+    def _ended(self) -> Iterator[tuple[int, int]]:
+        """The local ranks of processes and their statuses, in the order in which they end: those
+        that end because another one did are not the ones to name.
+        """
+        ended: SimpleQueue[tuple[int, int]] = SimpleQueue()
+
+        def watch(local_rank: int, child: subprocess.Popen[bytes]) -> None:
+            ended.put((local_rank, child.wait()))
+
+        for local_rank, child in enumerate(self._children):
+            threading.Thread(target=watch, args=(local_rank, child), daemon=True).start()
+        for _ in range(len(self._children)):
+            yield ended.get()
 
     def end(self) -> None:
         """Asks all processes to end, and ends those that do not."""
