@@ -23,7 +23,7 @@ from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from importlib.util import find_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import flambeau
@@ -62,6 +62,13 @@ class _Finder(MetaPathFinder, Loader):
         spec = module.__spec__
         assert spec is not None
         module.__spec__ = spec.loader_state
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """What `python -m torch.X` runs."""
+        ours = find_spec(_ours(fullname))
+        loader: Any = ours.loader if ours else None
+        code: CodeType | None = loader.get_code(_ours(fullname))
+        return code
 
     def find_distributions(
         self,

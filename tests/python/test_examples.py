@@ -25,6 +25,7 @@ SIMPLE: dict[str, Callable[[float], bool]] = {
 Goal = tuple[dict[str, Any], Callable[[float], bool], set[str]]
 PROGRAMS: dict[str, Goal] = {
     "digits_cnn": ({"steps": 80}, lambda right: right > 0.95, {"digits_cnn.png"}),
+    "distributed_digits": ({"epochs": 3}, lambda right: right > 0.9, set()),
     "hogwild": ({"steps": 60}, lambda right: right > 0.9, {"hogwild.png"}),
     "resnet_folder": (
         {"drawn": 250, "epochs": 6, "learning_rate": 0.01},

@@ -154,7 +154,7 @@ def test_sync_batch_norm_is_batch_norm() -> None:
     with pytest.raises(ValueError, match="2 dimensions"):
         sync(flambeau.ones(3))
     with pytest.raises(ValueError, match="process_group"):
-        nn.SyncBatchNorm(3, process_group=object())  # type: ignore[arg-type]
+        nn.SyncBatchNorm(3, process_group=object())
 
 
 def test_converting_to_sync_batch_norm() -> None:

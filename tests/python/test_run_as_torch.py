@@ -75,7 +75,7 @@ assert torch.__version__ >= "2.9" and torch.__version__ > (2, 2) and torch.versi
         ("import torch; torch.conv9d", ["torch.conv9d is not in Flambeau yet", "conv"]),
         ("import torch.no_such", ["torch.no_such"]),
         ("from torch import conv9d", ["conv9d"]),
-        ("import torch; torch.distributed.init_process_group", ["torch.distributed", "process"]),
+        ("import torch; torch.distributed.no_such", ["torch.distributed", "process"]),
         ("import torch; torch.cuda.FloatTensor(3)", ["cuda"]),
     ],
 )
@@ -90,8 +90,8 @@ def test_a_library_can_ask_whether_a_name_exists() -> None:
     passes(
         """
 import torch
-assert not hasattr(torch, "no_such") and not hasattr(torch.distributed, "init_process_group")
-assert not torch.distributed.is_available() and not torch.backends.mps.is_available()
+assert not hasattr(torch, "no_such") and not hasattr(torch.distributed, "no_such")
+assert torch.distributed.is_available() and not torch.backends.mps.is_available()
 """
     )
 

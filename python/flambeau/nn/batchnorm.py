@@ -141,10 +141,13 @@ class _BatchNorm(_Norm):
             used_mean, used_variance = mean, variance
         else:
             used_mean = used_variance = None
-        return F.batch_norm(
+        return self._normalize(
             input, used_mean, used_variance, own_tensor(self, parameters, "weight"),
             own_tensor(self, parameters, "bias"), from_batch, momentum, self.eps,
         )  # fmt: skip
+
+    def _normalize(self, input: Tensor, *args: Any) -> Tensor:
+        return F.batch_norm(input, *args)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -214,16 +217,15 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization of (N, C, ...), whose statistics are those of all processes of a group.
-
-    There are no groups of processes: statistics are those of this process. The other arguments
-    are those of BatchNorm2d.
+    """Batch normalization of (N, C, ...), whose statistics in training are those of all processes
+    of a group, as if their batches were one. Without a group it is BatchNorm2d, whose arguments it
+    has.
 
     Args:
-        process_group: must be None.
+        process_group: of processes; None: all, once `distributed.init_process_group` was called.
 
     Raises:
-        ValueError: for a process group.
+        ValueError: process_group is something else.
 
     Shapes: input (N, num_features, ...), output alike.
 
@@ -240,21 +242,39 @@ class SyncBatchNorm(_BatchNorm):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        process_group: None = None,
+        process_group: Any = None,
         device: Any = None,
         dtype: Any = None,
         *,
         bias: bool = True,
     ) -> None:
         if process_group is not None:
-            raise ValueError(
-                "SyncBatchNorm: process_group must be None, got a "
-                f"{type(process_group).__name__}: there are no groups of processes"
-            )
+            from flambeau.distributed import ProcessGroup
+
+            if not isinstance(process_group, ProcessGroup):
+                raise ValueError(
+                    "SyncBatchNorm: process_group must be None or a ProcessGroup, got a "
+                    f"{type(process_group).__name__}"
+                )
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
         )
         self.process_group = process_group
+
+    def _normalize(self, input: Tensor, *args: Any) -> Tensor:
+        from flambeau import distributed
+
+        if not self.training or not distributed.is_initialized():
+            return super()._normalize(input, *args)
+        if distributed.get_world_size(self.process_group) <= 1:
+            return super()._normalize(input, *args)
+        from flambeau.distributed.world import member
+        from flambeau.nn.parallel.shared_statistics import batch_norm
+
+        mean, variance, weight, bias, _, momentum, eps = args
+        group = member(self.process_group)
+        assert group is not None
+        return batch_norm(input, mean, variance, weight, bias, momentum, eps, group)
 
     def _check(self, input: Tensor) -> None:
         if input.dim() < 2:
@@ -263,7 +283,7 @@ class SyncBatchNorm(_BatchNorm):
             )
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: None = None) -> Module:
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with a SyncBatchNorm in the place of every batch norm, of the same tensors.
 
         Args:

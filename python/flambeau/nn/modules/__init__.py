@@ -66,6 +66,6 @@ for _place in _PLACES:
 from flambeau.nn.modules import utils as utils  # noqa: E402
 
 _LAYERS = {name: getattr(nn, name) for name in nn.__all__ if isinstance(getattr(nn, name), type)}
-_LAYERS = {n: layer for n, layer in _LAYERS.items() if layer.__module__ != "flambeau.nn.parallel"}
+_LAYERS = {n: layer for n, layer in _LAYERS.items() if ".parallel." not in layer.__module__}
 __all__ = [*_LAYERS]
 globals().update(_LAYERS)

@@ -13,6 +13,17 @@ from flambeau.utils.data.sampler import Sampler
 __all__ = ["DistributedSampler"]
 
 
+def _group(name: str) -> Any:
+    """`flambeau.distributed`, where processes have joined."""
+    from flambeau import distributed
+
+    if not distributed.is_initialized():
+        raise ValueError(
+            f"DistributedSampler: give {name}; there is no process group to ask for it"
+        )
+    return distributed
+
+
 class DistributedSampler(Sampler[int]):
     """The part of the indices that one of several processes visits; all parts are equally long.
 
@@ -21,8 +32,8 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: has the same length in every process.
-        num_replicas: how many processes there are.
-        rank: which of them this is, from 0.
+        num_replicas: how many processes there are; None: as many as the process group has.
+        rank: which of them this is, from 0; None: its rank in the process group.
         shuffle: in a random order, else one after the other.
         seed: of the order, the same in every process.
         drop_last: leave out samples that do not divide evenly; else some come twice.
@@ -46,12 +57,10 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        for name, value in (("num_replicas", num_replicas), ("rank", rank)):
-            if value is None:
-                raise ValueError(
-                    f"DistributedSampler: give {name}; there is no process group to ask for it"
-                )
-        assert num_replicas is not None and rank is not None
+        if num_replicas is None:
+            num_replicas = _group("num_replicas").get_world_size()
+        if rank is None:
+            rank = _group("rank").get_rank()
         if not 0 <= rank < num_replicas:
             raise ValueError(
                 f"DistributedSampler: rank must be within [0, {num_replicas - 1}], got {rank}"

@@ -1,0 +1,570 @@
+"""Calls that all processes of a group make, of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.distributed import algorithms
+from flambeau.distributed.combining import ReduceOp, Reduction
+from flambeau.distributed.errors import DistBackendError
+from flambeau.distributed.process_group import (
+    ProcessGroup,
+    Results,
+    checked,
+    checked_list,
+    described,
+)
+from flambeau.distributed.wire import seconds
+from flambeau.distributed.work import Work
+from flambeau.distributed.world import Group, joined, member
+
+
+def root_in(group: ProcessGroup, operation: str, name: str, rank: Any, in_group: Any) -> int:
+    """The rank in the group of a process that is given by its rank among all, or in the group."""
+    if rank is not None and in_group is not None:
+        raise ValueError(f"{operation}: give {name} or group_{name}, not both")
+    if in_group is not None:
+        if not 0 <= in_group < group.size():
+            raise ValueError(
+                f"{operation}: group_{name} must be within [0, {group.size() - 1}], got {in_group}"
+            )
+        return int(in_group)
+    if rank is None:
+        raise ValueError(f"{operation}: {name} or group_{name} is needed")
+    if rank not in group.ranks:
+        raise ValueError(f"{operation}: {name} {rank} is not among the ranks {group.ranks}")
+    return group.ranks.index(rank)
+
+
+def _flat(tensor: Tensor) -> Tensor:
+    return tensor.contiguous().reshape(-1)
+
+
+def _same(operation: str, name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
+    """Checks that tensors have the dtype and the number of elements of another one."""
+    for i, tensor in enumerate(tensors):
+        if tensor.dtype != like.dtype or tensor.numel() != like.numel():
+            raise ValueError(
+                f"{operation}: {name}[{i}] must be as the other tensors, {described(like)}, got "
+                f"{described(tensor)}"
+            )
+
+
+def _count(operation: str, name: str, tensors: Sequence[Tensor], group: ProcessGroup) -> None:
+    if len(tensors) != group.size():
+        raise ValueError(
+            f"{operation}: {name} must have a tensor for each of the {group.size()} ranks, got "
+            f"{len(tensors)}"
+        )
+
+
+def all_reduce(
+    tensor: Tensor, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """Combines the tensors of all ranks; each gets the result, in place, the same bits.
+
+    Args:
+        tensor: of any shape and dtype, the same on all ranks.
+        op: a ReduceOp.
+        group: of processes; None: all.
+        async_op: return at once, with a Work to wait for.
+
+    Returns:
+        A Work if `async_op`; None otherwise, and for processes outside the group.
+
+    Raises:
+        DistBackendError: another rank is gone or late, or calls something else.
+    """
+    return _all_reduce("all_reduce", [checked("all_reduce", "tensor", tensor)], op, group, async_op)
+
+
+def all_reduce_coalesced(
+    tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """`all_reduce` of several tensors of one dtype in one call; arguments as there."""
+    name = "all_reduce_coalesced"
+    given = checked_list(name, "tensors", [tensors] if isinstance(tensors, Tensor) else tensors)
+    if not given or any(tensor.dtype != given[0].dtype for tensor in given):
+        raise ValueError(f"{name}: expected tensors of one dtype, got {[t.dtype for t in given]}")
+    return _all_reduce(name, given, op, group, async_op)
+
+
+def _all_reduce(
+    name: str, tensors: list[Tensor], op: Any, group: Group, async_op: bool
+) -> Work | None:
+    found = joined(group, name)
+    if found is None:
+        return None
+    how = Reduction(name, op, tensors[0].dtype, found.size())
+    results = Results(tensors)
+
+    def act(x: Any) -> None:
+        if len(results.flat) == 1:
+            algorithms.all_reduce(x, results.flat[0], how)
+            return
+        whole = flambeau.cat(results.flat)
+        algorithms.all_reduce(x, whole, how)
+        parts = whole.split([flat.numel() for flat in results.flat])
+        for flat, part in zip(results.flat, parts, strict=True):
+            flat.copy_(part)
+
+    words = ", ".join(described(tensor) for tensor in tensors)
+    return found.call(f"{name}({how.kind.name}, {words})", act, results, async_op)
+
+
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: Group = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Combines the tensors of all ranks; rank `dst` gets the result, in place.
+
+    Args:
+        tensor, op, group, async_op: as of `all_reduce`. Other ranks' tensors stay as they are.
+        dst: the rank among all; or
+        group_dst: the rank in the group.
+    """
+    mine = checked("reduce", "tensor", tensor)
+    found = joined(group, "reduce")
+    if found is None:
+        return None
+    root = root_in(found, "reduce", "dst", dst, group_dst)
+    how = Reduction("reduce", op, mine.dtype, found.size())
+    results = Results([mine])
+    return found.call(
+        f"reduce({how.kind.name}, dst {root}, {described(mine)})",
+        lambda x: algorithms.reduce(x, results.flat[0], root, how),
+        results,
+        async_op,
+    )
+
+
+def broadcast(
+    tensor: Tensor,
+    src: int | None = None,
+    group: Group = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Copies the tensor of rank `src` to all, in place.
+
+    Args:
+        tensor: of the same shape and dtype on all ranks.
+        src: the rank among all; or
+        group_src: the rank in the group.
+        group, async_op: as of `all_reduce`.
+    """
+    mine = checked("broadcast", "tensor", tensor)
+    found = joined(group, "broadcast")
+    if found is None:
+        return None
+    root = root_in(found, "broadcast", "src", src, group_src)
+    results = Results([mine])
+    return found.call(
+        f"broadcast(src {root}, {described(mine)})",
+        lambda x: algorithms.broadcast(x, results.flat[0], root),
+        results,
+        async_op,
+    )
+
+
+def all_gather(
+    tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """`tensor_list[i]` becomes the tensor of rank i.
+
+    Args:
+        tensor_list: as many as ranks, of the dtype and the number of elements of `tensor`.
+        tensor: of the same shape and dtype on all ranks.
+        group, async_op: as of `all_reduce`.
+    """
+    outputs = checked_list("all_gather", "tensor_list", tensor_list)
+    mine = checked("all_gather", "tensor", tensor)
+    found = joined(group, "all_gather")
+    if found is None:
+        return None
+    _count("all_gather", "tensor_list", outputs, found)
+    _same("all_gather", "tensor_list", outputs, mine)
+    return _gather_all(found, "all_gather", outputs, mine, async_op)
+
+
+def _gather_all(
+    found: ProcessGroup, name: str, outputs: list[Tensor], mine: Tensor, async_op: bool
+) -> Work | None:
+    results, sent = Results(outputs), _flat(mine)
+    return found.call(
+        f"{name}({described(mine)})",
+        lambda x: algorithms.all_gather(x, results.flat, sent),
+        results,
+        async_op,
+    )
+
+
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
+) -> Work | None:
+    """The tensors of all ranks one after the other, in one tensor.
+
+    Args:
+        output_tensor: of as many elements as all ranks' together: joined along the first
+            dimension, or stacked.
+        input_tensor: of the same shape and dtype on all ranks.
+        group, async_op: as of `all_reduce`.
+    """
+    name = "all_gather_into_tensor"
+    output = checked(name, "output_tensor", output_tensor)
+    mine = checked(name, "input_tensor", input_tensor)
+    found = joined(group, name)
+    if found is None:
+        return None
+    parts = _parts(name, output, mine, found, "output_tensor", "input_tensor")
+    return _gather_all(found, name, parts, mine, async_op)
+
+
+def _parts(
+    name: str, whole: Tensor, one: Tensor, group: ProcessGroup, of_whole: str, of_one: str
+) -> list[Tensor]:
+    """Parts of a contiguous tensor, one for each rank."""
+    if whole.dtype != one.dtype or whole.numel() != one.numel() * group.size():
+        raise ValueError(
+            f"{name}: {of_whole} must have {group.size()} times the elements of {of_one}, and its "
+            f"dtype: got {described(whole)} and {described(one)}"
+        )
+    if not whole.is_contiguous():
+        raise ValueError(f"{name}: {of_whole} must be contiguous, got strides {whole.stride()}")
+    return list(whole.view(-1).split(one.numel())) if one.numel() else [one] * group.size()
+
+
+all_gather_single = all_gather_into_tensor
+
+
+def all_gather_coalesced(
+    output_tensor_lists: list[list[Tensor]],
+    input_tensor_list: list[Tensor],
+    group: Group = None,
+    async_op: bool = False,
+) -> Work | None:
+    """`output_tensor_lists[i][j]` becomes tensor j of rank i; the call is one `all_gather` each.
+
+    Args:
+        output_tensor_lists: a list for each rank.
+        input_tensor_list: of the same shapes and dtypes on all ranks.
+        group, async_op: as of `all_reduce`.
+    """
+    name = "all_gather_coalesced"
+    mine = checked_list(name, "input_tensor_list", input_tensor_list)
+    rows = [
+        checked_list(name, f"output_tensor_lists[{i}]", row)
+        for i, row in enumerate(output_tensor_lists)
+    ]
+    found = joined(group, name)
+    if found is None:
+        return None
+    if len(rows) != found.size() or any(len(row) != len(mine) for row in rows) or not mine:
+        raise ValueError(
+            f"{name}: output_tensor_lists must have {found.size()} lists of {len(mine)} tensors, "
+            f"got {[len(row) for row in rows]}"
+        )
+    works = []
+    for j, tensor in enumerate(mine):
+        outputs = [row[j] for row in rows]
+        _same(name, f"output_tensor_lists[.][{j}]", outputs, tensor)
+        works.append(_gather_all(found, name, outputs, tensor, async_op))
+    return works[-1]  # calls of a group end in their order
+
+
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: Group = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
+    """Rank `dst` gets the tensors of all ranks.
+
+    Args:
+        tensor: of the same shape and dtype on all ranks.
+        gather_list: on rank `dst`, a tensor for each rank; None on others.
+        dst: the rank among all, 0 if neither is given; or
+        group_dst: the rank in the group.
+        group, async_op: as of `all_reduce`.
+    """
+    mine = checked("gather", "tensor", tensor)
+    found = joined(group, "gather")
+    if found is None:
+        return None
+    dst = 0 if dst is None and group_dst is None else dst
+    root = root_in(found, "gather", "dst", dst, group_dst)
+    outputs = _for_root(found, "gather", "gather_list", gather_list, mine, root)
+    results, sent = Results(outputs or []), _flat(mine)
+    return found.call(
+        f"gather(dst {root}, {described(mine)})",
+        lambda x: algorithms.gather(x, None if outputs is None else results.flat, sent, root),
+        results,
+        async_op,
+    )
+
+
+def _for_root(
+    group: ProcessGroup, operation: str, name: str, tensors: Any, like: Tensor, root: int
+) -> list[Tensor] | None:
+    """The list that the root must give, and nobody else."""
+    if group.rank() != root:
+        if tensors:
+            raise ValueError(f"{operation}: {name} is of rank {group.ranks[root]} alone")
+        return None
+    if tensors is None:
+        raise ValueError(f"{operation}: {name} is needed on rank {group.ranks[root]}")
+    given = checked_list(operation, name, tensors)
+    _count(operation, name, given, group)
+    _same(operation, name, given, like)
+    return given
+
+
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: Group = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
+    """Every rank gets its tensor of those of rank `src`.
+
+    Args:
+        tensor: becomes that; of the same shape and dtype on all ranks.
+        scatter_list: on rank `src`, a tensor for each rank; None on others.
+        src: the rank among all, 0 if neither is given; or
+        group_src: the rank in the group.
+        group, async_op: as of `all_reduce`.
+    """
+    mine = checked("scatter", "tensor", tensor)
+    found = joined(group, "scatter")
+    if found is None:
+        return None
+    src = 0 if src is None and group_src is None else src
+    root = root_in(found, "scatter", "src", src, group_src)
+    given = _for_root(found, "scatter", "scatter_list", scatter_list, mine, root)
+    results = Results([mine])
+    sent = None if given is None else [_flat(part) for part in given]
+    return found.call(
+        f"scatter(src {root}, {described(mine)})",
+        lambda x: algorithms.scatter(x, results.flat[0], sent, root),
+        results,
+        async_op,
+    )
+
+
+def reduce_scatter(
+    output: Tensor,
+    input_list: list[Tensor],
+    op: Any = ReduceOp.SUM,
+    group: Group = None,
+    async_op: bool = False,
+) -> Work | None:
+    """`output` becomes the combination of `input_list[rank]` of all ranks.
+
+    Args:
+        output: of the same shape and dtype on all ranks.
+        input_list: as many tensors as ranks, of the dtype and the number of elements of output.
+        op, group, async_op: as of `all_reduce`.
+    """
+    name = "reduce_scatter"
+    mine = checked(name, "output", output)
+    given = checked_list(name, "input_list", input_list)
+    found = joined(group, name)
+    if found is None:
+        return None
+    _count(name, "input_list", given, found)
+    _same(name, "input_list", given, mine)
+    return _reduce_scatter(found, name, mine, given, op, async_op)
+
+
+def reduce_scatter_tensor(
+    output: Tensor,
+    input: Tensor,
+    op: Any = ReduceOp.SUM,
+    group: Group = None,
+    async_op: bool = False,
+) -> Work | None:
+    """`reduce_scatter` of a tensor, which holds the parts of all ranks one after the other.
+
+    Args:
+        output: of the same shape and dtype on all ranks.
+        input: contiguous, of as many elements as all ranks' outputs together.
+        op, group, async_op: as of `all_reduce`.
+    """
+    name = "reduce_scatter_tensor"
+    mine, whole = checked(name, "output", output), checked(name, "input", input)
+    found = joined(group, name)
+    if found is None:
+        return None
+    parts = _parts(name, whole, mine, found, "input", "output")
+    return _reduce_scatter(found, name, mine, parts, op, async_op)
+
+
+reduce_scatter_single = reduce_scatter_tensor
+
+
+def _reduce_scatter(
+    found: ProcessGroup, name: str, mine: Tensor, given: list[Tensor], op: Any, async_op: bool
+) -> Work | None:
+    how = Reduction(name, op, mine.dtype, found.size())
+    results, sent = Results([mine]), [_flat(part) for part in given]
+    return found.call(
+        f"{name}({how.kind.name}, {described(mine)})",
+        lambda x: algorithms.reduce_scatter(x, results.flat[0], sent, how),
+        results,
+        async_op,
+    )
+
+
+def all_to_all(
+    output_tensor_list: list[Tensor],
+    input_tensor_list: list[Tensor],
+    group: Group = None,
+    async_op: bool = False,
+) -> Work | None:
+    """`output_tensor_list[i]` becomes what rank i has for this one in its inputs.
+
+    Args:
+        output_tensor_list: a tensor for each rank, of as many elements as are sent.
+        input_tensor_list: a tensor for each rank, all of one dtype.
+        group, async_op: as of `all_reduce`.
+    """
+    name = "all_to_all"
+    outputs = checked_list(name, "output_tensor_list", output_tensor_list)
+    inputs = checked_list(name, "input_tensor_list", input_tensor_list)
+    found = joined(group, name)
+    if found is None:
+        return None
+    _count(name, "output_tensor_list", outputs, found)
+    _count(name, "input_tensor_list", inputs, found)
+    return _all_to_all(found, name, outputs, inputs, async_op)
+
+
+def _all_to_all(
+    found: ProcessGroup, name: str, outputs: list[Tensor], inputs: list[Tensor], async_op: bool
+) -> Work | None:
+    dtypes = {tensor.dtype for tensor in (*outputs, *inputs)}
+    if len(dtypes) != 1:
+        raise ValueError(f"{name}: tensors must be of one dtype, got {sorted(map(str, dtypes))}")
+    own = found.rank()
+    if outputs[own].numel() != inputs[own].numel():
+        raise ValueError(
+            f"{name}: rank {own} has {described(inputs[own])} for itself, and expects "
+            f"{described(outputs[own])}"
+        )
+    results, sent = Results(outputs), [_flat(part) for part in inputs]
+    return found.call(
+        f"{name}({str(outputs[0].dtype).rpartition('.')[2]})",
+        lambda x: algorithms.all_to_all(x, results.flat, sent),
+        results,
+        async_op,
+    )
+
+
+def all_to_all_single(
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
+    group: Group = None,
+    async_op: bool = False,
+) -> Work | None:
+    """`all_to_all` of the parts of a tensor along its first dimension.
+
+    Args:
+        output, input: contiguous, of the same dtype.
+        output_split_sizes: rows that come from each rank; None: equally many.
+        input_split_sizes: rows that go to each rank; None: equally many.
+        group, async_op: as of `all_reduce`.
+    """
+    name = "all_to_all_single"
+    mine, sent = checked(name, "output", output), checked(name, "input", input)
+    found = joined(group, name)
+    if found is None:
+        return None
+    outputs = _rows(name, "output", mine, output_split_sizes, found)
+    inputs = _rows(name, "input", sent, input_split_sizes, found)
+    return _all_to_all(found, name, outputs, inputs, async_op)
+
+
+def _rows(
+    operation: str, name: str, tensor: Tensor, sizes: list[int] | None, group: ProcessGroup
+) -> list[Tensor]:
+    if tensor.dim() == 0 or not tensor.is_contiguous():
+        raise ValueError(
+            f"{operation}: {name} must be contiguous and have a dimension, got {described(tensor)}"
+        )
+    rows = tensor.shape[0]
+    if not sizes:
+        if rows % group.size():
+            raise ValueError(
+                f"{operation}: the {rows} rows of {name} do not divide among {group.size()} ranks"
+            )
+        sizes = [rows // group.size()] * group.size()
+    if len(sizes) != group.size() or sum(sizes) != rows:
+        raise ValueError(
+            f"{operation}: {name}_split_sizes must be {group.size()} numbers whose sum is {rows}, "
+            f"got {list(sizes)}"
+        )
+    return list(tensor.split(list(sizes)))
+
+
+def barrier(
+    group: Group = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Waits until all processes of a group have come here.
+
+    Args:
+        group, async_op: as of `all_reduce`.
+        device_ids: of no meaning.
+        timeout: None: the group's.
+    """
+    found = joined(group, "barrier")
+    if found is None:
+        return None
+    return found.call("barrier()", algorithms.barrier, Results([]), async_op, timeout)
+
+
+def monitored_barrier(
+    group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """A barrier that says who has not come.
+
+    Args:
+        group: of processes; None: all.
+        timeout: None: the group's.
+        wait_all_ranks: name all who are missing, else the first.
+
+    Raises:
+        RuntimeError: some did not come in time; rank 0 names them.
+    """
+    found = member(group)
+    if found is None:
+        joined(group, "monitored_barrier")
+        return
+    limit = found.timeout if timeout is None else timeout
+
+    def act(x: Any) -> None:
+        missing = [found.ranks[i] for i in algorithms.monitored_barrier(x, wait_all_ranks)]
+        if missing:
+            words = "Ranks" if len(missing) > 1 else "Rank"
+            raise DistBackendError(
+                f"monitored_barrier: {words} {', '.join(map(str, missing))} failed to pass "
+                f"monitoredBarrier in {seconds(limit) * 1000:.0f} ms"
+            )
+
+    found.call("monitored_barrier()", act, Results([]), False, limit)

@@ -1,0 +1,27 @@
+# mypy: implicit-reexport
+"""One module on several devices of a process, or in several processes."""
+
+from __future__ import annotations
+
+import typing as _typing
+
+from flambeau import _lazy
+from flambeau.nn.parallel.data_parallel import (
+    DataParallel,
+    data_parallel,
+    gather,
+    parallel_apply,
+    replicate,
+    scatter,
+)
+
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply"]
+__all__ += ["replicate", "scatter"]
+
+if _typing.TYPE_CHECKING:
+    from flambeau.nn.parallel import distributed as distributed
+    from flambeau.nn.parallel.distributed import DistributedDataParallel
+else:
+    __getattr__, __dir__ = _lazy.submodules(
+        globals(), ("distributed",), {"DistributedDataParallel": "distributed"}
+    )

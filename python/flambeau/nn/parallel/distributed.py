@@ -1,0 +1,210 @@
+"""One module in several processes, each with a part of the batch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import flambeau
+from flambeau import Tensor
+from flambeau.distributed import all_gather_object, broadcast
+from flambeau.distributed.process_group import ProcessGroup
+from flambeau.distributed.world import member
+from flambeau.nn.module import Module
+from flambeau.nn.parallel.reducer import Reducer
+
+__all__ = ["DistributedDataParallel"]
+
+_MIB = 1 << 20
+
+
+class DistributedDataParallel(Module):
+    """A module that every process of a group has, and whose gradients are the averages of all.
+
+    Processes begin with the parameters and buffers of rank 0. While backward runs, gradients are
+    averaged in buckets, and all processes take the same steps (S. Li et al., "PyTorch Distributed:
+    experiences on accelerating data parallel training", 2020). With equal parts of a batch in all
+    processes, and a loss that is a mean, gradients are those of one process with the whole batch.
+
+    Args:
+        module: equal in all processes: parameters of the same names, shapes and dtypes.
+        device_ids, output_device: None: the module is on the cpu.
+        dim: of no meaning.
+        broadcast_buffers: each forward begins with the buffers of rank 0; None: True.
+        init_sync: begin with the parameters and buffers of rank 0.
+        process_group: of processes; None: all.
+        bucket_cap_mb: MiB of gradients that are averaged in one call; None: 25.
+        find_unused_parameters: look which parameters the outputs depend on; needed where some get
+            no gradient.
+        check_reduction: of no meaning.
+        gradient_as_bucket_view: gradients lie in the buckets, and need no memory of their own.
+        static_graph: the same parameters are used in each iteration; they are looked for each time.
+
+    Raises:
+        RuntimeError: no parameter requires grad, or processes have different ones.
+        ValueError: device_ids are given, or bucket_cap_mb is not positive.
+
+    Example:
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(model)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[Any] | None = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: ProcessGroup | None = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+    ) -> None:
+        super().__init__()
+        if device_ids or output_device is not None:
+            raise ValueError(
+                "DistributedDataParallel: device_ids and output_device must be None: processes "
+                f"exchange tensors of the cpu, got {device_ids} and {output_device}"
+            )
+        if bucket_cap_mb is not None and bucket_cap_mb <= 0:
+            raise ValueError(
+                f"DistributedDataParallel: bucket_cap_mb must be positive, got {bucket_cap_mb}"
+            )
+        self.module = module
+        self.dim = dim
+        self.device_ids = None
+        self.output_device = None
+        self.broadcast_buffers = broadcast_buffers is not False
+        self.find_unused_parameters = find_unused_parameters
+        self.gradient_as_bucket_view = gradient_as_bucket_view
+        self.static_graph = static_graph
+        self.require_backward_grad_sync = True
+        self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MIB)
+        self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        self._join(process_group)
+        self._check_alike()
+        if init_sync:
+            self._send_state()
+
+    def _join(self, group: ProcessGroup | None) -> None:
+        """Makes what belongs to a group of processes."""
+        found = member(group)
+        if found is None:
+            raise ValueError("DistributedDataParallel: this process is no member of process_group")
+        parameters = self._trained()
+        if not parameters:
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameters "
+                "that require a gradient."
+            )
+        self.process_group = found
+        self.reducer = Reducer(
+            parameters,
+            found,
+            self.bucket_bytes_cap,
+            self.find_unused_parameters or self.static_graph,
+            self.gradient_as_bucket_view,
+        )
+
+    def _trained(self) -> list[tuple[str, Tensor]]:
+        """The parameters whose gradients are averaged, with their names."""
+        return [
+            (name, parameter)
+            for name, parameter in self.module.named_parameters()
+            if parameter.requires_grad and name not in self.parameters_to_ignore
+        ]
+
+    def _check_alike(self) -> None:
+        """RuntimeError if the processes' parameters differ in name, shape or dtype."""
+        mine = [(name, list(p.shape), str(p.dtype)) for name, p in self._trained()]
+        others: list[Any] = [None] * self.process_group.size()
+        all_gather_object(others, mine, self.process_group)
+        for rank, theirs in enumerate(others):
+            if len(theirs) != len(mine):
+                raise RuntimeError(
+                    f"DistributedDataParallel: rank {rank} of the group has {len(theirs)} "
+                    f"parameters, rank {self.process_group.rank()} has {len(mine)}"
+                )
+            for one, other in zip(mine, theirs, strict=True):
+                if one != other:
+                    raise RuntimeError(
+                        f"DistributedDataParallel: rank {rank} of the group has the parameter "
+                        f"{other}, rank {self.process_group.rank()} has {one} in its place"
+                    )
+
+    def _tensors(self, tensors: Iterator[tuple[str, Tensor]]) -> list[Tensor]:
+        return [t for name, t in tensors if name not in self.parameters_to_ignore]
+
+    def _send_state(self) -> None:
+        tensors = self._tensors(self.module.named_parameters())
+        self._broadcast(tensors + self._tensors(self.module.named_buffers()))
+
+    def _broadcast(self, tensors: list[Tensor]) -> None:
+        """Gives all processes the tensors of the group's first; one call for each dtype."""
+        by_dtype: dict[Any, list[Tensor]] = {}
+        for tensor in tensors:
+            by_dtype.setdefault(tensor.dtype, []).append(tensor.detach())
+        for alike in by_dtype.values():
+            flat = flambeau.cat([tensor.reshape(-1) for tensor in alike])
+            broadcast(flat, group=self.process_group, group_src=0)
+            parts = flat.split([tensor.numel() for tensor in alike])
+            for tensor, part in zip(alike, parts, strict=True):
+                # What is equal is not written to: a graph that has saved it stays valid.
+                if self.process_group.rank() != 0:
+                    tensor.copy_(part.view(tensor.shape))
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        together = self.require_backward_grad_sync
+        if together:
+            self.reducer.check_finished()
+            if self.broadcast_buffers:
+                buffers = self._tensors(self.module.named_buffers())
+                if buffers:
+                    self._broadcast(buffers)
+        outputs = self.module(*inputs, **kwargs)
+        if together and flambeau.is_grad_enabled():
+            self.reducer.prepare(outputs)
+        else:
+            self.reducer.skip()
+        return outputs
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """A block whose forwards and backwards add up gradients of this process alone; the next
+        backward outside averages the sums.
+        """
+        before = self.require_backward_grad_sync
+        self.require_backward_grad_sync = False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
+        """NotImplementedError: gradients are averaged, and in no other way."""
+        raise NotImplementedError(
+            "DistributedDataParallel.register_comm_hook: gradients are averaged as they are; hooks "
+            "that communicate otherwise are not there"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for name in ("process_group", "reducer"):
+            state.pop(name, None)
+        return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DistributedDataParallel:
+        clone = type(self).__new__(type(self))
+        memo[id(self)] = clone
+        clone.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return clone
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__["require_backward_grad_sync"] = True
+        self._join(None)  # the group does not travel: it is that of all processes
