@@ -15,6 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import page
 from workloads import GROUPS
 from workloads.workload import Workload
 
@@ -112,12 +113,21 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="put whole groups into this page of the guide"
+    )
     options = parser.parse_args()
-    print(f"{_processor()}, {options.threads} threads, {options.rounds} interleaved rounds.")
+    if options.page and (options.only or not options.torch):
+        parser.error("--page takes whole groups, compared with PyTorch: no --only, and --torch")
+    about = f"{options.threads} threads, {options.rounds} interleaved rounds."
+    print(f"{_processor()}, {about}")
     for group in GROUPS if options.group == "all" else [options.group]:
         workloads = [w for w in GROUPS[group] if options.only in w.name]
         if workloads:
-            print(f"\n## {group}\n\n{_measured(group, workloads, options)}", flush=True)
+            found = _measured(group, workloads, options)
+            print(f"\n## {group}\n\n{found}", flush=True)
+            if options.page:
+                page.write(options.page, _processor(), about, {group: found})
 
 
 def _measured(group: str, workloads: list[Workload], options: argparse.Namespace) -> str:
@@ -134,6 +144,8 @@ def _measured(group: str, workloads: list[Workload], options: argparse.Namespace
                 for framework, python in pythons.items()
             }
         )
+        if options.page and not (rounds[-1]["flambeau"] and rounds[-1]["torch"]):
+            raise SystemExit("nothing is put into the page: a framework did not run")
     return table(rounds, workloads)
 
 

@@ -8,7 +8,7 @@ from types import ModuleType
 # A topic: the files of the package that its classes are written in.
 _TOPICS: dict[str, dict[str, str]] = {
     "flambeau.nn": {
-        "Modules and containers": "module containers parallel",
+        "Modules and containers": "module containers parallel.data_parallel parallel.distributed",
         "Parameters": "parameter parameter_containers",
         "Linear layers and embeddings": "linear embedding embedding_bag",
         "Convolutions": "conv upsampling",

@@ -218,8 +218,8 @@ class BatchNorm3d(_BatchNorm):
 
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of (N, C, ...), whose statistics in training are those of all processes
-    of a group, as if their batches were one. Without a group it is BatchNorm2d, whose arguments it
-    has.
+    of a group, as if their batches were one. Without a group it is BatchNorm2d.
+    The other arguments are those of BatchNorm2d.
 
     Args:
         process_group: of processes; None: all, once `distributed.init_process_group` was called.

@@ -1,0 +1,58 @@
+"""Tables of one run stand beside those of others."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "tests/benchmarks/page.py"
+PAGE = "# Measured\n\nIntroduction.\n\n<!-- benchmarks -->\n"
+
+
+@pytest.fixture(scope="module")
+def page() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("benchmark_page", SOURCE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_run_replaces_what_it_measured(page: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(PAGE)
+    page.write(path, "B (family 2)", "2 threads.", {"sorting": "| old |", "basics": "| b |"})
+    page.write(path, "A (family 1)", "1 thread.", {"sorting": "| a |"})
+    page.write(path, "B (family 2)", "4 threads.", {"sorting": "| new |"})
+    before, sections = page.read(path.read_text())
+    assert before == PAGE.partition("<!--")[0]
+    assert sections == {
+        "A (family 1)": {"sorting": "1 thread.\n\n| a |"},
+        "B (family 2)": {"basics": "2 threads.\n\n| b |", "sorting": "4 threads.\n\n| new |"},
+    }
+    # Writing again what is there changes nothing.
+    text = path.read_text()
+    page.write(path, "A (family 1)", "1 thread.", {"sorting": "| a |"})
+    assert path.read_text() == text
+
+
+def test_a_page_without_a_place_is_refused(page: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text("# Measured\n")
+    with pytest.raises(ValueError, match="<!-- benchmarks -->"):
+        page.write(path, "A", "1 thread.", {"sorting": "| a |"})
+
+
+def test_the_guide_holds_a_processor(page: ModuleType) -> None:
+    """Each of its tables has ratios and their mean."""
+    _, sections = page.read((ROOT / "python/docs/guide/processors.md").read_text())
+    assert sections
+    for groups in sections.values():
+        assert groups
+        for table in groups.values():
+            assert "threads" in table.splitlines()[0]
+            assert "Geometric mean of the ratios: " in table.splitlines()[-1]
