@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import flambeau
 from flambeau import Tensor, nn
-from flambeau.autograd import gradcheck
+from flambeau.autograd import forward_ad, gradcheck, gradgradcheck
 from flambeau.nn.utils import rnn as sequences
 
 Array = np.ndarray
@@ -294,3 +294,110 @@ def test_conversions_of_packed_sequences() -> None:
         assert converted.data.dtype is getattr(flambeau, dtype)
         assert converted.batch_sizes is packed.batch_sizes
     assert not packed.cpu().is_cuda
+
+
+LAYERS: list[tuple[Any, dict[str, Any]]] = [
+    (nn.LSTM, {}),
+    (nn.GRU, {}),
+    (nn.RNN, {}),
+    (nn.RNN, {"nonlinearity": "relu"}),
+]
+
+
+def all_of(result: Any) -> tuple[Tensor, ...]:
+    """Output and state of a layer, whose output may be packed."""
+    output, state = result
+    output = output.data if isinstance(output, sequences.PackedSequence) else output
+    return (output, *(state if isinstance(state, tuple) else (state,)))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("kind", "options"), LAYERS)
+def test_gradients_of_everything(kind: Any, options: dict[str, Any], bias: bool) -> None:
+    layer = kind(2, 3, bias=bias, bidirectional=True, **options).double()
+    x = flambeau.randn(4, 3, 2, dtype=flambeau.float64, requires_grad=True)
+    parts = [
+        flambeau.randn(2, 3, 3, dtype=flambeau.float64, requires_grad=True)
+        for _ in range(2 if kind is nn.LSTM else 1)
+    ]
+
+    def run(x: Tensor, *parts: Tensor) -> tuple[Tensor, ...]:
+        return all_of(layer(x, parts[:2] if kind is nn.LSTM else parts[0]))
+
+    assert gradcheck(run, (x, *parts, *layer.parameters()))
+
+
+@pytest.mark.parametrize(("kind", "options"), LAYERS)
+def test_gradients_of_packed_sequences(kind: Any, options: dict[str, Any]) -> None:
+    layer = kind(2, 3, num_layers=2, bidirectional=True, **options).double()
+    listed = [
+        flambeau.randn(n, 2, dtype=flambeau.float64, requires_grad=True) for n in (2, 4, 1, 2)
+    ]
+
+    def run(*given: Tensor) -> tuple[Tensor, ...]:
+        return all_of(layer(sequences.pack_sequence(given[:4], enforce_sorted=False)))
+
+    assert gradcheck(run, (*listed, *layer.parameters()))
+
+
+@pytest.mark.parametrize(("kind", "options"), LAYERS)
+def test_gradients_of_gradients(kind: Any, options: dict[str, Any]) -> None:
+    layer = kind(2, 2, **options).double()
+    x = flambeau.randn(3, 2, 2, dtype=flambeau.float64, requires_grad=True)
+    assert gradgradcheck(lambda x, *_: all_of(layer(x)), (x, *layer.parameters()))
+
+
+@pytest.mark.parametrize(("kind", "options"), LAYERS)
+def test_both_ways_through_a_sequence_agree(kind: Any, options: dict[str, Any]) -> None:
+    """Steps run one by one where a tangent travels along; sizes are no multiples of vectors."""
+    layer = kind(5, 37, **options)
+    x, direction = flambeau.randn(6, 19, 5), flambeau.randn(6, 19, 5)
+    with forward_ad.dual_level():
+        stepped = all_of(layer(forward_ad.make_dual(x, direction)))
+        pairs = [forward_ad.unpack_dual(part) for part in stepped]
+    x.requires_grad_()
+    whole = all_of(layer(x))
+    weights = [flambeau.randn(part.shape) for part in whole]
+    for part, pair in zip(whole, pairs, strict=True):
+        np.testing.assert_allclose(values(part), values(pair.primal), rtol=1e-5, atol=1e-6)
+    (grad,) = flambeau.autograd.grad(whole, x, weights)
+    along = sum(float((w * p.tangent).sum()) for w, p in zip(weights, pairs, strict=True))
+    assert float((grad * direction).sum()) == pytest.approx(along, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("samples", [1, 9, 64])
+def test_threads_and_sizes(samples: int, threads: int) -> None:
+    before = flambeau.get_num_threads()
+    try:
+        flambeau.set_num_threads(threads)
+        layer = nn.LSTM(8, 96)
+        x = flambeau.randn(5, samples, 8)
+        output, (h, c) = layer(x)
+    finally:
+        flambeau.set_num_threads(before)
+    zeros = np.zeros((1, samples, 96))
+    expected, hs, cs = reference(layer, values(x), zeros, zeros)
+    np.testing.assert_allclose(values(output), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(values(h), hs, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(values(c), cs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "options"), LAYERS)
+def test_outputs_may_be_written_over(kind: Any, options: dict[str, Any]) -> None:
+    layer, x = kind(2, 3, **options), flambeau.randn(4, 2, 2)
+    (expected,) = flambeau.autograd.grad((layer(x)[0] * 2).sum(), layer.weight_hh_l0)
+    output = layer(x)[0]
+    output.mul_(2)
+    (found,) = flambeau.autograd.grad(output.sum(), layer.weight_hh_l0)
+    np.testing.assert_allclose(values(found), values(expected), rtol=1e-6)
+
+
+def test_batches_without_samples() -> None:
+    layer = nn.LSTM(2, 3)
+    x = flambeau.zeros(4, 0, 2, requires_grad=True)
+    output, (h, c) = layer(x)
+    assert output.shape == (4, 0, 3)
+    assert h.shape == c.shape == (1, 0, 3)
+    output.sum().backward()
+    assert float(layer.weight_hh_l0.grad.abs().sum()) == 0

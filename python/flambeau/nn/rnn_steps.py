@@ -12,6 +12,8 @@ _linear = _C.nn.functional.linear
 _elman_step = _C._internal.elman_step
 _lstm_step = _C._internal.lstm_step
 _gru_step = _C._internal.gru_step
+_recurrence = _C._internal.recurrence
+_recurrence_grad = _C._internal.recurrence_grad
 
 # (h,) or (h, c): rows are samples.
 State = tuple[Tensor, ...]
@@ -48,18 +50,124 @@ STEPS: dict[str, tuple[Step, int]] = {
 
 
 def run_direction(
-    step: Step, input: Tensor, state: State, weights: Sequence[Any], reverse: bool
+    mode: str,
+    input: Tensor,
+    batch_sizes: list[int] | None,
+    state: State,
+    weights: Sequence[Any],
+    reverse: bool,
 ) -> tuple[Tensor, State]:
     """One layer in one direction over (L, N, features): outputs (L, N, H) and the last state.
 
     Args:
+        batch_sizes: where they are given, `input` is packed (total, features), and so are outputs.
         weights: weight_ih, weight_hh, bias_ih, bias_hh, weight_hr; the last three may be None.
         reverse: from the last element to the first.
     """
     w_ih, w_hh, b_ih, b_hh, projection = weights
-    projected = _linear(input, w_ih, b_ih).unbind(0)
+    if projection is None and in_one_call((input, *state, w_ih, w_hh, b_ih, b_hh)):
+        return run_in_one_call(mode, input, batch_sizes, state, weights, reverse)
+    projected = _linear(input, w_ih, b_ih)
+    if batch_sizes is None:
+        return step_whole(mode, projected, state, weights[1:], reverse)
+    return step_packed(mode, projected, batch_sizes, state, weights[1:], reverse)
+
+
+def in_one_call(tensors: Sequence[Tensor | None]) -> bool:
+    """Whether one operator can run all steps: values of one dtype, on which nothing but gradients
+    looks."""
+    given = [t for t in tensors if t is not None]
+    first = given[0]
+    return (
+        first.device.type == "cpu"
+        and first.dtype in (flambeau.float32, flambeau.float64)
+        and all(t.dtype == first.dtype and t.device == first.device for t in given)
+        and not flambeau.is_autocast_enabled("cpu")
+        and not _C._overrides.has_torch_function(given)
+        and all(_C._autograd.unpack_dual(t)[1] is None for t in given)
+    )
+
+
+def run_in_one_call(
+    mode: str,
+    input: Tensor,
+    batch_sizes: list[int] | None,
+    state: State,
+    weights: Sequence[Any],
+    reverse: bool,
+) -> tuple[Tensor, State]:
+    """run_direction without a projection, by an operator that runs all steps."""
+    w_ih, w_hh, b_ih, b_hh, _ = weights
+    if mode != "GRU" and b_ih is not None:
+        # What is added to the same sum is added once.
+        b_ih, b_hh = b_ih + b_hh, None
+    rows = _linear(input, w_ih, b_ih)
+    sizes = [input.shape[1]] * input.shape[0] if batch_sizes is None else batch_sizes
+    if batch_sizes is None:
+        rows = rows.flatten(0, 1)
+    cell = state[1] if mode == "LSTM" else None
+    parts = (rows, state[0], cell, w_hh, b_hh)
+    if flambeau.is_grad_enabled() and any(t is not None and t.requires_grad for t in parts):
+        found = Recurrence.apply(*parts, mode, sizes, reverse)
+    else:
+        found = _recurrence(*parts, mode, sizes, reverse, False)
+    output = found[0] if batch_sizes is not None else found[0].unflatten(0, input.shape[:2])
+    return output, found[1:3] if mode == "LSTM" else found[1:2]
+
+
+class Recurrence(flambeau.autograd.Function):
+    """All steps of a direction: output, last state and, of an LSTM, last cell."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:
+        x, h, c, w, b, mode, batch_sizes, reverse = args
+        output, last_h, last_c, kept = _recurrence(*args, True)
+        ctx.save_for_backward(x, h, c, w, b, kept)
+        ctx.how = mode, batch_sizes, reverse
+        return (output, last_h) if c is None else (output, last_h, last_c)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        x, h, c, w, b, kept = ctx.saved_tensors
+        if flambeau.is_grad_enabled():
+            return *_differentiable(grads, (x, h, c, w, b), ctx.how), None, None, None
+        grad_cell = grads[2] if len(grads) > 2 else None
+        found = _recurrence_grad(*grads[:2], grad_cell, h, c, w, b, kept, *ctx.how)
+        for_c, for_b = None if c is None else found[2], None if b is None else found[4]
+        return *found[:2], for_c, found[3], for_b, None, None, None
+
+
+def _differentiable(
+    grads: Sequence[Any], inputs: Sequence[Any], how: tuple[str, list[int], bool]
+) -> list[Any]:
+    """The gradients of inputs, which may be differentiated again: of single steps, whose
+    operators have derivatives of every order."""
+    x, h, c, w, b = inputs
+    mode, batch_sizes, reverse = how
+    wanted = [t for t in inputs if t is not None and t.requires_grad]
+    state = (h,) if c is None else (h, c)
+    output, last = step_packed(mode, x, batch_sizes, state, (w, None, b, None), reverse)
+    found = iter(
+        flambeau.autograd.grad(
+            (output, *last), wanted, grads, create_graph=True, allow_unused=True
+        )
+    )
+    return [next(found) if t is not None and t.requires_grad else None for t in inputs]
+
+
+def step_whole(
+    mode: str, projected: Tensor, state: State, weights: Sequence[Any], reverse: bool
+) -> tuple[Tensor, State]:
+    """run_direction step by step, of products of the input with its weights.
+
+    Args:
+        weights: those of run_direction but the first.
+    """
+    step = STEPS[mode][0]
+    w_hh, _, b_hh, projection = weights
     outputs = []
-    for x in reversed(projected) if reverse else projected:
+    steps = projected.unbind(0)
+    for x in reversed(steps) if reverse else steps:
         state = step(x, state, w_hh, b_hh, projection)
         outputs.append(state[0])
     if reverse:
@@ -67,22 +175,23 @@ def run_direction(
     return flambeau.stack(outputs, 0), state
 
 
-def run_packed(
-    step: Step,
-    data: Tensor,
+def step_packed(
+    mode: str,
+    projected: Tensor,
     batch_sizes: list[int],
     state: State,
     weights: Sequence[Any],
     reverse: bool,
 ) -> tuple[Tensor, State]:
-    """run_direction over packed sequences, the longest first: (total, features)."""
-    w_ih, w_hh, b_ih, b_hh, projection = weights
-    projected = _linear(data, w_ih, b_ih).split(batch_sizes, 0)
+    """step_whole over packed sequences, the longest first: (total, features)."""
+    step = STEPS[mode][0]
+    w_hh, _, b_hh, projection = weights
+    steps = projected.split(batch_sizes, 0)
     outputs: list[Tensor] = []
     if reverse:
         # Shorter sequences join later, with their first state.
         current = tuple(s[: batch_sizes[-1]] for s in state)
-        for x in reversed(projected):
+        for x in reversed(steps):
             rows = x.shape[0]
             have = current[0].shape[0]
             if rows > have:
@@ -95,7 +204,7 @@ def run_packed(
         return flambeau.cat(outputs, 0), current
     # Shorter sequences leave earlier, with their last state.
     current, finished = state, []
-    for x in projected:
+    for x in steps:
         rows = x.shape[0]
         if rows < current[0].shape[0]:
             finished.append(tuple(c[rows:] for c in current))
@@ -127,7 +236,6 @@ def run_layers(
     Returns:
         outputs (L, N, directions * H) or (total, directions * H), and the last state.
     """
-    step = STEPS[mode][0]
     last: list[State] = []
     for layer in range(0, len(weights), directions):
         if layer and dropout:
@@ -136,12 +244,9 @@ def run_layers(
         for index in range(layer, layer + directions):
             first = tuple(s[index] for s in state)
             reverse = index > layer
-            if batch_sizes is None:
-                output, final = run_direction(step, sequence, first, weights[index], reverse)
-            else:
-                output, final = run_packed(
-                    step, sequence, batch_sizes, first, weights[index], reverse
-                )
+            output, final = run_direction(
+                mode, sequence, batch_sizes, first, weights[index], reverse
+            )
             outputs.append(output)
             last.append(final)
         sequence = outputs[0] if len(outputs) == 1 else flambeau.cat(outputs, -1)
