@@ -148,9 +148,7 @@ def _differentiable(
     state = (h,) if c is None else (h, c)
     output, last = step_packed(mode, x, batch_sizes, state, (w, None, b, None), reverse)
     found = iter(
-        flambeau.autograd.grad(
-            (output, *last), wanted, grads, create_graph=True, allow_unused=True
-        )
+        flambeau.autograd.grad((output, *last), wanted, grads, create_graph=True, allow_unused=True)
     )
     return [next(found) if t is not None and t.requires_grad else None for t in inputs]
 
