@@ -129,26 +129,32 @@ class Recurrence(flambeau.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         x, h, c, w, b, kept = ctx.saved_tensors
-        if flambeau.is_grad_enabled():
-            return *_differentiable(grads, (x, h, c, w, b), ctx.how), None, None, None
+        if flambeau.is_grad_enabled() or _C._overrides.has_torch_function(grads):
+            return *_grads_of_steps(grads, (x, h, c, w, b), ctx.how), None, None, None
         grad_cell = grads[2] if len(grads) > 2 else None
         found = _recurrence_grad(*grads[:2], grad_cell, h, c, w, b, kept, *ctx.how)
         for_c, for_b = None if c is None else found[2], None if b is None else found[4]
         return *found[:2], for_c, found[3], for_b, None, None, None
 
 
-def _differentiable(
+def _grads_of_steps(
     grads: Sequence[Any], inputs: Sequence[Any], how: tuple[str, list[int], bool]
 ) -> list[Any]:
-    """The gradients of inputs, which may be differentiated again: of single steps, whose
-    operators have derivatives of every order."""
-    x, h, c, w, b = inputs
+    """The gradients of inputs by single steps, whose operators have derivatives of every order and
+    rules for batches."""
     mode, batch_sizes, reverse = how
+    recording = flambeau.is_grad_enabled()
+    if not recording:
+        inputs = [t if t is None else t.detach().requires_grad_() for t in inputs]
+    x, h, c, w, b = inputs
+    with flambeau.enable_grad():
+        state = (h,) if c is None else (h, c)
+        output, last = step_packed(mode, x, batch_sizes, state, (w, None, b, None), reverse)
     wanted = [t for t in inputs if t is not None and t.requires_grad]
-    state = (h,) if c is None else (h, c)
-    output, last = step_packed(mode, x, batch_sizes, state, (w, None, b, None), reverse)
     found = iter(
-        flambeau.autograd.grad((output, *last), wanted, grads, create_graph=True, allow_unused=True)
+        flambeau.autograd.grad(
+            (output, *last), wanted, grads, create_graph=recording, allow_unused=True
+        )
     )
     return [next(found) if t is not None and t.requires_grad else None for t in inputs]
 
