@@ -17,12 +17,13 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
                 T* packed, int64_t width) {
   constexpr int lanes = kLanes<T>;
   if (line == 1) {
+    const int64_t whole = count / lanes * lanes;
+    const Mask<T> rest(std::max<int64_t>(1, count - whole));
     for (int64_t p = 0; p < depth; ++p) {
       const T* from = source + p * step;
       T* to = packed + p * width;
-      int64_t i = 0;
-      for (; i + lanes <= count; i += lanes) store(to + i, load(from + i));
-      for (; i < count; ++i) to[i] = from[i];
+      for (int64_t i = 0; i < whole; i += lanes) store(to + i, load(from + i));
+      if (whole < count) rest.store(to + whole, rest.load(from + whole));
     }
     return;
   }
