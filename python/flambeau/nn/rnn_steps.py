@@ -121,7 +121,7 @@ class Recurrence(flambeau.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
         x, h, c, w, b, mode, batch_sizes, reverse = args
-        output, last_h, last_c, kept = _recurrence(*args, True)
+        output, last_h, last_c, kept = _recurrence(x, h, c, w, b, mode, batch_sizes, reverse, True)
         ctx.save_for_backward(x, h, c, w, b, kept)
         ctx.how = mode, batch_sizes, reverse
         return (output, last_h) if c is None else (output, last_h, last_c)
@@ -131,8 +131,8 @@ class Recurrence(flambeau.autograd.Function):
         x, h, c, w, b, kept = ctx.saved_tensors
         if flambeau.is_grad_enabled() or _C._overrides.has_torch_function(grads):
             return *_grads_of_steps(grads, (x, h, c, w, b), ctx.how), None, None, None
-        grad_cell = grads[2] if len(grads) > 2 else None
-        found = _recurrence_grad(*grads[:2], grad_cell, h, c, w, b, kept, *ctx.how)
+        grad_output, grad_h, grad_c = grads if len(grads) == 3 else (*grads, None)
+        found = _recurrence_grad(grad_output, grad_h, grad_c, h, c, w, b, kept, *ctx.how)
         for_c, for_b = None if c is None else found[2], None if b is None else found[4]
         return *found[:2], for_c, found[3], for_b, None, None, None
 
