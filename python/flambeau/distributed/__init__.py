@@ -21,23 +21,16 @@ from flambeau.distributed.backend import (
     is_ucc_available,
     is_xccl_available,
 )
+from flambeau.distributed.barriers import barrier, monitored_barrier
 from flambeau.distributed.collectives import (
     all_gather,
     all_gather_coalesced,
     all_gather_into_tensor,
     all_gather_single,
-    all_reduce,
-    all_reduce_coalesced,
     all_to_all,
     all_to_all_single,
-    barrier,
     broadcast,
     gather,
-    monitored_barrier,
-    reduce,
-    reduce_scatter,
-    reduce_scatter_single,
-    reduce_scatter_tensor,
     scatter,
 )
 from flambeau.distributed.combining import ReduceOp
@@ -66,6 +59,14 @@ from flambeau.distributed.objects import (
     send_object_list,
 )
 from flambeau.distributed.process_group import ProcessGroup
+from flambeau.distributed.reductions import (
+    all_reduce,
+    all_reduce_coalesced,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_single,
+    reduce_scatter_tensor,
+)
 from flambeau.distributed.rendezvous import register_rendezvous_handler
 from flambeau.distributed.store import HashStore, PrefixStore, Store
 from flambeau.distributed.tcp_store import TCPStore

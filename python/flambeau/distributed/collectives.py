@@ -1,16 +1,12 @@
-"""Calls that all processes of a group make, of tensors."""
+"""Calls by which the processes of a group exchange tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
-import flambeau
 from flambeau import Tensor
 from flambeau.distributed import algorithms
-from flambeau.distributed.combining import ReduceOp, Reduction
-from flambeau.distributed.errors import DistBackendError
 from flambeau.distributed.process_group import (
     ProcessGroup,
     Results,
@@ -18,9 +14,8 @@ from flambeau.distributed.process_group import (
     checked_list,
     described,
 )
-from flambeau.distributed.wire import seconds
 from flambeau.distributed.work import Work
-from flambeau.distributed.world import Group, joined, member
+from flambeau.distributed.world import Group, joined
 
 
 def root_in(group: ProcessGroup, operation: str, name: str, rank: Any, in_group: Any) -> int:
@@ -40,11 +35,11 @@ def root_in(group: ProcessGroup, operation: str, name: str, rank: Any, in_group:
     return group.ranks.index(rank)
 
 
-def _flat(tensor: Tensor) -> Tensor:
+def flattened(tensor: Tensor) -> Tensor:
     return tensor.contiguous().reshape(-1)
 
 
-def _same(operation: str, name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
+def check_same(operation: str, name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
     """Checks that tensors have the dtype and the number of elements of another one."""
     for i, tensor in enumerate(tensors):
         if tensor.dtype != like.dtype or tensor.numel() != like.numel():
@@ -54,96 +49,12 @@ def _same(operation: str, name: str, tensors: Sequence[Tensor], like: Tensor) ->
             )
 
 
-def _count(operation: str, name: str, tensors: Sequence[Tensor], group: ProcessGroup) -> None:
+def check_count(operation: str, name: str, tensors: Sequence[Tensor], group: ProcessGroup) -> None:
     if len(tensors) != group.size():
         raise ValueError(
             f"{operation}: {name} must have a tensor for each of the {group.size()} ranks, got "
             f"{len(tensors)}"
         )
-
-
-def all_reduce(
-    tensor: Tensor, op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
-) -> Work | None:
-    """Combines the tensors of all ranks; each gets the result, in place, the same bits.
-
-    Args:
-        tensor: of any shape and dtype, the same on all ranks.
-        op: a ReduceOp.
-        group: of processes; None: all.
-        async_op: return at once, with a Work to wait for.
-
-    Returns:
-        A Work if `async_op`; None otherwise, and for processes outside the group.
-
-    Raises:
-        DistBackendError: another rank is gone or late, or calls something else.
-    """
-    return _all_reduce("all_reduce", [checked("all_reduce", "tensor", tensor)], op, group, async_op)
-
-
-def all_reduce_coalesced(
-    tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
-) -> Work | None:
-    """`all_reduce` of several tensors of one dtype in one call; arguments as there."""
-    name = "all_reduce_coalesced"
-    given = checked_list(name, "tensors", [tensors] if isinstance(tensors, Tensor) else tensors)
-    if not given or any(tensor.dtype != given[0].dtype for tensor in given):
-        raise ValueError(f"{name}: expected tensors of one dtype, got {[t.dtype for t in given]}")
-    return _all_reduce(name, given, op, group, async_op)
-
-
-def _all_reduce(
-    name: str, tensors: list[Tensor], op: Any, group: Group, async_op: bool
-) -> Work | None:
-    found = joined(group, name)
-    if found is None:
-        return None
-    how = Reduction(name, op, tensors[0].dtype, found.size())
-    results = Results(tensors)
-
-    def act(x: Any) -> None:
-        if len(results.flat) == 1:
-            algorithms.all_reduce(x, results.flat[0], how)
-            return
-        whole = flambeau.cat(results.flat)
-        algorithms.all_reduce(x, whole, how)
-        parts = whole.split([flat.numel() for flat in results.flat])
-        for flat, part in zip(results.flat, parts, strict=True):
-            flat.copy_(part)
-
-    words = ", ".join(described(tensor) for tensor in tensors)
-    return found.call(f"{name}({how.kind.name}, {words})", act, results, async_op)
-
-
-def reduce(
-    tensor: Tensor,
-    dst: int | None = None,
-    op: Any = ReduceOp.SUM,
-    group: Group = None,
-    async_op: bool = False,
-    group_dst: int | None = None,
-) -> Work | None:
-    """Combines the tensors of all ranks; rank `dst` gets the result, in place.
-
-    Args:
-        tensor, op, group, async_op: as of `all_reduce`. Other ranks' tensors stay as they are.
-        dst: the rank among all; or
-        group_dst: the rank in the group.
-    """
-    mine = checked("reduce", "tensor", tensor)
-    found = joined(group, "reduce")
-    if found is None:
-        return None
-    root = root_in(found, "reduce", "dst", dst, group_dst)
-    how = Reduction("reduce", op, mine.dtype, found.size())
-    results = Results([mine])
-    return found.call(
-        f"reduce({how.kind.name}, dst {root}, {described(mine)})",
-        lambda x: algorithms.reduce(x, results.flat[0], root, how),
-        results,
-        async_op,
-    )
 
 
 def broadcast(
@@ -190,15 +101,15 @@ def all_gather(
     found = joined(group, "all_gather")
     if found is None:
         return None
-    _count("all_gather", "tensor_list", outputs, found)
-    _same("all_gather", "tensor_list", outputs, mine)
+    check_count("all_gather", "tensor_list", outputs, found)
+    check_same("all_gather", "tensor_list", outputs, mine)
     return _gather_all(found, "all_gather", outputs, mine, async_op)
 
 
 def _gather_all(
     found: ProcessGroup, name: str, outputs: list[Tensor], mine: Tensor, async_op: bool
 ) -> Work | None:
-    results, sent = Results(outputs), _flat(mine)
+    results, sent = Results(outputs), flattened(mine)
     return found.call(
         f"{name}({described(mine)})",
         lambda x: algorithms.all_gather(x, results.flat, sent),
@@ -224,11 +135,11 @@ def all_gather_into_tensor(
     found = joined(group, name)
     if found is None:
         return None
-    parts = _parts(name, output, mine, found, "output_tensor", "input_tensor")
+    parts = parts_of(name, output, mine, found, "output_tensor", "input_tensor")
     return _gather_all(found, name, parts, mine, async_op)
 
 
-def _parts(
+def parts_of(
     name: str, whole: Tensor, one: Tensor, group: ProcessGroup, of_whole: str, of_one: str
 ) -> list[Tensor]:
     """Parts of a contiguous tensor, one for each rank."""
@@ -275,7 +186,7 @@ def all_gather_coalesced(
     works = []
     for j, tensor in enumerate(mine):
         outputs = [row[j] for row in rows]
-        _same(name, f"output_tensor_lists[.][{j}]", outputs, tensor)
+        check_same(name, f"output_tensor_lists[.][{j}]", outputs, tensor)
         works.append(_gather_all(found, name, outputs, tensor, async_op))
     return works[-1]  # calls of a group end in their order
 
@@ -304,7 +215,7 @@ def gather(
     dst = 0 if dst is None and group_dst is None else dst
     root = root_in(found, "gather", "dst", dst, group_dst)
     outputs = _for_root(found, "gather", "gather_list", gather_list, mine, root)
-    results, sent = Results(outputs or []), _flat(mine)
+    results, sent = Results(outputs or []), flattened(mine)
     return found.call(
         f"gather(dst {root}, {described(mine)})",
         lambda x: algorithms.gather(x, None if outputs is None else results.flat, sent, root),
@@ -324,8 +235,8 @@ def _for_root(
     if tensors is None:
         raise ValueError(f"{operation}: {name} is needed on rank {group.ranks[root]}")
     given = checked_list(operation, name, tensors)
-    _count(operation, name, given, group)
-    _same(operation, name, given, like)
+    check_count(operation, name, given, group)
+    check_same(operation, name, given, like)
     return given
 
 
@@ -354,74 +265,10 @@ def scatter(
     root = root_in(found, "scatter", "src", src, group_src)
     given = _for_root(found, "scatter", "scatter_list", scatter_list, mine, root)
     results = Results([mine])
-    sent = None if given is None else [_flat(part) for part in given]
+    sent = None if given is None else [flattened(part) for part in given]
     return found.call(
         f"scatter(src {root}, {described(mine)})",
         lambda x: algorithms.scatter(x, results.flat[0], sent, root),
-        results,
-        async_op,
-    )
-
-
-def reduce_scatter(
-    output: Tensor,
-    input_list: list[Tensor],
-    op: Any = ReduceOp.SUM,
-    group: Group = None,
-    async_op: bool = False,
-) -> Work | None:
-    """`output` becomes the combination of `input_list[rank]` of all ranks.
-
-    Args:
-        output: of the same shape and dtype on all ranks.
-        input_list: as many tensors as ranks, of the dtype and the number of elements of output.
-        op, group, async_op: as of `all_reduce`.
-    """
-    name = "reduce_scatter"
-    mine = checked(name, "output", output)
-    given = checked_list(name, "input_list", input_list)
-    found = joined(group, name)
-    if found is None:
-        return None
-    _count(name, "input_list", given, found)
-    _same(name, "input_list", given, mine)
-    return _reduce_scatter(found, name, mine, given, op, async_op)
-
-
-def reduce_scatter_tensor(
-    output: Tensor,
-    input: Tensor,
-    op: Any = ReduceOp.SUM,
-    group: Group = None,
-    async_op: bool = False,
-) -> Work | None:
-    """`reduce_scatter` of a tensor, which holds the parts of all ranks one after the other.
-
-    Args:
-        output: of the same shape and dtype on all ranks.
-        input: contiguous, of as many elements as all ranks' outputs together.
-        op, group, async_op: as of `all_reduce`.
-    """
-    name = "reduce_scatter_tensor"
-    mine, whole = checked(name, "output", output), checked(name, "input", input)
-    found = joined(group, name)
-    if found is None:
-        return None
-    parts = _parts(name, whole, mine, found, "input", "output")
-    return _reduce_scatter(found, name, mine, parts, op, async_op)
-
-
-reduce_scatter_single = reduce_scatter_tensor
-
-
-def _reduce_scatter(
-    found: ProcessGroup, name: str, mine: Tensor, given: list[Tensor], op: Any, async_op: bool
-) -> Work | None:
-    how = Reduction(name, op, mine.dtype, found.size())
-    results, sent = Results([mine]), [_flat(part) for part in given]
-    return found.call(
-        f"{name}({how.kind.name}, {described(mine)})",
-        lambda x: algorithms.reduce_scatter(x, results.flat[0], sent, how),
         results,
         async_op,
     )
@@ -446,8 +293,8 @@ def all_to_all(
     found = joined(group, name)
     if found is None:
         return None
-    _count(name, "output_tensor_list", outputs, found)
-    _count(name, "input_tensor_list", inputs, found)
+    check_count(name, "output_tensor_list", outputs, found)
+    check_count(name, "input_tensor_list", inputs, found)
     return _all_to_all(found, name, outputs, inputs, async_op)
 
 
@@ -463,7 +310,7 @@ def _all_to_all(
             f"{name}: rank {own} has {described(inputs[own])} for itself, and expects "
             f"{described(outputs[own])}"
         )
-    results, sent = Results(outputs), [_flat(part) for part in inputs]
+    results, sent = Results(outputs), [flattened(part) for part in inputs]
     return found.call(
         f"{name}({str(outputs[0].dtype).rpartition('.')[2]})",
         lambda x: algorithms.all_to_all(x, results.flat, sent),
@@ -518,53 +365,3 @@ def _rows(
             f"got {list(sizes)}"
         )
     return list(tensor.split(list(sizes)))
-
-
-def barrier(
-    group: Group = None,
-    async_op: bool = False,
-    device_ids: Any = None,
-    timeout: timedelta | None = None,
-) -> Work | None:
-    """Waits until all processes of a group have come here.
-
-    Args:
-        group, async_op: as of `all_reduce`.
-        device_ids: of no meaning.
-        timeout: None: the group's.
-    """
-    found = joined(group, "barrier")
-    if found is None:
-        return None
-    return found.call("barrier()", algorithms.barrier, Results([]), async_op, timeout)
-
-
-def monitored_barrier(
-    group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
-) -> None:
-    """A barrier that says who has not come.
-
-    Args:
-        group: of processes; None: all.
-        timeout: None: the group's.
-        wait_all_ranks: name all who are missing, else the first.
-
-    Raises:
-        RuntimeError: some did not come in time; rank 0 names them.
-    """
-    found = member(group)
-    if found is None:
-        joined(group, "monitored_barrier")
-        return
-    limit = found.timeout if timeout is None else timeout
-
-    def act(x: Any) -> None:
-        missing = [found.ranks[i] for i in algorithms.monitored_barrier(x, wait_all_ranks)]
-        if missing:
-            words = "Ranks" if len(missing) > 1 else "Rank"
-            raise DistBackendError(
-                f"monitored_barrier: {words} {', '.join(map(str, missing))} failed to pass "
-                f"monitoredBarrier in {seconds(limit) * 1000:.0f} ms"
-            )
-
-    found.call("monitored_barrier()", act, Results([]), False, limit)

@@ -1,0 +1,63 @@
+"""Calls that wait for all processes of a group."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from flambeau.distributed import algorithms
+from flambeau.distributed.errors import DistBackendError
+from flambeau.distributed.process_group import Results
+from flambeau.distributed.wire import seconds
+from flambeau.distributed.work import Work
+from flambeau.distributed.world import Group, joined, member
+
+
+def barrier(
+    group: Group = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Waits until all processes of a group have come here.
+
+    Args:
+        group, async_op: as of `all_reduce`.
+        device_ids: of no meaning.
+        timeout: None: the group's.
+    """
+    found = joined(group, "barrier")
+    if found is None:
+        return None
+    return found.call("barrier()", algorithms.barrier, Results([]), async_op, timeout)
+
+
+def monitored_barrier(
+    group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """A barrier that says who has not come.
+
+    Args:
+        group: of processes; None: all.
+        timeout: None: the group's.
+        wait_all_ranks: name all who are missing, else the first.
+
+    Raises:
+        RuntimeError: some did not come in time; rank 0 names them.
+    """
+    found = member(group)
+    if found is None:
+        joined(group, "monitored_barrier")
+        return
+    limit = found.timeout if timeout is None else timeout
+
+    def act(x: Any) -> None:
+        missing = [found.ranks[i] for i in algorithms.monitored_barrier(x, wait_all_ranks)]
+        if missing:
+            words = "Ranks" if len(missing) > 1 else "Rank"
+            raise DistBackendError(
+                f"monitored_barrier: {words} {', '.join(map(str, missing))} failed to pass "
+                f"monitoredBarrier in {seconds(limit) * 1000:.0f} ms"
+            )
+
+    found.call("monitored_barrier()", act, Results([]), False, limit)
