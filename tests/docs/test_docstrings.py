@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_groups import run
 
 import flambeau
 from flambeau.docs.library import public_modules, public_names
-
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def _tests() -> list[doctest.DocTest]:
@@ -37,9 +36,8 @@ def test_docstring_example(
     """Examples see the names of their module."""
     monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
     flambeau.manual_seed(0)
-    said: list[str] = []
-    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append)
-    assert not said, "".join(said)
+    wrong = run(test)
+    assert not wrong, wrong
 
 
 def _described() -> list[tuple[str, Any]]:

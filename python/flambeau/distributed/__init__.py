@@ -3,6 +3,15 @@
 
 Every process calls `init_process_group`, and knows the others by their ranks from then on. Messages
 go over TCP; "gloo" is the name that programs give it.
+
+Examples here run in a group of one process, which `init_process_group` begins and
+`destroy_process_group` ends. Where they say "in each of two processes", both do what is shown, and
+both see what is printed:
+
+    >>> x = flambeau.tensor([1.0, 2.0])  # in each of two processes
+    >>> flambeau.distributed.all_reduce(x)
+    >>> x
+    tensor([2., 4.])
 """
 
 from __future__ import annotations

@@ -25,6 +25,10 @@ class Backend(str):
 
     Raises:
         ValueError: for no str.
+
+    Example:
+        >>> flambeau.distributed.Backend("GLOO")
+        'gloo'
     """
 
     UNDEFINED = "undefined"
@@ -62,6 +66,14 @@ class BackendConfig:
     Raises:
         RuntimeError: the CPU's tensors would go by what there is not.
         ValueError: there is no such name.
+
+    Example:
+        >>> flambeau.distributed.BackendConfig("cpu:gloo,cuda:nccl")
+        cpu:gloo,cuda:nccl
+        >>> flambeau.distributed.BackendConfig("mpi")
+        Traceback (most recent call last):
+            ...
+        RuntimeError: init_process_group: backend 'mpi' is not available: ...; use 'gloo'
     """
 
     def __init__(self, backend: str) -> None:
@@ -89,42 +101,82 @@ class BackendConfig:
 
 
 def is_available() -> bool:
-    """Whether processes can train together: True on Linux."""
+    """Whether processes can train together: True on Linux.
+
+    Example:
+        >>> flambeau.distributed.is_available()
+        True
+    """
     return sys.platform == "linux"
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether a backend can be used: "gloo"."""
+    """Whether a backend can be used: "gloo".
+
+    Example:
+        >>> [flambeau.distributed.is_backend_available(name) for name in ("gloo", "nccl")]
+        [True, False]
+    """
     return backend.lower() == Backend.GLOO
 
 
 def is_gloo_available() -> bool:
-    """True: the name stands for TCP between processes, for tensors of the CPU."""
+    """True: the name stands for TCP between processes, for tensors of the CPU.
+
+    Example:
+        >>> flambeau.distributed.is_gloo_available()
+        True
+    """
     return True
 
 
 def is_mpi_available() -> bool:
-    """False: built without MPI."""
+    """False: built without MPI.
+
+    Example:
+        >>> flambeau.distributed.is_mpi_available()
+        False
+    """
     return False
 
 
 def is_nccl_available() -> bool:
-    """False: built without NCCL."""
+    """False: built without NCCL.
+
+    Example:
+        >>> flambeau.distributed.is_nccl_available()
+        False
+    """
     return False
 
 
 def is_ucc_available() -> bool:
-    """False: built without UCC."""
+    """False: built without UCC.
+
+    Example:
+        >>> flambeau.distributed.is_ucc_available()
+        False
+    """
     return False
 
 
 def is_xccl_available() -> bool:
-    """False: there are no XPU kernels."""
+    """False: there are no XPU kernels.
+
+    Example:
+        >>> flambeau.distributed.is_xccl_available()
+        False
+    """
     return False
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether `flambeau.distributed.run` started this process."""
+    """Whether `flambeau.distributed.run` started this process.
+
+    Example:
+        >>> flambeau.distributed.is_torchelastic_launched()  # in a process that nothing started so
+        False
+    """
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
@@ -133,6 +185,10 @@ def get_default_backend_for_device(device: str | flambeau.device) -> str:
 
     Raises:
         ValueError: there is none.
+
+    Example:
+        >>> flambeau.distributed.get_default_backend_for_device("cpu")
+        'gloo'
     """
     kind = flambeau.device(device).type
     if kind != "cpu":

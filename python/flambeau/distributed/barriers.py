@@ -25,6 +25,11 @@ def barrier(
         group, async_op: as of `all_reduce`.
         device_ids: of no meaning.
         timeout: None: the group's.
+
+    Example:
+        >>> work = flambeau.distributed.barrier(async_op=True)  # in each of two processes
+        >>> work.wait()
+        True
     """
     found = joined(group, "barrier")
     if found is None:
@@ -44,6 +49,18 @@ def monitored_barrier(
 
     Raises:
         RuntimeError: some did not come in time; rank 0 names them.
+
+    Example:
+        >>> import datetime
+        >>> soon = datetime.timedelta(seconds=0.1)
+        >>> rank, said = flambeau.distributed.get_rank(), ""  # in each of two processes
+        >>> if rank == 0:
+        ...     try:
+        ...         flambeau.distributed.monitored_barrier(timeout=soon)  # rank 1 does not come
+        ...     except RuntimeError as error:
+        ...         said = str(error)
+        >>> ("Rank 1 failed to pass" in said) == (rank == 0)
+        True
     """
     found = member(group)
     if found is None:

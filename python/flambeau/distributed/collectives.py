@@ -71,6 +71,12 @@ def broadcast(
         src: the rank among all; or
         group_src: the rank in the group.
         group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> x = flambeau.full((2,), flambeau.distributed.get_rank())  # in each of two processes
+        >>> flambeau.distributed.broadcast(x, src=1)
+        >>> x
+        tensor([1, 1])
     """
     mine = checked("broadcast", "tensor", tensor)
     found = joined(group, "broadcast")
@@ -95,6 +101,13 @@ def all_gather(
         tensor_list: as many as ranks, of the dtype and the number of elements of `tensor`.
         tensor: of the same shape and dtype on all ranks.
         group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> mine = flambeau.full((2,), flambeau.distributed.get_rank())  # in each of two processes
+        >>> everyone = [flambeau.zeros_like(mine) for _ in range(2)]
+        >>> flambeau.distributed.all_gather(everyone, mine)
+        >>> everyone
+        [tensor([0, 0]), tensor([1, 1])]
     """
     outputs = checked_list("all_gather", "tensor_list", tensor_list)
     mine = checked("all_gather", "tensor", tensor)
@@ -128,6 +141,14 @@ def all_gather_into_tensor(
             dimension, or stacked.
         input_tensor: of the same shape and dtype on all ranks.
         group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> mine = flambeau.full((2,), flambeau.distributed.get_rank())  # in each of two processes
+        >>> rows = flambeau.empty(2, 2, dtype=flambeau.int64)
+        >>> flambeau.distributed.all_gather_into_tensor(rows, mine)
+        >>> rows
+        tensor([[0, 0],
+                [1, 1]])
     """
     name = "all_gather_into_tensor"
     output = checked(name, "output_tensor", output_tensor)
@@ -168,6 +189,14 @@ def all_gather_coalesced(
         output_tensor_lists: a list for each rank.
         input_tensor_list: of the same shapes and dtypes on all ranks.
         group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> mine = [flambeau.full((2,), rank), flambeau.tensor([0.5 + rank])]
+        >>> everyone = [[flambeau.zeros_like(x) for x in mine] for _ in range(2)]
+        >>> flambeau.distributed.all_gather_coalesced(everyone, mine)
+        >>> everyone
+        [[tensor([0, 0]), tensor([0.5000])], [tensor([1, 1]), tensor([1.5000])]]
     """
     name = "all_gather_coalesced"
     mine = checked_list(name, "input_tensor_list", input_tensor_list)
@@ -207,6 +236,13 @@ def gather(
         dst: the rank among all, 0 if neither is given; or
         group_dst: the rank in the group.
         group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> everyone = [flambeau.zeros(1).long() for _ in range(2)] if rank == 0 else None
+        >>> flambeau.distributed.gather(flambeau.tensor([rank + 5]), everyone, dst=0)
+        >>> everyone == ([flambeau.tensor([5]), flambeau.tensor([6])] if rank == 0 else None)
+        True
     """
     mine = checked("gather", "tensor", tensor)
     found = joined(group, "gather")
@@ -256,6 +292,14 @@ def scatter(
         src: the rank among all, 0 if neither is given; or
         group_src: the rank in the group.
         group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> parts = [flambeau.tensor([5]), flambeau.tensor([6])] if rank == 0 else None
+        >>> mine = flambeau.tensor([0])
+        >>> flambeau.distributed.scatter(mine, parts, src=0)
+        >>> mine.item() - rank
+        5
     """
     mine = checked("scatter", "tensor", tensor)
     found = joined(group, "scatter")
@@ -286,6 +330,14 @@ def all_to_all(
         output_tensor_list: a tensor for each rank, of as many elements as are sent.
         input_tensor_list: a tensor for each rank, all of one dtype.
         group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> sent = [flambeau.tensor([10 * rank + to]) for to in range(2)]
+        >>> come = [flambeau.tensor([0]) for _ in range(2)]
+        >>> flambeau.distributed.all_to_all(come, sent)
+        >>> [x.item() - rank for x in come]
+        [0, 10]
     """
     name = "all_to_all"
     outputs = checked_list(name, "output_tensor_list", output_tensor_list)
@@ -334,6 +386,13 @@ def all_to_all_single(
         output_split_sizes: rows that come from each rank; None: equally many.
         input_split_sizes: rows that go to each rank; None: equally many.
         group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> come = flambeau.empty(4)
+        >>> flambeau.distributed.all_to_all_single(come, flambeau.arange(4.0) + 10 * rank)
+        >>> come - 2 * rank  # two rows of each rank
+        tensor([ 0.,  1., 10., 11.])
     """
     name = "all_to_all_single"
     mine, sent = checked(name, "output", output), checked(name, "input", input)

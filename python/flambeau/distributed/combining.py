@@ -35,6 +35,14 @@ class ReduceOp:
 
     Args:
         op: one of these.
+
+    Example:
+        >>> op = flambeau.distributed.ReduceOp
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> x = flambeau.tensor([1.0, 4.0]) + rank
+        >>> flambeau.distributed.all_reduce(x, op.PRODUCT)
+        >>> x
+        tensor([ 2., 20.])
     """
 
     RedOpType: ClassVar[Any] = RedOpType

@@ -29,6 +29,14 @@ class FileStore(Store):
 
     Raises:
         OSError: it cannot be opened.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = flambeau.distributed.FileStore(f"{folder}/store", world_size=2)
+        ...     store.set("address", "10.0.0.1")
+        ...     flambeau.distributed.FileStore(f"{folder}/store", world_size=2).get("address")
+        b'10.0.0.1'
     """
 
     def __init__(self, file_name: str | os.PathLike[str], world_size: int = -1) -> None:

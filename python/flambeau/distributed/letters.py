@@ -76,6 +76,17 @@ def isend(
 
     Returns:
         A Work; done when the system has taken the tensor.
+
+    Example:
+        >>> x = flambeau.zeros(2)
+        >>> if flambeau.distributed.get_rank() == 0:  # in each of two processes
+        ...     work = flambeau.distributed.isend(flambeau.ones(2), dst=1, tag=7)
+        ... else:
+        ...     work = flambeau.distributed.irecv(x, src=0, tag=7)
+        >>> work.wait()
+        True
+        >>> x.sum().item() / 2 == flambeau.distributed.get_rank()
+        True
     """
     posted = _post("isend", tensor, dst, group, tag, group_dst)
     if posted is None:
@@ -97,6 +108,19 @@ def send(
 
     Raises:
         DistBackendError: the other process is gone.
+
+    Example:
+        >>> x = flambeau.tensor([1, 2])
+        >>> if flambeau.distributed.get_rank() == 0:  # in each of two processes
+        ...     flambeau.distributed.send(10 * x, dst=1)
+        ...     _ = flambeau.distributed.recv(x, src=1)
+        ... else:
+        ...     come = flambeau.zeros_like(x)
+        ...     _ = flambeau.distributed.recv(come, src=0)
+        ...     flambeau.distributed.send(x + come, dst=0)
+        ...     x += come
+        >>> x
+        tensor([11, 22])
     """
     posted = _post("send", tensor, dst, group, tag, group_dst)
     if posted is not None:
@@ -205,6 +229,14 @@ def irecv(
 
     Returns:
         A Work, whose `source_rank()` tells who sent it.
+
+    Example:
+        >>> x = flambeau.zeros(2)
+        >>> if flambeau.distributed.get_rank() == 0:  # in each of two processes
+        ...     flambeau.distributed.send(flambeau.tensor([3.0, 4.0]), dst=1)
+        ... else:
+        ...     work = flambeau.distributed.irecv(x)  # of any process
+        ...     assert work.source_rank() == 0 and x.tolist() == [3.0, 4.0]
     """
     return _receive("irecv", tensor, src, group, tag, group_src)
 
@@ -223,6 +255,16 @@ def recv(
 
     Raises:
         DistBackendError: none came in time, the sender is gone, or sent something else.
+
+    Example:
+        >>> x = flambeau.tensor([5.0, 6.0])
+        >>> if flambeau.distributed.get_rank() == 0:  # in each of two processes
+        ...     flambeau.distributed.send(x, dst=1)
+        ... else:
+        ...     x = flambeau.zeros(2)
+        ...     assert flambeau.distributed.recv(x) == 0  # the sender
+        >>> x
+        tensor([5., 6.])
     """
     work = _receive("recv", tensor, src, group, tag, group_src)
     if work is None:
@@ -244,6 +286,10 @@ class P2POp:
 
     Raises:
         ValueError: op is something else.
+
+    Example:
+        >>> flambeau.distributed.P2POp(flambeau.distributed.isend, flambeau.zeros(2, 3), peer=1)
+        P2POp(isend, rank 1, [2, 3])
     """
 
     def __init__(
@@ -281,6 +327,16 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
 
     Raises:
         ValueError: the list is empty, or holds something else.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> mine, come = flambeau.tensor([rank]), flambeau.tensor([-1])
+        >>> send = flambeau.distributed.P2POp(flambeau.distributed.isend, mine, peer=1 - rank)
+        >>> receive = flambeau.distributed.P2POp(flambeau.distributed.irecv, come, peer=1 - rank)
+        >>> [work.wait() for work in flambeau.distributed.batch_isend_irecv([send, receive])]
+        [True, True]
+        >>> come.item() == 1 - rank
+        True
     """
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError(f"batch_isend_irecv: expected P2POps, got {p2p_op_list!r}")

@@ -26,7 +26,20 @@ Key = tuple[Any, ...]
 
 
 class PeerLost(Exception):
-    """Another process is gone; the text says what was seen."""
+    """Another process is gone; the text says what was seen.
+
+    Example:
+        >>> import socket
+        >>> from flambeau.distributed.mesh import Mesh
+        >>> here, there = socket.socketpair()
+        >>> mesh = Mesh(0, {1: here})
+        >>> mesh.leave()
+        >>> mesh.post(1, 0, 5, b"", b"data")
+        Traceback (most recent call last):
+            ...
+        flambeau.distributed.mesh.PeerLost: the process group was destroyed here
+        >>> there.close()
+    """
 
 
 class Slot:
@@ -35,6 +48,13 @@ class Slot:
     Args:
         buffer: where its bytes go; None: they become `data`.
         source: the rank that it comes from; None: any.
+
+    Example:
+        >>> from flambeau.distributed.mesh import Slot
+        >>> slot = Slot(bytearray(4), source=None)
+        >>> slot.fill(2, b"words", b"data")
+        >>> slot.source, slot.words, bytes(slot.buffer)
+        (2, b'words', b'data')
     """
 
     __slots__ = ("arrived", "buffer", "data", "error", "size", "source", "words")
@@ -79,6 +99,18 @@ class Mesh:
     Args:
         rank: of this process.
         connections: with the others, by their ranks.
+
+    Example:
+        >>> import socket, time
+        >>> from flambeau.distributed.mesh import Mesh, wait
+        >>> here, there = socket.socketpair()
+        >>> zero, one = Mesh(0, {1: here}), Mesh(1, {0: there})
+        >>> zero.post(1, 0, 5, b"words", b"data")
+        >>> slot = one.collect(0, 0, 5, bytearray(4))
+        >>> wait(slot, time.monotonic() + 10), slot.source, bytes(slot.buffer)
+        (True, 0, b'data')
+        >>> zero.leave(), one.leave()
+        (None, None)
     """
 
     _all: ClassVar[weakref.WeakSet[Mesh]] = weakref.WeakSet()
@@ -318,7 +350,18 @@ class Mesh:
 
 
 def wait(slot: Slot, deadline: float) -> bool:
-    """Waits for a message until a point of `time.monotonic()`; whether it came, or cannot."""
+    """Waits for a message until a point of `time.monotonic()`; whether it came, or cannot.
+
+    Example:
+        >>> import time
+        >>> from flambeau.distributed.mesh import Slot, wait
+        >>> slot = Slot(None, source=0)
+        >>> wait(slot, time.monotonic() + 0.001)
+        False
+        >>> slot.fill(0, b"", b"data")
+        >>> wait(slot, time.monotonic()), slot.data
+        (True, b'data')
+    """
     return slot.arrived.is_set() or slot.arrived.wait(max(0.0, deadline - time.monotonic()))
 
 

@@ -35,6 +35,13 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
         object_list: as long as the group.
         obj: that can be pickled.
         group: of processes; None: all.
+
+    Example:
+        >>> everyone = [None, None]
+        >>> mine = {"rank": flambeau.distributed.get_rank()}  # in each of two processes
+        >>> flambeau.distributed.all_gather_object(everyone, mine)
+        >>> everyone
+        [{'rank': 0}, {'rank': 1}]
     """
     found = joined(group, "all_gather_object")
     if found is None:
@@ -59,7 +66,15 @@ def gather_object(
     group: Group = None,
     group_dst: int | None = None,
 ) -> None:
-    """Rank `dst` gets the objects of all; arguments as of `gather`. Pickles: see above."""
+    """Rank `dst` gets the objects of all; arguments as of `gather`. Pickles: see above.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> everyone = [None, None] if rank == 0 else None
+        >>> flambeau.distributed.gather_object(f"I am {rank}", everyone, dst=0)
+        >>> everyone == (["I am 0", "I am 1"] if rank == 0 else None)
+        True
+    """
     found = joined(group, "gather_object")
     if found is None:
         return
@@ -100,6 +115,13 @@ def broadcast_object_list(
         group_src: the rank in the group.
         group: of processes; None: all.
         device: of no meaning.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> objects = [{"rate": 0.1}, "train"] if rank == 0 else [None, None]
+        >>> flambeau.distributed.broadcast_object_list(objects, src=0)
+        >>> objects
+        [{'rate': 0.1}, 'train']
     """
     found = joined(group, "broadcast_object_list")
     if found is None:
@@ -134,6 +156,14 @@ def scatter_object_list(
         scatter_object_output_list: not empty.
         scatter_object_input_list: on rank `src`, an object for each rank.
         src, group, group_src: as of `broadcast_object_list`.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> mine = [None]
+        >>> files = ["a.csv", "b.csv"] if rank == 0 else None
+        >>> flambeau.distributed.scatter_object_list(mine, files, src=0)
+        >>> mine == [["a.csv", "b.csv"][rank]]
+        True
     """
     found = joined(group, "scatter_object_list")
     if found is None:
@@ -168,7 +198,18 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Sends objects to a process, which calls `recv_object_list`. Pickles: see above."""
+    """Sends objects to a process, which calls `recv_object_list`. Pickles: see above.
+
+    Example:
+        >>> objects = ["epoch", 3]
+        >>> if flambeau.distributed.get_rank() == 0:  # in each of two processes
+        ...     flambeau.distributed.send_object_list(objects, dst=1)
+        ... else:
+        ...     objects = [None, None]
+        ...     _ = flambeau.distributed.recv_object_list(objects, src=0)
+        >>> objects
+        ['epoch', 3]
+    """
     data, count = _packed(list(object_list))
     letters.send(count, dst, group, group_dst=group_dst)
     letters.send(data, dst, group, group_dst=group_dst)
@@ -186,6 +227,16 @@ def recv_object_list(
 
     Returns:
         The rank of the sender; -1 outside of the group.
+
+    Example:
+        >>> objects = [{"best": 0.9}]
+        >>> if flambeau.distributed.get_rank() == 0:  # in each of two processes
+        ...     flambeau.distributed.send_object_list(objects, dst=1)
+        ... else:
+        ...     objects = [None]
+        ...     assert flambeau.distributed.recv_object_list(objects) == 0  # the sender
+        >>> objects
+        [{'best': 0.9}]
     """
     count = flambeau.zeros(1, dtype=flambeau.int64)
     sender = letters.recv(count, src, group, group_src=group_src)

@@ -72,6 +72,13 @@ class ProcessGroup:
         timeout: how long a call may take.
         backend: the name of what carries messages.
         store: of this group.
+
+    Example:
+        >>> group = flambeau.distributed.new_group([0], group_desc="the first")
+        >>> group
+        <ProcessGroup 1: ranks [0] over gloo>
+        >>> group.rank(), group.size(), group.group_desc
+        (0, 1, 'the first')
     """
 
     def __init__(

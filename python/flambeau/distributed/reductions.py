@@ -37,6 +37,16 @@ def all_reduce(
 
     Raises:
         DistBackendError: another rank is gone or late, or calls something else.
+
+    Example:
+        >>> x = flambeau.arange(3) + flambeau.distributed.get_rank()  # in each of two processes
+        >>> flambeau.distributed.all_reduce(x)
+        >>> x
+        tensor([1, 3, 5])
+        >>> most = flambeau.distributed.ReduceOp.MAX
+        >>> work = flambeau.distributed.all_reduce(x, most, async_op=True)
+        >>> work.wait()
+        True
     """
     return _all_reduce("all_reduce", [checked("all_reduce", "tensor", tensor)], op, group, async_op)
 
@@ -44,7 +54,14 @@ def all_reduce(
 def all_reduce_coalesced(
     tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """`all_reduce` of several tensors of one dtype in one call; arguments as there."""
+    """`all_reduce` of several tensors of one dtype in one call; arguments as there.
+
+    Example:
+        >>> gradients = [flambeau.ones(2), flambeau.full((1,), 3.0)]  # in each of two processes
+        >>> flambeau.distributed.all_reduce_coalesced(gradients)
+        >>> gradients
+        [tensor([2., 2.]), tensor([6.])]
+    """
     name = "all_reduce_coalesced"
     given = checked_list(name, "tensors", [tensors] if isinstance(tensors, Tensor) else tensors)
     if not given or any(tensor.dtype != given[0].dtype for tensor in given):
@@ -89,6 +106,13 @@ def reduce(
         tensor, op, group, async_op: as of `all_reduce`. Other ranks' tensors stay as they are.
         dst: the rank among all; or
         group_dst: the rank in the group.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> x = flambeau.tensor([1.0, 2.0])
+        >>> flambeau.distributed.reduce(x, dst=1)
+        >>> x.tolist() == ([2.0, 4.0] if rank == 1 else [1.0, 2.0])
+        True
     """
     mine = checked("reduce", "tensor", tensor)
     found = joined(group, "reduce")
@@ -118,6 +142,13 @@ def reduce_scatter(
         output: of the same shape and dtype on all ranks.
         input_list: as many tensors as ranks, of the dtype and the number of elements of output.
         op, group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> parts, mine = [flambeau.arange(2), flambeau.arange(2, 4)], flambeau.tensor([0, 0])
+        >>> flambeau.distributed.reduce_scatter(mine, parts)
+        >>> mine.tolist() == [[0, 2], [4, 6]][rank]
+        True
     """
     name = "reduce_scatter"
     mine = checked(name, "output", output)
@@ -143,6 +174,13 @@ def reduce_scatter_tensor(
         output: of the same shape and dtype on all ranks.
         input: contiguous, of as many elements as all ranks' outputs together.
         op, group, async_op: as of `all_reduce`.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> mine = flambeau.zeros(2)
+        >>> flambeau.distributed.reduce_scatter_tensor(mine, flambeau.arange(4.0))
+        >>> mine.tolist() == [[0.0, 2.0], [4.0, 6.0]][rank]
+        True
     """
     name = "reduce_scatter_tensor"
     mine, whole = checked(name, "output", output), checked(name, "input", input)

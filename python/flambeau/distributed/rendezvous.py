@@ -28,6 +28,15 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Iterator[Mee
 
     Raises:
         RuntimeError: the scheme is taken.
+
+    Example:
+        >>> def meet(url, **kwargs):
+        ...     yield flambeau.distributed.HashStore(), 0, 1
+        >>> flambeau.distributed.register_rendezvous_handler("alone", meet)
+        >>> flambeau.distributed.init_process_group("gloo", init_method="alone://")
+        >>> flambeau.distributed.get_world_size()
+        1
+        >>> flambeau.distributed.destroy_process_group()
     """
     if scheme in _handlers:
         raise RuntimeError(f"register_rendezvous_handler: {scheme}:// is taken already")
@@ -45,6 +54,14 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
     Raises:
         RuntimeError: nobody knows the scheme.
         ValueError: something is not said.
+
+    Example:
+        >>> import tempfile
+        >>> from flambeau.distributed.distributed_c10d import rendezvous
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store, rank, world_size = next(rendezvous(f"file://{folder}/store", 0, 2))
+        >>> type(store).__name__, rank, world_size
+        ('FileStore', 0, 2)
     """
     if not isinstance(url, str):
         raise RuntimeError(f"rendezvous: the URL must be a str, got {type(url).__name__}: {url}")

@@ -217,6 +217,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Raises:
         SystemExit: with 0, or the status of the process that failed.
+
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "flambeau.distributed.run", "--standalone"]
+        >>> command += ["--nproc-per-node=2", "--no-python", "sh", "-c", "exit $RANK"]
+        >>> done = subprocess.run(command, capture_output=True, text=True)
+        >>> done.returncode, done.stderr
+        (1, 'flambeau.distributed.run: rank 1 (attempt 0) exited with 1; the others were ended\\n')
     """
     launcher = Launcher(_parser().parse_args(arguments))
     signal.signal(signal.SIGTERM, _interrupted)

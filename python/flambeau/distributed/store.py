@@ -23,6 +23,14 @@ def _bytes(method: str, name: str, value: Any) -> bytes:
 class Store:
     """Keys and values, shared by processes. The base of HashStore, FileStore, TCPStore and
     PrefixStore; keys are str, values bytes (a str is encoded).
+
+    Example:
+        >>> store = flambeau.distributed.HashStore()
+        >>> isinstance(store, flambeau.distributed.Store)
+        True
+        >>> store.set("address", "10.0.0.1")
+        >>> store.get("address"), store.add("count", 2), store.list_keys()
+        (b'10.0.0.1', 2, ['address', 'count'])
     """
 
     def __init__(self) -> None:
@@ -152,7 +160,13 @@ class Store:
 
 
 class HashStore(Store):
-    """A store of the threads of one process."""
+    """A store of the threads of one process.
+
+    Example:
+        >>> store = flambeau.distributed.HashStore()
+        >>> store.compare_set("leader", "", "rank 3"), store.compare_set("leader", "", "rank 5")
+        (b'rank 3', b'rank 3')
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,6 +194,13 @@ class PrefixStore(Store):
     Args:
         prefix: what keys begin with there.
         store: where they are.
+
+    Example:
+        >>> whole = flambeau.distributed.HashStore()
+        >>> store = flambeau.distributed.PrefixStore("run 1", whole)
+        >>> store.set("address", "10.0.0.1")
+        >>> whole.get("run 1/address")
+        b'10.0.0.1'
     """
 
     def __init__(self, prefix: str, store: Store) -> None:

@@ -86,6 +86,13 @@ class TCPStore(Store):
     Raises:
         DistNetworkError: nobody answers at that address, or the port is taken.
         DistStoreError: not all came.
+
+    Example:
+        >>> kept = flambeau.distributed.TCPStore("localhost", 0, is_master=True)
+        >>> other = flambeau.distributed.TCPStore("localhost", kept.port)  # in any process
+        >>> other.set("address", "10.0.0.1")
+        >>> kept.get("address")
+        b'10.0.0.1'
     """
 
     _servers: ClassVar[weakref.WeakValueDictionary[int, _Server]] = weakref.WeakValueDictionary()

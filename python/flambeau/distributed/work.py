@@ -19,6 +19,12 @@ class Work:
     Args:
         tensors: the results, which are written to until `wait` has returned.
         source: the rank that a message came from.
+
+    Example:
+        >>> x = flambeau.ones(2)
+        >>> work = flambeau.distributed.all_reduce(x, async_op=True)
+        >>> work.wait(), work.is_success(), work.result()
+        (True, True, [tensor([1., 1.])])
     """
 
     def __init__(self, name: str, tensors: list[Any]) -> None:

@@ -32,11 +32,23 @@ class _WorldType(type):
 
 
 class group(metaclass=_WorldType):
-    """Holds `group.WORLD`, the group of all processes."""
+    """Holds `group.WORLD`, the group of all processes.
+
+    Example:
+        >>> flambeau.distributed.group.WORLD
+        <ProcessGroup 0: ranks [0] over gloo>
+    """
 
 
 class GroupMember(metaclass=_WorldType):
-    """Holds WORLD, and what `new_group` gives to processes that are no members."""
+    """Holds WORLD, and what `new_group` gives to processes that are no members.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> first = flambeau.distributed.new_group([0])
+        >>> (first == flambeau.distributed.GroupMember.NON_GROUP_MEMBER) == (rank == 1)
+        True
+    """
 
     NON_GROUP_MEMBER = -100
 
@@ -57,7 +69,15 @@ _state = _State()
 
 
 def is_initialized() -> bool:
-    """Whether this process belongs to a group of all processes."""
+    """Whether this process belongs to a group of all processes.
+
+    Example:
+        >>> flambeau.distributed.is_initialized()
+        True
+        >>> flambeau.distributed.destroy_process_group()
+        >>> flambeau.distributed.is_initialized()
+        False
+    """
     return _state.world is not None
 
 
@@ -123,6 +143,13 @@ def init_process_group(
         ValueError: joined already, or something is not said.
         RuntimeError: the backend is not available.
         DistBackendError, DistNetworkError, DistStoreError: others did not come in time.
+
+    Example:
+        >>> store = flambeau.distributed.HashStore()
+        >>> flambeau.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+        >>> flambeau.distributed.get_rank(), flambeau.distributed.get_world_size()
+        (0, 1)
+        >>> flambeau.distributed.destroy_process_group()
     """
     if _state.world is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -169,6 +196,15 @@ def destroy_process_group(group: Group = None) -> None:
 
     Raises:
         ValueError: there is no such group.
+
+    Example:
+        >>> group = flambeau.distributed.new_group()
+        >>> flambeau.distributed.destroy_process_group(group)
+        >>> flambeau.distributed.is_initialized()
+        True
+        >>> flambeau.distributed.destroy_process_group()
+        >>> flambeau.distributed.is_initialized()
+        False
     """
     if group == GroupMember.NON_GROUP_MEMBER:
         return
@@ -187,13 +223,23 @@ def destroy_process_group(group: Group = None) -> None:
 
 
 def get_rank(group: Group = None) -> int:
-    """The rank of this process in a group; -1: it is no member."""
+    """The rank of this process in a group; -1: it is no member.
+
+    Example:
+        >>> flambeau.distributed.get_rank()
+        0
+    """
     found = member(group)
     return -1 if found is None else found.rank()
 
 
 def get_world_size(group: Group = None) -> int:
-    """The number of processes of a group; -1: this one is no member."""
+    """The number of processes of a group; -1: this one is no member.
+
+    Example:
+        >>> flambeau.distributed.get_world_size()  # in each of two processes
+        2
+    """
     found = member(group)
     return -1 if found is None else found.size()
 
@@ -206,6 +252,13 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
     Raises:
         RuntimeError: nothing says it.
+
+    Example:
+        >>> import os
+        >>> from unittest import mock
+        >>> with mock.patch.dict(os.environ, LOCAL_RANK="3"):
+        ...     flambeau.distributed.get_node_local_rank()
+        3
     """
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
@@ -222,6 +275,10 @@ def get_backend(group: Group = None) -> Backend:
 
     Raises:
         ValueError: this process is no member.
+
+    Example:
+        >>> flambeau.distributed.get_backend()
+        'gloo'
     """
     found = member(group)
     if found is None:
@@ -230,13 +287,25 @@ def get_backend(group: Group = None) -> Backend:
 
 
 def get_backend_config(group: Group = None) -> str:
-    """Backends by devices, as "cpu:gloo"."""
+    """Backends by devices, as "cpu:gloo".
+
+    Example:
+        >>> flambeau.distributed.get_backend_config()
+        'cpu:gloo'
+    """
     get_backend(group)
     return repr(_state.config)
 
 
 def get_process_group_ranks(group: Group) -> list[int]:
-    """The ranks of a group's processes among all, in order."""
+    """The ranks of a group's processes among all, in order.
+
+    Example:
+        >>> ranks = [1, 0]  # in each of two processes
+        >>> group = flambeau.distributed.new_group(ranks, sort_ranks=False)
+        >>> flambeau.distributed.get_process_group_ranks(group)
+        [1, 0]
+    """
     found = member(group)
     if found is None:
         raise ValueError("get_process_group_ranks: this process is no member of the group")
@@ -244,7 +313,14 @@ def get_process_group_ranks(group: Group) -> list[int]:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The rank in a group of a process with a rank among all; ValueError for no member."""
+    """The rank in a group of a process with a rank among all; ValueError for no member.
+
+    Example:
+        >>> ranks = [1, 0]  # in each of two processes
+        >>> group = flambeau.distributed.new_group(ranks, sort_ranks=False)
+        >>> flambeau.distributed.get_group_rank(group, 1)
+        0
+    """
     ranks = get_process_group_ranks(group)
     if global_rank not in ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
@@ -252,7 +328,14 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The rank among all of a process with a rank in a group; ValueError for none."""
+    """The rank among all of a process with a rank in a group; ValueError for none.
+
+    Example:
+        >>> ranks = [1, 0]  # in each of two processes
+        >>> group = flambeau.distributed.new_group(ranks, sort_ranks=False)
+        >>> flambeau.distributed.get_global_rank(group, 0)
+        1
+    """
     ranks = get_process_group_ranks(group)
     if not 0 <= group_rank < len(ranks):
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
@@ -260,12 +343,26 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_pg_count() -> int:
-    """The number of groups that this process belongs to."""
+    """The number of groups that this process belongs to.
+
+    Example:
+        >>> flambeau.distributed.get_pg_count()
+        1
+        >>> group = flambeau.distributed.new_group()
+        >>> flambeau.distributed.get_pg_count()
+        2
+    """
     return len(_state.groups)
 
 
 def supports_complex(reduceOp: Any) -> bool:
-    """Whether complex tensors can be reduced so."""
+    """Whether complex tensors can be reduced so.
+
+    Example:
+        >>> op = flambeau.distributed.ReduceOp
+        >>> [flambeau.distributed.supports_complex(kind) for kind in (op.SUM, op.MAX)]
+        [True, False]
+    """
     from flambeau.distributed.combining import Reduction
 
     try:
@@ -302,6 +399,12 @@ def new_group(
 
     Raises:
         ValueError: ranks that there are not, or twice.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> first = flambeau.distributed.new_group([0])
+        >>> flambeau.distributed.get_world_size(first) == (1 if rank == 0 else -1)
+        True
     """
     world = member()
     assert world is not None and _state.store is not None
@@ -354,6 +457,12 @@ def new_subgroups_by_enumeration(
 
     Raises:
         ValueError: a rank comes twice.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> mine, groups = flambeau.distributed.new_subgroups_by_enumeration([[1], [0]])
+        >>> mine.ranks == [rank], groups.index(mine) == 1 - rank
+        (True, True)
     """
     everyone = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
     if not everyone or len(set(everyone)) != len(everyone):
@@ -386,6 +495,12 @@ def new_subgroups(
 
     Raises:
         ValueError: the number of processes is no multiple of the size.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> mine, groups = flambeau.distributed.new_subgroups(group_size=1)
+        >>> mine.ranks == [rank], len(groups)
+        (True, 2)
     """
     ranks = get_process_group_ranks(group)
     size = int(os.environ.get("LOCAL_WORLD_SIZE", "0")) if group_size is None else group_size

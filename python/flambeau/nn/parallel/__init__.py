@@ -1,5 +1,8 @@
 # mypy: implicit-reexport
-"""One module on several devices of a process, or in several processes."""
+"""One module on several devices of a process, or in several processes.
+
+Examples run in a group of one process (`flambeau.distributed`), or in each of two, as they say.
+"""
 
 from __future__ import annotations
 

@@ -28,6 +28,10 @@ def scatter(inputs: Any, target_gpus: Sequence[Device], dim: int = 0) -> Any:
 
     Returns:
         A tuple of what was given, for each device that gets a part.
+
+    Example:
+        >>> flambeau.nn.parallel.scatter({"x": flambeau.arange(4), "scale": 2}, ["cpu", "cpu"])
+        ({'x': tensor([0, 1]), 'scale': 2}, {'x': tensor([2, 3]), 'scale': 2})
     """
     devices = [_device(device) for device in target_gpus]
     if isinstance(inputs, Tensor):
@@ -52,6 +56,11 @@ def gather(outputs: Any, target_device: Device, dim: int = 0) -> Any:
 
     Raises:
         ValueError: dicts have different keys.
+
+    Example:
+        >>> parts = [flambeau.arange(2), flambeau.arange(2, 4)]
+        >>> flambeau.nn.parallel.gather(parts, "cpu")
+        tensor([0, 1, 2, 3])
     """
     first = outputs[0]
     if isinstance(first, Tensor):
@@ -83,6 +92,13 @@ def replicate(network: Module, devices: Sequence[Device], detach: bool = False) 
         network: what is copied.
         devices: where; ints are of CUDA.
         detach: gradients do not flow.
+
+    Example:
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> copies = flambeau.nn.parallel.replicate(layer, ["cpu", "cpu"])
+        >>> sum(copy(flambeau.ones(3, 1)).sum() for copy in copies).backward()
+        >>> layer.weight.grad  # of both
+        tensor([[6.]])
     """
     return [_replica(network, _device(device), detach, {}) for device in devices]
 
@@ -132,6 +148,12 @@ def parallel_apply(
     Raises:
         ValueError: the numbers differ.
         Exception: the first one that a module raised.
+
+    Example:
+        >>> modules = [flambeau.nn.ReLU(), flambeau.nn.Hardtanh()]
+        >>> halves = [flambeau.tensor([-1.0, 2.0]), flambeau.tensor([3.0, -4.0])]
+        >>> flambeau.nn.parallel.parallel_apply(modules, halves)
+        [tensor([0., 2.]), tensor([ 1., -1.])]
     """
     keywords = [{}] * len(modules) if kwargs_tup is None else kwargs_tup
     places = modules if devices is None else devices
@@ -170,6 +192,13 @@ def data_parallel(
         output_device: where the result is; None: on the first device.
         dim: the dimension of the batch.
         module_kwargs: keyword arguments.
+
+    Example:
+        >>> batch = flambeau.tensor([[-1.0], [2.0], [3.0]])
+        >>> flambeau.nn.parallel.data_parallel(flambeau.nn.ReLU(), batch, ["cpu", "cpu"])
+        tensor([[0.],
+                [2.],
+                [3.]])
     """
     given = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     parallel = DataParallel(module, device_ids, output_device, dim)

@@ -47,7 +47,12 @@ class DistributedDataParallel(Module):
         ValueError: device_ids are given, or bucket_cap_mb is not positive.
 
     Example:
-        >>> model = flambeau.nn.parallel.DistributedDataParallel(model)  # doctest: +SKIP
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(layer)
+        >>> model(flambeau.tensor([[1.0 + 2 * rank]])).sum().backward()
+        >>> layer.weight.grad  # the average of 1 and 3
+        tensor([[2.]])
     """
 
     def __init__(
