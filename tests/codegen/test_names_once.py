@@ -42,6 +42,7 @@ WORDS = {
     "codegen/plan/kernels.py": "dtypes of results",
     "codegen/plan/compute.py": "dtypes of results",
     "codegen/read/dtype_rules.py": "categories of dtypes",
+    "python/flambeau/distributed/__init__.py": "messages of processes",
     "python/flambeau/docs/equations.py": "functions of equations in docstrings",
     "python/flambeau/serialization/names.py": "types of Python",
     "python/flambeau/_tensor.py": "attributes of Tensor",

@@ -287,6 +287,7 @@ inline void install_toy_operations() {
     copy_data(a, combine(a, b, [](double x, double y) { return x + y; }));
     a.bump_version();
   };
+  operations.add_unasked = operations.add_in_place;
   operations.sum_to = &sum_to;
   operations.cast = &cast_data;
   operations.clone = &clone;
