@@ -15,7 +15,7 @@ from typing import Any
 import flambeau
 from flambeau import _C
 from flambeau._C import Tensor, _overrides
-from flambeau._values import check_memo
+from flambeau._values import brief, check_memo
 
 _internal: Any = _C._internal
 
@@ -296,7 +296,7 @@ def sparse_coo_tensor(
     """
     op = "sparse_coo_tensor()"
     if layout is not None and layout is not flambeau.sparse_coo:
-        raise TypeError(f"{op}: layout must be flambeau.sparse_coo, got {layout}")
+        raise TypeError(f"{op}: layout must be flambeau.sparse_coo, got {brief(layout)}")
     if pin_memory:
         raise NotImplementedError(f"{op}: pin_memory must be False")
     if values is None:

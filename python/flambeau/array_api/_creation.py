@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 
 Shape = int | Sequence[int]
 
@@ -106,7 +107,9 @@ def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
         ValueError: `indexing` is neither "xy" nor "ij".
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid(): argument 'indexing' is {indexing!r}, expected 'xy' or 'ij'")
+        raise ValueError(
+            f"meshgrid(): argument 'indexing' is {brief(indexing)}, expected 'xy' or 'ij'"
+        )
     # Each keeps its dtype: what is common is the shape. With "xy" the first two dims change places.
     order = list(range(len(arrays)))
     if indexing == "xy":

@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.array_api._adapted import is_number
 
 _UNSIGNED = (flambeau.uint8, flambeau.uint16, flambeau.uint32, flambeau.uint64)
@@ -29,7 +30,9 @@ def isdtype(dtype: flambeau.dtype, kind: Any) -> bool:
     if isinstance(kind, flambeau.dtype):
         return dtype == kind
     if not isinstance(kind, str):
-        raise TypeError(f"isdtype(): argument 'kind' must be str, dtype or tuple, not {kind!r}")
+        raise TypeError(
+            f"isdtype(): argument 'kind' must be str, dtype or tuple, not {brief(kind)}"
+        )
     is_integer = not (dtype.is_floating_point or dtype.is_complex or dtype == flambeau.bool)
     kinds = {
         "bool": dtype == flambeau.bool,
@@ -41,7 +44,9 @@ def isdtype(dtype: flambeau.dtype, kind: Any) -> bool:
         "numeric": dtype != flambeau.bool,
     }
     if kind not in kinds:
-        raise ValueError(f"isdtype(): argument 'kind' is {kind!r}, expected one of {list(kinds)}")
+        raise ValueError(
+            f"isdtype(): argument 'kind' is {brief(kind)}, expected one of {list(kinds)}"
+        )
     return kinds[kind]
 
 

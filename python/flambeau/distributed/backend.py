@@ -7,6 +7,7 @@ import sys
 from typing import Any, ClassVar
 
 import flambeau
+from flambeau._values import brief
 
 _ABSENT = {
     "nccl": "NCCL carries tensors of CUDA devices only, and Flambeau is built without it",
@@ -90,7 +91,9 @@ class BackendConfig:
                 f"{_ABSENT[str(carrier)]}; use 'gloo'"
             )
         if carrier != Backend.GLOO:
-            raise ValueError(f"init_process_group: unknown backend {backend!r}: {_WHY_UNKNOWN}")
+            raise ValueError(
+                f"init_process_group: unknown backend {brief(backend)}: {_WHY_UNKNOWN}"
+            )
 
     def get_device_backend_map(self) -> dict[str, Backend]:
         """Backends by kinds of devices."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 
 
 class RedOpType(enum.Enum):
@@ -58,7 +59,7 @@ class ReduceOp:
 
     def __init__(self, op: Any, factor: Any = None) -> None:
         if not isinstance(op, RedOpType):
-            raise TypeError(f"ReduceOp: op must be one of ReduceOp's, got {op!r}")
+            raise TypeError(f"ReduceOp: op must be one of ReduceOp's, got {brief(op)}")
         self.op = op
         self.factor = factor
 
@@ -120,7 +121,7 @@ class Reduction:
         whole = op if isinstance(op, ReduceOp) else None
         kind = whole.op if whole is not None else op
         if not isinstance(kind, RedOpType):
-            raise TypeError(f"{operation}: op must be a ReduceOp, got {op!r}")
+            raise TypeError(f"{operation}: op must be a ReduceOp, got {brief(op)}")
         if kind in _OF_BITS and (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(f"{operation}: ReduceOp.{kind.name} is of integers, got {dtype}")
         if dtype.is_complex and kind not in _OF_COMPLEX:

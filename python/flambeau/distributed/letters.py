@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.distributed.collectives import root_in
 from flambeau.distributed.errors import DistBackendError
 from flambeau.distributed.exchange import raw
@@ -302,7 +303,7 @@ class P2POp:
         group_peer: int | None = None,
     ) -> None:
         if op not in (isend, irecv):
-            raise ValueError(f"P2POp: op must be distributed.isend or irecv, got {op!r}")
+            raise ValueError(f"P2POp: op must be distributed.isend or irecv, got {brief(op)}")
         self.op = op
         self.tensor = tensor
         self.peer = peer
@@ -339,6 +340,6 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
         True
     """
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
-        raise ValueError(f"batch_isend_irecv: expected P2POps, got {p2p_op_list!r}")
+        raise ValueError(f"batch_isend_irecv: expected P2POps, got {brief(p2p_op_list)}")
     works = [op.op(op.tensor, op.peer, op.group, op.tag, op.group_peer) for op in p2p_op_list]
     return [work for work in works if work is not None]

@@ -8,6 +8,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.distributed import collectives, letters
 from flambeau.distributed.world import Group, get_rank, joined
 
@@ -84,7 +85,7 @@ def gather_object(
     if here and (object_gather_list is None or len(object_gather_list) != found.size()):
         raise ValueError(
             f"gather_object: object_gather_list must have {found.size()} items on rank "
-            f"{found.ranks[root]}, got {object_gather_list!r}"
+            f"{found.ranks[root]}, got {brief(object_gather_list)}"
         )
     everything: list[Any] = [None] * found.size()
     data, count = _packed(obj)

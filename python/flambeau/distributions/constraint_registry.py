@@ -63,7 +63,7 @@ class ConstraintRegistry:
         """
         factory = self._registry.get(type(constraint))
         if factory is None:
-            raise NotImplementedError(f"no transform onto {constraint!r} is registered")
+            raise NotImplementedError(f"no transform onto {brief(constraint)} is registered")
         return factory(constraint)
 
 

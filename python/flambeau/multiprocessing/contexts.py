@@ -6,6 +6,7 @@ import multiprocessing
 import multiprocessing.context
 from typing import Any
 
+from flambeau._values import brief
 from flambeau.multiprocessing import connection, queues
 
 
@@ -60,7 +61,7 @@ def get_context(method: str | None = None) -> Any:
     if method is None:
         method = multiprocessing.get_start_method()
     if method not in _CONTEXTS:
-        raise ValueError(f"cannot find context for {method!r}")
+        raise ValueError(f"cannot find context for {brief(method)}")
     return _CONTEXTS[method]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from flambeau._C import _profiler
+from flambeau._values import brief
 from flambeau.profiler import _events, _files
 from flambeau.profiler._events import EventList, MemoryEvent
 
@@ -318,7 +319,7 @@ class profile:
         metrics = ("self_cpu_time_total", "cpu_time_total")
         if metric not in metrics:
             raise ValueError(
-                f"export_stacks(): argument 'metric' is {metric!r}, expected one of "
+                f"export_stacks(): argument 'metric' is {brief(metric)}, expected one of "
                 f"{', '.join(metrics)}"
             )
         if not self._options[2]:

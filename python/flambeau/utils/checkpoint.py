@@ -13,6 +13,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.amp.autocast_mode import scope_now
 from flambeau.autograd import Function, enable_grad
 from flambeau.autograd.graph import saved_tensors_hooks
@@ -146,7 +147,7 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(
             "checkpoint(): determinism_check must be 'default' or 'none', got "
-            f"{determinism_check!r}"
+            f"{brief(determinism_check)}"
         )
     if use_reentrant is None:
         warnings.warn(
