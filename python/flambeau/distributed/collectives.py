@@ -18,8 +18,19 @@ from flambeau.distributed.work import Work
 from flambeau.distributed.world import Group, joined
 
 
-def root_in(group: ProcessGroup, operation: str, name: str, rank: Any, in_group: Any) -> int:
-    """The rank in the group of a process that is given by its rank among all, or in the group."""
+def root_in(
+    group: ProcessGroup,
+    operation: str,
+    name: str,
+    rank: Any,
+    in_group: Any,
+    default: int | None = None,
+) -> int:
+    """The rank in the group of a process that is given by its rank among all, or in the group.
+
+    Args:
+        default: the rank among all where neither is given; None: one is needed.
+    """
     if rank is not None and in_group is not None:
         raise ValueError(f"{operation}: give {name} or group_{name}, not both")
     if in_group is not None:
@@ -28,6 +39,7 @@ def root_in(group: ProcessGroup, operation: str, name: str, rank: Any, in_group:
                 f"{operation}: group_{name} must be within [0, {group.size() - 1}], got {in_group}"
             )
         return int(in_group)
+    rank = default if rank is None else rank
     if rank is None:
         raise ValueError(f"{operation}: {name} or group_{name} is needed")
     if rank not in group.ranks:
@@ -248,8 +260,7 @@ def gather(
     found = joined(group, "gather")
     if found is None:
         return None
-    dst = 0 if dst is None and group_dst is None else dst
-    root = root_in(found, "gather", "dst", dst, group_dst)
+    root = root_in(found, "gather", "dst", dst, group_dst, default=0)
     outputs = _for_root(found, "gather", "gather_list", gather_list, mine, root)
     results, sent = Results(outputs or []), flattened(mine)
     return found.call(
@@ -305,8 +316,7 @@ def scatter(
     found = joined(group, "scatter")
     if found is None:
         return None
-    src = 0 if src is None and group_src is None else src
-    root = root_in(found, "scatter", "src", src, group_src)
+    root = root_in(found, "scatter", "src", src, group_src, default=0)
     given = _for_root(found, "scatter", "scatter_list", scatter_list, mine, root)
     results = Results([mine])
     sent = None if given is None else [flattened(part) for part in given]

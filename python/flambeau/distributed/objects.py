@@ -79,8 +79,7 @@ def gather_object(
     found = joined(group, "gather_object")
     if found is None:
         return
-    dst = 0 if dst is None and group_dst is None else dst
-    root = collectives.root_in(found, "gather_object", "dst", dst, group_dst)
+    root = collectives.root_in(found, "gather_object", "dst", dst, group_dst, default=0)
     here = found.rank() == root
     if here and (object_gather_list is None or len(object_gather_list) != found.size()):
         raise ValueError(
@@ -127,8 +126,7 @@ def broadcast_object_list(
     found = joined(group, "broadcast_object_list")
     if found is None:
         return
-    src = 0 if src is None and group_src is None else src
-    root = collectives.root_in(found, "broadcast_object_list", "src", src, group_src)
+    root = collectives.root_in(found, "broadcast_object_list", "src", src, group_src, default=0)
     data, count = _packed(list(object_list) if found.rank() == root else None)
     collectives.broadcast(count, group=found, group_src=root)
     if found.rank() != root:
@@ -171,8 +169,7 @@ def scatter_object_list(
         return
     if not scatter_object_output_list:
         raise ValueError("scatter_object_list: scatter_object_output_list must not be empty")
-    src = 0 if src is None and group_src is None else src
-    root = collectives.root_in(found, "scatter_object_list", "src", src, group_src)
+    root = collectives.root_in(found, "scatter_object_list", "src", src, group_src, default=0)
     packed: list[Tensor] = []
     if found.rank() == root:
         given = scatter_object_input_list or []
