@@ -332,16 +332,18 @@ def _places(indices: Any, device: Any) -> Tensor:
     if places.is_floating_point() or places.is_complex() or places.dtype is flambeau.bool:
         raise RuntimeError(f"sparse_coo_tensor(): indices must be integers, got {places.dtype}")
     places = places.to(dtype=flambeau.int64, device=device)
-    return places.reshape(1, -1) if places.ndim == 1 else places
-
-
-def _least_size(places: Tensor, values: Tensor) -> list[int]:
-    """The smallest shape that holds all places."""
+    if places.ndim == 1:
+        places = places.reshape(1, -1)
     if places.ndim != 2:
         raise RuntimeError(
             "sparse_coo_tensor(): indices must be a matrix, [sparse dims, n], got shape "
             f"{tuple(places.shape)}"
         )
+    return places
+
+
+def _least_size(places: Tensor, values: Tensor) -> list[int]:
+    """The smallest shape that holds all places."""
     if places.shape[1] == 0 and places.shape[0] > 0:
         return [0] * places.shape[0] + list(values.shape[1:])
     extents = places.amax(1).tolist() if places.shape[0] else []

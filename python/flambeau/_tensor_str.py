@@ -43,6 +43,8 @@ _options = PrintOptions()
 _LARGEST_RATIO = 1000.0
 _LARGEST = 1.0e8
 _SMALLEST = 1.0e-4
+# Of a tensor whose long dimensions are cut, at most so many items, however many dimensions it has.
+_MOST_SHOWN = 1 << 16
 
 
 def set_printoptions(
@@ -203,67 +205,77 @@ def _choose_format(values: list[Any], options: PrintOptions) -> _Format:
     return _PlainFormat(values)
 
 
-def _edges(tensor: Tensor, edgeitems: int, dim: int = 0) -> Nested:
-    """The values of a tensor with the middle of every long dimension left out."""
-    if dim == tensor.ndim:
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """How many items of a dimension are shown before and after what is left out."""
+
+    head: int
+    tail: int
+    skips: bool
+
+    def indices(self, size: int) -> list[int]:
+        return [*range(self.head), *range(size - self.tail, size)]
+
+
+def _ends(shape: Sequence[int], edgeitems: int, cut: bool) -> list[_Ends]:
+    """What is shown of each dimension: of those before the last, one item where it is too much."""
+    most = max(_MOST_SHOWN, 2 * edgeitems)
+    shown = 1
+    found = []
+    for size in reversed(shape):
+        skips = cut and size > 2 * edgeitems
+        ends = _Ends(edgeitems, edgeitems, True) if skips else _Ends(size, 0, False)
+        count = ends.head + ends.tail
+        if cut and shown * count > most:
+            ends, count = _Ends(1, 0, size > 1), 1
+        shown *= count
+        found.append(ends)
+    return found[::-1]
+
+
+def _shown_values(tensor: Tensor, ends: Sequence[_Ends]) -> Nested:
+    """The values of a tensor without what is left out."""
+    if not ends:
         return tensor.tolist()
-    size = tensor.shape[dim]
-    if size <= 2 * edgeitems:
-        return _rows(tensor, range(size), edgeitems)
-    return _rows(tensor, [*range(edgeitems), *range(size - edgeitems, size)], edgeitems)
-
-
-def _rows(tensor: Tensor, indices: Sequence[int], edgeitems: int) -> Nested:
-    if tensor.ndim == 1:
-        if len(indices) == tensor.shape[0]:
-            return tensor.tolist()
-        head, tail = tensor[:edgeitems], tensor[tensor.shape[0] - edgeitems :]
-        return head.tolist() + tail.tolist()
-    return [_edges(tensor[index], edgeitems) for index in indices]
+    first, rest = ends[0], ends[1:]
+    size = tensor.shape[0]
+    if rest:
+        return [_shown_values(tensor[index], rest) for index in first.indices(size)]
+    if not first.skips:
+        return tensor.tolist()
+    return tensor[: first.head].tolist() + tensor[size - first.tail :].tolist()
 
 
 def _format_nested(
-    values: Nested,
-    shape: Sequence[int],
-    indent: int,
-    form: _Format,
-    options: PrintOptions,
-    cut: bool,
+    values: Nested, ends: Sequence[_Ends], indent: int, form: _Format, linewidth: int
 ) -> str:
-    """Lists of `values` (already without their middles where `cut`) as aligned text."""
-    if not shape:
+    """Lists of `values`, already without what is left out, as aligned text."""
+    if not ends:
         return form(values)
-    cut_here = cut and shape[0] > 2 * options.edgeitems
-    edge = options.edgeitems
-    if len(shape) == 1:
+    first, rest = ends[0], ends[1:]
+    if not rest:
         texts = [form(value) for value in values]
-        if cut_here:
-            texts = [*texts[:edge], " ...", *texts[len(texts) - edge :]]
-        per_line = max(1, (options.linewidth - indent) // (form.width + 2))
+        if first.skips:
+            texts = [*texts[: first.head], " ...", *texts[first.head :]]
+        per_line = max(1, (linewidth - indent) // (form.width + 2))
         lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
         separator = ",\n" + " " * (indent + 1)
     else:
-        lines = [
-            _format_nested(value, shape[1:], indent + 1, form, options, cut) for value in values
-        ]
-        if cut_here:
-            lines = [*lines[:edge], "...", *lines[len(lines) - edge :]]
-        separator = "," + "\n" * (len(shape) - 1) + " " * (indent + 1)
+        lines = [_format_nested(value, rest, indent + 1, form, linewidth) for value in values]
+        if first.skips:
+            lines = [*lines[: first.head], "...", *lines[first.head :]]
+        separator = "," + "\n" * len(rest) + " " * (indent + 1)
     return "[" + separator.join(lines) + "]"
 
 
-def format_values(values: Nested, shape: Sequence[int], indent: int = 0, cut: bool = False) -> str:
-    """Nested lists as the inside of a printed tensor.
-
-    Args:
-        values: numbers nested as deep as `shape` is long; where `cut`, without the middles.
-        shape: the tensor's sizes, before cutting.
-        indent: the column at which the text starts.
-        cut: whether long dimensions are shown by their ends.
-    """
+def _values_text(tensor: Tensor, indent: int) -> str:
+    """The inside of a printed tensor whose text starts at the column `indent`."""
     options = _options
-    form = _choose_format(_flat(values, len(shape)), options)
-    return _format_nested(values, shape, indent, form, options, cut)
+    cut = tensor.numel() > options.threshold
+    ends = _ends(tensor.shape, options.edgeitems, cut)
+    values = _shown_values(tensor, ends) if cut else tensor.tolist()
+    form = _choose_format(_flat(values, len(ends)), options)
+    return _format_nested(values, ends, indent, form, options.linewidth)
 
 
 def _join_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
@@ -319,10 +331,7 @@ def tensor_text(tensor: Tensor, name: str | None = None) -> str:
     else:
         if not _has_usual_dtype(tensor):
             suffixes.append(f"dtype={tensor.dtype}")
-        plain_data = tensor.detach()
-        cut = tensor.numel() > _options.threshold
-        values = _edges(plain_data, _options.edgeitems) if cut else plain_data.tolist()
-        body = format_values(values, tuple(tensor.shape), indent, cut)
+        body = _values_text(tensor.detach(), indent)
     grad_fn = tensor.grad_fn
     if grad_fn is not None:
         suffixes.append(f"grad_fn=<{grad_fn.name()}>")

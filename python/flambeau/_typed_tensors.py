@@ -65,12 +65,13 @@ def make(name: str, dtype: Any, device: Any, args: tuple[Any, ...]) -> Tensor:
     if len(args) != 1:
         raise TypeError(f"{name}(): expected sizes or one sequence of data, got {brief(args)}")
     (data,) = args
+    device = flambeau.device(device)
     if isinstance(data, flambeau.Size):
         return flambeau.empty(data, dtype=dtype, device=device)
     if isinstance(data, TypedStorage):
         data = data.tensor()
     if isinstance(data, Tensor):
-        if data.dtype is not dtype or data.device.type != flambeau.device(device).type:
+        if data.dtype is not dtype or data.device.type != device.type:
             raise TypeError(
                 f"{name}(): expected a tensor of {dtype} on {device}, got one of {data.dtype} on "
                 f"{data.device}; use its method to()"

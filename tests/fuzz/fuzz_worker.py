@@ -352,6 +352,7 @@ def _reset() -> None:
     flambeau.set_grad_enabled(True)
     flambeau.set_default_dtype(flambeau.float32)
     flambeau.set_printoptions(profile="default")
+    flambeau.set_autocast_enabled("cpu", False)
 
 
 # A batch -----------------------------------------------------------------------------------------

@@ -130,6 +130,16 @@ def test_a_weight_is_converted_once_in_a_scope() -> None:
         assert casts_of(layer.weight, layer(x)) is not casts_of(layer.weight, layer(x))
 
 
+def test_nothing_is_kept_outside_of_scopes() -> None:
+    """Their end forgets converted weights; a program that has none may go on forever."""
+    flambeau.set_autocast_enabled("cpu", True)
+    try:
+        weight, x = flambeau.randn(4, 4, requires_grad=True), flambeau.randn(2, 4)
+        assert casts_of(weight, x @ weight) is not casts_of(weight, x @ weight)
+    finally:
+        flambeau.set_autocast_enabled("cpu", False)
+
+
 def test_a_weight_that_changed_is_converted_anew() -> None:
     layer, x = nn.Linear(3, 3, bias=False), flambeau.ones(1, 3)
     with autocast("cpu"):

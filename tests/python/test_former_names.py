@@ -44,6 +44,7 @@ def test_typed_tensors_are_types() -> None:
     ("make", "words"),
     [
         (lambda: LongTensor(flambeau.ones(2)), "LongTensor.*int64 on cpu, got.*float32"),
+        (lambda: LongTensor(flambeau.ones(2), device=[[]]), "expected a device.*got list"),
         (lambda: FloatTensor(2.5), "expected sizes or a sequence of data, got 2.5"),
         (lambda: FloatTensor([1], 2), "expected sizes or one sequence"),
         (lambda: flambeau.ones(2).new("text"), "Tensor.new.*sequence of data, got 'text'"),

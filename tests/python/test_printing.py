@@ -67,6 +67,18 @@ def test_summaries():
     assert "..." not in repr(flambeau.tensor(np.arange(1000)))
 
 
+def test_many_short_dimensions_are_cut_too() -> None:
+    x = flambeau.ones(2).as_strided((2,) * 62, (0,) * 61 + (1,))
+    text = repr(x)
+    assert len(text) < 5_000_000
+    assert text.startswith("tensor([" + "[" * 61 + "1., 1.],")
+    assert text.endswith("         ...],\n" + "\n" * 60 + "        ...])")
+
+
+def test_six_long_dimensions_show_their_ends() -> None:
+    assert repr(flambeau.ones((7,) * 6)).count("1.") == 6**6
+
+
 def test_suffixes():
     assert (
         repr(flambeau.tensor([1.0], dtype=flambeau.float64))

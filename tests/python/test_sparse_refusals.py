@@ -111,6 +111,12 @@ def test_errors_name_operator_argument_and_layout() -> None:
     assert "exp()" in text and "'input'" in text and "layout sparse_coo" in text
 
 
+@pytest.mark.parametrize("size", [None, (), (2, 3)])
+def test_indices_are_a_matrix(size: tuple[int, ...] | None) -> None:
+    with pytest.raises(RuntimeError, match=r"sparse_coo_tensor.*a matrix.*got shape \(1, 1, 2\)"):
+        torch.sparse_coo_tensor(torch.zeros(1, 1, 2, dtype=torch.int64), torch.ones(2), size)
+
+
 def test_a_graph_gets_strided_gradients() -> None:
     """What is differentiated further than a leaf sees no sparse tensor."""
     weight = torch.ones(4, 2, requires_grad=True)
