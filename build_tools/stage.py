@@ -22,8 +22,8 @@ def package_files(root: Path, build: Path, generated: Path) -> Iterator[tuple[Pa
     for file in sorted((root / "tests" / "operators").glob("*.py")):
         yield file, f"flambeau/_operator_tests/{file.name}"
     declarations = root / "declarations"
-    for suffix in ("*.yaml", "*.json", "references/*.py"):
-        for file in sorted(declarations.glob(suffix)):
+    for suffix in ("*.yaml", "*.json", "*.py"):
+        for file in sorted(declarations.rglob(suffix)):
             yield file, f"flambeau/declarations/{file.relative_to(declarations)}"
     guide = root / "python" / "docs"
     for file in sorted(guide.rglob("*")):

@@ -226,20 +226,22 @@ def dtype_set(names: Collection[str], declarations: Declarations) -> str:
 
 
 def declared_in(operator: Operator) -> str:
-    """`declarations/arithmetic.yaml`: the same wherever the tree lies. Files of packages by the
-    path that they were given by, so that messages of compilers lead there.
+    """`declarations/pointwise/arithmetic.yaml`: the same wherever the tree lies. Files of packages
+    by the path that they were given by, so that messages of compilers lead there.
     """
     if operator.package:
         return operator.span.file
-    return f"declarations/{Path(operator.span.file).name}"
+    _, found, below = f"/{operator.span.file}".rpartition("/declarations/")
+    return f"declarations/{below if found else Path(operator.span.file).name}"
 
 
 def origin(operator: Operator) -> str:
-    """`declarations/arithmetic.yaml (add)`: the source that generated code names. Without a line,
-    so that an edit of one entry leaves the code of the others as it is."""
+    """`declarations/pointwise/arithmetic.yaml (add)`: the source that generated code names. Without
+    a line, so that an edit of one entry leaves the code of the others as it is.
+    """
     return f"{declared_in(operator)} ({operator.full_name})"
 
 
 def location(operator: Operator) -> str:
-    """`declarations/arithmetic.yaml:3`."""
+    """`declarations/pointwise/arithmetic.yaml:3`."""
     return f"{declared_in(operator)}:{operator.span.line}"

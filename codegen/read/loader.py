@@ -9,7 +9,7 @@ expression/functions.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -31,8 +31,15 @@ from flambeau.codegen.read.operator_reader import (
     read_operator,
     read_signature,
 )
-from flambeau.codegen.text.folders import default_folder
-from flambeau.codegen.text.source import DeclarationError, Diagnostics, Span, Text, did_you_mean
+from flambeau.codegen.text.folders import default_folder, yaml_files
+from flambeau.codegen.text.source import (
+    DeclarationError,
+    Diagnostics,
+    Note,
+    Span,
+    Text,
+    did_you_mean,
+)
 from flambeau.codegen.text.tree import Mapping, Node, parse_yaml
 from flambeau.codegen.text.tree import Sequence as NodeList
 
@@ -84,7 +91,7 @@ def declaration_files(folder: Path, files: Sequence[Path] = ()) -> list[Path]:
     """The files of a folder and further ones, each once, in a fixed order."""
     found = {path.resolve(): path for path in files}
     # A folder that is none is reported like a file that cannot be read.
-    for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else [folder]:
+    for path in yaml_files(folder) if folder.is_dir() else [folder]:
         found.setdefault(path.resolve(), path)
     return sorted(
         (p for p in found.values() if p.name not in FUNCTION_FILES), key=lambda p: (p.name, str(p))
@@ -143,14 +150,9 @@ def load_texts(
     """Like `load`, from the files' contents; those of the package are `outside`."""
     entries = _Entries()
     outside = outside or {}
-    for file, text in (*texts.items(), *outside.items()):
-        if not is_name(Path(file).stem):
-            message = (
-                "a file of declarations is called NAME.yaml, as generated files are then NAME.*"
-            )
-            diagnostics.error(Span(file, 1, 1), message, "use letters, digits and underscores")
-            continue
-        _sort_entries(parse_yaml(file, text, diagnostics), entries, diagnostics)
+    for group in (texts, outside):
+        for file in _called_properly(group, diagnostics):
+            _sort_entries(parse_yaml(file, group[file], diagnostics), entries, diagnostics)
     dtypes = tuple(
         d for e in entries.of["dtype"] if (d := _read(e, _dtype, diagnostics)) is not None
     )
@@ -205,6 +207,25 @@ def load_texts(
         tuple(operators), dtypes, backends, package=package, families=families
     )
     return Loaded(with_index(declarations), frozenset(incomplete), tuple(partial))
+
+
+def _called_properly(files: Iterable[str], diagnostics: Diagnostics) -> Iterator[str]:
+    """Those of files that generated files, NAME.*, can be called after: by one name each."""
+    seen: dict[str, str] = {}
+    for file in files:
+        stem, start = Path(file).stem, Span(file, 1, 1)
+        if not is_name(stem):
+            message = (
+                "a file of declarations is called NAME.yaml, as generated files are then NAME.*"
+            )
+            diagnostics.error(start, message, "use letters, digits and underscores")
+        elif stem in seen:
+            message = f"the family '{stem}' has a file already"
+            note = Note(Span(seen[stem], 1, 1), "the other one")
+            diagnostics.error(start, message, "give it another name, or join the two", note)
+        else:
+            seen[stem] = file
+            yield file
 
 
 def _read_operator(

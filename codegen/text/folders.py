@@ -1,4 +1,4 @@
-"""Where the library's own declarations lie."""
+"""Where declarations lie: the library's own folder, and the files of a folder."""
 
 from __future__ import annotations
 
@@ -20,6 +20,18 @@ def default_folder() -> Path:
     root = Path(__file__).resolve().parents[2]
     candidates = (root / "declarations", root.parent / "declarations")
     return next((c for c in candidates if c.is_dir()), candidates[0])
+
+
+def yaml_files(folder: Path) -> list[Path]:
+    """The files of a folder of declarations and of its rooms, the folders in it, ordered by name:
+    in which room a file lies changes nothing.
+    """
+    return sorted(folder.rglob("*.yaml"), key=lambda path: (path.name, str(path)))
+
+
+def rooms(folder: Path) -> list[str]:
+    """The folders in a folder of declarations that hold files of such."""
+    return sorted({file.parent.name for file in yaml_files(folder) if file.parent != folder})
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.text.folders import yaml_files
 from flambeau.codegen.tools.common import FINDINGS, OK, add_folder, folder_of, shown
 from flambeau.codegen.tools.place import Place, UsageError
 from flambeau.codegen.tools.terminal import Style
@@ -70,7 +71,7 @@ def _emitted(options: argparse.Namespace, folder: Path) -> dict[str, str]:
     """What a folder of declarations generates, by name."""
     place: Place = options.place
     if place.project is not None:
-        files = tuple(sorted(folder.glob("*.yaml")))
+        files = tuple(yaml_files(folder))
         return _emitted_by(replace(place.project, declarations=files))
     from flambeau.codegen.write.everything import emit_into
     from flambeau.codegen.write.files import Texts
@@ -125,7 +126,7 @@ def _of_revision(options: argparse.Namespace) -> dict[str, str]:
     place: Place = options.place
     revision: str = options.against
     folder = shown(place.folder)
-    listed = _git(folder, "ls-tree", "--name-only", "-z", "--end-of-options", revision, "./")
+    listed = _git(folder, "ls-tree", "-r", "--name-only", "-z", "--end-of-options", revision, "./")
     files = [Path(name) for name in listed.split("\0") if name.endswith(".yaml")]
     if not files:
         raise UsageError(f"revision {revision} has no declarations in {folder}")
@@ -134,8 +135,9 @@ def _of_revision(options: argparse.Namespace) -> dict[str, str]:
         copy = Path(temporary) / folder.resolve().name
         copy.mkdir()
         for file in files:
-            text = _git(folder, "show", "--end-of-options", f"{revision}:./{file.name}")
-            (copy / file.name).write_text(text, encoding="utf-8")
+            text = _git(folder, "show", "--end-of-options", f"{revision}:./{file}")
+            (copy / file).parent.mkdir(parents=True, exist_ok=True)
+            (copy / file).write_text(text, encoding="utf-8")
         return _emitted(options, copy)
 
 

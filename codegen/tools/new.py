@@ -2,11 +2,12 @@
 yours. It is complete and correct: it passes `check` and builds as it is.
 
   new softclip --kind pointwise --file activation
+  new gale --kind pointwise --file special/winds
 
-In a tree of Flambeau the entry becomes one of the library's, in a package of operators one of the
-package's; anywhere else, a package is begun in the current folder, unless --file is a path. Nothing
-that exists is overwritten: an entry is put at the end of its file, and an operator or a kernel of
-that name is an error.
+In a tree of Flambeau the entry becomes one of the library's, whose files lie in rooms, in a package
+of operators one of the package's; anywhere else, a package is begun in the current folder, unless
+--file is a path. Nothing that exists is overwritten: an entry is put at the end of its file, and an
+operator or a kernel of that name is an error.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from flambeau.codegen.model.entries import Declarations, Kind
 from flambeau.codegen.read.expand.families import FAMILY, content, read_head
 from flambeau.codegen.read.loader import declaration_files, load_texts, read_files
+from flambeau.codegen.text.folders import rooms, yaml_files
 from flambeau.codegen.text.source import Diagnostics
 from flambeau.codegen.text.tree import Mapping, Sequence, parse_yaml
 from flambeau.codegen.tools.common import (
@@ -31,12 +33,13 @@ from flambeau.codegen.tools.common import (
     load_place,
     shown,
 )
-from flambeau.codegen.tools.place import CONFIGURATION, Place, UsageError, begun
+from flambeau.codegen.tools.place import CONFIGURATION, FOLDER, Place, UsageError, begun
 
 NAME = "new"
 HELP = "write a new entry to start from"
 _NAME = re.compile(r"[a-z][a-z0-9_]*[a-z0-9](\.[A-Za-z][A-Za-z0-9_]*)?")
 SCHEMA = "schema.json"  # beside the library's declarations
+SUFFIX = ".yaml"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--file",
         metavar="FAMILY",
-        help="the file of declarations, by name or path (default: NAME.yaml)",
+        help="the file of declarations, by name, ROOM/NAME or path (default: NAME.yaml)",
     )
     parser.add_argument(
         "--native",
@@ -60,9 +63,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _path(options: argparse.Namespace) -> Path | None:
-    """The folder of a file that is given by its path."""
-    given: str = options.file or ""
-    return Path(given).parent if os.sep in given else None
+    """The folder of a file that is given by its path, and not by its name or ROOM/NAME."""
+    given = Path(options.file or "")
+    is_path = given.is_absolute() or given.suffix == SUFFIX or given.parts[:1] == ("..",)
+    return given.parent if is_path and os.sep in options.file else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,20 +146,34 @@ def _check_name(name: str, declarations: Declarations) -> None:
 
 
 def _file(options: argparse.Namespace) -> Path:
-    """`activation`, `activation.yaml` or a path."""
+    """`activation`, `activation.yaml`, `pointwise/activation` or a path."""
     given: str = options.file or options.name.partition(".")[0]
-    path = Path(given if given.endswith(".yaml") else f"{given}.yaml")
+    path = Path(given if given.endswith(SUFFIX) else f"{given}{SUFFIX}")
     if not path.stem.isidentifier():
         raise UsageError(f"'{path.stem}' is not a name for a file of declarations")
     place: Place = options.place
     if _path(options) is None:
-        path = shown(place.project.declarations_folder if place.project else folder_of(options))
-        path /= f"{Path(given).name.removesuffix('.yaml')}.yaml"
+        path = _of_family(path, shown(place.folder))
     if not path.parent.is_dir() and place.project is None:
         raise UsageError(f"there is no folder {path.parent}")
-    if (path.resolve().parent.parent / "__init__.py").exists():
+    above = (p.parent for p in path.resolve().parents if p.name == FOLDER)
+    if any((folder / "__init__.py").exists() for folder in above):
         raise UsageError(f"{path} belongs to an installed package: give another --file")
     return path
+
+
+def _of_family(name: Path, folder: Path) -> Path:
+    """The file of a family, in whichever room. A new one lies in the room that its name gives."""
+    found = next((file for file in yaml_files(folder) if file.name == name.name), None)
+    if found is not None and name.parent in (Path(), found.parent.relative_to(folder)):
+        return found
+    there = rooms(folder)
+    if there and name.parent == Path():
+        raise UsageError(
+            f"there is no family '{name.stem}': say in which room it begins, "
+            f"--file ROOM/{name.stem}, of {', '.join(there)}"
+        )
+    return folder / name
 
 
 def _kernel(options: argparse.Namespace, file: Path) -> Kernel:
@@ -171,7 +189,7 @@ def _kernel(options: argparse.Namespace, file: Path) -> Kernel:
         header = f"kernels/{place.project.module}/{file.stem}.h"
         return Kernel(folder / name, below.as_posix(), header)
     folder = folder_of(options)
-    if file.resolve().parent == folder.resolve():
+    if file.resolve().is_relative_to(folder.resolve()):
         below = Path(file.stem) / name
         path = (native or folder.parent / "native") / "cpu" / below
         return Kernel(path, below.as_posix(), f"kernels/{file.stem}.h")
@@ -186,7 +204,7 @@ def _next(options: argparse.Namespace, file: Path) -> Iterator[str]:
     place: Place = options.place
     yield f"flambeau ops check {file}"
     inside = Path.cwd().is_relative_to(place.project.root) if place.project else False
-    is_found = inside or file.resolve().parent == folder_of(options).resolve()
+    is_found = inside or file.resolve().is_relative_to(folder_of(options).resolve())
     yield f"flambeau ops try {options.name}{'' if is_found else f' --also {file}'}"
     if place.project is not None:
         built = f"PYTHONPATH=$(flambeau ops build {shown(place.project.root)}):$PYTHONPATH"

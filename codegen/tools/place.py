@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.formula.functions import FUNCTION_FILES
-from flambeau.codegen.text.folders import default_folder, library_folder
+from flambeau.codegen.text.folders import default_folder, library_folder, yaml_files
 
 if TYPE_CHECKING:
     from flambeau.extension.project import Project
@@ -69,7 +69,7 @@ def is_package(folder: Path) -> bool:
         text = configuration.read_text(encoding="utf-8", errors="replace")
         if "flambeau.extension" in text or "[tool.flambeau]" in text:
             return True
-    return any((folder / FOLDER).glob("*.yaml"))
+    return bool(yaml_files(folder / FOLDER))
 
 
 def begun(folder: Path) -> Project:

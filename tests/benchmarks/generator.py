@@ -22,7 +22,7 @@ from itertools import cycle
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ACTIVATION = ROOT / "declarations" / "activation.yaml"
+ACTIVATION = ROOT / "declarations" / "pointwise" / "activation.yaml"
 
 # Seconds, on two cores.
 GENERATOR_TARGET = {600: 2.0}
@@ -55,7 +55,9 @@ def add_operators(folder: Path, native: Path, count: int) -> None:
         values = {"name": name, "short": name, "identifier": name, "family": family}
         texts = Texts()
         texts.render(f"new/{kind}.yaml.jinja", "entry", **values, kernel=kernel)
-        with (folder / f"{family}.yaml").open("a", encoding="utf-8") as file:
+        room = folder / "synthetic"
+        room.mkdir(exist_ok=True)
+        with (room / f"{family}.yaml").open("a", encoding="utf-8") as file:
             file.write(texts.files["entry"] + "\n")
         if kind == "structured":
             texts.render("new/structured.cpp.jinja", "kernel", **values)

@@ -36,7 +36,7 @@ from flambeau.codegen.formula.to_latex import to_latex
 from flambeau.codegen.formula.to_numpy import ElementEvaluator
 from flambeau.codegen.read.loader import Loaded, declaration_files, load, load_texts, with_index
 from flambeau.codegen.read.signature import parse_signature
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.text.folders import default_folder, yaml_files
 from flambeau.codegen.text.source import DeclarationError, Diagnostics, Span, Text
 
 SECONDS = 10.0  # of the processor, that a case may take
@@ -140,7 +140,7 @@ def try_sample(text: str) -> None:
 def entries() -> list[str]:
     """The entries of the library, as they are written, each below its family's head."""
     found = []
-    for file in sorted(default_folder().glob("*.yaml")):
+    for file in yaml_files(default_folder()):
         if file.name not in FUNCTION_FILES:
             parts = re.split(r"(?m)^(?=- )", file.read_text(encoding="utf-8"))[1:]
             is_head = parts[0].startswith("- family:")

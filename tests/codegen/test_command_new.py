@@ -11,7 +11,7 @@ import pytest
 import flambeau.codegen
 from flambeau.codegen.model.entries import Kind
 from flambeau.codegen.read.loader import load_declarations
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.text.folders import default_folder, yaml_files
 from flambeau.codegen.tools.cli import main
 from flambeau.codegen.tools.new import additions, append
 
@@ -34,8 +34,8 @@ def new(folder: Path, name: str, kind: str, *options: str) -> int:
 def test_a_new_entry_passes_the_checks(
     declarations: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert new(declarations, "fresh_one", kind) == 0
-    file = declarations / "fresh_one.yaml"
+    assert new(declarations, "fresh_one", kind, "--file", "pointwise/fresh_one") == 0
+    file = declarations / "pointwise" / "fresh_one.yaml"
     assert file.read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=")
     # Of the kernels, those of the new operator are there.
     native = declarations.parent / "native"
@@ -51,7 +51,7 @@ def test_a_new_entry_passes_the_checks(
 def test_new_entries_compile(declarations: Path, tmp_path: Path) -> None:
     """Operators, kernels and bindings of every kind, and the kernel that was written."""
     for kind in KINDS:
-        assert new(declarations, f"fresh_{kind}", kind, "--file", "fresh") == 0
+        assert new(declarations, f"fresh_{kind}", kind, "--file", "shape/fresh") == 0
     generated = tmp_path / "generated"
     assert main(["emit", str(generated), "--declarations", str(declarations)]) == 0
     written = tmp_path / "native/cpu/fresh/fresh_structured.cpp"
@@ -74,7 +74,7 @@ def _include_paths() -> list[str]:
 
 
 def test_nothing_is_overwritten(declarations: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    activation = declarations / "activation.yaml"
+    activation = declarations / "pointwise" / "activation.yaml"
     before = activation.read_text(encoding="utf-8")
     assert new(declarations, "relu", "view") == 2
     assert "'relu' is declared already, at " in capsys.readouterr().err
@@ -89,15 +89,13 @@ def test_nothing_is_overwritten(declarations: Path, capsys: pytest.CaptureFixtur
     assert activation.read_text(encoding="utf-8") == before
 
 
-FAMILIES = sorted(
-    p.stem for p in default_folder().glob("*.yaml") if "- op:" in p.read_text("utf-8")
-)
+FAMILIES = {p.stem: p for p in yaml_files(default_folder()) if "- op:" in p.read_text("utf-8")}
 
 
 def test_new_entries_fit_the_heads_of_their_families(declarations: Path) -> None:
     """They leave out what the head gives, and decline what they do not have."""
-    for family in FAMILIES:
-        file = declarations / f"{family}.yaml"
+    for family, path in FAMILIES.items():
+        file = declarations / path.relative_to(default_folder())
         for kind in (Kind.POINTWISE, Kind.COMPOSITE):
             entry, *_ = additions(f"{family}_{kind.value}", kind, file, declarations)
             append(entry)
@@ -110,9 +108,9 @@ def test_new_entries_fit_the_heads_of_their_families(declarations: Path) -> None
 
 
 def test_a_new_entry_goes_to_the_end_of_its_family(declarations: Path) -> None:
-    activation = declarations / "activation.yaml"
+    activation = declarations / "pointwise" / "activation.yaml"
     before = activation.read_text(encoding="utf-8")
-    for file in ("activation", "activation.yaml", str(activation)):
+    for file in ("activation", "activation.yaml", "pointwise/activation", str(activation)):
         name = f"fresh_{len(file)}"
         assert new(declarations, name, "pointwise", "--file", file) == 0
         text = activation.read_text(encoding="utf-8")
@@ -129,6 +127,8 @@ def test_a_new_entry_goes_to_the_end_of_its_family(declarations: Path) -> None:
         ("fresh_", (), "is not a name"),
         ("fresh", ("--file", "a b"), "is not a name for a file"),
         ("fresh", ("--file", "/nowhere/fresh.yaml"), "there is no folder /nowhere"),
+        ("fresh", ("--file", "nowhere/fresh"), "there is no folder "),
+        ("fresh", (), "there is no family 'fresh': say in which room it begins, --file ROOM/fresh"),
     ],
 )
 def test_refused(
@@ -138,10 +138,10 @@ def test_refused(
     message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    before = sorted(declarations.iterdir())
+    before = sorted(declarations.rglob("*"))
     assert new(declarations, name, "pointwise", *options) == 2
     assert message in capsys.readouterr().err
-    assert sorted(declarations.iterdir()) == before
+    assert sorted(declarations.rglob("*")) == before
 
 
 def test_an_installed_package_is_left_alone(
@@ -149,7 +149,8 @@ def test_an_installed_package_is_left_alone(
 ) -> None:
     """Its declarations are those that its library was built from."""
     (declarations.parent / "__init__.py").touch()
-    assert new(declarations, "fresh", "pointwise") == 2
+    for options in (("--file", "activation"), ("--file", "shape/fresh")):
+        assert new(declarations, "fresh", "pointwise", *options) == 2
     assert "belongs to an installed package: give another --file" in capsys.readouterr().err
     outside = declarations.parent / "mine" / "own.yaml"
     outside.parent.mkdir()
@@ -169,6 +170,6 @@ def test_an_installed_package_is_left_alone(
 def test_a_keyword_of_python_is_refused_by_the_signature(
     declarations: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert new(declarations, "lambda", "pointwise") == 1
+    assert new(declarations, "lambda", "pointwise", "--file", "pointwise/lambda") == 1
     assert "keyword" in capsys.readouterr().out
-    assert not (declarations / "lambda.yaml").exists()
+    assert not (declarations / "pointwise" / "lambda.yaml").exists()

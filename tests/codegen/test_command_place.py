@@ -47,15 +47,15 @@ def printed(said: str) -> list[str]:
 
 def test_a_tree_is_what_one_stands_in(tree: Path, shell: dict[str, str]) -> None:
     """Commands of the guide, in its folders too."""
-    own = default_folder() / "activation.yaml"
+    own = default_folder() / "pointwise" / "activation.yaml"
     before = own.read_bytes()
     said = run("flambeau ops new softclip --kind pointwise --file activation", tree, shell)
-    assert said.startswith("added to declarations/activation.yaml")
+    assert said.startswith("added to declarations/pointwise/activation.yaml")
     for command in printed(said):
         run(command, tree, shell)
-    checked = run("flambeau ops check declarations/activation.yaml", tree, shell)
+    checked = run("flambeau ops check declarations/pointwise/activation.yaml", tree, shell)
     assert "no mistakes" in checked and "note:" not in checked
-    assert "no mistakes" in run("flambeau ops check ../declarations/activation.yaml",
+    assert "no mistakes" in run("flambeau ops check ../declarations/pointwise/activation.yaml",
                                 tree / "native", shell)  # fmt: skip
     assert "softclip" in run("flambeau ops show softclip", tree / "codegen" / "text", shell)
     assert own.read_bytes() == before
@@ -63,8 +63,8 @@ def test_a_tree_is_what_one_stands_in(tree: Path, shell: dict[str, str]) -> None
     assert f"there is no generated folder {tree}/build/generated: build first" in missing
     run("flambeau ops emit build/generated", tree, shell)
     assert "0 of " in run("flambeau ops diff --stat", tree, shell)
-    run("flambeau ops new softclap --kind pointwise --file ./declarations/activation.yaml",
-        tree, shell)  # fmt: skip
+    run("flambeau ops new softclap --kind pointwise --file pointwise/activation.yaml",
+        tree / "declarations", shell)  # fmt: skip
     assert "ops/activation.cpp" in run("flambeau ops diff --stat", tree, shell, code=1)
 
 

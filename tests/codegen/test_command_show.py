@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -148,15 +149,13 @@ def test_shown_code_is_the_generated_code(
 def tree(tmp_path: Path) -> Path:
     """A repository with the library's declarations, generated once."""
     folder = tmp_path / "declarations"
-    folder.mkdir()
-    for path in default_folder().glob("*.yaml"):
-        (folder / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(default_folder(), folder)
     assert main(["emit", str(tmp_path / "build" / "generated"), "--declarations", str(folder)]) == 0
     return folder
 
 
 def edit(folder: Path, old: str, new: str) -> None:
-    file = folder / "activation.yaml"
+    file = folder / "pointwise" / "activation.yaml"
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new), encoding="utf-8")

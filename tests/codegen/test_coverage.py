@@ -9,6 +9,7 @@ from support import SAMPLE, load_text
 
 from flambeau.codegen.plan.coverage import Coverage, Row, as_json, coverage_of, gaps
 from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.text.folders import default_folder
 
 # Two composites over the sample's operators; one needs a kernel that CUDA lacks.
 COMPOSITES = """
@@ -148,10 +149,9 @@ def test_json_says_the_same(library: Coverage) -> None:
 
 def test_places_are_those_of_the_entries(library: Coverage) -> None:
     """FILE:LINE is the line that declares the operator."""
-    root = load_declarations().operators[0].span.file.rpartition("/")[0]
     for row in library.rows:
-        with open(f"{root}/{row.file.removeprefix('declarations/')}", encoding="utf-8") as file:
-            line = file.read().splitlines()[row.line - 1]
+        file = default_folder() / row.file.removeprefix("declarations/")
+        line = file.read_text(encoding="utf-8").splitlines()[row.line - 1]
         name, dot, overload = row.name.partition(".")
         declared = (f'"{row.name}(', f'"$name{dot}{overload}(', f"copied_as: {row.name}")
         assert any(text in line for text in declared), name

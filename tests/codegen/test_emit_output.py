@@ -93,7 +93,7 @@ def test_an_edit_of_words_changes_no_code(tmp_path: Path) -> None:
     shutil.copytree(default_folder(), folder)
     generated = tmp_path / "generated"
     emit_everything(load_declarations(folder), generated)
-    for file in ("activation.yaml", "reduction.yaml"):
+    for file in ("pointwise/activation.yaml", "reduce/reduction.yaml"):
         text = (folder / file).read_text(encoding="utf-8")
         first = text.index("  summary: ")
         more = '  notes: "More words."\n  # And a comment.\n'

@@ -10,9 +10,9 @@ from support import SAMPLE, assert_found, check_text, load_text, marked, plant, 
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.model.entries import KernelFile, Kind
-from flambeau.codegen.read.loader import declaration_files, load_declarations
+from flambeau.codegen.read.loader import declaration_files, load, load_declarations
 from flambeau.codegen.text.folders import default_folder
-from flambeau.codegen.text.source import DeclarationError
+from flambeau.codegen.text.source import DeclarationError, Diagnostics
 from flambeau.codegen.write.dtypes import emit_dtypes
 
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
@@ -243,6 +243,26 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load_declarations(files=[binary])
     with pytest.raises(DeclarationError, match=r"missing\.yaml:1:1: error: cannot be read"):
         load_declarations(files=[tmp_path / "missing.yaml"])
+
+
+def test_rooms(tmp_path: Path) -> None:
+    """Files are read in the order of their names, whatever room they lie in; each has a name."""
+    for room, family in (("b", "first"), ("a", "second"), ("c/d", "third")):
+        (tmp_path / room).mkdir(parents=True)
+        entry = f'- op: "{family}(Tensor self) -> Tensor result"\n  kind: composite\n  body: self\n'
+        (tmp_path / room / f"{family}.yaml").write_text(entry)
+    files = declaration_files(tmp_path)
+    assert [file.stem for file in files] == ["first", "second", "third"]
+    diagnostics = Diagnostics()
+    assert [o.family for o in load(files, diagnostics).declarations.operators] == [
+        "first", "second", "third",
+    ]  # fmt: skip
+    (tmp_path / "a" / "third.yaml").write_text("- op: 'another(Tensor self) -> Tensor'\n")
+    with pytest.raises(DeclarationError) as error:
+        load_declarations(tmp_path)
+    (mistake,) = [d for d in error.value.diagnostics if "has a file already" in d.message]
+    assert mistake.span.file == str(tmp_path / "c" / "d" / "third.yaml")
+    assert [note.span.file for note in mistake.notes] == [str(tmp_path / "a" / "third.yaml")]
 
 
 def test_the_librarys_declarations_load() -> None:

@@ -15,7 +15,7 @@ from flambeau.codegen.formula.sandbox import FailedError
 from flambeau.codegen.read.loader import declaration_files, load
 from flambeau.codegen.references import process
 from flambeau.codegen.references.files import reference_functions
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.text.folders import default_folder, yaml_files
 from flambeau.codegen.text.source import Diagnostic, Diagnostics
 
 ENTRY = """
@@ -138,10 +138,8 @@ def test_values_come_back(value: str, tmp_path: Path) -> None:
 
 def test_the_library_uses_what_it_has() -> None:
     """Every function is called by an entry of its family, or by another function."""
-    texts = {p.stem: p.read_text(encoding="utf-8") for p in default_folder().glob("*.yaml")}
-    sources = "\n".join(
-        p.read_text(encoding="utf-8") for p in (default_folder() / "references").glob("*.py")
-    )
+    texts = {p.stem: p.read_text(encoding="utf-8") for p in yaml_files(default_folder())}
+    sources = "\n".join(p.read_text(encoding="utf-8") for p in default_folder().rglob("*.py"))
     for file in declaration_files(default_folder()):
         for name in reference_functions(str(file)):
             calls = texts[file.stem].count(f"{name}(") + sources.count(f"{name}(") - 1
@@ -149,6 +147,9 @@ def test_the_library_uses_what_it_has() -> None:
 
 
 def test_every_file_belongs_to_a_family() -> None:
-    folder = default_folder()
-    stems = {p.stem for p in (folder / "references").glob("*.py")} - {"__init__"}
-    assert stems <= {p.stem for p in folder.glob("*.yaml")}
+    """In the room of the family."""
+    files = list(default_folder().rglob("*.py"))
+    assert files
+    for file in files:
+        assert file.parent.name == "references"
+        assert (file.parents[1] / f"{file.stem}.yaml").is_file()

@@ -16,6 +16,7 @@ import yaml
 from test_guide import PACKAGE, PAGES, ROOT, blocks, of_language
 
 from flambeau._command_line import parser as parser_of_flambeau
+from flambeau.codegen.text.folders import yaml_files
 from flambeau.codegen.tools import try_
 from flambeau.codegen.tools.cli import COMMANDS, main
 from flambeau.codegen.tools.cli import parser as parser_of_generator
@@ -27,7 +28,7 @@ def test_the_entry_of_the_readme() -> None:
     """It is the library's own with what the family's head gives it, but for its example."""
     (shown,) = [b for b in blocks(ROOT / "README.md") if b.language == "yaml"]
     (entry,) = yaml.safe_load(shown.text)
-    file = re.search(r"declarations/\w+\.yaml", shown.text)
+    file = re.search(r"declarations/\w+/\w+\.yaml", shown.text)
     assert file is not None
     declared = yaml.safe_load((ROOT / file[0]).read_text(encoding="utf-8"))
     (own,) = [e for e in declared if e.get("op") == entry["op"]]
@@ -43,7 +44,7 @@ def _texts() -> list[str]:
 def test_parts_of_entries() -> None:
     """Entries that the guide shows in part are declared so."""
     shown = [e for text in _texts() if "error:" not in text for e in yaml.safe_load(text)]
-    files = sorted((ROOT / "declarations").glob("*.yaml"))
+    files = yaml_files(ROOT / "declarations")
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     assert shown
     for entry in shown:

@@ -11,6 +11,7 @@ from flambeau import extension
 from flambeau._build.compiler import BuildError
 from flambeau.codegen.text.source import DeclarationError
 from flambeau.codegen.tools.cli import main
+from flambeau.extension.building import Built
 from flambeau.extension.generating import check_formulas, load_checked
 from flambeau.extension.project import read_project
 
@@ -53,6 +54,19 @@ def test_defaults(tmp_path: Path) -> None:
     assert project.module == "my_own_thing"
     assert [path.name for path in project.declarations] == ["own.yaml"]
     assert project.sources == ()
+
+
+def test_rooms(tmp_path: Path) -> None:
+    """Declarations in folders of their folder, references beside them, keep their places."""
+    project = folder(tmp_path)
+    rooms = tmp_path / "declarations" / "curves"
+    (rooms / "references").mkdir(parents=True)
+    (rooms / "hat.yaml").write_text("[]\n")
+    (rooms / "references" / "hat.py").write_text("")
+    built = Built(read_project(project), tmp_path / "build", ())
+    places = {place for _, place in built.files() if "/declarations/" in place}
+    below = ("own.yaml", "curves/hat.yaml", "curves/references/hat.py")
+    assert places == {f"{built.project.module}/declarations/{name}" for name in below}
 
 
 def test_configuration(tmp_path: Path) -> None:

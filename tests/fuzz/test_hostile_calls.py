@@ -136,9 +136,10 @@ def test_a_finding_is_reduced() -> None:
             "heap-buffer-overflow at native/cpu/nn/pool.cpp:47",
         ),
         (
-            "declarations/scan.yaml (cumsum):9:3: runtime error: signed integer overflow: 2 * 5\n",
+            "declarations/reduce/scan.yaml (cumsum):9:3: runtime error: "
+            "signed integer overflow: 2 * 5\n",
             "sanitizer",
-            "signed integer overflow: N * N at declarations/scan.yaml (cumsum):9",
+            "signed integer overflow: N * N at declarations/reduce/scan.yaml (cumsum):9",
         ),
         (
             "native/cpu/blocks.h:22: assertion failed: d < sizes.size()\n"

@@ -11,7 +11,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import YamlLexer
 
 from flambeau.codegen.plan.coverage import as_json, coverage_of
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.text.folders import default_folder, yaml_files
 from flambeau.codegen.write.docs import emit_docs, pages
 from flambeau.codegen.write.files import Output
 from flambeau.docs.curves import declared
@@ -40,8 +40,10 @@ def write_sources(work: Path) -> Path:
     emit_docs(declared(), output)
     for name, text in library_pages(library).items():
         output.write(f"{ROOT}/{name}", text)
-    for file in sorted(default_folder().glob("*.yaml")):
-        output.write(f"{ROOT}/declarations/{file.stem}.md", _declarations_page(file))
+    folder = default_folder()
+    for file in yaml_files(folder):
+        page = _declarations_page(file, f"declarations/{file.relative_to(folder)}")
+        output.write(f"{ROOT}/declarations/{file.stem}.md", page)
     for file in sorted(GUIDE.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             output.write_bytes(f"{ROOT}/{file.relative_to(GUIDE)}", file.read_bytes())
@@ -52,7 +54,7 @@ def write_sources(work: Path) -> Path:
     return output.folder / ROOT
 
 
-def _declarations_page(file: Path) -> str:
+def _declarations_page(file: Path, name: str) -> str:
     """A file of declarations with an anchor at every line."""
     text = highlight(
         file.read_text(encoding="utf-8"), YamlLexer(), HtmlFormatter(nowrap=True)
@@ -61,7 +63,7 @@ def _declarations_page(file: Path) -> str:
         f'<span class="line" id="L{number}">{line}\n</span>'
         for number, line in enumerate(text.split("\n"), start=1)
     )
-    title = html.escape(f"declarations/{file.name}")
+    title = html.escape(name)
     body = f'<div class="highlight source"><pre>{lines}</pre></div>'
     return f"---\norphan: true\nhide-toc: true\n---\n# {title}\n\n```{{raw}} html\n{body}\n```\n"
 

@@ -12,7 +12,7 @@ installs beside Flambeau:
     version = "1.0"
     dependencies = ["flambeau"]
 
-Declarations are found in `declarations/*.yaml`, C++ kernels in `kernels/`, Python sources in
+Declarations are found in `declarations/**/*.yaml`, C++ kernels in `kernels/`, Python sources in
 `my_operators/`; `flambeau.extension.project.Project` describes what can be changed. Declarations
 may refer to all operators of the library. The wheel holds the package `my_operators`: its
 functions, a stub, the declarations, and the module `_C` that they are compiled into. Importing it

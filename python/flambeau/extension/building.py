@@ -51,10 +51,9 @@ class Built:
                 yield file, f"{module}/{file.name}"
         for file in self.libraries:
             yield file, f"{module}/{file.name}"
-        for file in self.project.declarations:
-            yield file, f"{module}/declarations/{file.name}"
-        for file in self.project.references:
-            yield file, f"{module}/declarations/{file.parent.name}/{file.name}"
+        for file in (*self.project.declarations, *self.project.references):
+            below = file.relative_to(self.project.declarations_folder)
+            yield file, f"{module}/declarations/{below}"
         for part in ("stubs", "package"):
             for file in _files(self.generated / part):
                 yield file, f"{module}/{file.relative_to(self.generated / part)}"

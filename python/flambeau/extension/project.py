@@ -12,6 +12,7 @@ from typing import Any
 from flambeau._build.compiler import BuildError
 from flambeau._build.cuda import NATIVE
 from flambeau.codegen.references.files import FOLDER
+from flambeau.codegen.text.folders import yaml_files
 
 CONFIGURATION = "pyproject.toml"
 KEYS = {
@@ -34,7 +35,7 @@ class Project:
     """A folder that is built into a Python package with an extension module `_C`.
 
     Everything is found by its place: Python sources in `MODULE/` (or `src/MODULE/`), declarations
-    in `declarations/*.yaml`, functions that their references call in `declarations/references/`,
+    in `declarations/**/*.yaml`, functions that their references call in `references/` beside these,
     C++ and CUDA in `kernels/**/*.cpp` and `*.cu`. The table `[tool.flambeau]` of the folder's
     pyproject.toml, where there is one, changes that:
 
@@ -111,8 +112,8 @@ def read_settings(root: Path) -> Project:
         root=root,
         module=module,
         declarations_folder=declarations,
-        declarations=tuple(sorted(declarations.glob("*.yaml"))),
-        references=tuple(sorted((declarations / FOLDER).glob("*.py"))),
+        declarations=tuple(yaml_files(declarations)),
+        references=tuple(sorted(declarations.rglob(f"{FOLDER}/*.py"))),
         kernels=kernels,
         libraries=_strings(root, table, "libraries"),
         include_folders=tuple(root / path for path in _strings(root, table, "include-folders")),

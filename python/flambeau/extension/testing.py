@@ -15,6 +15,7 @@ import flambeau
 from flambeau._build.compiler import BuildError
 from flambeau.codegen.model.entries import Declarations
 from flambeau.codegen.read.loader import Package, load_package
+from flambeau.codegen.text.folders import yaml_files
 from flambeau.codegen.text.source import Diagnostics
 
 VARIABLE = "FLAMBEAU_TESTED_PACKAGE"  # tells the tests which package they are for
@@ -43,7 +44,7 @@ def declarations_of(package: str) -> Declarations:
     module = import_package(package)
     folder = Path(module.__path__[0]) / "declarations"
     diagnostics = Diagnostics()
-    files = tuple(sorted(folder.glob("*.yaml")))
+    files = tuple(yaml_files(folder))
     if not files:
         raise BuildError(f"{package} has no declarations: {folder} holds no .yaml file.")
     loaded = load_package(Package(package, files), diagnostics)

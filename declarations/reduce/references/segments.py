@@ -1,0 +1,58 @@
+"""References for segments.yaml."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+_START = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+_JOIN: dict[str, Any] = {
+    "sum": np.sum,
+    "mean": np.sum,
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+}
+
+
+def bounds(lengths: Any) -> Any:
+    """Sums of the lengths before each segment, and of all."""
+    zeros = np.zeros((*np.shape(lengths)[:-1], 1), int)
+    return np.concatenate([zeros, np.cumsum(lengths, -1)], -1)
+
+
+def segments_of(offsets: Any, n: int) -> Any:
+    """The segment of each place, counted over all rows."""
+    rows = np.asarray(offsets).reshape(-1, np.shape(offsets)[-1])
+    count = rows.shape[1] - 1
+    result = np.full((len(rows), n), count)
+    for row, edges in enumerate(rows):
+        for segment in range(count):
+            result[row, edges[segment] : edges[segment + 1]] = segment
+        result[row] += row * (count + 1)
+    return result.reshape(-1)
+
+
+def segments(data: Any, reduce: str, lengths: Any, offsets: Any, axis: int, initial: Any) -> Any:
+    """Each segment reduced, one after the other."""
+    if offsets is None:
+        offsets = bounds(lengths)
+    shape = np.shape(data)
+    rows = np.reshape(data, (-1, *shape[axis:]))
+    edges = np.reshape(offsets, (len(rows), -1))
+    reduced = [
+        [_one(row[begin:end], reduce, initial) for begin, end in pairwise(b)]
+        for row, b in zip(rows, edges, strict=True)
+    ]
+    return np.reshape(reduced, (*shape[:axis], edges.shape[1] - 1, *shape[axis + 1 :]))
+
+
+def _one(part: Any, reduce: str, initial: Any) -> Any:
+    start = np.full((1, *part.shape[1:]), _START[reduce] if initial is None else initial)
+    result = _JOIN[reduce](np.concatenate([start, part]), 0)
+    if reduce != "mean":
+        return result
+    with np.errstate(all="ignore"):
+        return result / (len(part) if initial is None else max(len(part), 1))
