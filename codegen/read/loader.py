@@ -1,9 +1,9 @@
 """Folders of declarations -> model.Declarations.
 
-A file is a list of entries. The first key of an entry says what it declares: `op`, `dtype`,
-`backend`, `argument`, `each` for entries that a rule makes, or what entries share: `family`,
-`samples`, `error` (expand/). Functions of formulas (*functions.yaml) are read by
-expression/functions.py.
+A file is a list of entries. The first key of an entry says what it declares: `op`, or `helper` for
+an operator that formulas and the library itself alone call, `dtype`, `backend`, `argument`, `each`
+for entries that a rule makes, or what entries share: `family`, `samples`, `error` (expand/).
+Functions of formulas (*functions.yaml) are read by formula/functions.py.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from flambeau.codegen.read.expand.entry import Surroundings as Shared
 from flambeau.codegen.read.expand.entry import expanded
 from flambeau.codegen.read.expand.families import FAMILY, Head, read_head
 from flambeau.codegen.read.operator_reader import (
+    HELPER,
     Reading,
     Surroundings,
     read_operator,
@@ -45,8 +46,8 @@ from flambeau.codegen.text.tree import Sequence as NodeList
 
 T = TypeVar("T")
 
-_NAME_OF_ENTRY = re.compile(r"- *op: *['\"]?([A-Za-z0-9_.]+)")
-_SUBJECTS = ("op", "dtype", "backend", "argument", FAMILY, SAMPLES, ERROR, EACH)
+_NAME_OF_ENTRY = re.compile(rf"- *(?:op|{HELPER}): *['\"]?([A-Za-z0-9_.]+)")
+_SUBJECTS = ("op", HELPER, "dtype", "backend", "argument", FAMILY, SAMPLES, ERROR, EACH)
 _CATEGORIES = ("bool", "unsigned", "signed", "limited", "float", "complex")
 
 
@@ -286,7 +287,7 @@ def _sort_entries(root: Node | None, entries: _Entries, diagnostics: Diagnostics
             message = "a family's head stands first in its file"
             diagnostics.error(subject.span, message)
         elif subject.value in entries.of:
-            entries.of[subject.value].append(item)
+            entries.of["op" if subject.value == HELPER else subject.value].append(item)
         else:
             hint = did_you_mean(subject.value, _SUBJECTS)
             if item.key("op") is not None:
