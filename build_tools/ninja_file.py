@@ -79,10 +79,9 @@ def write_ninja(
     objects that do not know Python, which lie in the folder above.
     """
     writer = NinjaWriter()
-    native = root / "native"
     # Of wheels, only what includes Python.h is compiled for each Python.
     headers = toolchain.includes
-    includes = include_flags((native, generated), () if wheel else headers)
+    includes = include_flags((root / "native", generated), () if wheel else headers)
     shared = build.parent if wheel else build
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
     # The loops of one instruction set are half of the work.
@@ -94,10 +93,6 @@ def write_ninja(
     link_flags = STRIPPED if wheel else sanitizer
     write_rules(writer, toolchain.compiler, f"{further} {includes}", link_flags)
     writer.rule("archive", command="rm -f $out && ar rcsT $out $in", description="archive $out")
-    sources = collect_sources(root, generated)
-    library = build / "lib" / "libflambeau.so"
-    binding = build / "lib" / "libflambeau_python.so"
-    extension = build / "lib" / "_C.so"
     compiling = Compiling(
         writer,
         shared / "objects",
@@ -106,55 +101,63 @@ def write_ninja(
         optimized,
         optimized if sanitize else LOOPS,
         instruction_sets=sets,
-        precompiled={
-            "cpu": native / "core" / "precompiled.h",
-            "cpu.simd": native / "cpu" / "precompiled.h",
-            "ops": native / "operators" / "precompiled.h",
-            "python": native / "python" / "precompiled.h",
-        },
-        given={} if sanitize else given_headers(native),
+        precompiled=precompiled_headers(root / "native"),
+        given={} if sanitize else given_headers(root / "native"),
     )
     with_python = compiling
     if wheel:
         own = f"{optimized} {include_flags((), headers)}"
         with_python = replace(compiling, folder=build / "objects", optimized=own, _ahead={})
+    _write_libraries(root, build, generated, compiling, with_python, wheel)
+    return writer.write(build / "build.ninja")
+
+
+def _write_libraries(
+    root: Path,
+    build: Path,
+    generated: Path,
+    compiling: Compiling,
+    with_python: Compiling,
+    wheel: bool,
+) -> None:
+    """The three libraries, each of which knows those before it, and an archive for tests."""
+    writer = compiling.writer
+    sources = collect_sources(root, generated)
+    library = build / "lib" / "libflambeau.so"
+    binding = build / "lib" / "libflambeau_python.so"
+    extension = build / "lib" / "_C.so"
     portable = compiling.objects(sources.portable).all if wheel else []
     vectors = compiling.objects([sources.vectors]).all if wheel else []
     older = f" {OLDER_SYSTEMS}" if wheel else ""
     written = compiling.objects(sources.library)
     derived = compiling.objects(sources.generated)
     writer.build(str(internal_archive(build)), "archive", written.all)
-    writer.build(
-        str(library),
-        "link",
-        # The linker keeps the first copy of a shared inline function: one for every processor.
-        [*portable, *vectors, *written.plain, *derived.plain, *written.special, *derived.special],
-        variables={"libraries": f"-lmvec -lm -pthread -Wl,-soname,libflambeau.so{older}"},
-    )
+
+    def link(target: Path, objects: list[str], implicit: tuple[Path, ...], flags: str) -> None:
+        known = [str(file) for file in implicit]
+        writer.build(str(target), "link", objects, implicit=known, variables={"libraries": flags})
+
+    # The linker keeps the first copy of a shared inline function: one for every processor.
+    kernels = [*written.plain, *derived.plain, *written.special, *derived.special]
+    flags = f"-lmvec -lm -pthread -Wl,-soname,libflambeau.so{older}"
+    link(library, [*portable, *vectors, *kernels], (), flags)
     identity = with_python.objects([sources.identity], f"-I{abi_header(root).parent}")
-    runtime = [*portable, *with_python.objects(sources.binding).all, *identity.all]
-    writer.build(
-        str(binding),
-        "link",
-        runtime,
-        implicit=[str(library)],
-        variables={
-            "libraries": (
-                f"{library} -Wl,-soname,libflambeau_python.so -Wl,-rpath,'$$ORIGIN'{older}"
-            )
-        },
-    )
-    writer.build(
-        str(extension),
-        "link",
-        with_python.objects([sources.extension]).all,
-        implicit=[str(library), str(binding)],
-        variables={
-            "libraries": f"{binding} {library} -Wl,-rpath,'$$ORIGIN/lib' -Wl,-rpath,'$$ORIGIN'"
-        },
-    )
+    bound = [*with_python.objects(sources.binding).all, *identity.all]
+    flags = f"{library} -Wl,-soname,libflambeau_python.so -Wl,-rpath,'$$ORIGIN'{older}"
+    link(binding, [*portable, *bound], (library,), flags)
+    flags = f"{binding} {library} -Wl,-rpath,'$$ORIGIN/lib' -Wl,-rpath,'$$ORIGIN'"
+    link(extension, with_python.objects([sources.extension]).all, (library, binding), flags)
     writer.default(str(extension))
-    return writer.write(build / "build.ninja")
+
+
+def precompiled_headers(native: Path) -> dict[str, Path]:
+    """What generated sources are compiled with; by their folder, and once per instruction set."""
+    return {
+        "cpu": native / "core" / "precompiled.h",
+        "cpu.simd": native / "cpu" / "precompiled.h",
+        "ops": native / "operators" / "precompiled.h",
+        "python": native / "python" / "precompiled.h",
+    }
 
 
 def given_headers(native: Path) -> dict[Path, dict[str, Path]]:

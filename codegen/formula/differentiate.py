@@ -9,8 +9,6 @@ rule runs backwards through them.
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.functions import (
     OPERATOR_FUNCTIONS,
@@ -278,11 +276,6 @@ class _Differentiator:
             hint = "write the gradient formula by hand"
             raise _error(node, f"'{function.name}' has no derivative by '{parameter.name}'", hint)
         return simplify(self.expand(nodes.substitute(formula, function.bind(arguments))))
-
-
-def _is_reciprocal(node: Expression) -> TypeGuard[Binary]:
-    """A number over something."""
-    return isinstance(node, Binary) and node.operator == "/" and literal(node.left) is not None
 
 
 def _power_rule(base: Expression, exponent: Expression) -> Expression:

@@ -27,4 +27,4 @@ def casting_lines(operator: Operator) -> list[str]:
 
 
 def _cpp(policy: Policy) -> str:
-    return f"autocast::Policy::{policy.value}"
+    return f"Policy::{policy.value}"

@@ -19,6 +19,7 @@ from flambeau.codegen.model.entries import (
 from flambeau.codegen.model.types import INT, INTS, TENSOR
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.cpp_types import (
+    as_one,
     class_name,
     cpp_dtype,
     cpp_literal,
@@ -138,8 +139,9 @@ def dtype_checks(operator: Operator, declarations: Declarations) -> list[str]:
 def constraint_checks(
     operator: Operator, translator: Translator, names: Names, reads_result: bool | None = None
 ) -> list[str]:
-    """`if (!(require)) fail(...)`. `reads_result`: only those that do (or do not) look at the
-    result."""
+    """`FLAMBEAU_REQUIRE(require, ...)`. `reads_result`: only those that do (or do not) look at the
+    result.
+    """
     lines = []
     results = {r.name for r in operator.signature.results}
     for constraint in operator.constraints:
@@ -160,11 +162,7 @@ def _constraint(
         for part in constraint.parts
     ]
     text = ", ".join([f'"{operator.name}(): "', *parts])
-    return [
-        f"if (FLAMBEAU_UNLIKELY(!({condition}))) {{",
-        f"  fail(ErrorKind::{kind}, {text});",
-        "}",
-    ]
+    return [f"FLAMBEAU_REQUIRE({as_one(condition)}, ErrorKind::{kind}, {text});"]
 
 
 def _let_lines(operator: Operator, translator: Translator, names: Names) -> list[str]:

@@ -155,6 +155,16 @@ def list_constant(argument: Argument, prefix: str) -> str | None:
     return f"inline constexpr int64_t {prefix}{DEFAULT_INFIX}{argument.name}[] = {{{numbers}}};"
 
 
+def as_one(code: str) -> str:
+    """Code as one argument of a macro, for which only parentheses keep commas together."""
+    depth = 0
+    for character in code:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and not depth:
+            return f"({code})"
+    return code
+
+
 def cpp_literal(value: object) -> str:
     """A Python literal as C++."""
     match value:

@@ -234,14 +234,14 @@ class Forms:
         """`called` is what profiles call it."""
         operator = self.operator
         shown = _joined(f'"{called}"', *self._tensors)
-        lines = [f"const forms::Profiled profiled_({shown});", *self._taken(returns, name), *lines]
+        lines = [f"const forms::Profiled profiled_({shown});", *self._taken(name), *lines]
         defaults = parameter_list(
             operator.signature.arguments, defaults=True, prefix=operator.identifier
         )
         function = Function(returns, name, _joined(first, plain_parameters(operator)), tuple(lines))
         return Form(function, _joined(first, defaults))
 
-    def _taken(self, returns: str, name: str) -> list[str]:
+    def _taken(self, name: str) -> list[str]:
         """What somebody else may make of the call (native/operators/taken.h)."""
         operator = self.operator
         if name == f"{operator.identifier}_out":
@@ -254,12 +254,8 @@ class Forms:
         hides = any(r.hidden for r in operator.signature.results)
         asked = "of_batches" if self._is_composite else "alone" if hides else "before"
         function = f"{operator.package}.{name}" if operator.package else name
-        given = _joined(f'"{function}"', f"forms::Asked::{asked}", self._arguments)
-        return [
-            "if (profiled_.may_be_taken()) {",
-            f"  if (auto taken_ = forms::taken<{returns}>({given})) return *std::move(taken_);",
-            "}",
-        ]
+        given = _joined(f'"{function}"', f"ops::{name}", asked, self._arguments)
+        return [f"FLAMBEAU_MAY_BE_TAKEN({given});"]
 
     @property
     def _is_asked_of_batches(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from flambeau.codegen.formula.nodes import Expression, Name
 from flambeau.codegen.formula.parse import parse_source
-from flambeau.codegen.model.entries import Declarations, Operator, Result, role_name
+from flambeau.codegen.model.entries import Declarations, Operator, Result
 from flambeau.codegen.model.facts import LIST_METADATA, METADATA
 from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.model.types import (
@@ -51,12 +51,6 @@ class Translator:
         self.operator = "formula"  # whose formulas are translated: errors at run time name it
         self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}
         self._index = index
-
-    def of_role(self, role: str) -> str:
-        """The C++ name of the operator that generated code uses for something."""
-        found = self._index.overloads(role_name(role))[0]
-        self.families.add(found.family)
-        return found.identifier
 
     def code(
         self,

@@ -1,9 +1,9 @@
 """Folders of declarations -> model.Declarations.
 
-A file is a list of entries. The first key of an entry says what it declares: `op`, `dtype`,
-`backend`, `argument`, `each` for entries that a rule makes, or what entries share: `family`,
-`samples`, `error` (expand/). Functions of formulas (*functions.yaml) are read by
-expression/functions.py.
+A file is a list of entries. The first key of an entry says what it declares: `op`, or `helper` for
+an operator that formulas and the library itself alone call, `dtype`, `backend`, `argument`, `each`
+for entries that a rule makes, or what entries share: `family`, `samples`, `error` (expand/).
+Functions of formulas (*functions.yaml) are read by formula/functions.py.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from flambeau.codegen.read.expand.entry import Surroundings as Shared
 from flambeau.codegen.read.expand.entry import expanded
 from flambeau.codegen.read.expand.families import FAMILY, Head, read_head
 from flambeau.codegen.read.operator_reader import (
+    HELPER,
     Reading,
     Surroundings,
     read_operator,
@@ -45,8 +46,8 @@ from flambeau.codegen.text.tree import Sequence as NodeList
 
 T = TypeVar("T")
 
-_NAME_OF_ENTRY = re.compile(r"- *op: *['\"]?([A-Za-z0-9_.]+)")
-_SUBJECTS = ("op", "dtype", "backend", "argument", FAMILY, SAMPLES, ERROR, EACH)
+_NAME_OF_ENTRY = re.compile(rf"- *(?:op|{HELPER}): *['\"]?([A-Za-z0-9_.]+)")
+_SUBJECTS = ("op", HELPER, "dtype", "backend", "argument", FAMILY, SAMPLES, ERROR, EACH)
 _CATEGORIES = ("bool", "unsigned", "signed", "limited", "float", "complex")
 
 
@@ -153,60 +154,87 @@ def load_texts(
     for group in (texts, outside):
         for file in _called_properly(group, diagnostics):
             _sort_entries(parse_yaml(file, group[file], diagnostics), entries, diagnostics)
-    dtypes = tuple(
-        d for e in entries.of["dtype"] if (d := _read(e, _dtype, diagnostics)) is not None
-    )
-    backends = tuple(
-        b for e in entries.of["backend"] if (b := _read(e, _backend, diagnostics)) is not None
-    )
+    dtypes = _all(entries, "dtype", _dtype, diagnostics)
+    backends = _all(entries, "backend", _backend, diagnostics)
     around = Surroundings(
         dtypes=DtypeTable(dtypes),
         backends=tuple(b.name for b in backends if b.emit != "none"),
-        argument_docs=dict(
-            pair
-            for e in entries.of["argument"]
-            if (pair := _read(e, _argument, diagnostics)) is not None
-        ),
+        argument_docs=dict(_all(entries, "argument", _argument, diagnostics)),
     )
+    owners = {**dict.fromkeys(texts, ""), **dict.fromkeys(outside, package)}
+    shared = _shared(entries, owners, diagnostics)
+    operators = _Operators(owners, shared, around, diagnostics)
+    operators.read(entries)
+    families = {_family_name(f, owners[f]): s.head.doc for f, s in shared.items() if s.head.doc}
+    declarations = Declarations(
+        tuple(operators.sound), dtypes, backends, package=package, families=families
+    )
+    incomplete = frozenset(entries.broken | operators.incomplete)
+    return Loaded(with_index(declarations), incomplete, tuple(operators.partial))
+
+
+def _shared(
+    entries: _Entries, owners: dict[str, str], diagnostics: Diagnostics
+) -> dict[str, Shared]:
+    """What the entries of each file share. `owners`: of files, the packages, or nothing."""
     heads = {e.span.file: read_head(e, diagnostics) for e in entries.of[FAMILY]}
     definitions = Definitions()
     for entry in (*entries.of[SAMPLES], *entries.of[ERROR]):
         definitions.add(entry, diagnostics)
-    files = {}
-    for file in (*texts, *outside):
-        module = package if file in outside else "flambeau"
-        scope = definitions.scope(file, (*outside, *texts))  # the nearer ones first
-        files[file] = Shared(heads.get(file, Head()), scope, module)
-    operators: list[Operator] = []
-    partial: list[Partial] = []
-    incomplete = set(entries.broken)
-    waiting, rules = list(reversed(entries.of["op"])), list(entries.of[EACH])
-    while waiting or rules:
-        if not waiting:
-            with diagnostics.collecting():
-                rule = rules.pop(0)
-                head = files[rule.span.file].head
-                waiting = list(reversed(made_for_each(rule, operators, head)))
-            continue
-        entry = waiting.pop()
-        owner = package if entry.span.file in outside else ""
-        shared = files[entry.span.file]
-        reading = _read_operator(entry, _family(entry, owner), shared, around, diagnostics)
+    nearest = sorted(owners, key=lambda file: not owners[file])  # a package's own first
+    return {
+        file: Shared(heads.get(file, Head()), definitions.scope(file, nearest), owner or "flambeau")
+        for file, owner in owners.items()
+    }
+
+
+class _Operators:
+    """The operators that entries declare: those that are sound, and what is known of the rest."""
+
+    def __init__(
+        self,
+        owners: dict[str, str],
+        shared: dict[str, Shared],
+        around: Surroundings,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._owners = owners
+        self._shared = shared
+        self._around = around
+        self._diagnostics = diagnostics
+        self.sound: list[Operator] = []
+        self.partial: list[Partial] = []
+        self.incomplete: set[str] = set()
+
+    def read(self, entries: _Entries) -> None:
+        """Reads all; what a rule makes follows from what was read before."""
+        for entry in entries.of["op"]:
+            self._add(entry)
+        for rule in entries.of[EACH]:
+            made: list[Mapping] = []
+            with self._diagnostics.collecting():
+                made = made_for_each(rule, self.sound, self._shared[rule.span.file].head)
+            for entry in made:
+                self._add(entry)
+
+    def _add(self, entry: Mapping) -> None:
+        """Reads an entry, and that of its form that copies."""
+        owner, shared = self._owners[entry.span.file], self._shared[entry.span.file]
+        family = _family_name(entry.span.file, owner)
+        reading = _read_operator(entry, family, shared, self._around, self._diagnostics)
         operator = reading.operator and _of_package(reading.operator, entry, owner)
-        with diagnostics.collecting():
-            if operator is not None and (copy := copying(entry, operator, shared.head)):
-                waiting.append(copy)
         if operator is not None and reading.is_sound:
-            operators.append(operator)
-            continue
-        incomplete.update(_claimed_names(entry))
-        if operator is not None:
-            partial.append(Partial(operator, reading.flawed))
-    families = {_family_name(f, package if f in outside else ""): h.doc for f, h in heads.items()}
-    declarations = Declarations(
-        tuple(operators), dtypes, backends, package=package, families=families
-    )
-    return Loaded(with_index(declarations), frozenset(incomplete), tuple(partial))
+            self.sound.append(operator)
+        else:
+            self.incomplete.update(_claimed_names(entry))
+            if operator is not None:
+                self.partial.append(Partial(operator, reading.flawed))
+        copy: Mapping | None = None
+        with self._diagnostics.collecting():
+            if operator is not None:
+                copy = copying(entry, operator, shared.head)
+        if copy is not None:
+            self._add(copy)
 
 
 def _called_properly(files: Iterable[str], diagnostics: Diagnostics) -> Iterator[str]:
@@ -238,11 +266,6 @@ def _read_operator(
     reading = read_operator(whole, signature, family, around, own)
     diagnostics.extend(own)
     return reading
-
-
-def _family(entry: Mapping, package: str) -> str:
-    """The family of an entry."""
-    return _family_name(entry.span.file, package)
 
 
 def _family_name(file: str, package: str) -> str:
@@ -286,7 +309,7 @@ def _sort_entries(root: Node | None, entries: _Entries, diagnostics: Diagnostics
             message = "a family's head stands first in its file"
             diagnostics.error(subject.span, message)
         elif subject.value in entries.of:
-            entries.of[subject.value].append(item)
+            entries.of["op" if subject.value == HELPER else subject.value].append(item)
         else:
             hint = did_you_mean(subject.value, _SUBJECTS)
             if item.key("op") is not None:
@@ -312,6 +335,17 @@ def with_index(declarations: Declarations) -> Declarations:
     for operator in declarations.operators:
         found[operator.name] = (*found.get(operator.name, ()), operator)
     return replace(declarations, by_name=found)
+
+
+def _all(
+    entries: _Entries,
+    subject: str,
+    convert: Callable[[Mapping, Diagnostics], T],
+    diagnostics: Diagnostics,
+) -> tuple[T, ...]:
+    """What the entries of a subject declare, but for those with mistakes."""
+    found = (_read(entry, convert, diagnostics) for entry in entries.of[subject])
+    return tuple(one for one in found if one is not None)
 
 
 def _read(

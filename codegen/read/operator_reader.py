@@ -45,9 +45,12 @@ from flambeau.codegen.text.tree import Mapping, Node
 T = TypeVar("T")
 
 # Those of the entry itself; what is written about it and how it is tested have keys of their own.
+HELPER = "helper"  # instead of `op`: only formulas and the library itself call it
+PUBLIC_KEYS = ("namespace", "also_in", "aliases", "inplace")  # where users find it
+HELPER_KEYS = ("called_as",)
 KEYS = (
     *("op", "kind", "variants", "operator", "namespace", "also_in", "aliases", "inplace"),
-    *("internal", "role", "called_as", "dtypes", "expr"),
+    *("role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
     *("derivative", "forward", "errors", "autocast", "copied_as", "batch", "layouts"),
 )
@@ -84,13 +87,19 @@ class Reading:
     is_sound: bool = False
 
 
+def is_helper(entry: Mapping) -> bool:
+    """Whether the entry is one of an operator that only formulas and the library itself call."""
+    return entry.entries[0][0].value == HELPER
+
+
 def read_signature(
     entry: Mapping, around: Surroundings, diagnostics: Diagnostics
 ) -> Signature | None:
     """The signature of an entry; None, with the mistakes collected, where it cannot be read."""
     before = len(diagnostics)
     with diagnostics.collecting():
-        text = schema.text(entry.entries[0][1], "'op'")
+        subject, signature_node = entry.entries[0]
+        text = schema.text(signature_node, f"'{subject.value}'")
         signature = parse_signature(text, around.dtypes.names, diagnostics)
         return signature if len(diagnostics) == before else None
     return None
@@ -123,6 +132,7 @@ class _Reader:
         self._family = family
         self._around = around
         self._diagnostics = diagnostics
+        self._is_helper = is_helper(entry)
         self.flawed: set[str] = set()
 
     def operator(self, signature: Signature | None) -> Operator | None:
@@ -153,7 +163,7 @@ class _Reader:
             signature=signature,
             kind=kind,
             family=self._family,
-            variants=self._read("variants", _variants, _default_variants(signature)),
+            variants=self._read("variants", _variants, self._default_variants(signature)),
             operator=self._read("operator", _operator_token, None),
             namespace=self._read("namespace", _namespace, ""),
             dtypes=dtypes,
@@ -174,7 +184,7 @@ class _Reader:
             constraints=self._read("errors", self._constraints, ()),
             doc=replace(doc, arguments={a.name: a.doc for a in signature.given if a.doc}),
             test=self._read("test", lambda n: read_test(n, diagnostics), EMPTY_TEST),
-            internal=self._read("internal", lambda n: schema.boolean(n, "'internal'"), False),
+            internal=self._is_helper,
             called_as=self._read("called_as", lambda n: schema.text(n, "'called_as'").value, ""),
             span=signature.span,
             aliases=self._names("aliases"),
@@ -233,13 +243,19 @@ class _Reader:
             "random": _random,
             "skip_when": formulas.skip_when,
             "errors": self._constraints,
-            "internal": lambda n: schema.boolean(n, "'internal'"),
             "called_as": lambda n: schema.text(n, "'called_as'"),
         }
         for key in ("expr", "shape", "body", "derivative", "forward", "batch"):
             readers[key] = lambda n: formulas.check_syntax(n, diagnostics)
         for key, convert in readers.items():
             self._read(key, convert, None)
+
+    def _default_variants(self, signature: Signature) -> frozenset[str]:
+        """A method needs a tensor as its first argument to be called on."""
+        first = signature.arguments[0].type if signature.arguments else None
+        callable_on = first is not None and first.base is Base.TENSOR and not first.is_list
+        is_method = callable_on and not self._is_helper
+        return frozenset({"function", "method"} if is_method else {"function"})
 
     def _inplace_argument(self, node: Node) -> Argument:
         """The argument of a function that writes in place where it is asked to."""
@@ -325,13 +341,6 @@ def _kind(node: Node) -> Kind:
 
 def _variants(node: Node) -> frozenset[str]:
     return schema.choices(node, "'variants'", VARIANTS)
-
-
-def _default_variants(signature: Signature) -> frozenset[str]:
-    """A method needs a tensor as its first argument to be called on."""
-    first = signature.arguments[0].type if signature.arguments else None
-    callable_on = first is not None and first.base is Base.TENSOR and not first.is_list
-    return frozenset({"function", "method"} if callable_on else {"function"})
 
 
 def _operator_token(node: Node) -> str:

@@ -37,10 +37,13 @@ from flambeau.codegen.read.expand.families import DEFAULTS
 from flambeau.codegen.read.operator_reader import (
     AUTOCAST_DEVICES,
     EXCEPTIONS,
+    HELPER,
+    HELPER_KEYS,
     KEYS,
     MAIN,
     NAMESPACES,
     OPERATORS,
+    PUBLIC_KEYS,
     VARIANTS,
 )
 
@@ -131,6 +134,7 @@ def schema_text() -> str:
 
 _ENTRIES = (
     ("op", "operator"),
+    (HELPER, "operator"),
     ("dtype", "dtype"),
     ("backend", "backend"),
     ("argument", "argument"),
@@ -214,7 +218,23 @@ def _words(words: type[Enum] | tuple[str, ...]) -> Schema:
 
 
 def _operator() -> Schema:
-    kinds = [
+    rule = _described(
+        _words(tuple(RULES)), "stands first: one for every operator it holds of, `$name`"
+    )
+    keys = _entry_keys()
+    helper = _described(
+        keys["op"], "instead of `op`: the signature of what formulas and the library alone call"
+    )
+    one = {"oneOf": [{"required": ["op"]}, {"required": [HELPER]}]}
+    public = _when_has("op", {"properties": dict.fromkeys(HELPER_KEYS, False)})
+    private = _when_has(HELPER, {"properties": dict.fromkeys((EACH, *PUBLIC_KEYS), False)})
+    whole = _closed({EACH: rule, HELPER: helper, **keys})
+    return {**whole, "allOf": [one, public, private, *_kinds()]}
+
+
+def _kinds() -> list[Schema]:
+    """What an entry of a kind needs, and what it does not have."""
+    return [
         {
             "if": {"properties": {"kind": {"const": kind.value}}, "required": ["kind"]},
             "then": {
@@ -224,10 +244,6 @@ def _operator() -> Schema:
         }
         for kind in Kind
     ]
-    rule = _described(
-        _words(tuple(RULES)), "stands first: one for every operator it holds of, `$name`"
-    )
-    return {**_closed({EACH: rule, **_entry_keys()}, ("op",)), "allOf": kinds}
 
 
 def _entry_keys() -> dict[str, Schema]:
@@ -340,10 +356,9 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         "keyword: the function in `namespace` takes `inplace=False` after its other arguments",
     ),
     "role": (_words(ROLES), "what generated code uses it for"),
-    "internal": ({"type": "boolean"}, "called by formulas only: no public name"),
     "called_as": (
         {"type": "string"},
-        "of an internal operator that Python code calls: what messages name, the public function",
+        "of a helper that Python code calls: what messages name, the public function",
     ),
     "dtypes": (
         {

@@ -75,11 +75,17 @@ def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink:
 
 
 def _table(head: str, items: Sequence[str]) -> str:
-    """The definition of an array: in one line, or with an item in each."""
+    """The definition of an array: in one line, or in several that its items fill."""
     line = f"{head} = {{{', '.join(items)}}};"
     if len(line) <= COLUMNS:
         return line
-    return "\n".join([f"{head} = {{", *(f"    {item}," for item in items), "};"])
+    lines = [f"{head} = {{"]
+    for item in items:
+        if len(lines) > 1 and len(lines[-1]) + len(item) + 2 <= COLUMNS:
+            lines[-1] += f" {item},"
+        else:
+            lines.append(f"    {item},")
+    return "\n".join([*lines, "};"])
 
 
 def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink) -> None:

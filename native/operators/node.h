@@ -11,11 +11,7 @@
 ///
 ///     struct ExpBackward final : OperatorNode {
 ///       SavedTensor result_;
-///       const NodeRecord& record() const override {
-///         static constexpr SavedField saved[] = {{"result", &ExpBackward::result_}};
-///         static constexpr NodeRecord record{"ExpBackward", 1, saved};
-///         return record;
-///       }
+///       FLAMBEAU_NODE_RECORD(ExpBackward, 1, {"result", &ExpBackward::result_})
 ///       void differentiate(const Gradients& gradients, Gradients& computed) override;
 ///     };
 namespace flambeau::autograd {
@@ -54,6 +50,14 @@ struct NodeRecord {
   std::span<const SavedField> saved = {};
 };
 inline constexpr int kResultList = -1;
+
+/// What a node is called, of how many results, and the fields in which it keeps tensors.
+#define FLAMBEAU_NODE_RECORD(name, results, ...)                            \
+  const NodeRecord& record() const override {                               \
+    __VA_OPT__(static constexpr SavedField saved[] = {__VA_ARGS__};)        \
+    static constexpr NodeRecord record{#name, results __VA_OPT__(, saved)}; \
+    return record;                                                          \
+  }
 
 class FLAMBEAU_API OperatorNode : public Node {
  public:

@@ -46,5 +46,7 @@ def test_rooms_of_declarations() -> None:
 def test_operators_lie_in_rooms() -> None:
     """Beside the rooms stands what all of them share."""
     for file in yaml_files(DECLARATIONS):
-        has_operators = re.search(r"(?m)^- op:", file.read_text(encoding="utf-8")) is not None
+        has_operators = (
+            re.search(r"(?m)^- (op|helper):", file.read_text(encoding="utf-8")) is not None
+        )
         assert has_operators == (file.parent != DECLARATIONS), file

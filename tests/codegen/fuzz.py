@@ -201,7 +201,7 @@ def soup() -> st.SearchStrategy[str]:
 
 
 def signatures() -> st.SearchStrategy[str]:
-    heads = [m[1] for e in entries() if (m := re.search(r'- op: "(.*)"', e))]
+    heads = [m[1] for e in entries() if (m := re.search(r'- (?:op|helper): "(.*)"', e))]
     return st.one_of(st.builds(edited, st.sampled_from(heads), edits()), soup())
 
 

@@ -89,7 +89,7 @@ def test_nothing_is_overwritten(declarations: Path, capsys: pytest.CaptureFixtur
     assert activation.read_text(encoding="utf-8") == before
 
 
-FAMILIES = {p.stem: p for p in yaml_files(default_folder()) if "- op:" in p.read_text("utf-8")}
+FAMILIES = {p.stem: p for p in yaml_files(default_folder()) if "- family:" in p.read_text("utf-8")}
 
 
 def test_new_entries_fit_the_heads_of_their_families(declarations: Path) -> None:

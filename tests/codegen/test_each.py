@@ -25,9 +25,8 @@ SOME = """
 - op: "scale(Tensor self, Tensor other) -> Tensor result"
   kind: pointwise
   expr: "self * other"
-- op: "hidden(Tensor self) -> Tensor result"
+- helper: "hidden(Tensor self) -> Tensor result"
   kind: pointwise
-  internal: true
   expr: "-self"
 - each: keeps_zero
   op: "$name.sparse(Tensor self) -> Tensor result"

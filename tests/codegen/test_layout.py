@@ -33,6 +33,12 @@ def test_no_line_of_generated_code_is_long(generated: dict[str, str]) -> None:
             assert len(without_texts) <= COLUMNS, f"{name}: {line}"
 
 
+def test_an_operator_is_a_page_of_code(generated: dict[str, str]) -> None:
+    """Templates written by hand do the work; what is generated describes."""
+    lines = sum(text.count("\n") for text in generated.values())
+    assert lines / len(load_declarations(default_folder()).operators) <= 80
+
+
 def test_generated_code_stays_as_it_is(generated: dict[str, str]) -> None:
     for name, text in generated.items():
         assert laid_out(text) == text, name

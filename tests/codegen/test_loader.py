@@ -161,7 +161,12 @@ MISTAKES = [
     ("variants: [list]", "variants: «list»", "'variants' must be a list, not text", "[a, b]"),
     ('operator: "+"', 'operator: "«plus»"', "operator 'plus' is unknown", None),
     ("namespace: nn.functional", "namespace: «nn.functionl»", "namespace 'nn.functionl'", "nn.f"),
-    ("internal: true", "internal: «yes»", "'internal' 'yes' is unknown; expected true", None),
+    (
+        'helper: "sgd_(Tensor(mut) param, Tensor grad, *, float lr) -> None"\n',
+        'helper: "sgd_(Tensor(mut) param, Tensor grad, *, float lr) -> None"\n  «namespace»: fft\n',
+        "unknown key 'namespace' in a helper",
+        None,
+    ),
     ("{self: float, int: promote}", "{self: «flot», int: promote}", "category 'flot'", "'float'"),
     ("{self: float|complex, result", "{self: float|«complx», result", "category 'complx'", None),
     ("mat2: same(self)", "mat2: same(«slf»)", "'slf' is not a tensor argument", "'self'"),
@@ -194,7 +199,7 @@ MISTAKES = [
     ("gradient: false", "gradient: «no»", "'gradient' 'no' is unknown", None),
     ("tolerance: 1e-3", "tolerance: «small»", "'tolerance' must be a number", None),
     ('summary: "Random zeros."', '«sumary»: "Random zeros."', "unknown key 'sumary'", None),
-    ('- op: "sgd_', '- «opp»: "sgd_', "an entry starts with one of op", "'op'"),
+    ('- helper: "sgd_', '- «helpr»: "sgd_', "an entry starts with one of op", "'helper'"),
 ]
 
 

@@ -61,9 +61,8 @@ MISTAKES = [
         None,
     ),
     (
-        "  kind: pointwise\n  variants: [list]\n  internal: true\n"
-        '  derivative: none\n  expr: "param - lr * grad"',
-        "  kind: «pointwise»\n  variants: [list]\n  internal: true\n  derivative: none",
+        '  kind: pointwise\n  variants: [list]\n  derivative: none\n  expr: "param - lr * grad"',
+        "  kind: «pointwise»\n  variants: [list]\n  derivative: none",
         "a pointwise operator needs 'expr'",
         None,
     ),
@@ -267,8 +266,8 @@ ELSEWHERE = [
         "leave it out",
     ),
     (
-        "internal: true\n  derivative: none",
-        'internal: true\n  derivative: {grad: "1"}',
+        "variants: [list]\n  derivative: none",
+        'variants: [list]\n  derivative: {grad: "1"}',
         "Tensor «grad», *, float lr",
         "the argument 'grad' is called like the gradient",
         None,

@@ -184,15 +184,18 @@ def test_other_processes_import(sources: Path, loaded: ModuleType) -> None:
 
 def test_changes_compile_anew(cache: Path, sources: Path, loaded: ModuleType) -> None:
     """The digest follows the text, and what is asked for."""
-    from flambeau.ops._load import _digest, _read
+    from flambeau.ops._load import _digest
+    from flambeau.ops._source import read_source
 
     def digest() -> str:
-        return _digest(_read(sources / "run_time.yaml", [sources / "dyad.cpp"], None), True, False)
+        return _digest(
+            read_source(sources / "run_time.yaml", [sources / "dyad.cpp"], None), True, False
+        )
 
     before = digest()
     assert before == digest()
     one, other = (
-        _read(text, [sources / "dyad.cpp"], "run_time") for text in (TEXT, TEXT + "\n# more")
+        read_source(text, [sources / "dyad.cpp"], "run_time") for text in (TEXT, TEXT + "\n# more")
     )
     digests = [_digest(one, True, False), _digest(one, True, True), _digest(other, True, False)]
     assert len(set(digests)) == 3

@@ -12,13 +12,21 @@ from flambeau.codegen.read.expand.errors import expanded_errors
 from flambeau.codegen.read.expand.examples import expanded_example
 from flambeau.codegen.read.expand.families import Head, with_defaults
 from flambeau.codegen.read.expand.samples import expanded_samples
-from flambeau.codegen.read.operator_reader import KEYS
+from flambeau.codegen.read.operator_reader import (
+    HELPER,
+    HELPER_KEYS,
+    KEYS,
+    PUBLIC_KEYS,
+    is_helper,
+)
 from flambeau.codegen.text.source import Diagnostics, Text
 from flambeau.codegen.text.tree import Mapping
 
 _REJECTS = "rejects"  # said by the errors themselves
 _GATHERED = {"doc": DOC_KEYS, "test": tuple(k for k in TEST_KEYS if k != _REJECTS)}
 ENTRY_KEYS = (*KEYS, *_GATHERED["doc"], *_GATHERED["test"])  # as they are written
+_OPERATOR_KEYS = tuple(key for key in ENTRY_KEYS if key not in HELPER_KEYS)
+_HELPER_KEYS = (HELPER, *(key for key in ENTRY_KEYS if key not in ("op", *PUBLIC_KEYS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,8 @@ def expanded(
     entry: Mapping, signature: Signature | None, around: Surroundings, diagnostics: Diagnostics
 ) -> Mapping:
     """The entry in full. Where the signature could not be read, samples are left out."""
-    schema.check_keys(entry, "an operator", ENTRY_KEYS, (), diagnostics)
+    what, keys = ("a helper", _HELPER_KEYS) if is_helper(entry) else ("an operator", _OPERATOR_KEYS)
+    schema.check_keys(entry, what, keys, (), diagnostics)
     arguments = {a.name for a in signature.given} if signature else set[str]()
     results = {r.name for r in signature.results} if signature else set[str]()
     entry = with_defaults(entry, around.head, arguments, results, diagnostics)

@@ -5,7 +5,8 @@
   defaults: {kind: pointwise, namespace: nn.functional, dtypes: {self: float}}
   args: {lambd: "half the width of the interval around 0"}
 
-An entry has each default whose key it does not have itself; `key: null` declines one. What a head
+An entry has each default whose key it does not have itself; `key: null` declines one. Defaults of
+where users find an operator do not concern helpers. What a head
 says about an argument or a result holds where an entry with one of that name does not say it.
 """
 
@@ -17,15 +18,17 @@ from pathlib import Path
 
 from flambeau.codegen.read import schema
 from flambeau.codegen.read.expand.substitution import substituted
+from flambeau.codegen.read.operator_reader import is_helper
 from flambeau.codegen.text.source import DeclarationError, Diagnostics, Text
 from flambeau.codegen.text.tree import Mapping, Node
 
 FAMILY = "family"
 # What may be a default.
 DEFAULTS = (
-    *("kind", "variants", "namespace", "inplace", "internal", "dtypes", "derivative", "linear_in"),
+    *("kind", "variants", "namespace", "inplace", "dtypes", "derivative", "linear_in"),
     *("autocast", "batch", "samples", "extremes", "tolerance", "gradient"),
 )
+_OF_PUBLIC = ("variants", "namespace", "inplace")
 HEAD_KEYS = (FAMILY, "doc", "defaults", "args", "returns")
 
 
@@ -77,13 +80,16 @@ def with_defaults(
     """The entry with what the head gives it."""
     used = entry.entries[0][1].span
     entries = list(entry.entries)
-    for key, value in head.defaults:
+    defaults = tuple(
+        (k, v) for k, v in head.defaults if not (is_helper(entry) and k.value in _OF_PUBLIC)
+    )
+    for key, value in defaults:
         own = entry.get(key.value)
         if own is None:
             entries.append((key, substituted(value, {}, used)))
         elif schema.is_null(own):
             entries = [e for e in entries if e[0].value != key.value]
-    _report_repeated(entry, head.defaults, diagnostics)
+    _report_repeated(entry, defaults, diagnostics)
     entry = replace(entry, entries=tuple(entries))
     for name, texts, known in (("args", head.args, arguments), ("returns", head.returns, results)):
         given = entry.get(name)

@@ -73,3 +73,10 @@ FLAMBEAU_INLINE void check(Condition condition, ErrorKind kind, const Parts&... 
 }
 
 }  // namespace flambeau
+
+/// The same for a condition that is not computed where it is passed on: generated code states what
+/// entries require.
+#define FLAMBEAU_REQUIRE(condition, ...)                                \
+  do {                                                                  \
+    if (FLAMBEAU_UNLIKELY(!(condition))) ::flambeau::fail(__VA_ARGS__); \
+  } while (false)

@@ -269,21 +269,6 @@ FLAMBEAU_SHORT T floor_divide(T a, T b) {
   return static_cast<T>(quotient * b != a && (a < T(0)) != (b < T(0)) ? quotient - 1 : quotient);
 }
 
-/// Integer division rounded towards zero; a / b for the rest.
-template <Arithmetic T>
-FLAMBEAU_SHORT T trunc_divide(T a, T b) {
-  if constexpr (Real<T>) {
-    return trunc(a / b);
-  } else {
-    if (FLAMBEAU_UNLIKELY(b == T(0))) return detail::zero_divisor<T>("div");
-    if constexpr (std::is_signed_v<T>) {
-      using U = std::make_unsigned_t<T>;
-      if (b == -1) return static_cast<T>(U(0) - static_cast<U>(a));
-    }
-    return static_cast<T>(a / b);
-  }
-}
-
 /// Euclid's algorithm over magnitudes; the largest one, of the smallest integer, wraps around.
 template <Integer T>
 FLAMBEAU_LONG T gcd(T a, T b) {

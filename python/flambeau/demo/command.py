@@ -6,11 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from flambeau.demo.error import DemoError
+
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
-
-
-class DemoError(Exception):
-    """Something that the user can put right; the message says how."""
 
 
 def _positive_int(text: str) -> int:

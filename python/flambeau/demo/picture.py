@@ -10,7 +10,7 @@ import flambeau
 from flambeau import nn
 from flambeau._whole_files import write_whole
 from flambeau.datasets.digits import Digits
-from flambeau.demo.command import DemoError
+from flambeau.demo.error import DemoError
 from flambeau.utils.data import DataLoader
 from flambeau.utils.trainer import History
 from flambeau.utils.trainer.compute import device_of

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import flambeau
 from flambeau.datasets.digits import load_digits
-from flambeau.demo.command import DemoError
+from flambeau.demo.error import DemoError
 from flambeau.demo.model import DigitNet
 from flambeau.demo.training import train_digits
 

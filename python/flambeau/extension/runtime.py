@@ -23,7 +23,7 @@ from flambeau.extension.compilation import (
 from flambeau.extension.errors import compile_error
 from flambeau.extension.generating import check_formulas, checked
 from flambeau.ops._cache import Made
-from flambeau.ops._load import Source
+from flambeau.ops._source import Source
 
 
 def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool) -> Made:

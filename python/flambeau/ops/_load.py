@@ -10,11 +10,9 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -22,6 +20,7 @@ import flambeau.cuda
 from flambeau import _C
 from flambeau._version import __version__
 from flambeau.ops._cache import Made, cached
+from flambeau.ops._source import Source, read_source
 
 PREFIX = "flambeau.ops.loaded"  # of the names of the modules
 # Where it is imported from: in a tree, a folder of links to what it is made of.
@@ -82,7 +81,7 @@ def load(
         OSError: for a file that cannot be read, and a cache that cannot be written.
         ValueError: for a name that is no identifier.
     """
-    source = _read(declarations, kernels, name)
+    source = read_source(declarations, kernels, name)
     with_cuda = flambeau.cuda.is_available() if cuda is None else cuda
     digest = _digest(source, check_formulas, with_cuda)
 
@@ -97,43 +96,6 @@ def load(
     if folder not in _loaded:
         _loaded[folder] = _import(source.name, folder / f"{source.name}.so")
     return _loaded[folder]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What is to be compiled."""
-
-    name: str
-    file: str  # of the declarations, as messages name it
-    text: str
-    kernels: tuple[Path, ...]
-
-
-def _read(
-    declarations: str | os.PathLike[str],
-    kernels: Sequence[str | os.PathLike[str]],
-    name: str | None,
-) -> Source:
-    is_text = isinstance(declarations, str) and "\n" in declarations
-    if is_text:
-        name = name or "operators"
-        file, text = f"{name}.yaml", str(declarations)
-    else:
-        path = Path(declarations)
-        name = name or re.sub(r"\W", "_", path.stem)
-        file, text = str(path), _text(path)
-    if not name.isidentifier():
-        raise ValueError(f"flambeau.ops.load: the name '{name}' is no identifier")
-    return Source(name, file, text, tuple(Path(kernel).resolve() for kernel in kernels))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        from flambeau.codegen.read.loader import read_file
-
-        return read_file(path)  # its error shows the place
 
 
 def _digest(source: Source, check_formulas: bool, cuda: bool) -> str:
