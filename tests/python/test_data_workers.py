@@ -24,7 +24,6 @@ from flambeau.utils.data import (
     DataLoader,
     Dataset,
     IterableDataset,
-    TensorDataset,
     get_worker_info,
 )
 
@@ -55,6 +54,16 @@ class Noise(Dataset[Tensor]):
                 flambeau.tensor([random.random(), float(index), np.random.rand()]),
             ]
         )
+
+
+class Numbers(Dataset[int]):
+    """A number is its index."""
+
+    def __len__(self) -> int:
+        return 60_000
+
+    def __getitem__(self, index: int) -> int:
+        return index
 
 
 class Stream(IterableDataset[float]):
@@ -213,8 +222,7 @@ def test_results_of_operations_are_refused() -> None:
 
 
 def test_a_pipe_that_is_full_on_both_sides_blocks_nobody() -> None:
-    data = TensorDataset(flambeau.arange(60_000))
-    loader = DataLoader(data, 60_000, collate_fn=list, num_workers=1, prefetch_factor=4)
+    loader = DataLoader(Numbers(), 60_000, collate_fn=list, num_workers=1, prefetch_factor=4)
     loader.batch_sampler = [list(range(60_000))] * 6
     assert sum(len(batch) for batch in loader) == 360_000
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import flambeau
+from flambeau._build.lock import exclusive
 
 pytest.importorskip("mypy", reason="the type checker is not installed")
 
@@ -21,10 +22,22 @@ FOLDER = Path(__file__).parent / "typing"
 PLACE = Path(flambeau.__file__).parents[1]
 
 
-def check(name: str, cache: Path) -> str:
-    """What mypy says about a file of typing/."""
+NAMES = ("program.py", "training.py", "mistakes.py")
+
+
+@pytest.fixture(scope="session")
+def said(shared_folder: Path) -> str:
+    """What mypy says about the files of typing/, asked once for all processes."""
+    output = shared_folder / "typing" / "said.txt"
+    with exclusive(output.parent):
+        if not output.exists():
+            output.write_text(_asked(output.parent / "cache"), encoding="utf-8")
+    return output.read_text(encoding="utf-8")
+
+
+def _asked(cache: Path) -> str:
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache)]
-    command += ["--config-file", "", "--no-error-summary", "--hide-error-context", name]
+    command += ["--config-file", "", "--no-error-summary", "--hide-error-context", *NAMES]
     environment = dict(os.environ)
     if PLACE.name != "site-packages":  # a build in the tree
         environment["MYPYPATH"] = str(PLACE)
@@ -38,19 +51,13 @@ def check(name: str, cache: Path) -> str:
         timeout=300,
     )
     assert not done.stderr, done.stderr
-    own = [line for line in done.stdout.splitlines() if line.startswith(name)]
-    return "\n".join(own)
+    return done.stdout
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("mypy")
-
-
-@pytest.mark.parametrize("name", ["program.py", "training.py"])
-def test_program(name: str, cache: Path) -> None:
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_program(name: str, said: str) -> None:
     """A correct program has no errors, though mypy is strict."""
-    assert check(name, cache) == ""
+    assert [line for line in said.splitlines() if line.startswith(name)] == []
 
 
 def test_program_in_editors(tmp_path: Path) -> None:
@@ -73,10 +80,9 @@ def test_program_in_editors(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_mistakes(cache: Path) -> None:
+def test_mistakes(said: str) -> None:
     """Exactly the marked lines are errors."""
     lines = (FOLDER / "mistakes.py").read_text(encoding="utf-8").splitlines()
     wanted = {number for number, line in enumerate(lines, 1) if "# error:" in line}
-    output = check("mistakes.py", cache)
-    found = {int(n) for n in re.findall(r"^mistakes\.py:(\d+): error", output, re.MULTILINE)}
-    assert found == wanted, output
+    found = {int(n) for n in re.findall(r"^mistakes\.py:(\d+): error", said, re.MULTILINE)}
+    assert wanted and found == wanted, said

@@ -18,16 +18,17 @@ Reader = Callable[[Stream], Any]
 _MOST_DIGITS = 4000
 
 
-def nothing(stream: Stream) -> None:
-    return None
+byte: Reader = Stream.byte
 
 
 def number(code: str) -> Reader:
+    if code == "<B":
+        return byte
     layout = Struct(code)
-    size = layout.size
+    size, unpack = layout.size, layout.unpack
 
     def read(stream: Stream) -> Any:
-        return layout.unpack(stream.take(size))[0]
+        return unpack(stream.take(size))[0]
 
     return read
 

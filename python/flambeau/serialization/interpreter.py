@@ -69,6 +69,7 @@ class Interpreter:
         self._with_names: dict[int, Any] = {}  # tuples that hold names, by id: what they stand for
         self._alive: list[Any] = []  # what ids above and below are of
         self._limits = Limits(self._stream)
+        self._most_remembered = self._stream.position + self._stream.left
         self._setters: dict[int, names.Setter] = {}  # of objects that may be given a state, by id
 
     def load(self, with_names: bool = False) -> Any:
@@ -88,17 +89,16 @@ class Interpreter:
                 raise refused(f"at byte {self._stream.position} of the pickle: {error}") from error
 
     def _run(self, with_names: bool) -> Any:
-        stream, actions = self._stream, _ACTIONS
+        stream, next_code, actions = self._stream, self._stream.byte, _ACTIONS
         while True:
-            code = stream.byte()
+            code = next_code()
             found = actions[code]
             if found is None:
                 raise refused(f"{code:#04x} is no opcode that files of tensors have")
             read, action = found
-            value = read(stream)
             if action is _stop:
                 return self._result(with_names)
-            action(self, value)
+            action(self, None if read is None else read(stream))
 
     def _result(self, with_names: bool) -> Any:
         if len(self._stack) != 1 or self._marks:
@@ -146,9 +146,11 @@ class Interpreter:
 
     def remember(self, index: int) -> None:
         # Picklers count, and every number takes a byte at least.
-        if not 0 <= index <= self._stream.position:
-            raise refused(f"memo index {index}, after fewer bytes")
-        self._memo[index] = self.top()
+        if not 0 <= index <= self._most_remembered:
+            raise refused(f"memo index {index}, in fewer bytes")
+        if not self._stack:
+            raise refused("it takes more objects than it makes")
+        self._memo[index] = self._stack[-1]
 
     def recall(self, index: int) -> None:
         if index not in self._memo:
@@ -366,7 +368,7 @@ def _frame(machine: Interpreter, value: int) -> None:
 
 
 Action = Callable[[Interpreter, Any], None]
-_none, _line = arguments.nothing, arguments.line
+_none, _line = None, arguments.line
 
 
 def _pushes(value: Any) -> Action:
@@ -374,7 +376,7 @@ def _pushes(value: Any) -> Action:
 
 
 _push: Action = Interpreter.push
-_OPCODES: dict[bytes, tuple[arguments.Reader, Action]] = {
+_OPCODES: dict[bytes, tuple[arguments.Reader | None, Action]] = {
     b".": (_none, _stop),
     b"(": (_none, lambda machine, _: machine.mark()),
     b"0": (_none, _pop),
@@ -387,7 +389,7 @@ _OPCODES: dict[bytes, tuple[arguments.Reader, Action]] = {
     b"I": (arguments.decimal, _push),
     b"L": (arguments.decimal, _push),
     b"J": (arguments.number("<i"), _push),
-    b"K": (arguments.number("<B"), _push),
+    b"K": (arguments.byte, _push),
     b"M": (arguments.number("<H"), _push),
     b"\x8a": (arguments.integer("<B"), _push),
     b"\x8b": (arguments.integer("<i"), _push),
@@ -423,11 +425,11 @@ _OPCODES: dict[bytes, tuple[arguments.Reader, Action]] = {
     b"u": (_none, lambda machine, _: machine.set_items(machine.pairs())),
     # What is used again.
     b"p": (arguments.decimal, Interpreter.remember),
-    b"q": (arguments.number("<B"), Interpreter.remember),
+    b"q": (arguments.byte, Interpreter.remember),
     b"r": (arguments.number("<I"), Interpreter.remember),
     b"\x94": (_none, lambda machine, _: machine.memoize()),
     b"g": (arguments.decimal, Interpreter.recall),
-    b"h": (arguments.number("<B"), Interpreter.recall),
+    b"h": (arguments.byte, Interpreter.recall),
     b"j": (arguments.number("<I"), Interpreter.recall),
     # Names, what they make, and what lies outside the pickle.
     b"c": (arguments.two_lines, lambda machine, value: machine.push_name(*value)),
@@ -441,7 +443,7 @@ _OPCODES: dict[bytes, tuple[arguments.Reader, Action]] = {
     b"P": (_line, Interpreter.refer),
     b"Q": (_none, lambda machine, _: machine.refer(machine.pop())),
     # How it is written.
-    b"\x80": (arguments.number("<B"), _protocol),
+    b"\x80": (arguments.byte, _protocol),
     b"\x95": (arguments.number("<Q"), _frame),
 }
 _ACTIONS = [_OPCODES.get(bytes([code])) for code in range(256)]

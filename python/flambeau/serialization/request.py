@@ -46,7 +46,7 @@ class Request:
                 raise
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Reference:
     """What a pickle says of a storage outside of it."""
 

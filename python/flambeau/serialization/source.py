@@ -52,8 +52,10 @@ class Source:
             )
         return self._storage(offset, nbytes)
 
-    def mapped(self, offset: int, nbytes: int) -> UntypedStorage | None:
-        """The same bytes as memory that is read when touched; None where that cannot be."""
+    def mapped(self, offset: int, nbytes: int, alignment: int) -> UntypedStorage | None:
+        """The same bytes as memory that is read when touched, at a multiple of `alignment`; None
+        where that cannot be.
+        """
         return None
 
     def _read(self, offset: int, count: int) -> bytes:
@@ -94,7 +96,9 @@ class SystemFile(Source):
     def _storage(self, offset: int, nbytes: int) -> tuple[UntypedStorage, int]:
         return _C._read_storage(self._descriptor, self._start + offset, nbytes)
 
-    def mapped(self, offset: int, nbytes: int) -> UntypedStorage | None:
+    def mapped(self, offset: int, nbytes: int, alignment: int) -> UntypedStorage | None:
+        if (self._start + offset) % alignment != 0:
+            return None
         if self._whole is None:
             self._whole = _C._map_file(self._descriptor, self._start + self.size)
         if nbytes > self.size - offset:

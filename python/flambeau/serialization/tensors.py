@@ -26,7 +26,10 @@ def whole_number(value: Any, what: str) -> int:
 def whole_numbers(values: Any, what: str) -> tuple[int, ...]:
     if not isinstance(values, tuple | list) or len(values) > _MOST_DIMS:
         raise refused(f"{what} are to be at most {_MOST_DIMS} numbers, and are {brief(values)}")
-    return tuple(whole_number(value, f"one of {what}") for value in values)
+    for value in values:
+        if type(value) is not int or value < 0:
+            whole_number(value, f"one of {what}")
+    return tuple(values)
 
 
 def truth(value: Any, what: str) -> bool:
@@ -200,4 +203,7 @@ def _extent(offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> int:
     """Elements of a storage that a view needs: none, wherever it is, if it has none."""
     if 0 in size:
         return 0
-    return offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=False))
+    last = offset
+    for n, step in zip(size, stride, strict=False):
+        last += (n - 1) * step
+    return last + 1

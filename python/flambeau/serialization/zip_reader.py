@@ -82,8 +82,8 @@ class ZipReader:
         begin = self._begin(entry)
         if entry.method == _STORED:
             mapped = None
-            if self._mapping and begin % _ALIGNMENT == 0:
-                mapped = self._source.mapped(begin, entry.size)
+            if self._mapping:
+                mapped = self._source.mapped(begin, entry.size, _ALIGNMENT)
             if mapped is not None:
                 return mapped
             storage, crc = self._source.storage(begin, entry.size)
