@@ -23,8 +23,16 @@ __all__ += ["replicate", "scatter"]
 
 if _typing.TYPE_CHECKING:
     from flambeau.nn.parallel import distributed as distributed
-    from flambeau.nn.parallel.distributed import DistributedDataParallel
+    from flambeau.nn.parallel.distributed import (
+        DistributedDataParallel,
+        DistributedDataParallelCPU,
+    )
 else:
     __getattr__, __dir__ = _lazy.submodules(
-        globals(), ("distributed",), {"DistributedDataParallel": "distributed"}
+        globals(),
+        ("distributed",),
+        {
+            "DistributedDataParallel": "distributed",
+            "DistributedDataParallelCPU": "distributed",
+        },
     )
