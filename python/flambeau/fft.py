@@ -22,9 +22,7 @@ if not TYPE_CHECKING:
 class _Callable(ModuleType):
     """The module, which former programs call: fft(x, signal_ndim) of pairs."""
 
-    def __call__(
-        self, input: _C.Tensor, signal_ndim: int, normalized: bool = False
-    ) -> _C.Tensor:
+    def __call__(self, input: _C.Tensor, signal_ndim: int, normalized: bool = False) -> _C.Tensor:
         return input.fft(signal_ndim, normalized)
 
 

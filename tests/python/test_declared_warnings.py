@@ -18,6 +18,7 @@ import flambeau
 from flambeau import nn
 from flambeau.nn import functional as F
 
+
 @pytest.mark.parametrize("function", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss])
 def test_losses_of_two_shapes(function: Any) -> None:
     """The line of the program is named that calls the library, however deep the operator is."""

@@ -100,7 +100,6 @@ class Carrier:
             found.grad = self(value.grad)
         return found
 
-
     def _sparse(self, value: Any) -> Any:
         """The same places and values in the one sparse layout that there is."""
         plain = value.detach().to_sparse_coo().coalesce()

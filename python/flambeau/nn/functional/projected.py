@@ -163,8 +163,8 @@ class _Chunks:
         self._about = about
 
     def divide(self, input: Tensor, target: Tensor) -> bool:
-        """Whether there are several rows, each with a target that needs no gradient, and a reduction
-        that is known; all else is the operator's to compute, or to refuse.
+        """Whether there are rows, each with a target that needs no gradient, and a reduction that
+        is known; all else is the operator's to compute, or to refuse.
         """
         return (
             input.dim() == 2

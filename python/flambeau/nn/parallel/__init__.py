@@ -18,8 +18,8 @@ from flambeau.nn.parallel.data_parallel import (
     scatter,
 )
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply"]
-__all__ += ["replicate", "scatter"]
+__all__ = ["DataParallel", "DistributedDataParallel", "DistributedDataParallelCPU"]
+__all__ += ["data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 
 if _typing.TYPE_CHECKING:
     from flambeau.nn.parallel import distributed as distributed
