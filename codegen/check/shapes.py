@@ -139,7 +139,7 @@ def check_accepted(trial: Trial) -> bool:
     """Whether no declared error refuses the sample."""
     for constraint in trial.operator.constraints:
         holds = _holds(trial, constraint, trial.values)
-        if holds is False:
+        if holds is False and not constraint.only_warns:
             path = ("test", "samples", str(trial.index))
             message = f"the sample violates the error '{constraint.name}'"
             trial.report.error(message, *path, hint=f"require: {constraint.require}")
@@ -164,7 +164,7 @@ def check_rejects(report: Report, library: Library) -> None:
                 report.error(message, *path, hint=hint, aside=True)
             if constraint.name == name or holds is None:
                 break
-            if holds is False:
+            if holds is False and not constraint.only_warns:
                 message = f"rejects: these arguments violate '{constraint.name}' before '{name}'"
                 hint = f"require: {constraint.require}"
                 report.error(message, *path, hint=hint, aside=True)

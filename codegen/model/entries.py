@@ -218,14 +218,19 @@ class Reduce:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A declared requirement on the arguments."""
+    """A declared requirement on the arguments, or what is most likely meant by them."""
 
     name: str
     require: Expression
-    exception: str  # RuntimeError, ValueError, TypeError, IndexError
+    exception: str  # RuntimeError, ValueError, TypeError, IndexError; UserWarning: the call goes on
     message: str  # with {expression} fields
     span: Span
     parts: tuple[str | Expression, ...] = ()  # the message: text and fields in turn
+
+    @property
+    def only_warns(self) -> bool:
+        """Whether the call goes on where it does not hold."""
+        return self.exception.endswith("Warning")
 
 
 @dataclass(frozen=True, slots=True)

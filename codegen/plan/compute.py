@@ -156,12 +156,14 @@ def _constraint(
     operator: Operator, constraint: Constraint, translator: Translator, names: Names
 ) -> list[str]:
     condition = translator.condition(constraint.require, names)
-    kind = ERROR_KINDS[constraint.exception]
     parts = [
         cpp_literal(part) if isinstance(part, str) else translator.printed(part, names)
         for part in constraint.parts
     ]
     text = ", ".join([f'"{operator.name}(): "', *parts])
+    if constraint.only_warns:
+        return [f"if (FLAMBEAU_UNLIKELY(!({condition}))) warn({text});"]
+    kind = ERROR_KINDS[constraint.exception]
     return [f"FLAMBEAU_REQUIRE({as_one(condition)}, ErrorKind::{kind}, {text});"]
 
 
@@ -447,16 +449,30 @@ def _by_lets(operator: Operator, rule: ShapeRule) -> tuple[list[Constraint], lis
     return early, late
 
 
+def _only_counts(constraint: Constraint) -> bool:
+    """Whether it asks for nothing but the lengths of lists."""
+    counted = nodes.transform(constraint.require, _without_lengths)
+    return all(isinstance(p, str) for p in constraint.parts) and not nodes.free_names(counted)
+
+
+def _without_lengths(expression: nodes.Expression) -> nodes.Expression:
+    is_length = isinstance(expression, nodes.Call) and expression.function == "len"
+    return nodes.number(0) if is_length else expression
+
+
 def _structured(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
     rule = operator.shape or ShapeRule(lets=(), shapes={})  # operators that only write in place
     names = argument_names(operator)
-    lines = dtype_checks(operator, declarations)
+    # Where a list is empty, there is no tensor that lies on a device.
+    counts = [c for c in operator.constraints if _only_counts(c)]
+    lines = [line for c in counts for line in _constraint(operator, c, translator, names)]
+    lines += dtype_checks(operator, declarations)
     lines += _device_lines(operator)
     lines += _promotion_lines(operator)
     lines += check_arguments(operator, names)
     # What reads no let is checked first: the lets compute shapes that may not exist.
     early, late = _by_lets(operator, rule)
-    for constraint in early:
+    for constraint in [c for c in early if c not in counts]:
         lines += _constraint(operator, constraint, translator, names)
     lines += _let_lines(operator, translator, names)
     for constraint in late:

@@ -66,7 +66,8 @@ OPERATORS = (
 )
 AUTOCAST_DEVICES = tuple(field.name for field in fields(Autocast))
 _KERNEL_PATH = re.compile(r"(\w+/)*\w+(\.\w+)+", re.ASCII)
-EXCEPTIONS = ("RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError")
+ERRORS = ("RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError")
+EXCEPTIONS = (*ERRORS, "UserWarning")
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ def emit_family(
         family=family,
         operators=texts,
         includes=sorted(translator.families - {family}),
+        warns=any(c.only_warns for operator in operators for c in operator.constraints),
     )
     plain, simd = handwritten(operators)
     shared = shared_kernels(operators)

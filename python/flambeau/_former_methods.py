@@ -26,7 +26,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     to a type: type("torch.LongTensor"), type(flambeau.LongTensor).
     """
     if dtype is None:
-        module = f"{shown_name()}{'.cuda' * self.is_cuda}"
+        module = f"{shown_name()}{'.cuda' * self.is_cuda}{'.sparse' * self.is_sparse}"
         return f"{module}.{self.dtype._tensor_type}Tensor"
     kind = _typed_tensors.tensor_type(dtype)
     if kind is not None:

@@ -1,6 +1,8 @@
-"""The former names of tensors by the type of their elements: FloatTensor, cuda.LongTensor.
+"""The former names of tensors by the type of their elements: FloatTensor, cuda.LongTensor,
+sparse.FloatTensor.
 
-Each makes tensors as `Tensor(...)` does, and is a type of which such tensors are instances.
+Each makes tensors as `Tensor(...)` does, is a type of which such tensors are instances, and has
+their methods.
 """
 
 from __future__ import annotations
@@ -30,7 +32,12 @@ class TypedTensor(type):
             isinstance(instance, Tensor)
             and instance.dtype is cls.dtype
             and instance.device.type == cls._place
+            and instance.layout is cls.layout
         )
+
+    def __getattr__(cls, name: str) -> Any:
+        """A method of the tensors: FloatTensor.add(x, y)."""
+        return method_of_tensors(cls.__name__, name)
 
     @property
     def is_cuda(cls) -> bool:
@@ -39,13 +46,43 @@ class TypedTensor(type):
 
     @property
     def _name(cls) -> str:
-        return f"{'cuda.' * cls.is_cuda}{cls.__name__}"
+        return f"{'cuda.' * cls.is_cuda}{'sparse.' * cls._is_sparse}{cls.__name__}"
+
+    @property
+    def _is_sparse(cls) -> bool:
+        return cls.layout is _C.sparse_coo
 
     def __repr__(cls) -> str:
         return f"<class '{cls}'>"
 
     def __str__(cls) -> str:
         return f"{shown_name()}.{cls._name}"
+
+
+class SparseTypedTensor(TypedTensor):
+    """The type of sparse.FloatTensor and so on."""
+
+    layout = _C.sparse_coo
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        """sparse.FloatTensor(indices, values, size), or of a size: one that holds nothing."""
+        place = device or cls._place
+        if not args or all(_is_size(a) for a in args):
+            args = (flambeau.Size(args or (0,)),)
+        if len(args) > 1 and isinstance(args[1], Tensor) and args[1].dtype is not cls.dtype:
+            raise TypeError(f"{cls._name}(): expected values of {cls.dtype}, got {args[1].dtype}")
+        return flambeau.sparse_coo_tensor(*args, dtype=cls.dtype, device=place)
+
+
+def method_of_tensors(kind: str, name: str) -> Any:
+    """What former programs call as a method of a type of tensors.
+
+    Raises:
+        AttributeError: tensors have none of that name.
+    """
+    if name.startswith("__") or not hasattr(Tensor, name):
+        raise AttributeError(f"type object '{kind}' has no attribute '{name}'", name=name)
+    return getattr(Tensor, name)
 
 
 def make(name: str, dtype: Any, device: Any, args: tuple[Any, ...]) -> Tensor:
@@ -86,18 +123,20 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _types(place: str) -> dict[str, TypedTensor]:
+def _types(place: str, kind: type[TypedTensor] = TypedTensor) -> dict[str, TypedTensor]:
     found = {}
+    sparse = kind is SparseTypedTensor
+    module = "flambeau.sparse" if sparse else "flambeau" if place == "cpu" else "flambeau.cuda"
     for dtype in {d for d in vars(_C).values() if isinstance(d, _C.dtype)}:
         name = f"{dtype._tensor_type}Tensor"
-        found[name] = TypedTensor(
+        found[name] = kind(
             name,
             (),
             {
                 "dtype": dtype,
                 "_place": place,
-                "__module__": "flambeau" if place == "cpu" else "flambeau.cuda",
-                "__doc__": f"Makes tensors of {dtype} on {place}.",
+                "__module__": module,
+                "__doc__": f"Makes {'sparse ' * sparse}tensors of {dtype} on {place}.",
             },
         )
     return found
@@ -105,6 +144,7 @@ def _types(place: str) -> dict[str, TypedTensor]:
 
 CPU_TYPES = _types("cpu")
 CUDA_TYPES = _types("cuda")
+SPARSE_TYPES = _types("cpu", SparseTypedTensor)
 
 
 def tensor_type(kind: Any) -> TypedTensor | None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from flambeau import _C
@@ -15,3 +17,13 @@ globals().update(public_members(_C.fft))
 
 if not TYPE_CHECKING:
     __all__ = names_of(globals())
+
+
+class _Callable(ModuleType):
+    """The module, which former programs call: fft(x, signal_ndim) of pairs."""
+
+    def __call__(self, input: _C.Tensor, signal_ndim: int, normalized: bool = False) -> _C.Tensor:
+        return input.fft(signal_ndim, normalized)
+
+
+sys.modules[__name__].__class__ = _Callable

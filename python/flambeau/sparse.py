@@ -12,6 +12,7 @@ from typing import Any
 import flambeau
 from flambeau import _C, Tensor, _lazy
 from flambeau._sparse_tensor import SparseTensor, _dim
+from flambeau._typed_tensors import SPARSE_TYPES
 
 _internal: Any = _C._internal
 
@@ -44,6 +45,45 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1.0, alpha: flo
                 [1.]])
     """
     return flambeau.addmm(mat, _checked(mat1, "addmm", "mat1"), mat2, beta=beta, alpha=alpha)
+
+
+def sampled_addmm(
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *,
+    beta: float = 1.0,
+    alpha: float = 1.0,
+    out: Tensor | None = None,
+) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)` at the places of a sparse matrix `input`; no other
+    element of the product is computed.
+
+    Args:
+        input: a sparse matrix; with `beta` 0 its values do not count.
+        mat1, mat2: strided matrices whose product has the shape of `input`.
+        beta, alpha: factors.
+        out: refused: a sparse result is a new tensor.
+
+    Returns:
+        A sparse matrix, coalesced.
+
+    Raises:
+        RuntimeError: if the shapes do not agree.
+        TypeError: if `input` is not sparse, or `out` is given.
+
+    Example:
+        >>> x = flambeau.sparse_coo_tensor([[0, 1], [1, 0]], [1., 1.], size=(2, 2))
+        >>> left, right = flambeau.tensor([[1.], [2.]]), flambeau.tensor([[3., 4.]])
+        >>> flambeau.sparse.sampled_addmm(x, left, right).to_dense()
+        tensor([[0., 5.],
+                [7., 0.]])
+    """
+    checked = _checked(input, "sampled_addmm", "input")
+    if out is not None:
+        raise TypeError("sparse.sampled_addmm(): out must be None: a sparse result is a new tensor")
+    found: Tensor = _internal.sparse_sampled_addmm(checked, mat1, mat2, beta=beta, alpha=alpha)
+    return found
 
 
 def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None) -> Tensor:
@@ -162,6 +202,8 @@ def _checked(tensor: Tensor, function: str, argument: str) -> Any:
         )
     return tensor
 
+
+globals().update(SPARSE_TYPES)
 
 __all__ = [
     name

@@ -196,3 +196,60 @@ def test_streams_of_others_need_a_device() -> None:
     for make in (cuda.ExternalStream, cuda.get_stream_from_external):
         with pytest.raises(RuntimeError, match="CUDA is not available"):
             make(0)
+
+
+def test_named_ranges_are_in_profiles() -> None:
+    from flambeau.cuda import nvtx
+
+    with flambeau.profiler.profile() as report:
+        assert nvtx.range_push("outer") == 0
+        with nvtx.range("step {}", 3):
+            assert nvtx.range_push("inner") == 2
+            nvtx.mark("point")
+            assert nvtx.range_pop() == 2
+        assert nvtx.range_pop() == 0
+    keys = [event.key for event in report.key_averages()]
+    assert {"outer", "step 3", "inner", "point"} <= set(keys)
+    with pytest.raises(RuntimeError, match="has begun no range"):
+        nvtx.range_pop()
+
+
+def test_tensors_sent_between_devices() -> None:
+    from flambeau.cuda import comm
+
+    x = flambeau.arange(6).view(3, 2)
+    assert [one.tolist() for one in comm.broadcast(x, ["cpu", "cpu"])] == [x.tolist()] * 2
+    lists = comm.broadcast_coalesced([x, x + 1], ["cpu", "cpu"])
+    assert [[one.sum() for one in row] for row in lists] == [[15, 21]] * 2
+    parts = comm.scatter(x, ["cpu", "cpu"], chunk_sizes=[1, 2])
+    assert [part.tolist() for part in parts] == [[[0, 1]], [[2, 3], [4, 5]]]
+    assert [part.shape for part in comm.scatter(x, ["cpu", "cpu"], dim=1)] == [(3, 1)] * 2
+    assert comm.gather(parts, destination="cpu").equal(x)
+    total = comm.reduce_add([x, x], "cpu")
+    assert total.equal(2 * x) and x[2, 1] == 5
+    rows = comm.reduce_add_coalesced([[x, x + 1], [x, x]])
+    assert rows[0].equal(2 * x) and rows[1].equal(2 * x + 1)
+    outs = [flambeau.zeros(1, 2), flambeau.zeros(2, 2)]
+    comm.scatter(x.float(), out=outs)
+    assert outs[1].tolist() == [[2, 3], [4, 5]]
+    joined = flambeau.zeros(3, 2, dtype=flambeau.int64)
+    assert comm.gather(parts, out=joined) is joined and joined.equal(x)
+    copies = [flambeau.zeros(3, 2)]
+    assert comm.broadcast(x, out=copies)[0].tolist() == x.tolist()
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "call"),
+    [
+        (RuntimeError, "one of devices and out", lambda c: c.broadcast(flambeau.ones(2))),
+        (RuntimeError, "one of devices and out", lambda c: c.scatter(flambeau.ones(2))),
+        (ValueError, "2 devices, got 1", lambda c: c.scatter(flambeau.ones(2), ["cpu"] * 2, [2])),
+        (ValueError, "one shape", lambda c: c.reduce_add([flambeau.ones(2), flambeau.ones(1)])),
+        (ValueError, "one shape", lambda c: c.reduce_add([])),
+    ],
+)
+def test_what_cannot_be_sent(error: Any, words: str, call: Callable[[Any], Any]) -> None:
+    from flambeau.cuda import comm
+
+    with pytest.raises(error, match=words):
+        call(comm)

@@ -56,6 +56,65 @@ def test_typed_tensors_refuse(make: Any, words: str) -> None:
         make()
 
 
+def test_types_have_the_methods_of_tensors() -> None:
+    x, y = flambeau.tensor([1.0, 0.0]), flambeau.tensor([2.0, 3.0])
+    assert FloatTensor.add(x, y).tolist() == [3.0, 3.0]
+    assert flambeau.ByteTensor.any(flambeau.ByteTensor([0, 2]))
+    leaf = flambeau.ones(2, requires_grad=True)
+    flambeau.autograd.Variable.backward((leaf * y).sum())
+    assert leaf.grad is not None and leaf.grad.tolist() == [2.0, 3.0]
+    for kind in (FloatTensor, flambeau.autograd.Variable, flambeau.sparse.FloatTensor):
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            kind.nothing  # noqa: B018
+
+
+def test_sparse_typed_tensors() -> None:
+    kind = flambeau.sparse.FloatTensor
+    places, values = LongTensor([[0, 1], [2, 0]]), FloatTensor([3, 4])
+    made = kind(places, values, flambeau.Size([2, 3]))
+    assert made.is_sparse and made.to_dense().tolist() == [[0, 0, 3], [4, 0, 0]]
+    assert kind(places, values).shape == (2, 3)
+    for empty in (kind(2, 3), kind(flambeau.Size([2, 3]))):
+        assert empty.shape == (2, 3) and empty._nnz() == 0
+    assert kind().shape == (0,)
+    assert isinstance(made, kind) and not isinstance(made, FloatTensor)
+    assert not isinstance(made.to_dense(), kind)
+    assert made.type() == str(kind) == "flambeau.sparse.FloatTensor"
+    assert kind.mul(made, 2).to_dense()[0, 2] == 6
+    with pytest.raises(TypeError, match=r"sparse.FloatTensor\(\): expected values of .*float32"):
+        kind(places, values.double(), (2, 3))
+
+
+def test_what_ctx_can_do_is_found_under_function() -> None:
+    class Square(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            flambeau.autograd.Function.save_for_backward(ctx, x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Tensor:
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    x = flambeau.tensor(3.0, requires_grad=True)
+    Square.apply(x).backward()
+    assert x.grad == 6
+
+
+def test_transforms_of_pairs() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 4, 2))
+    numbers = x[..., 0] + 1j * x[..., 1]
+    given = flambeau.tensor(x)
+    forward: Any = flambeau.fft
+    found = forward(given, 2)
+    np.testing.assert_allclose(flambeau.view_as_complex(found).numpy(), np.fft.fft2(numbers))
+    np.testing.assert_allclose(flambeau.ifft(found, 2).numpy(), x, atol=1e-12)
+    back = flambeau.irfft(flambeau.rfft(given, 3), 3, signal_sizes=x.shape)
+    np.testing.assert_allclose(back.numpy(), x, atol=1e-12)
+
+
 def test_default_tensor_type() -> None:
     try:
         flambeau.set_default_tensor_type("torch.DoubleTensor")

@@ -140,3 +140,32 @@ def test_a_constant_written_over_what_was_recorded() -> None:
     assert y.tolist() == [0.5, 1.0, 0.0]
     (y * 3).sum().backward()
     assert x.grad.tolist() == [3.0, 0.0, 0.0]
+
+
+def test_views_of_integers_have_a_base() -> None:
+    x = flambeau.arange(6)
+    for view in (x.view(2, 3), x[1:], x[1:][1:], x.unbind()[0], x.view(flambeau.int32)):
+        assert view._base is x and view._is_view()
+    assert x.clone()._base is None and not x.is_floating_point()
+    with flambeau.no_grad():
+        view = x.view(2, 3)
+    view.add_(1)  # nothing is recorded that could be wrong
+    x.split(3)[0].mul_(2)
+    assert view._base is x and x.tolist() == [2, 4, 6, 4, 5, 6]
+
+
+def test_an_imaginary_part_is_not_dropped() -> None:
+    places = flambeau.tensor([0])
+    for dtype in (flambeau.float32, flambeau.bfloat16, flambeau.int64):
+        x = flambeau.ones(2, dtype=dtype)
+        for call in (
+            lambda x: x.fill_(1 + 2j),
+            lambda x: x.index_fill_(0, places, 1 + 2j),
+            lambda x: x.scatter_(0, places, 1 + 2j),
+            lambda x: flambeau.full((2,), 2j, dtype=x.dtype),
+            lambda x: x.new_full((2,), 2j),
+        ):
+            with pytest.raises(RuntimeError, match="imaginary part"):
+                call(x)
+        assert x.fill_(3 + 0j).tolist() == [3, 3]
+    assert flambeau.zeros(1, dtype=flambeau.bool).fill_(1j).item() is True

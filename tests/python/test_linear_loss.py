@@ -83,6 +83,71 @@ def test_targets_of_more_dimensions() -> None:
     assert single(x[0], target[0, 0]).shape == ()
 
 
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("trained", ["input", "weight", "bias", "all", "none"])
+@pytest.mark.parametrize("ignored", [None, 1])
+def test_chunks_of_the_function(reduction: str, trained: str, ignored: int | None) -> None:
+    """Like the whole batch at once, with targets of more dimensions, whatever needs gradients."""
+    rng = np.random.default_rng(1)
+    target = flambeau.tensor(rng.integers(0, 4, (5, 2)))
+    arrays = {"input": (5, 3), "weight": (4, 2, 3), "bias": (4, 2)}
+    values = {name: rng.normal(size=shape) for name, shape in arrays.items()}
+    found = []
+    for options in (None, nn.LinearCrossEntropyOptions(batch_chunk_size=2)):
+        given = {
+            name: flambeau.tensor(value, requires_grad=trained in (name, "all"))
+            for name, value in values.items()
+        }
+        loss = nn.functional.linear_cross_entropy(
+            given["input"],
+            given["weight"],
+            target,
+            linear_bias=given["bias"],
+            weight=flambeau.tensor([1.0, 2.0, 0.5, 1.0], dtype=flambeau.float64),
+            reduction=reduction,
+            ignore_index=ignored,
+            options=options,
+        )
+        assert loss.requires_grad is (trained != "none")
+        if loss.requires_grad:
+            (loss * loss).sum().backward()
+        found.append([loss.detach(), *(one.grad for one in given.values())])
+    for whole, part in zip(*found, strict=True):
+        assert (whole is None) is (part is None)
+        if whole is not None:
+            np.testing.assert_allclose(part.numpy(), whole.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_probabilities_that_are_trained() -> None:
+    x, weight = flambeau.randn(5, 3), flambeau.randn(4, 3)
+    target = flambeau.rand(5, 4).requires_grad_()
+    options = nn.LinearCrossEntropyOptions(batch_chunk_size=2)
+    nn.functional.linear_cross_entropy(x, weight, target, options=options).backward()
+    assert target.grad is not None
+    wanted = -(x @ weight.mT).log_softmax(1) / 5
+    np.testing.assert_allclose(target.grad.numpy(), wanted.numpy(), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "change"),
+    [
+        (TypeError, "argument 'options' must be", {"options": {}}),
+        (ValueError, "a target for each row", {"target": flambeau.zeros(4, dtype=flambeau.int64)}),
+        (ValueError, "reduction must be", {"reduction": "max"}),
+        (RuntimeError, "expected features", {"input": flambeau.zeros(5, 2)}),
+    ],
+)
+def test_refusals_of_the_function(error: Any, words: str, change: dict[str, Any]) -> None:
+    given: dict[str, Any] = {
+        "input": flambeau.zeros(5, 3),
+        "linear_weight": flambeau.zeros(4, 3),
+        "target": flambeau.zeros(5, dtype=flambeau.int64),
+        "options": nn.LinearCrossEntropyOptions(),
+    }
+    with pytest.raises(error, match=words):
+        nn.functional.linear_cross_entropy(**given | change)
+
+
 def test_derivatives_of_chunked_gradients_are_an_error() -> None:
     layer = nn.LinearCrossEntropyLoss(3, 4, options=nn.LinearCrossEntropyOptions())
     x = flambeau.randn(5, 3, requires_grad=True)

@@ -93,7 +93,7 @@ def test_grad_of_what_keeps_none_warns() -> None:
 def test_losses_of_two_shapes_warn(layer: Callable[[], nn.Module]) -> None:
     loss = layer()
     with pytest.warns(
-        UserWarning, match=rf"{type(loss).__name__}: target of shape \(3,\) and input .*\(3, 1\)"
+        UserWarning, match=r"input of shape \[3, 1\] and target of shape \[3\]"
     ) as seen:
         loss(flambeau.ones(3, 1), flambeau.ones(3))
     assert [warning.filename for warning in seen] == [__file__]

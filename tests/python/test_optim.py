@@ -120,7 +120,7 @@ def test_bad_arguments() -> None:
         optim.Adam([p], betas=(0.9, 1.0))
     with pytest.raises(ValueError, match="computation"):
         optim.SGD([p * 2])
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.warns(UserWarning, match="twice"):
         optim.SGD([p, p])
 
 

@@ -83,6 +83,31 @@ def test_a_sparse_gradient_has_the_places() -> None:
     np.testing.assert_allclose(a.grad.to_dense().numpy(), weights @ right.T * mask)
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+def test_sampled_addmm(beta: float) -> None:
+    a, A = pair(6, 5, 8)
+    left, right = RANDOM.standard_normal((6, 3)), RANDOM.standard_normal((3, 5))
+    mask = np.zeros((6, 5))
+    mask[A.row, A.col] = 1
+    a = a.coalesce().detach().requires_grad_()
+    x, y = (torch.from_numpy(side).requires_grad_() for side in (left, right))
+    found = torch.sparse.sampled_addmm(a, x, y, beta=beta, alpha=2)
+    wanted = (beta * A.toarray() + 2 * left @ right) * mask
+    np.testing.assert_allclose(found.to_dense().detach().numpy(), wanted, rtol=1e-12)
+    weights = RANDOM.standard_normal((6, 5))
+    (found.to_dense() * torch.from_numpy(weights)).sum().backward()
+    assert x.grad is not None and y.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), 2 * (weights * mask) @ right.T)
+    np.testing.assert_allclose(y.grad.numpy(), 2 * left.T @ (weights * mask))
+    if beta:
+        assert a.grad is not None
+        np.testing.assert_allclose(a.grad.to_dense().numpy(), beta * weights * mask)
+    with pytest.raises(TypeError, match="layout sparse_coo, not a strided one"):
+        torch.sparse.sampled_addmm(x, x, y)
+    with pytest.raises(RuntimeError, match="the shape of the sparse one"):
+        torch.sparse.sampled_addmm(a, y, x)
+
+
 def test_memory_follows_the_result() -> None:
     """Not places times columns: here 8 GB, for a result of 16 MB."""
     count, width = 1_000_000, 2000

@@ -33,6 +33,17 @@ FUNCTIONS: list[tuple[str, Callable[[Array], Array], Array]] = [
     ("erfcx", sp.erfcx, np.linspace(-9, 100, 4001)),
     ("ndtri", sp.ndtri, INSIDE),
     ("log_ndtr", sp.log_ndtr, np.linspace(-100, 5, 4001)),
+    ("ndtr", sp.ndtr, np.linspace(-12, 8, 4001)),
+    ("logit", sp.logit, INSIDE),
+    ("expit", sp.expit, np.linspace(-60, 60, 4001)),
+    ("erf", sp.erf, np.linspace(-6, 6, 4001)),
+    ("erfc", sp.erfc, np.linspace(-5, 9, 4001)),
+    ("erfinv", sp.erfinv, np.linspace(-1 + 1e-5, 1 - 1e-5, 4001)),
+    ("gammaln", sp.gammaln, POSITIVE),
+    ("digamma", sp.digamma, POSITIVE),
+    ("entr", sp.entr, POSITIVE),
+    ("expm1", sp.expm1, WIDE[WIDE < 80]),
+    ("log1p", sp.log1p, WIDE[WIDE > -1]),
     ("spherical_bessel_j0", lambda x: np.sinc(x / np.pi), np.linspace(-60, 60, 4001)),
 ]
 

@@ -112,12 +112,13 @@ void set_result_edge(const Tensor& result, const Node& node, uint32_t index) {
 void set_view(const Tensor& view, const Tensor& base, bool one_of_several) {
   // A view of an ordinary tensor is ordinary, in inference mode too.
   view.impl()->inference = base.impl()->inference;
-  if (!is_differentiable(view.dtype()) || view.is_same(base)) return;
+  if (view.is_same(base)) return;
   const State* parent = state_if_any(base);
   State& own = state(view);
+  own.base = parent && parent->base.defined() ? parent->base : base;
+  if (!is_differentiable(view.dtype())) return;  // it has a base, and no history
   own.one_of_several = one_of_several || (parent && parent->one_of_several);
   own.made_without_grad = !grad_enabled() || (parent && parent->made_without_grad);
-  own.base = parent && parent->base.defined() ? parent->base : base;
   const State* root = state_if_any(own.base);
   own.base_node.store(root ? root->grad_fn.get() : nullptr, std::memory_order_relaxed);
 }

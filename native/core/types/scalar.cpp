@@ -49,6 +49,10 @@ bool Scalar::fits_integers(DType dtype) const {
 }
 
 void Scalar::check_fits(DType dtype, const char* op, const char* argument) const {
+  if (imaginary_ != 0 && !flambeau::is_complex(dtype) && dtype != DType::bool_) {
+    fail(ErrorKind::runtime, op, ": argument ", argument, " = ", *this,
+         " has an imaginary part, which ", dtype, " has no room for");
+  }
   if (fits(dtype)) return;
   const auto [lowest, highest] = range_of(dtype);
   fail(ErrorKind::runtime, op, ": argument ", argument, " = ", *this, " does not fit ", dtype,

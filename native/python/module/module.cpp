@@ -4,12 +4,14 @@
 
 #include "core/backends/dispatch.h"
 #include "core/backends/instruction_set.h"
+#include "core/base/warning.h"
 #include "python/autograd/autograd_bindings.h"
 #include "python/base/c_function.h"
 #include "python/base/errors.h"
 #include "python/base/generated.h"
 #include "python/base/modules.h"
 #include "python/base/signals.h"
+#include "python/base/warnings.h"
 #include "python/calls/overrides.h"
 #include "python/calls/taken.h"
 #include "python/interop/interop.h"
@@ -59,6 +61,7 @@ void fill(PyObject* module) {
   }
   bind_autograd(module);
   watch_signals();
+  tell_user = &warn_user;
 }
 
 /// The layout of Python's objects is that of one version.

@@ -55,6 +55,12 @@ class _VariableType(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, _C.Tensor)
 
+    def __getattr__(cls, name: str) -> Any:
+        """A method of tensors: Variable.backward(x)."""
+        from flambeau._typed_tensors import method_of_tensors
+
+        return method_of_tensors(cls.__name__, name)
+
 
 class Variable(metaclass=_VariableType):
     """The former name of a tensor that can require grad: makes one that shares `data`.

@@ -33,6 +33,12 @@ class Function:
     """
 
     _context = FunctionCtx
+    # What `ctx` can do, under the name that annotations give it: `ctx: Function`.
+    save_for_backward = FunctionCtx.save_for_backward
+    save_for_forward = FunctionCtx.save_for_forward
+    mark_dirty = FunctionCtx.mark_dirty
+    mark_non_differentiable = FunctionCtx.mark_non_differentiable
+    set_materialize_grads = FunctionCtx.set_materialize_grads
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:

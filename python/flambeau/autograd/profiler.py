@@ -8,7 +8,7 @@ from typing import Any
 from flambeau import profiler
 from flambeau.profiler import EventList, FunctionEventAvg, record_function
 
-__all__ = ["profile", "record_function"]
+__all__ = ["emit_nvtx", "profile", "record_function"]
 
 
 class profile:
@@ -96,3 +96,33 @@ class profile:
 
     def __str__(self) -> str:
         return self.table()
+
+
+class emit_nvtx:
+    """Would mark every operator for NVIDIA's profilers; refused, but where it is off.
+
+    Args:
+        enabled: False: nothing happens.
+        record_shapes: accepted.
+
+    Raises:
+        RuntimeError: on entering, where it is enabled; `flambeau.profiler` makes profiles.
+
+    Example:
+        >>> with flambeau.autograd.profiler.emit_nvtx(enabled=False):
+        ...     _ = flambeau.ones(3).exp()
+    """
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> emit_nvtx:
+        if self.enabled:
+            raise RuntimeError(
+                "autograd.profiler.emit_nvtx: operators are not marked for NVIDIA's profilers; "
+                "flambeau.profiler makes profiles"
+            )
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        pass

@@ -40,6 +40,8 @@ from flambeau.cuda.streams import (
 
 if TYPE_CHECKING:
     from flambeau.cuda import amp as amp
+    from flambeau.cuda import comm as comm
+    from flambeau.cuda import nvtx as nvtx
     from flambeau.cuda.hardware import *  # noqa: F403
     from flambeau.cuda.memory import *  # noqa: F403
     from flambeau.cuda.refused import *  # noqa: F403
@@ -64,7 +66,7 @@ else:
         ),
     }
     _PLACES = {name: place for place, names in _MEMBERS.items() for name in names.split()}
-    __getattr__, __dir__ = _lazy.submodules(globals(), ("amp", *_MEMBERS), _PLACES)
+    __getattr__, __dir__ = _lazy.submodules(globals(), ("amp", "comm", "nvtx", *_MEMBERS), _PLACES)
 
 __all__ = ["DeviceProperties", "Event", "Stream", "current_device", "current_stream"]
 __all__ += ["default_stream", "device", "device_count", "empty_cache", "get_device_capability"]

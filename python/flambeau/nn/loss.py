@@ -27,17 +27,6 @@ def _reduction(
 
 
 class _Loss(Module):
-    def _warn_of_broadcasting(self, input: Tensor, target: Tensor) -> None:
-        """The usual mistake: predictions of shape (N, 1) and targets of shape (N,) make N * N
-        pairs, whose loss falls, and teaches nothing.
-        """
-        warnings.warn(
-            f"{type(self).__name__}: target of shape {tuple(target.shape)} and input of shape "
-            f"{tuple(input.shape)} are broadcast, so that elements are compared which do not "
-            "belong together; expected one shape",
-            stacklevel=4,
-        )
-
     def __init__(
         self,
         size_average: bool | None = None,
@@ -79,8 +68,6 @@ class L1Loss(_Loss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        if input.shape != target.shape:
-            self._warn_of_broadcasting(input, target)
         return _f.l1_loss(input, target, reduction=self.reduction)
 
 
@@ -103,8 +90,6 @@ class MSELoss(_Loss):
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        if input.shape != target.shape:
-            self._warn_of_broadcasting(input, target)
         return _f.mse_loss(input, target, reduction=self.reduction)
 
 
@@ -137,8 +122,6 @@ class SmoothL1Loss(_Loss):
         self.beta = beta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        if input.shape != target.shape:
-            self._warn_of_broadcasting(input, target)
         return _f.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
@@ -164,8 +147,6 @@ class HuberLoss(_Loss):
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        if input.shape != target.shape:
-            self._warn_of_broadcasting(input, target)
         return _f.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
 
 

@@ -131,18 +131,19 @@ class LBFGS(Optimizer):
             direction = self._direction(state, grad, group["history_size"])
             before = loss
             state["prev_flat_grad"], state["prev_loss"] = grad.clone(), before
-            t = as_number(group["lr"])
+            rate = group["lr"]
             if state["n_iter"] == 1:
-                t *= min(1.0, 1.0 / grad.abs().sum().item())
+                rate = min(1.0, 1.0 / grad.abs().sum().item()) * rate
             slope = grad.dot(direction).item()
-            state["t"] = t
+            state["t"], t = rate, as_number(rate)
             if slope > -group["tolerance_change"]:
                 break
             is_last = iteration == group["max_iter"]
             start = Point(0.0, loss, grad, slope)
             end, count = self._moved(closure, direction, start, t, is_last)
             loss, grad = end.loss, end.grad
-            state["t"] = end.t
+            if group["line_search_fn"] is not None:
+                state["t"] = end.t
             evaluations += count
             state["func_evals"] += count
             if (
@@ -209,10 +210,10 @@ class LBFGS(Optimizer):
         for i in reversed(range(len(history))):
             change, step, ro = history[i]
             factors[i] = step.dot(direction) * ro
-            direction.sub_(change * factors[i])
+            direction.add_(change, alpha=-factors[i].item())  # rounded once
         direction.mul_(state["H_diag"])
         for (change, step, ro), factor in zip(history, factors, strict=False):
-            direction.add_(step * (factor - change.dot(direction) * ro))
+            direction.add_(step, alpha=(factor - change.dot(direction) * ro).item())
         state["d"] = direction
         return direction
 

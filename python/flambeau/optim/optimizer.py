@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -134,7 +135,10 @@ class Optimizer:
                     "was computed from, or make it one: detach().requires_grad_()"
                 )
         if len({id(p) for p in members}) != len(members):
-            raise ValueError(f"{name}: a parameter occurs twice in a group")
+            warnings.warn(
+                f"{name}: a parameter occurs twice in a group, so that each step changes it twice",
+                stacklevel=3,
+            )
         known = {id(p) for p in chain.from_iterable(g["params"] for g in self.param_groups)}
         if any(id(p) in known for p in members):
             raise ValueError(f"{name}: a parameter is in another group already")

@@ -183,7 +183,8 @@ class Book:
     def fail(self, category: str, call: str, found: Difference) -> None:
         """One more difference, unless it is a wanted one."""
         part = self._part(category)
-        rule = self._wanted.explaining(self.unit.name, category, found.symptom, call)
+        detail = f"{found.symptom}: {found.expected}: {found.got}"
+        rule = self._wanted.explaining(self.unit.name, category, detail, call)
         if rule is not None:
             self.count(category, "wanted")
             part.wanted[rule.reason] = part.wanted.get(rule.reason, 0) + 1

@@ -75,6 +75,8 @@ class Carrier:
         kind = type(value)
         if kind not in (torch.Tensor, torch.nn.Parameter) or value.is_quantized or value.is_nested:
             raise Unportable(kind.__name__)
+        if value.layout is torch.sparse_csr:
+            return self._sparse(value)
         if value.layout is not torch.strided or value.device.type != "cpu":
             raise Unportable(f"{value.layout} on {value.device}")
         plain = value.detach().resolve_conj().resolve_neg()
@@ -97,6 +99,13 @@ class Carrier:
         if value.is_leaf and value.grad is not None:
             found.grad = self(value.grad)
         return found
+
+    def _sparse(self, value: Any) -> Any:
+        """The same places and values in the one sparse layout that there is."""
+        plain = value.detach().to_sparse_coo().coalesce()
+        parts = self(plain.indices()), self(plain.values())
+        found = flambeau.sparse_coo_tensor(*parts, tuple(plain.shape), is_coalesced=True)
+        return found.requires_grad_() if value.requires_grad else found
 
 
 def constant(value: Any) -> Any:

@@ -139,7 +139,9 @@ def direction(library: Any, like: Any, key: int) -> Any:
     values = np.asarray(draw.integers(-8, 9, shape) / 8)
     if like.dtype.is_complex:
         values = values + 1j * draw.integers(-8, 9, shape) / 8
-    return library.from_numpy(np.array(values)).to(like.dtype)
+    found = library.from_numpy(np.array(values)).to(like.dtype)
+    # Flambeau asks for a gradient of the layout; PyTorch takes no other than a strided one.
+    return found.sparse_mask(like.detach()) if like.layout is flambeau.sparse_coo else found
 
 
 def _forward_mode(

@@ -18,13 +18,21 @@ from flambeau.nn.parallel.data_parallel import (
     scatter,
 )
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply"]
-__all__ += ["replicate", "scatter"]
+__all__ = ["DataParallel", "DistributedDataParallel", "DistributedDataParallelCPU"]
+__all__ += ["data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 
 if _typing.TYPE_CHECKING:
     from flambeau.nn.parallel import distributed as distributed
-    from flambeau.nn.parallel.distributed import DistributedDataParallel
+    from flambeau.nn.parallel.distributed import (
+        DistributedDataParallel,
+        DistributedDataParallelCPU,
+    )
 else:
     __getattr__, __dir__ = _lazy.submodules(
-        globals(), ("distributed",), {"DistributedDataParallel": "distributed"}
+        globals(),
+        ("distributed",),
+        {
+            "DistributedDataParallel": "distributed",
+            "DistributedDataParallelCPU": "distributed",
+        },
     )

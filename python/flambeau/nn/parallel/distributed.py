@@ -213,3 +213,6 @@ class DistributedDataParallel(Module):
         super().__setstate__(state)
         self.__dict__["require_backward_grad_sync"] = True
         self._join(None)  # the group does not travel: it is that of all processes
+
+
+DistributedDataParallelCPU = DistributedDataParallel  # its former name, where devices are none
