@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -59,7 +60,7 @@ def generate(generated: Path) -> None:
 
 def write_abi_header(generated: Path) -> None:
     """Names the state of the headers: packages that were compiled against others do not load."""
-    made = [generated / name for name in ("dtypes.h", "functions.h")]
+    made = [generated / name for name in ("dtypes.h", "functions.h", "instruction_sets.h")]
     headers = [*sorted((ROOT / "native").rglob("*.h")), *made]
     digest = sha256(b"".join(header.read_bytes() for header in headers)).hexdigest()[:12]
     version = (ROOT / "python" / "flambeau" / "_version.py").read_text(encoding="utf-8")
@@ -75,9 +76,11 @@ def prepare(sanitize: str | None = None, fuzzing: bool = False, wheel: bool = Fa
     name = f"sanitize-{sanitize}" if sanitize else "release"
     if wheel:
         name = f"wheel/{sys.implementation.cache_tag}{sys.abiflags}"
+    toolchain = find_toolchain(compiler_name())
+    if toolchain.machine != platform.machine():
+        name += f"-{toolchain.machine}"
     folder = ROOT / "build" / (f"{name}-fuzzing" if fuzzing else name)
     generated = ROOT / "build" / "generated"
-    toolchain = find_toolchain(compiler_name())
     # The generated files are shared by all builds, the rest is of this one.
     with exclusive(ROOT / "build"):
         generate(generated)

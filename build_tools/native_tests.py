@@ -12,7 +12,7 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,17 +20,21 @@ from build_tools.build import ROOT, prepare
 from build_tools.ninja_file import internal_archive
 from build_tools.processor import built_instruction_sets, runnable_instruction_sets
 from build_tools.shared.compiler import BuildError, find_ninja
-from build_tools.shared.compiling import ELEMENTS, INSTRUCTION_SETS, LOOPS
+from build_tools.shared.compiling import ELEMENTS, LOOPS
+from build_tools.shared.instruction_sets import flags_of
 from build_tools.shared.lock import exclusive
 from build_tools.shared.ninja_writer import NinjaWriter
 
 
 @dataclass(frozen=True)
 class Program:
-    """One test program; `instruction_set` is empty for a source that is compiled once."""
+    """One test program; `instruction_set` is empty for a source that is compiled once, `flags` are
+    the set's.
+    """
 
     source: Path
     instruction_set: str = ""
+    flags: str = ""
 
     @property
     def name(self) -> str:
@@ -38,13 +42,17 @@ class Program:
         return f"{stem}.{self.instruction_set}" if self.instruction_set else stem
 
 
-def programs(root: Path = ROOT) -> list[Program]:
-    """The programs that this processor can run with this build's loops."""
-    sets = [name for name in runnable_instruction_sets() if name in built_instruction_sets()]
+def programs(root: Path = ROOT, sets: Mapping[str, str] | None = None) -> list[Program]:
+    """The programs of some instruction sets, with their flags: by default, of those that this
+    processor can run with this build's loops.
+    """
+    if sets is None:
+        built = built_instruction_sets()
+        sets = {name: flags_of()[name] for name in runnable_instruction_sets() if name in built}
     found = []
     for source in sorted((root / "tests" / "native").glob("test_*.cpp")):
         if source.name.endswith(".simd.cpp"):
-            found += [Program(source, name) for name in sets]
+            found += [Program(source, name, flags) for name, flags in sets.items()]
         else:
             found.append(Program(source))
     return found
@@ -55,8 +63,10 @@ def benchmarks(root: Path = ROOT) -> list[Program]:
     return [Program(source) for source in sorted((root / "tests" / "benchmarks").glob("*.cpp"))]
 
 
-def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = None) -> Path:
-    """Writes tests.ninja beside the library's build.ninja, which it includes."""
+def write_tests(
+    folder: Path, wanted: Sequence[Program], sanitize: str | None = None, further: str = ""
+) -> Path:
+    """Writes tests.ninja beside the library's build.ninja, which it includes. `further`: flags."""
     writer = NinjaWriter()
     writer.line(f"include {folder / 'build.ninja'}")
     archive = internal_archive(folder)
@@ -65,7 +75,7 @@ def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = 
         command=(
             "$linker $link_flags -o $out $in "
             f"-Wl,--whole-archive {archive} -Wl,--no-whole-archive "
-            "-lmvec -lm -pthread"
+            "$math_libraries -pthread"
         ),
         description="link $out",
     )
@@ -74,10 +84,9 @@ def write_tests(folder: Path, wanted: Sequence[Program], sanitize: str | None = 
         # Loops are tested as they are shipped; the tests around them need not be fast.
         shipped = program.instruction_set or program.source.parent.name == "benchmarks"
         level = LOOPS if shipped and not sanitize else "-O1"
-        extra = level
+        extra = f"{level} {further}".strip()
         if program.instruction_set:
-            flags = INSTRUCTION_SETS[program.instruction_set]
-            extra += f" {ELEMENTS} -DFLAMBEAU_ISA={program.instruction_set} {flags}"
+            extra += f" {ELEMENTS} -DFLAMBEAU_ISA={program.instruction_set} {program.flags}"
         writer.build(f"{stem}.o", "compile", [str(program.source)], variables={"extra": extra})
         writer.build(
             str(program_path(folder, program)),
@@ -97,13 +106,17 @@ def build_programs(
     wanted: Sequence[Program],
     sanitize: str | None = None,
     jobs: int | None = None,
+    known: Sequence[Program] | None = None,
+    further: str = "",
 ) -> None:
-    """Compiles and links; the library must have been built in this folder."""
+    """Compiles and links; the library must have been built in this folder. `known`: all that the
+    folder may hold, by default those of this machine; `further`: flags of them.
+    """
     if not (folder / "build.ninja").exists():
         raise BuildError(f"No library was built in {folder}: run `python -m build_tools.build`.")
     ninja = find_ninja()
     with exclusive(folder):
-        path = write_tests(folder, [*programs(), *benchmarks()], sanitize)
+        path = write_tests(folder, known or [*programs(), *benchmarks()], sanitize, further)
         targets = [str(program_path(folder, program)) for program in wanted]
         command = [ninja, "-f", str(path), "-k", "20", *targets]
         if jobs:

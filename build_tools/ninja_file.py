@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from build_tools.processor import built_instruction_sets, wheel_instruction_sets
+from build_tools.shared.compiler import math_libraries
 from build_tools.shared.compiling import (
     LOOPS,
     OPTIMIZED,
     Compiling,
     cpp_files,
     include_flags,
-    without_flags,
     write_rules,
 )
+from build_tools.shared.instruction_sets import without_flags
 from build_tools.shared.ninja_writer import NinjaWriter
 from build_tools.toolchain import Toolchain
 
@@ -41,7 +42,7 @@ class Sources:
     extension: Path  # _C.so
     identity: Path  # libflambeau_python.so, with a header that changes whenever another one does
     portable: tuple[Path, ...]  # libflambeau.so and libflambeau_python.so of wheels
-    vectors: Path  # libflambeau.so of wheels
+    vectors: Path  # libflambeau.so of wheels for x86-64
 
 
 def collect_sources(root: Path, generated: Path) -> Sources:
@@ -85,11 +86,14 @@ def write_ninja(
     shared = build.parent if wheel else build
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
     # The loops of one instruction set are half of the work.
-    chosen = wheel_instruction_sets() if wheel else built_instruction_sets()
+    machine = toolchain.machine
+    chosen = wheel_instruction_sets(machine) if wheel else built_instruction_sets(machine)
     sets = {"baseline": ""} if fuzzing else chosen
-    further = " ".join(filter(None, [sanitizer, FUZZING if fuzzing else "", without_flags(sets)]))
+    without = without_flags(sets, machine)
+    further = " ".join(filter(None, [sanitizer, FUZZING if fuzzing else "", without]))
     optimized = "-O1" if sanitize else OPTIMIZED
     writer.variable("builddir", str(shared))
+    writer.variable("math_libraries", " ".join(math_libraries(toolchain.compiler)))
     link_flags = STRIPPED if wheel else sanitizer
     write_rules(writer, toolchain.compiler, f"{further} {includes}", link_flags)
     writer.rule("archive", command="rm -f $out && ar rcsT $out $in", description="archive $out")
@@ -108,7 +112,7 @@ def write_ninja(
     if wheel:
         own = f"{optimized} {include_flags((), headers)}"
         with_python = replace(compiling, folder=build / "objects", optimized=own, _ahead={})
-    _write_libraries(root, build, generated, compiling, with_python, wheel)
+    _write_libraries(root, build, generated, compiling, with_python, wheel, machine)
     return writer.write(build / "build.ninja")
 
 
@@ -119,15 +123,17 @@ def _write_libraries(
     compiling: Compiling,
     with_python: Compiling,
     wheel: bool,
+    machine: str,
 ) -> None:
     """The three libraries, each of which knows those before it, and an archive for tests."""
     writer = compiling.writer
     sources = collect_sources(root, generated)
-    library = build / "lib" / "libflambeau.so"
+    library = library_file(build)
     binding = build / "lib" / "libflambeau_python.so"
     extension = build / "lib" / "_C.so"
     portable = compiling.objects(sources.portable).all if wheel else []
-    vectors = compiling.objects([sources.vectors]).all if wheel else []
+    has_vectors = wheel and machine == "x86_64"
+    vectors = compiling.objects([sources.vectors]).all if has_vectors else []
     older = f" {OLDER_SYSTEMS}" if wheel else ""
     written = compiling.objects(sources.library)
     derived = compiling.objects(sources.generated)
@@ -139,7 +145,7 @@ def _write_libraries(
 
     # The linker keeps the first copy of a shared inline function: one for every processor.
     kernels = [*written.plain, *derived.plain, *written.special, *derived.special]
-    flags = f"-lmvec -lm -pthread -Wl,-soname,libflambeau.so{older}"
+    flags = f"$math_libraries -pthread -Wl,-soname,libflambeau.so{older}"
     link(library, [*portable, *vectors, *kernels], (), flags)
     identity = with_python.objects([sources.identity], f"-I{abi_header(root).parent}")
     bound = [*with_python.objects(sources.binding).all, *identity.all]
@@ -178,6 +184,11 @@ def given_headers(native: Path) -> dict[Path, dict[str, Path]]:
 def abi_header(root: Path) -> Path:
     """The header that names this state of the library's headers."""
     return root / "build" / "abi" / "abi.h"
+
+
+def library_file(build: Path) -> Path:
+    """What knows no Python."""
+    return build / "lib" / "libflambeau.so"
 
 
 def internal_archive(build: Path) -> Path:

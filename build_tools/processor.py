@@ -1,19 +1,14 @@
-"""Which of the instruction sets this machine's processor has, and which a build is made for."""
+"""Which of the instruction sets a processor has, and which a build is made for."""
 
 from __future__ import annotations
 
 import os
+import platform
 from pathlib import Path
 
 from build_tools.shared.compiler import BuildError
-from build_tools.shared.compiling import INSTRUCTION_SETS
+from build_tools.shared.instruction_sets import flags_of, instruction_sets
 
-# What an instruction set needs, in the words of /proc/cpuinfo.
-_FEATURES = {
-    "baseline": set[str](),
-    "avx2": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe"},
-    "avx512": {"avx2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-}
 VARIABLE = "FLAMBEAU_INSTRUCTION_SETS"
 
 
@@ -23,31 +18,37 @@ def runnable_instruction_sets() -> list[str]:
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
-            if line.startswith("flags"):
+            if line.startswith(("flags", "Features")):
                 words = set(line.split())
                 break
-    return [name for name in INSTRUCTION_SETS if _FEATURES[name] <= words]
+    return [one.name for one in instruction_sets() if one.needs.keys() <= words]
 
 
 # Of loops that few machines fall back to: they shall be right, small, and quick to compile.
 _FALLBACK = "-O1"
 
 
-def built_instruction_sets() -> dict[str, str]:
+def built_instruction_sets(machine: str = "") -> dict[str, str]:
     """The flags of those that loops are compiled for: this machine's best, and the baseline, which
-    every processor has; all of them where the environment asks for "all".
+    every processor has; all of them where the environment asks for "all". `machine`: another one
+    to compile for, whose processors may be any.
     """
     wanted = os.environ.get(VARIABLE, "machine")
     if wanted not in ("machine", "all"):
         raise BuildError(f'{VARIABLE}: expected "machine" or "all", got "{wanted}"')
-    best = runnable_instruction_sets()[-1]
+    here = platform.machine()
+    sets = flags_of(machine or here)
     if wanted == "all":
-        return INSTRUCTION_SETS
-    return {"baseline": _FALLBACK} | {best: INSTRUCTION_SETS[best]}
+        return sets
+    if machine not in ("", here):
+        return {"baseline": sets["baseline"]}
+    best = runnable_instruction_sets()[-1]
+    return {"baseline": _FALLBACK} | {best: sets[best]}
 
 
-def wheel_instruction_sets() -> dict[str, str]:
-    """The flags of all of them. Processors without AVX2 are older than ten years; loops at -O3 for
-    them would be a tenth of the library.
+def wheel_instruction_sets(machine: str = "") -> dict[str, str]:
+    """The flags of all of them. x86-64 without AVX2 is older than ten years; loops at -O3 for such
+    processors would be a tenth of the library.
     """
-    return INSTRUCTION_SETS | {"baseline": _FALLBACK}
+    sets = flags_of(machine or platform.machine())
+    return sets | {"baseline": _FALLBACK} if "avx2" in sets else sets

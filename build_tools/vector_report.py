@@ -33,12 +33,12 @@ from build_tools.shared.compiler import (
 from build_tools.shared.compiling import (
     COMMON_FLAGS,
     ELEMENTS,
-    INSTRUCTION_SETS,
     LOOPS,
     OPTIMIZED,
     cpp_files,
     include_flags,
 )
+from build_tools.shared.instruction_sets import flags_of
 
 SETS = ("avx2", "avx512")
 _PRAGMA = re.compile(r"^\s*#\s*pragma\s+omp\s+simd\b")
@@ -118,11 +118,11 @@ def remarks_of(output: Iterable[str], loops: Iterable[Loop], root: Path) -> dict
     return found
 
 
-def flags_of(source: Path, instruction_set: str) -> str:
+def flags_for(source: Path, instruction_set: str) -> str:
     """Those that the build compiles a source with."""
     if not source.name.endswith(".simd.cpp"):
         return OPTIMIZED
-    chosen = INSTRUCTION_SETS[instruction_set]
+    chosen = flags_of("x86_64")[instruction_set]
     return f"{LOOPS} {ELEMENTS} -DFLAMBEAU_ISA={instruction_set} {chosen}"
 
 
@@ -167,7 +167,7 @@ def report(files: Sequence[Path], sets: Sequence[str], root: Path = ROOT) -> dic
         for name in (sets if file.name.endswith(".simd.cpp") else ("plain",))
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        outputs = pool.map(lambda task: said_of(task[0], flags_of(*task), root), tasks)
+        outputs = pool.map(lambda task: said_of(task[0], flags_for(*task), root), tasks)
         found: dict[str, Remarks] = {}
         for (_, name), output in zip(tasks, outputs, strict=True):
             for loop, one in remarks_of(output, loops, root).items():

@@ -26,9 +26,11 @@ def find_compiler(name: str = "g++") -> str:
     """A g++ that speaks C++20, or a BuildError that says which is missing."""
     path = shutil.which(name)
     if path is None:
+        target = name.removesuffix("-g++")  # Debian's compilers for other machines
+        package = "g++" if target == name else f"g++-{target}"
         raise BuildError(
             f"Flambeau needs the C++ compiler {name} (version {MINIMUM_GCC} or newer), which is "
-            "not on the PATH: install it with `apt install g++`."
+            f"not on the PATH: install it with `apt install {package}`."
         )
     probe = [path, "-dumpfullversion", "-dumpversion"]
     output = subprocess.run(probe, capture_output=True, text=True, check=False).stdout
@@ -41,6 +43,21 @@ def find_compiler(name: str = "g++") -> str:
             f"install g++-{MINIMUM_GCC} and set CXX=g++-{MINIMUM_GCC}."
         )
     return path
+
+
+def machine_of(compiler: str) -> str:
+    """The machine that a compiler writes code for, as `platform.machine` names it."""
+    probe = [compiler, "-dumpmachine"]
+    return subprocess.run(probe, capture_output=True, text=True, check=True).stdout.partition("-")[
+        0
+    ]
+
+
+def math_libraries(compiler: str) -> list[str]:
+    """What links functions of numbers, and those of vectors where the C library has them."""
+    probe = [compiler, "-print-file-name=libmvec.so"]
+    found = subprocess.run(probe, capture_output=True, text=True, check=True).stdout.strip()
+    return [*(["-lmvec"] if Path(found).is_absolute() else []), "-lm"]
 
 
 def find_python_headers() -> Path:

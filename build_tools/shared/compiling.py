@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .instruction_sets import flags_of
 from .ninja_writer import NinjaWriter
 
 COMMON_FLAGS = (
@@ -21,19 +22,6 @@ FORMULAS = "-fno-thread-jumps"
 # And with 32 registers: the steps of unrolled iterations alternate, which hides their latency.
 # Loops by hand are in their best order already.
 INTERLEAVED = "-fschedule-insns -fweb -frename-registers"
-# One object per instruction set for every *.simd.cpp; the best is picked when the library loads.
-# The smallest comes first.
-INSTRUCTION_SETS = {
-    "baseline": "",
-    "avx2": "-march=x86-64-v3",
-    "avx512": "-march=x86-64-v4 -mprefer-vector-width=512",
-}
-
-
-def without_flags(built: Iterable[str]) -> str:
-    """What tells C++ which of the instruction sets have no loops."""
-    missing = (name for name in INSTRUCTION_SETS if name not in built)
-    return " ".join(f"-DFLAMBEAU_WITHOUT_{name.upper()}" for name in missing)
 
 
 def include_flags(folders: Iterable[Path], system: Iterable[Path] = ()) -> str:
@@ -102,7 +90,9 @@ class Compiling:
     bases: Sequence[Path] = ()  # a source's place below one of these names its object
     optimized: str = OPTIMIZED
     loops: str = LOOPS
-    instruction_sets: Mapping[str, str] = field(default_factory=lambda: INSTRUCTION_SETS)
+    # One object for every *.simd.cpp and set of these flags; the best is picked when the library
+    # loads.
+    instruction_sets: Mapping[str, str] = field(default_factory=flags_of)
     # By folder of generated sources, for *.simd.cpp as in "cpu.simd": what they include first.
     precompiled: Mapping[str, Path] = field(default_factory=dict)
     # By folder of others: what they are given before their first line.

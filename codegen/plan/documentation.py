@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
+from collections import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -336,8 +337,13 @@ def _target(name: str) -> str:
 def gradient_latex(operator: Operator) -> tuple[str, ...]:
     r"""`\frac{\partial L}{\partial x} = ...`, one per argument; L is any scalar made of results."""
     derivative = operator.derivative
-    if derivative is None or derivative.none:
-        return ()
+    return () if derivative is None else equations_of_gradients(operator, derivative.formulas)
+
+
+def equations_of_gradients(
+    operator: Operator, formulas: abc.Mapping[str, Expression]
+) -> tuple[str, ...]:
+    """The same of other formulas for the operator's gradients."""
     names = gradient_names(operator.signature, operator.dtypes)
     symbols = dict(_SYMBOLS)
     if len(names) > 1:
@@ -346,7 +352,7 @@ def gradient_latex(operator: Operator) -> tuple[str, ...]:
         symbols["grad"] = "g"
     return tuple(
         rf"\frac{{\partial L}}{{\partial {_target(name)}}} = {to_latex(formula, symbols)}"
-        for name, formula in derivative.formulas.items()
+        for name, formula in formulas.items()
     )
 
 

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.model.entries import Declarations, Dtype, Kind, Operator
+from flambeau.codegen.plan.composed_gradient import ComposedGradients
 from flambeau.codegen.plan.coverage import forward_of, reverse_of
 from flambeau.codegen.plan.documentation import (
     OverloadDoc,
     called,
     describe,
     entry_text,
+    equations_of_gradients,
     inherited_lines,
     is_curve,
 )
@@ -31,7 +33,7 @@ _DERIVATIVES = {
     "automatic": "derived from the formula",
     "formula": "declared as a formula",
     "automatic and formula": "partly derived from the formula, partly declared",
-    "composed": "that of the operators it is made of",
+    "composed": "that of the operators it is made of, which stand below",
     "from reverse": "derived from the gradient formula",
     "linear": "the operator itself, applied to the tangent",
     "zero": "zero",
@@ -66,6 +68,8 @@ class Overload:
     others: tuple[tuple[str, str], ...]  # tensor arguments with dtypes of their own
     heading: str  # where a page has several: "max(input, dim, keepdim)"
     calls_of_forms: tuple[Call, ...]
+    gradients: tuple[str, ...]  # LaTeX: declared, derived, or what results for a composite
+    assumed: tuple[str, ...]  # where these hold for defaults alone: "dtype=None"
     modes: tuple[tuple[str, str], ...]  # "Reverse mode", how gradients come about
     curve: bool  # whether a plot says something
     entry: str  # the declaration
@@ -140,8 +144,16 @@ def pages(declarations: Declarations) -> list[Page]:
                 homes.setdefault(alias, name)
             if "inplace" in operator.variants:
                 homes.setdefault(f"{name}_", name)
-    reach = Reach(declarations)
-    return [_page(name, operators, declarations, homes, reach) for name, operators in names.items()]
+    derived = _Derived(Reach(declarations), ComposedGradients(declarations))
+    return [_page(name, found, declarations, homes, derived) for name, found in names.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Derived:
+    """What follows from the declarations of all operators together."""
+
+    reach: Reach
+    gradients: ComposedGradients
 
 
 def _page(
@@ -149,7 +161,7 @@ def _page(
     operators: list[Operator],
     declarations: Declarations,
     homes: dict[str, str],
-    reach: Reach,
+    derived: _Derived,
 ) -> Page:
     first = operators[0]
     see_also = dict.fromkeys(other for o in operators for other in o.doc.see_also if other != name)
@@ -160,7 +172,7 @@ def _page(
         family=first.family,
         summary=" ".join(first.doc.summary.split()),
         overloads=tuple(
-            _overload(o, declarations, reach, homes, o is not first) for o in operators
+            _overload(o, declarations, derived, homes, o is not first) for o in operators
         ),
         see_also=tuple((other, homes.get(other)) for other in see_also),
     )
@@ -169,12 +181,12 @@ def _page(
 def _overload(
     operator: Operator,
     declarations: Declarations,
-    reach: Reach,
+    derived: _Derived,
     homes: dict[str, str],
     repeated: bool,
 ) -> Overload:
     rule = operator.dtypes
-    supported = reach.backends(operator)
+    supported = derived.reach.backends(operator)
     marks = tuple(backend.name in supported for backend in declarations.backends)
     rows: frozenset[str] = frozenset().union(*(rule.accepts[name] for name in rule.promote))
     if not operator.tensor_arguments:
@@ -186,8 +198,14 @@ def _overload(
     if operator.kind is Kind.COMPOSITE and len(rows) == len(declarations.dtypes):
         # A body takes what the operators that it calls take.
         groups = {"": ["as the operators below"]}
+    doc = describe(operator)
+    composed = derived.gradients.of(operator)
     return Overload(
-        doc=describe(operator),
+        doc=doc,
+        gradients=(
+            equations_of_gradients(operator, composed.formulas) if composed else doc.gradients
+        ),
+        assumed=tuple(f"{n}={v!r}" for n, v in composed.assumed.items()) if composed else (),
         support=tuple(Support(tuple(names), marks, where) for where, names in groups.items()),
         calls=tuple((name, homes.get(name)) for name in _calls(operator, declarations)),
         others=tuple(

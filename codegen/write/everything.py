@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
+from flambeau._build import instruction_sets
 from flambeau.codegen.model.entries import Declarations
 from flambeau.codegen.write.batching import emit_batching
 from flambeau.codegen.write.bindings import emit_bindings, emit_package_bindings
 from flambeau.codegen.write.cuda import emit_cuda
 from flambeau.codegen.write.docs import emit_docs
 from flambeau.codegen.write.dtypes import emit_dtypes
-from flambeau.codegen.write.files import INSTRUCTION_SETS, Output, Sink
+from flambeau.codegen.write.files import Output, Sink
 from flambeau.codegen.write.functions import emit_functions
 from flambeau.codegen.write.native import emit_native
 from flambeau.codegen.write.stubs import emit_package_stubs, emit_stubs
@@ -29,6 +29,7 @@ def emit_into(declarations: Declarations, sink: Sink) -> None:
     """Every generated file."""
     for name, text in emit_dtypes(declarations).items():
         sink.write(name, text)
+    sink.write("instruction_sets.h", instruction_sets.header())
     emit_functions(sink)
     emit_native(declarations, sink)
     emit_cuda(declarations, sink)
@@ -38,18 +39,12 @@ def emit_into(declarations: Declarations, sink: Sink) -> None:
     emit_docs(declarations, sink)
 
 
-def emit_package(
-    declarations: Declarations,
-    folder: Path,
-    module: str,
-    instruction_sets: Sequence[str] = INSTRUCTION_SETS,
-) -> Output:
+def emit_package(declarations: Declarations, folder: Path, module: str) -> Output:
     """The same for the package whose declarations these are (`declarations.own`).
 
-    `module` is the full name of the extension module that its functions come in. Loops for the CPU
-    are generated for the instruction sets given.
+    `module` is the full name of the extension module that its functions come in.
     """
-    output = Output(folder, declarations.package, instruction_sets)
+    output = Output(folder, declarations.package)
     emit_native(declarations, output)
     emit_cuda(declarations, output)
     emit_package_bindings(declarations, module, output)

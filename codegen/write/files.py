@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from flambeau._build import compiling
 from flambeau.codegen.write.layout import laid_out
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
-# That CPU loops are compiled for, the smallest first.
-INSTRUCTION_SETS = tuple(compiling.INSTRUCTION_SETS)
 _CPP = (".h", ".cpp", ".cu")
 RECORD = ".generated"  # in a generated folder: the names of its files, a line each
 
 
 class Sink(ABC):
     """Receives the text of generated files. Templates see which package is emitted ("": the
-    library), and for which instruction sets.
+    library).
     """
 
-    def __init__(
-        self, package: str = "", instruction_sets: Sequence[str] = INSTRUCTION_SETS
-    ) -> None:
+    def __init__(self, package: str = "") -> None:
         self._known = {
             "package": package,
             "prefix": f"{package}." if package else "",  # of the names of kernels
             # Functions of a package are called through Python: others link the library only.
             "api": "" if package else "FLAMBEAU_API ",
-            "instruction_sets": tuple(instruction_sets),
         }
 
     def render(self, template: str, name: str, /, **values: Any) -> None:
@@ -62,13 +55,8 @@ class Output(Sink):
     does no longer, and nothing else: the names of its files are on record in the folder.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        package: str = "",
-        instruction_sets: Sequence[str] = INSTRUCTION_SETS,
-    ) -> None:
-        super().__init__(package, instruction_sets)
+    def __init__(self, folder: Path, package: str = "") -> None:
+        super().__init__(package)
         self.folder = folder
         self._recorded = recorded_files(folder)
         self._written: set[str] = set()

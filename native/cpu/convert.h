@@ -11,18 +11,10 @@ namespace flambeau::cpu {
 using ConvertFunction = void(char* to, const char* from, int64_t count);
 
 /// Compiled once per instruction set.
-namespace baseline {
-ConvertFunction* find_convert(DType to, DType from);
-}
-namespace avx2 {
-ConvertFunction* find_convert(DType to, DType from);
-}
-namespace avx512 {
-ConvertFunction* find_convert(DType to, DType from);
-}
+FLAMBEAU_IN_EACH_SET(ConvertFunction* find_convert(DType to, DType from);)
 
 inline ConvertFunction* find_convert(DType to, DType from) {
-  return pick(&baseline::find_convert, &avx2::find_convert, &avx512::find_convert)(to, from);
+  return FLAMBEAU_PICK(find_convert)(to, from);
 }
 
 }  // namespace flambeau::cpu

@@ -38,7 +38,7 @@ inline constexpr float kRounder = 12582912.f;
 
 /// a b + c for polynomials, in one step where the instruction set has one.
 FLAMBEAU_INLINE float multiply_add(float a, float b, float c) {
-#ifdef __FMA__
+#ifdef __FP_FAST_FMAF
   return __builtin_fmaf(a, b, c);
 #else
   return a * b + c;

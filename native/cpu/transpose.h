@@ -2,80 +2,42 @@
 
 #include <cstdint>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace flambeau::cpu {
 
-/// to[r][c] = from[c][r] for a square of kBlock<Word> rows and columns; strides in elements. In
-/// registers where SSE2 (part of every x86-64) can: bytes and 16-byte elements go one by one.
+/// to[r][c] = from[c][r] for a square of kBlock<Word> rows and columns, in registers of 16 bytes;
+/// strides in elements. Bytes and 16-byte elements go one by one.
 template <class Word>
-inline constexpr int64_t kBlock = 1;
+inline constexpr int64_t kBlock = sizeof(Word) == 1 ? 1 : 16 / static_cast<int64_t>(sizeof(Word));
 
 template <class Word>
 void transpose_block(Word* to, int64_t to_stride, const Word* from, int64_t from_stride) {
-  for (int64_t r = 0; r < kBlock<Word>; ++r)
-    for (int64_t c = 0; c < kBlock<Word>; ++c) to[r * to_stride + c] = from[c * from_stride + r];
-}
-
-#if defined(__SSE2__)
-
-template <>
-inline constexpr int64_t kBlock<uint16_t> = 8;
-template <>
-inline constexpr int64_t kBlock<uint32_t> = 4;
-template <>
-inline constexpr int64_t kBlock<uint64_t> = 2;
-
-namespace detail {
-template <class Word>
-__m128i load(const Word* from) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-}
-template <class Word>
-void store(Word* to, __m128i value) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value);
-}
-}  // namespace detail
-
-template <>
-inline void transpose_block(uint64_t* to, int64_t to_stride, const uint64_t* from,
-                            int64_t from_stride) {
-  const __m128i a = detail::load(from), b = detail::load(from + from_stride);
-  detail::store(to, _mm_unpacklo_epi64(a, b));
-  detail::store(to + to_stride, _mm_unpackhi_epi64(a, b));
-}
-
-template <>
-inline void transpose_block(uint32_t* to, int64_t to_stride, const uint32_t* from,
-                            int64_t from_stride) {
-  const __m128i a = detail::load(from), b = detail::load(from + from_stride);
-  const __m128i c = detail::load(from + 2 * from_stride), d = detail::load(from + 3 * from_stride);
-  const __m128i ab_low = _mm_unpacklo_epi32(a, b), ab_high = _mm_unpackhi_epi32(a, b);
-  const __m128i cd_low = _mm_unpacklo_epi32(c, d), cd_high = _mm_unpackhi_epi32(c, d);
-  detail::store(to, _mm_unpacklo_epi64(ab_low, cd_low));
-  detail::store(to + to_stride, _mm_unpackhi_epi64(ab_low, cd_low));
-  detail::store(to + 2 * to_stride, _mm_unpacklo_epi64(ab_high, cd_high));
-  detail::store(to + 3 * to_stride, _mm_unpackhi_epi64(ab_high, cd_high));
-}
-
-template <>
-inline void transpose_block(uint16_t* to, int64_t to_stride, const uint16_t* from,
-                            int64_t from_stride) {
-  __m128i row[8], next[8];
-  for (int i = 0; i < 8; ++i) row[i] = detail::load(from + i * from_stride);
-  // Pairs of rows 4 apart are interleaved; three rounds are a transposition.
-  for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 4; ++i) {
-      next[2 * i] = _mm_unpacklo_epi16(row[i], row[i + 4]);
-      next[2 * i + 1] = _mm_unpackhi_epi16(row[i], row[i + 4]);
+  constexpr int64_t block = kBlock<Word>;
+  if constexpr (block == 1) {
+    *to = *from;
+  } else {
+    typedef Word Row __attribute__((vector_size(16)));
+    typedef Word Unaligned __attribute__((vector_size(16), aligned(alignof(Word)), may_alias));
+    Row rows[block], next[block], low, high;
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < block; ++i) {
+      rows[i] = *reinterpret_cast<const Unaligned*>(from + i * from_stride);
+      low[i] = static_cast<Word>(i / 2 + (i % 2) * block);
+      high[i] = static_cast<Word>(low[i] + block / 2);
     }
-    for (int i = 0; i < 8; ++i) row[i] = next[i];
+    // Rows half a block apart are interleaved; log2(block) rounds are a transposition.
+#pragma GCC unroll 3
+    for (int64_t round = 1; round < block; round *= 2) {
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < block / 2; ++i) {
+        next[2 * i] = __builtin_shuffle(rows[i], rows[i + block / 2], low);
+        next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + block / 2], high);
+      }
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < block; ++i) rows[i] = next[i];
+    }
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < block; ++i) *reinterpret_cast<Unaligned*>(to + i * to_stride) = rows[i];
   }
-  for (int i = 0; i < 8; ++i) detail::store(to + i * to_stride, row[i]);
 }
-
-#endif
 
 }  // namespace flambeau::cpu

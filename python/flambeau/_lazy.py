@@ -20,24 +20,34 @@ def submodules(
     """
     package: str = namespace["__name__"]
     places = members or {}
+    absent = missing(package)
 
     def get(name: str) -> Any:
         if name in names:
             return import_module(f"{package}.{name}")
         if name in places:
             return getattr(import_module(f"{package}.{places[name]}"), name)
-        # With `obj`, Python's traceback says which name is near.
-        raise AttributeError(
-            f"module '{shown(package)}' has no attribute '{name}': "
-            f"{shown(package)}.{name} is not in Flambeau yet",
-            name=name,
-            obj=import_module(package),
-        )
+        return absent(name)
 
     def listed() -> list[str]:
         return sorted({*namespace, *names, *places})
 
     return get, listed
+
+
+def missing(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that has all its names."""
+
+    def get(name: str) -> Any:
+        # With `obj`, Python's traceback says which name is near.
+        raise AttributeError(
+            f"module '{shown(module)}' has no attribute '{name}': "
+            f"{shown(module)}.{name} is not in Flambeau yet",
+            name=name,
+            obj=import_module(module),
+        )
+
+    return get
 
 
 def unavailable(module: str, reason: str) -> Callable[[str], Any]:

@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from flambeau import _C
+from flambeau import _C, _lazy
 from flambeau._export import names_of, public_members
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ globals().update(public_members(_C.fft))
 if not TYPE_CHECKING:
     __all__ = names_of(globals())
 
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)
 
 class _Callable(ModuleType):
     """The module, which former programs call: fft(x, signal_ndim) of pairs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flambeau import _C
+from flambeau import _C, _lazy
 from flambeau._export import names_of, public_members
 from flambeau._matrix_chains import multi_dot as multi_dot
 
@@ -17,3 +17,6 @@ LinAlgError = _C._LinAlgError
 
 if not TYPE_CHECKING:
     __all__ = names_of(globals())
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

@@ -12,13 +12,15 @@ sys.path.append(str(ROOT))
 
 from build_tools import processor  # noqa: E402
 from build_tools.ninja_file import write_ninja  # noqa: E402
-from build_tools.shared.compiling import INSTRUCTION_SETS  # noqa: E402
+from build_tools.shared.instruction_sets import flags_of  # noqa: E402
 from build_tools.toolchain import Toolchain  # noqa: E402
+
+INSTRUCTION_SETS = flags_of("x86_64")
 
 
 def written(folder: Path, python: str, wheel: bool) -> list[str]:
     """The lines of build.ninja, of sources that are written by hand."""
-    toolchain = Toolchain("g++", (Path("/usr/include") / python,), "ninja")
+    toolchain = Toolchain("g++", "x86_64", (Path("/usr/include") / python,), "ninja")
     return (
         write_ninja(ROOT, folder, folder / "none", toolchain, None, wheel=wheel)
         .read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ import pytest
 
 from flambeau.codegen.plan.coverage import coverage_of
 from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.tools.cli import main as coverage_command
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed (pip install 'flambeau[test]')"
@@ -254,3 +255,15 @@ def test_width(browser: Any, address: str, path: str, width: int) -> None:
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
     assert not said
+
+
+def test_the_page_of_coverage_fits_a_screen(browser: Any, tmp_path: Path) -> None:
+    """Its table of all operators shows every column."""
+    file = tmp_path / "coverage.html"
+    assert coverage_command(["coverage", "--html", str(file)]) == 0
+    opened = browser.new_page(viewport={"width": 1280, "height": 740})
+    opened.goto(file.as_uri())
+    hidden = "(e) => e.scrollWidth - e.clientWidth"
+    assert opened.locator(".scroll").evaluate(hidden) == 0
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 1280
+    opened.close()

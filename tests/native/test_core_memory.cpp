@@ -296,8 +296,8 @@ TEST(parallel_loops_cover_each_index_once) {
   set_num_threads(2);
 }
 
-// Threads in a forked child are beyond what the thread sanitizer supports.
-#ifndef __SANITIZE_THREAD__
+// Threads in a forked child are beyond what the thread sanitizer supports, and qemu's user mode.
+#if !defined(__SANITIZE_THREAD__) && !defined(FLAMBEAU_EMULATED)
 TEST(a_forked_child_has_threads_of_its_own) {
   set_num_threads(4);
   std::atomic<int64_t> sum{0};

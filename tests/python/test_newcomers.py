@@ -117,6 +117,8 @@ def test_names_that_are_not_there_are_answered_with_near_ones(
     assert "Did you mean: 'logsumexp'" in said_of(lambda: flambeau.logsumexpp)
     assert "Did you mean: 'Linear'" in said_of(lambda: nn.Linnear)
     assert "Did you mean: 'relu'" in said_of(lambda: nn.functional.reluu)
+    for module in (nn.functional, nn.init, flambeau.optim, flambeau.linalg, flambeau.distributions):
+        assert ".nowhere is not in Flambeau yet" in said_of(lambda module=module: module.nowhere)
     assert "Did you mean: 'Adam'" in said_of(lambda: flambeau.optim.Addam)
     assert "Did you mean: 'sum'" in said_of(lambda: flambeau.ones(2).summ)
 

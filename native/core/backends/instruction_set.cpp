@@ -1,7 +1,15 @@
 #include "core/backends/instruction_set.h"
 
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iterator>
+#include <string>
 #include <string_view>
 
 #include "core/base/error.h"
@@ -10,32 +18,33 @@ namespace flambeau {
 
 namespace {
 
-/// The sets of x86-64-v3 and x86-64-v4, which the loops are compiled for.
-InstructionSet find_supported() {
+/// Whether the processor has each set.
+std::array<bool, std::size(kInstructionSets)> find_supported() {
+#if defined(__x86_64__)
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
-                    __builtin_cpu_supports("movbe");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
-                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (avx512) return InstructionSet::avx512;
-  return avx2 ? InstructionSet::avx2 : InstructionSet::baseline;
+#endif
+#define FLAMBEAU_SET_TEST(name, test) test,
+  return {FLAMBEAU_FOR_EACH_INSTRUCTION_SET(FLAMBEAU_SET_TEST)};
+#undef FLAMBEAU_SET_TEST
 }
 
 InstructionSet best_usable() {
-  for (const auto set : {InstructionSet::avx512, InstructionSet::avx2}) {
-    if (is_usable(set)) return set;
+  InstructionSet best = InstructionSet::baseline;
+  for (size_t i = 0; i < std::size(kInstructionSets); ++i) {
+    const auto set = static_cast<InstructionSet>(i);
+    if (is_usable(set)) best = set;
   }
-  return InstructionSet::baseline;
+  return best;
 }
 
 InstructionSet named(std::string_view wanted) {
   for (size_t i = 0; i < std::size(kInstructionSets); ++i) {
     if (wanted == kInstructionSets[i]) return static_cast<InstructionSet>(i);
   }
-  fail(ErrorKind::value, "FLAMBEAU_CPU: expected baseline, avx2 or avx512, got '", wanted, "'");
+  std::string known;
+  for (const char* name : kInstructionSets)
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  fail(ErrorKind::value, "FLAMBEAU_CPU: expected one of ", known, ", got '", wanted, "'");
 }
 
 /// Throws for what cannot be had.
@@ -62,13 +71,17 @@ InstructionSet chosen() noexcept {
 }  // namespace
 
 bool is_compiled(InstructionSet set) {
-  if (set == InstructionSet::avx512) return kWithAvx512;
-  return set == InstructionSet::baseline || kWithAvx2;
+  return std::ranges::find(kCompiledSets, set) != std::end(kCompiledSets);
 }
 
 InstructionSet supported_instruction_set() {
-  static const InstructionSet set = find_supported();
-  return set;
+  static const InstructionSet best = [] {
+    const auto supported = find_supported();
+    size_t found = 0;
+    while (found + 1 < supported.size() && supported[found + 1]) ++found;
+    return static_cast<InstructionSet>(found);
+  }();
+  return best;
 }
 
 bool is_usable(InstructionSet set) {

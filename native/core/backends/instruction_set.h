@@ -1,28 +1,35 @@
 #pragma once
 
+#include <array>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "core/base/macros.h"
+#include "instruction_sets.h"
 
 namespace flambeau {
 
-/// Instruction sets that CPU loops are written for; the best one is used that was compiled and that
-/// the processor has.
-enum class InstructionSet : uint8_t { baseline, avx2, avx512 };
-/// Those that were compiled, besides the baseline.
-#ifndef FLAMBEAU_WITHOUT_AVX2
-inline constexpr bool kWithAvx2 = true;
-#else
-inline constexpr bool kWithAvx2 = false;
-#endif
-#ifndef FLAMBEAU_WITHOUT_AVX512
-inline constexpr bool kWithAvx512 = true;
-#else
-inline constexpr bool kWithAvx512 = false;
-#endif
-inline constexpr const char* kInstructionSets[] = {"baseline", "avx2", "avx512"};
+/// Instruction sets that CPU loops are written for, the smallest first; the best one is used that
+/// was compiled and that the processor has. Their list is build_tools/shared/instruction_sets.py.
+#define FLAMBEAU_SET_NAME(name, test) name,
+enum class InstructionSet : uint8_t { FLAMBEAU_FOR_EACH_INSTRUCTION_SET(FLAMBEAU_SET_NAME) };
+#undef FLAMBEAU_SET_NAME
+#define FLAMBEAU_SET_TEXT(name, test) #name,
+inline constexpr const char* kInstructionSets[] = {
+    FLAMBEAU_FOR_EACH_INSTRUCTION_SET(FLAMBEAU_SET_TEXT)};
+#undef FLAMBEAU_SET_TEXT
+/// What FLAMBEAU_EACH_SET begins after.
+struct EachSet {};
+template <class... Sets>
+constexpr auto listed(EachSet, Sets... sets) {
+  return std::array{sets...};
+}
+/// Those that loops were compiled for, where this header is included.
+inline constexpr auto kCompiledSets = listed(EachSet {} FLAMBEAU_EACH_SET(InstructionSet::, ));
 
-/// Can be lowered with FLAMBEAU_CPU=baseline|avx2|avx512.
+/// Can be lowered with FLAMBEAU_CPU, to one of kInstructionSets.
 FLAMBEAU_API InstructionSet instruction_set();
 /// Error(value or runtime) where FLAMBEAU_CPU asks for what cannot be had.
 FLAMBEAU_API void check_instruction_set();
@@ -32,17 +39,19 @@ FLAMBEAU_API bool is_compiled(InstructionSet set);
 /// Whether loops were compiled for a set that the processor has.
 FLAMBEAU_API bool is_usable(InstructionSet set);
 
-/// Of the versions of a function, the one for this processor. Those that were not compiled are
-/// never referred to: the choice folds away.
-template <class Function>
-FLAMBEAU_INLINE Function* pick(Function* baseline, Function* avx2, Function* avx512) {
-  if (kWithAvx512 && instruction_set() == InstructionSet::avx512) return avx512;
-  if (kWithAvx2 && instruction_set() == InstructionSet::avx2) return avx2;
-  return baseline;
+/// Of the versions of a function, one for each compiled set, that for this processor.
+template <class Function, std::same_as<Function>... Better>
+FLAMBEAU_INLINE Function* pick(EachSet, Function* smallest, Better*... better) {
+  Function* const versions[] = {smallest, better...};
+  static_assert(std::size(versions) == kCompiledSets.size());
+  size_t best = 0;
+  for (size_t i = 1; i < std::size(versions); ++i) {
+    if (instruction_set() >= kCompiledSets[i]) best = i;
+  }
+  return versions[best];
 }
-template <class Function>
-FLAMBEAU_INLINE Function* pick(Function* only) {
-  return only;
-}
+/// The version for this processor of a function that has one in the namespace of each set.
+#define FLAMBEAU_PICK(...) \
+  ::flambeau::pick(::flambeau::EachSet {} FLAMBEAU_EACH_SET(&, ::__VA_ARGS__))
 
 }  // namespace flambeau

@@ -1,6 +1,8 @@
 #include "core/files/crc32.h"
 
+#if defined(__x86_64__)
 #include <immintrin.h>
+#endif
 
 #include <array>
 #include <cstring>
@@ -66,6 +68,8 @@ uint32_t by_tables(uint32_t state, const unsigned char* data, size_t bytes) {
   for (; bytes > 0; ++data, --bytes) state = (state >> 8) ^ kTables[0][(state ^ *data) & 255];
   return state;
 }
+
+#if defined(__x86_64__)
 
 #define FLAMBEAU_CARRYLESS __attribute__((target("pclmul,sse4.1")))
 
@@ -146,14 +150,26 @@ size_t fold_width() {
   return result;
 }
 
+uint32_t best(uint32_t state, const unsigned char* data, size_t bytes) {
+  const size_t width = fold_width();
+  if (width == 64 && bytes >= kWide) return by_wide_folding(state, data, bytes);
+  if (width > 0 && bytes >= 64) return by_folding(state, data, bytes);
+  return by_tables(state, data, bytes);
+}
+
+#else
+
+uint32_t best(uint32_t state, const unsigned char* data, size_t bytes) {
+  return by_tables(state, data, bytes);
+}
+
+#endif
+
 }  // namespace
 
 uint32_t crc32(uint32_t crc, const void* data, size_t bytes) {
   const auto* first = static_cast<const unsigned char*>(data);
-  const size_t width = fold_width();
-  if (width == 64 && bytes >= kWide) return ~by_wide_folding(~crc, first, bytes);
-  if (width > 0 && bytes >= 64) return ~by_folding(~crc, first, bytes);
-  return ~by_tables(~crc, first, bytes);
+  return ~best(~crc, first, bytes);
 }
 
 uint32_t crc32_combined(uint32_t first, uint32_t second, size_t second_bytes) {

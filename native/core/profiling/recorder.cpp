@@ -2,13 +2,13 @@
 
 #include <pthread.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include <chrono>
 #include <mutex>
 #include <unordered_set>
 
 #include "core/base/error.h"
+#include "core/base/processor.h"
 
 namespace flambeau::profiling {
 
@@ -17,16 +17,14 @@ std::string (*describe_stack)() = nullptr;
 
 namespace {
 
-/// The processor's counter takes a third of the time of the system's clock.
-int64_t ticks() { return static_cast<int64_t>(__rdtsc()); }
-
 /// Both clocks at one moment.
 struct Moment {
   int64_t ticks, nanoseconds;
 };
 Moment now() {
   const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return {ticks(), std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()};
+  return {static_cast<int64_t>(ticks()),
+          std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()};
 }
 const Moment loaded = now();
 

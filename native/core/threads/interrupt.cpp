@@ -10,12 +10,8 @@ namespace detail {
 
 thread_local constinit uint64_t next_look = 0;
 
-namespace {
-constexpr uint64_t kTicks = uint64_t{1} << 27;  // 30 to 60 ms
-}
-
 void look_for_interrupt() {
-  next_look = __rdtsc() + kTicks;
+  next_look = ticks() + ticks_per_second() / 16;
   leave_failed_region();
   if (stop_if_asked) stop_if_asked();
 }

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <x86intrin.h>
-
 #include <cstdint>
 #include <utility>
 
 #include "core/base/macros.h"
+#include "core/base/processor.h"
 
 /// How long work ends when the user asks for it.
 namespace flambeau {
@@ -25,7 +24,7 @@ FLAMBEAU_API void look_for_interrupt();
 /// end, because the user wants so or because another thread's part of it failed. parallel_for does
 /// it between chunks; only bodies that take long for one item, and loops without it, need more.
 FLAMBEAU_INLINE void check_interrupt() {
-  if (FLAMBEAU_UNLIKELY(__rdtsc() >= detail::next_look)) detail::look_for_interrupt();
+  if (FLAMBEAU_UNLIKELY(ticks() >= detail::next_look)) detail::look_for_interrupt();
 }
 
 /// While it lives, this thread looks for nothing: where a lock is held that a handler may need.

@@ -1,6 +1,5 @@
 #include "core/threads/thread_pool.h"
 
-#include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -14,6 +13,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core/base/processor.h"
 #include "core/threads/interrupt.h"
 
 namespace flambeau {
@@ -67,7 +67,7 @@ template <class Ready>
 void watch(Ready ready) {
   for (int look = 0; look < kLooks; ++look) {
     if (ready()) return;
-    _mm_pause();
+    relax();
   }
   const auto end = std::chrono::steady_clock::now() + kYielding;
   while (!ready() && std::chrono::steady_clock::now() < end) sched_yield();

@@ -62,6 +62,11 @@ FLAMBEAU_HOST_DEVICE inline uint16_t float16::from_float(float value) {
   return __half_as_ushort(__float2half_rn(value));
 #elif defined(__F16C__)
   return static_cast<uint16_t>(_cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__aarch64__) && !defined(__CUDACC__)
+  const __fp16 half = static_cast<__fp16>(value);
+  uint16_t bits;
+  memcpy(&bits, &half, sizeof bits);
+  return bits;
 #else
   const uint32_t bits = detail::float_bits(value);
   const uint32_t sign = (bits >> 16) & 0x8000u;
@@ -82,6 +87,10 @@ FLAMBEAU_HOST_DEVICE inline float float16::to_float(uint16_t bits) {
   return __half2float(__ushort_as_half(bits));
 #elif defined(__F16C__)
   return _cvtsh_ss(bits);
+#elif defined(__aarch64__) && !defined(__CUDACC__)
+  __fp16 half;
+  memcpy(&half, &bits, sizeof half);
+  return static_cast<float>(half);
 #else
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   const uint32_t magnitude = bits & 0x7fffu;

@@ -1,5 +1,7 @@
+#if defined(__x86_64__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm_grid.h"
@@ -24,6 +26,8 @@ void run_dots(const HalfDots<T>& call, const HalfKernels<T>& kernels) {
 
 }  // namespace
 
+#if defined(__x86_64__)
+
 bool has_matrix_products() {
   // A process asks once for the state that AMX adds to its threads.
   constexpr int kRequestPermission = 0x1023, kTileData = 18;
@@ -37,11 +41,16 @@ bool has_paired_products() {
   return instruction_set() == InstructionSet::avx512 && __builtin_cpu_supports("avx512bf16");
 }
 
+#else
+
+bool has_matrix_products() { return false; }
+bool has_paired_products() { return false; }
+
+#endif
+
 template <>
 const HalfKernels<float16>& half_kernels() {
-  static const HalfKernels<float16>& best =
-      pick(&baseline::half_kernels<float16>, &avx2::half_kernels<float16>,
-           &avx512::half_kernels<float16>)();
+  static const HalfKernels<float16>& best = FLAMBEAU_PICK(half_kernels<float16>)();
   return best;
 }
 
@@ -49,13 +58,9 @@ template <>
 const HalfKernels<bfloat16>& half_kernels() {
   static const HalfKernels<bfloat16>& best = []() -> const HalfKernels<bfloat16>& {
     const HalfKernels<bfloat16>* found = nullptr;
-    if (has_matrix_products())
-      found = pick(&baseline::matrix_kernels, &avx2::matrix_kernels, &avx512::matrix_kernels)();
-    if (!found && has_paired_products())
-      found = pick(&baseline::paired_kernels, &avx2::paired_kernels, &avx512::paired_kernels)();
-    return found ? *found
-                 : pick(&baseline::half_kernels<bfloat16>, &avx2::half_kernels<bfloat16>,
-                        &avx512::half_kernels<bfloat16>)();
+    if (has_matrix_products()) found = FLAMBEAU_PICK(matrix_kernels)();
+    if (!found && has_paired_products()) found = FLAMBEAU_PICK(paired_kernels)();
+    return found ? *found : FLAMBEAU_PICK(half_kernels<bfloat16>)();
   }();
   return best;
 }

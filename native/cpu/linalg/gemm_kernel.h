@@ -59,21 +59,12 @@ struct GemmKernels {
   int64_t tile_rows, tile_columns;  ///< splitting c between threads at multiples loses nothing
 };
 
-#define FLAMBEAU_DECLARE_GEMM(ISA)      \
-  namespace ISA {                       \
-  template <class T>                    \
-  const GemmKernels<T>& gemm_kernels(); \
-  }
-FLAMBEAU_DECLARE_GEMM(baseline)
-FLAMBEAU_DECLARE_GEMM(avx2)
-FLAMBEAU_DECLARE_GEMM(avx512)
-#undef FLAMBEAU_DECLARE_GEMM
+FLAMBEAU_IN_EACH_SET(template <class T> const GemmKernels<T>& gemm_kernels();)
 
 /// The kernels for the processor at hand.
 template <class T>
 const GemmKernels<T>& gemm_kernels() {
-  static const GemmKernels<T>& best =
-      pick(&baseline::gemm_kernels<T>, &avx2::gemm_kernels<T>, &avx512::gemm_kernels<T>)();
+  static const GemmKernels<T>& best = FLAMBEAU_PICK(gemm_kernels<T>)();
   return best;
 }
 

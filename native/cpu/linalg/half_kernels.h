@@ -40,18 +40,10 @@ struct HalfKernels {
   int64_t tile_rows, tile_columns;
 };
 
-#define FLAMBEAU_DECLARE_HALVES(ISA)                          \
-  namespace ISA {                                             \
-  template <class T>                                          \
-  const HalfKernels<T>& half_kernels();                       \
-  /** Null where the instruction set has no such products. */ \
-  const HalfKernels<bfloat16>* paired_kernels();              \
-  const HalfKernels<bfloat16>* matrix_kernels();              \
-  }
-FLAMBEAU_DECLARE_HALVES(baseline)
-FLAMBEAU_DECLARE_HALVES(avx2)
-FLAMBEAU_DECLARE_HALVES(avx512)
-#undef FLAMBEAU_DECLARE_HALVES
+FLAMBEAU_IN_EACH_SET(template <class T> const HalfKernels<T>& half_kernels();
+                     /** Null where the instruction set has no such products. */
+                     const HalfKernels<bfloat16>* paired_kernels();
+                     const HalfKernels<bfloat16>* matrix_kernels();)
 
 /// Whether the processor multiplies matrices of bfloat16 (AMX), and the system lets it.
 bool has_matrix_products();

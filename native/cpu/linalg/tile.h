@@ -11,7 +11,7 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__aarch64__)
 inline constexpr int kTileRows = 12;  // 12 x 2 accumulators, 2 of b, of 32 registers
 #else
 inline constexpr int kTileRows = 6;  // of 16 registers

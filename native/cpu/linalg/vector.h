@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#ifdef __AVX2__
+#if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "cpu/linalg/gemm_kernel.h"
@@ -54,6 +56,11 @@ template <class T>
 #elif defined(__FMA__)
   if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm256_fmadd_ps(a, b, c);
   if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm256_fmadd_pd(a, b, c);
+#elif defined(__aarch64__)
+  if constexpr (std::is_same_v<T, float>)
+    return (Vector<T>)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+  if constexpr (std::is_same_v<T, double>)
+    return (Vector<T>)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #endif
   return a * b + c;
 }

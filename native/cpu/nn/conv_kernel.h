@@ -85,19 +85,10 @@ struct ConvWeightKernels {
   void (*finish)(const ConvWeightSums<T>& call, int64_t first, int64_t last);
 };
 
-#define FLAMBEAU_DECLARE_CONV(ISA)                            \
-  namespace ISA {                                             \
-  template <class T>                                          \
-  const ConvKernels<T>& conv_kernels();                       \
-  template <class T>                                          \
-  const ConvWeightKernels<T>& conv_weight_kernels();          \
-  /** Null where the instruction set has no such products. */ \
-  const ConvKernels<bfloat16>* paired_conv_kernels();         \
-  }
-FLAMBEAU_DECLARE_CONV(baseline)
-FLAMBEAU_DECLARE_CONV(avx2)
-FLAMBEAU_DECLARE_CONV(avx512)
-#undef FLAMBEAU_DECLARE_CONV
+FLAMBEAU_IN_EACH_SET(template <class T> const ConvKernels<T>& conv_kernels();
+                     template <class T> const ConvWeightKernels<T>& conv_weight_kernels();
+                     /** Null where the instruction set has no such products. */
+                     const ConvKernels<bfloat16>* paired_conv_kernels();)
 
 /// The kernels for the processor at hand; those of bfloat16 only where it multiplies pairs of them
 /// (has_paired_products).
@@ -105,19 +96,16 @@ template <class T>
 const ConvKernels<T>& conv_kernels() {
   static const ConvKernels<T>& best = []() -> const ConvKernels<T>& {
     if constexpr (std::is_same_v<T, bfloat16>)
-      return *pick(&baseline::paired_conv_kernels, &avx2::paired_conv_kernels,
-                   &avx512::paired_conv_kernels)();
+      return *FLAMBEAU_PICK(paired_conv_kernels)();
     else
-      return pick(&baseline::conv_kernels<T>, &avx2::conv_kernels<T>, &avx512::conv_kernels<T>)();
+      return FLAMBEAU_PICK(conv_kernels<T>)();
   }();
   return best;
 }
 
 template <class T>
 const ConvWeightKernels<T>& conv_weight_kernels() {
-  static const ConvWeightKernels<T>& best =
-      pick(&baseline::conv_weight_kernels<T>, &avx2::conv_weight_kernels<T>,
-           &avx512::conv_weight_kernels<T>)();
+  static const ConvWeightKernels<T>& best = FLAMBEAU_PICK(conv_weight_kernels<T>)();
   return best;
 }
 

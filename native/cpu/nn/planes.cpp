@@ -15,8 +15,7 @@ constexpr int64_t kMostBytes = 512 << 10;  // of a padded plane: in L2
 /// The kernels for the processor at hand.
 template <class T>
 const PlaneKernels<T>& best_kernels() {
-  static const PlaneKernels<T>& best =
-      pick(&baseline::plane_kernels<T>, &avx2::plane_kernels<T>, &avx512::plane_kernels<T>)();
+  static const PlaneKernels<T>& best = FLAMBEAU_PICK(plane_kernels<T>)();
   return best;
 }
 

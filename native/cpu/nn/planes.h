@@ -23,15 +23,7 @@ struct PlaneKernels {
   int64_t lanes;
 };
 
-#define FLAMBEAU_DECLARE_PLANES(ISA)      \
-  namespace ISA {                         \
-  template <class T>                      \
-  const PlaneKernels<T>& plane_kernels(); \
-  }
-FLAMBEAU_DECLARE_PLANES(baseline)
-FLAMBEAU_DECLARE_PLANES(avx2)
-FLAMBEAU_DECLARE_PLANES(avx512)
-#undef FLAMBEAU_DECLARE_PLANES
+FLAMBEAU_IN_EACH_SET(template <class T> const PlaneKernels<T>& plane_kernels();)
 
 /// Convolutions whose groups have one input channel; false for others. `bias` may be null.
 template <class T>

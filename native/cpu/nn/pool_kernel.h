@@ -23,21 +23,12 @@ struct PoolKernels {
                  const T* grad, T* result);
 };
 
-#define FLAMBEAU_DECLARE_POOL(ISA)      \
-  namespace ISA {                       \
-  template <class T>                    \
-  const PoolKernels<T>& pool_kernels(); \
-  }
-FLAMBEAU_DECLARE_POOL(baseline)
-FLAMBEAU_DECLARE_POOL(avx2)
-FLAMBEAU_DECLARE_POOL(avx512)
-#undef FLAMBEAU_DECLARE_POOL
+FLAMBEAU_IN_EACH_SET(template <class T> const PoolKernels<T>& pool_kernels();)
 
 /// The kernels for the processor at hand.
 template <class T>
 const PoolKernels<T>& pool_kernels() {
-  static const PoolKernels<T>& best =
-      pick(&baseline::pool_kernels<T>, &avx2::pool_kernels<T>, &avx512::pool_kernels<T>)();
+  static const PoolKernels<T>& best = FLAMBEAU_PICK(pool_kernels<T>)();
   return best;
 }
 

@@ -26,21 +26,12 @@ struct TapKernels {
                    const T* input, const int64_t* places, T* result);
 };
 
-#define FLAMBEAU_DECLARE_TAPS(ISA)    \
-  namespace ISA {                     \
-  template <class T>                  \
-  const TapKernels<T>& tap_kernels(); \
-  }
-FLAMBEAU_DECLARE_TAPS(baseline)
-FLAMBEAU_DECLARE_TAPS(avx2)
-FLAMBEAU_DECLARE_TAPS(avx512)
-#undef FLAMBEAU_DECLARE_TAPS
+FLAMBEAU_IN_EACH_SET(template <class T> const TapKernels<T>& tap_kernels();)
 
 /// The kernels for the processor at hand.
 template <class T>
 const TapKernels<T>& tap_kernels() {
-  static const TapKernels<T>& best =
-      pick(&baseline::tap_kernels<T>, &avx2::tap_kernels<T>, &avx512::tap_kernels<T>)();
+  static const TapKernels<T>& best = FLAMBEAU_PICK(tap_kernels<T>)();
   return best;
 }
 

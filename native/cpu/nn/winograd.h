@@ -43,20 +43,11 @@ struct WinogradKernels {
   int64_t padded(int64_t count) const { return (count + lanes - 1) / lanes * lanes; }
 };
 
-namespace baseline {
-const WinogradKernels& winograd_kernels();
-}
-namespace avx2 {
-const WinogradKernels& winograd_kernels();
-}
-namespace avx512 {
-const WinogradKernels& winograd_kernels();
-}
+FLAMBEAU_IN_EACH_SET(const WinogradKernels& winograd_kernels();)
 
 /// The kernels for the processor at hand.
 inline const WinogradKernels& winograd_kernels() {
-  static const WinogradKernels& best =
-      pick(&baseline::winograd_kernels, &avx2::winograd_kernels, &avx512::winograd_kernels)();
+  static const WinogradKernels& best = FLAMBEAU_PICK(winograd_kernels)();
   return best;
 }
 

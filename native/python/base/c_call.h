@@ -1,14 +1,22 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 /// Calls of C functions whose types are known at run time only, by the rules of the System V ABI
-/// for x86-64: the first six integers and pointers go into general registers, the first eight
-/// floats into vector registers, whatever the order; the rest goes onto the stack in order. A
-/// function finds its arguments however many further registers are loaded: one call serves all.
+/// for x86-64 and of the procedure call standard for AArch64: the first integers and pointers go
+/// into general registers, the first floats into vector registers, whatever the order; the rest
+/// goes onto the stack in order. A function finds its arguments however many further registers are
+/// loaded: one call serves all.
 namespace flambeau::python {
 
-inline constexpr int kGeneralRegisters = 6, kVectorRegisters = 8, kStackWords = 16;
+#if defined(__aarch64__)
+inline constexpr int kGeneralRegisters = 8;
+#else
+inline constexpr int kGeneralRegisters = 6;
+#endif
+inline constexpr int kVectorRegisters = 8, kStackWords = 16;
 
 /// The words of a call: general registers, vector registers, stack.
 struct CallWords {
@@ -35,22 +43,30 @@ inline int WordPlan::next(bool is_float) {
   return 8 * (kGeneralRegisters + kVectorRegisters + stack_++);
 }
 
+namespace detail {
+
+/// Word, whatever the place: a list of parameters of one type.
+template <class Word, size_t>
+using At = Word;
+
+template <class Result, size_t... g, size_t... v, size_t... s>
+Result call_words(void* function, const CallWords& words, std::index_sequence<g...>,
+                  std::index_sequence<v...>, std::index_sequence<s...>) {
+  using Function = Result(At<int64_t, g>..., At<double, v>..., At<int64_t, s>...);
+  return reinterpret_cast<Function*>(function)(words.general[g]..., words.vector[v]...,
+                                               words.stack[s]...);
+}
+
+}  // namespace detail
+
 template <class Result>
 Result call_words(void* function, const CallWords& words, bool uses_stack) {
-  using I = int64_t;
-  using D = double;
-  const auto& [g, v, s] = words;
-  if (!uses_stack) {
-    using Function = Result(I, I, I, I, I, I, D, D, D, D, D, D, D, D);
-    return reinterpret_cast<Function*>(function)(g[0], g[1], g[2], g[3], g[4], g[5], v[0], v[1],
-                                                 v[2], v[3], v[4], v[5], v[6], v[7]);
-  }
-  using Function = Result(I, I, I, I, I, I, D, D, D, D, D, D, D, D, I, I, I, I, I, I, I, I, I, I, I,
-                          I, I, I, I, I);
-  return reinterpret_cast<Function*>(function)(g[0], g[1], g[2], g[3], g[4], g[5], v[0], v[1], v[2],
-                                               v[3], v[4], v[5], v[6], v[7], s[0], s[1], s[2], s[3],
-                                               s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11],
-                                               s[12], s[13], s[14], s[15]);
+  constexpr std::make_index_sequence<kGeneralRegisters> general;
+  constexpr std::make_index_sequence<kVectorRegisters> vector;
+  constexpr std::make_index_sequence<kStackWords> stack;
+  constexpr std::index_sequence<> none;
+  if (!uses_stack) return detail::call_words<Result>(function, words, general, vector, none);
+  return detail::call_words<Result>(function, words, general, vector, stack);
 }
 
 }  // namespace flambeau::python

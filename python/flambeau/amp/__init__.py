@@ -5,6 +5,9 @@ and optimizers stay in float32. In float16, whose range is small, `GradScaler` k
 vanishing.
 """
 
+from typing import TYPE_CHECKING
+
+from flambeau import _lazy
 from flambeau.amp.autocast_mode import (
     autocast,
     custom_bwd,
@@ -14,3 +17,6 @@ from flambeau.amp.autocast_mode import (
 from flambeau.amp.grad_scaler import GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

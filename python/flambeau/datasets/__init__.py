@@ -7,6 +7,9 @@ others, checks them and continues what broke off. `flambeau.datasets.transforms`
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from flambeau import _lazy
 from flambeau.datasets import transforms
 from flambeau.datasets.cifar import CIFAR10, CIFAR100
 from flambeau.datasets.digits import Digits, load_digits
@@ -31,3 +34,6 @@ __all__ = [
     "read_image",
     "transforms",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

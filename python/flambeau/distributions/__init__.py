@@ -4,6 +4,9 @@ Every class of distributions takes its parameters as tensors or numbers, which b
 of distributions; `sample` and `rsample` draw, `log_prob` gives densities.
 """
 
+from typing import TYPE_CHECKING
+
+from flambeau import _lazy
 from flambeau.distributions import constraints, kl, transforms
 from flambeau.distributions.bernoulli import Bernoulli
 from flambeau.distributions.beta import Beta
@@ -147,3 +150,6 @@ __all__ = [
     "transform_to",
     "transforms",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

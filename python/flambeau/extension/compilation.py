@@ -14,16 +14,16 @@ from flambeau._build.compiler import (
     find_compiler,
     find_ninja,
     find_python_headers,
+    math_libraries,
 )
 from flambeau._build.compiling import (
-    INSTRUCTION_SETS,
     Compiling,
     cpp_files,
     include_flags,
-    without_flags,
     write_rules,
 )
 from flambeau._build.cuda import cuda_files, cuda_objects, find_nvcc, write_cuda_rules
+from flambeau._build.instruction_sets import flags_of, without_flags
 from flambeau._build.ninja_writer import NinjaWriter
 from flambeau.cuda import _library as cuda_library
 
@@ -44,7 +44,8 @@ class Cuda:
 
 def library_instruction_sets() -> dict[str, str]:
     """Flags of those that the library has loops for: a package's kernels call functions of its."""
-    return {name: INSTRUCTION_SETS[name] for name in _C._compiled_instruction_sets()}
+    flags = flags_of()
+    return {name: flags[name] for name in _C._compiled_instruction_sets()}
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def _write_module(writer: NinjaWriter, compilation: Compilation, includes: str) 
     generated = compilation.generated
     without = without_flags(compilation.instruction_sets)
     flags = " ".join([includes, without, *compilation.compile_flags])
-    write_rules(writer, find_compiler(compiler_name()), flags)
+    compiler = find_compiler(compiler_name())
+    write_rules(writer, compiler, flags)
     compiling = Compiling(
         writer,
         compilation.folder / "objects",
@@ -108,7 +110,7 @@ def _write_module(writer: NinjaWriter, compilation: Compilation, includes: str) 
     sources = [file for room in ROOMS for file in cpp_files(generated / room)]
     objects = compiling.objects([*sources, *compilation.sources])
     paths = [f"-Wl,-rpath,'{path}'" for path in compilation.run_paths]
-    options = [*compilation.link_flags, "-lmvec", "-lm", *paths]
+    options = [*compilation.link_flags, *math_libraries(compiler), *paths]
     _link(writer, "link", compilation.target, objects.all, LIBRARIES, options)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from flambeau.codegen.model.entries import Declarations
 from flambeau.codegen.read.loader import Loaded, Package, load_package
 from flambeau.codegen.text.source import Diagnostics
 from flambeau.codegen.write.everything import emit_package
-from flambeau.codegen.write.files import INSTRUCTION_SETS, Output
+from flambeau.codegen.write.files import Output
 from flambeau.extension.project import Project
 
 
@@ -67,17 +66,11 @@ def check_formulas(declarations: Declarations) -> None:
     diagnostics.raise_if_any()
 
 
-def generate(
-    project: Project,
-    declarations: Declarations,
-    folder: Path,
-    extension: str,
-    instruction_sets: Sequence[str] = INSTRUCTION_SETS,
-) -> Output:
+def generate(project: Project, declarations: Declarations, folder: Path, extension: str) -> Output:
     """Writes everything that follows from the declarations; `extension` is the full name of the
     extension module.
     """
-    output = emit_package(declarations, folder, extension, instruction_sets)
+    output = emit_package(declarations, folder, extension)
     if project.generate:
         _call_generator(project, declarations, output)
     output.remove_stale()

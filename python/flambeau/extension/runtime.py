@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from flambeau import _C
-from flambeau._build.compiling import INSTRUCTION_SETS
 from flambeau._build.cuda import NATIVE
 from flambeau._build.ending import ending
+from flambeau._build.instruction_sets import flags_of
 from flambeau.codegen.model.entries import Declarations
 from flambeau.codegen.read.loader import declaration_files, load_texts, read_files
 from flambeau.codegen.text.folders import default_folder
@@ -46,11 +46,11 @@ def compile_source(source: Source, folder: Path, with_formulas: bool, cuda: bool
         sources=tuple(kernel for kernel in source.kernels if kernel not in by_nvcc),
         bases=parents,
         include_folders=parents,
-        instruction_sets={level: INSTRUCTION_SETS[level]},
+        instruction_sets={level: flags_of()[level]},
         cuda=Cuda((NATIVE,), by_nvcc) if cuda else None,
     )
     module = f"flambeau.ops.loaded.{source.name}"
-    emit_package(declarations, compilation.generated, module, [level])
+    emit_package(declarations, compilation.generated, module)
     script = write_ninja(compilation)
     process = start_ninja(script)
     with ending(process):

@@ -1,4 +1,6 @@
-"""The generated tests of a package's operators: those of the library, run over its declarations."""
+"""The generated tests of a package's operators: those of the library, run over its declarations.
+And those of a backend: the library's operators on its device.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,8 @@ from flambeau.codegen.text.source import Diagnostics
 
 VARIABLE = "FLAMBEAU_TESTED_PACKAGE"  # tells the tests which package they are for
 FOLDER = Path(flambeau.__file__).parent / "_operator_tests"
+BACKEND_VARIABLE = "FLAMBEAU_TESTED_BACKEND"  # and this, which backend
+BACKEND_TESTS = ("backend_basics.py", "backend_operators.py")
 OF_THE_TESTS = "test_operator_harness.py"  # tests that the tests themselves find mistakes
 
 
@@ -57,16 +61,36 @@ def run_tests(package: str, options: Sequence[str] = ()) -> int:
 
     `options` are pytest's, such as `["-k", "softclip"]`.
     """
-    for needed in ("pytest", "scipy"):
-        if importlib.util.find_spec(needed) is None:
-            print(f"flambeau: the tests need {needed}: pip install {needed}", file=sys.stderr)
-            return 2
     try:
+        _check_needs()
         declarations_of(package)
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 2
-    command = [sys.executable, "-m", "pytest", str(FOLDER), "-q", "-p", "no:cacheprovider"]
-    command += [f"--ignore={FOLDER / OF_THE_TESTS}", *options]
-    environment = {**os.environ, VARIABLE: package}
+    files = [str(FOLDER), f"--ignore={FOLDER / OF_THE_TESTS}"]
+    return _run_pytest([*files, *options], VARIABLE, package)
+
+
+def run_backend_tests(backend: str, options: Sequence[str] = ()) -> int:
+    """Runs pytest over what every backend has to pass; returns its exit status."""
+    try:
+        _check_needs()
+        flambeau.backends.load(backend)
+    except (BuildError, RuntimeError) as error:
+        print(f"flambeau: {error}", file=sys.stderr)
+        return 2
+    files = [str(FOLDER / name) for name in BACKEND_TESTS]
+    plugin = ["-p", "flambeau.extension.tested_backend"]
+    return _run_pytest([*files, *plugin, *options], BACKEND_VARIABLE, backend)
+
+
+def _check_needs() -> None:
+    for needed in ("pytest", "scipy"):
+        if importlib.util.find_spec(needed) is None:
+            raise BuildError(f"The tests need {needed}: pip install {needed}")
+
+
+def _run_pytest(options: Sequence[str], variable: str, value: str) -> int:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    environment = {**os.environ, variable: value}
     return subprocess.run(command, env=environment, check=False).returncode

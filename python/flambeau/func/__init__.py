@@ -3,6 +3,9 @@
 They nest to any depth, and take and return tensors in any nest of tuples, lists and dicts.
 """
 
+from typing import TYPE_CHECKING
+
+from flambeau import _lazy
 from flambeau.func.derivatives import grad, grad_and_value, jvp, linearize, vjp
 from flambeau.func.jacobians import hessian, jacfwd, jacrev
 from flambeau.func.modules import (
@@ -31,3 +34,6 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

@@ -12,10 +12,10 @@ import functools
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flambeau
-from flambeau import Generator, Tensor
+from flambeau import Generator, Tensor, _lazy
 from flambeau._values import brief
 
 __all__ = [
@@ -495,3 +495,6 @@ kaiming_uniform = _former(kaiming_uniform_)
 kaiming_normal = _former(kaiming_normal_)
 orthogonal = _former(orthogonal_)
 sparse = _former(sparse_)
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from flambeau import _lazy
 from flambeau.optim import lr_scheduler, swa_utils
 from flambeau.optim.adadelta import Adadelta, Adamax
 from flambeau.optim.adafactor import Adafactor
@@ -41,3 +44,6 @@ __all__ = [
     "swa_utils",
     "swap_in_optimizer_params_and_state",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

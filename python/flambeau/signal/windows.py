@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flambeau import _C
+from flambeau import _C, _lazy
 from flambeau._export import names_of, public_members
 
 if TYPE_CHECKING:
@@ -15,3 +15,6 @@ globals().update(public_members(_C.signal.windows))
 
 if not TYPE_CHECKING:
     __all__ = names_of(globals())
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flambeau import _C
+from flambeau import _C, _lazy
 from flambeau._export import names_of, public_members
 from flambeau.nn.functional.distances import (
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
@@ -25,3 +25,6 @@ if TYPE_CHECKING:
 
 if not TYPE_CHECKING:
     __all__ = names_of(globals())
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from flambeau import _lazy
 from flambeau.nn.utils import (
     fusion,
     memory_format,
@@ -65,3 +68,6 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

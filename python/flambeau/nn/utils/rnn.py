@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flambeau
-from flambeau import Tensor
+from flambeau import Tensor, _lazy
 from flambeau._values import brief, elements
 
 __all__ = [
@@ -323,3 +323,7 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

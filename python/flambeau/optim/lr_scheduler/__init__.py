@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from flambeau import _lazy
 from flambeau.optim.lr_scheduler.base import LRScheduler, _LRScheduler
 from flambeau.optim.lr_scheduler.closed_forms import (
     ConstantLR,
@@ -40,3 +43,6 @@ __all__ = [
     "StepLR",
     "_LRScheduler",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)

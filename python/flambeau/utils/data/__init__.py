@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from flambeau import _lazy
 from flambeau.utils.data.collate import default_collate, default_convert
 from flambeau.utils.data.dataloader import DataLoader
 from flambeau.utils.data.dataset import (
@@ -48,3 +51,6 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy.missing(__name__)
