@@ -24,7 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     tested = parser.add_mutually_exclusive_group(required=True)
     tested.add_argument("package", nargs="?", metavar="PACKAGE", help="the name Python imports")
     tested.add_argument(
-        "--backend", nargs=argparse.REMAINDER, metavar="NAME", help="as devices are named; comes last"
+        "--backend",
+        nargs=argparse.REMAINDER,
+        metavar="NAME",
+        help="as devices are named; comes last",
     )
     parser.add_argument("options", nargs=argparse.REMAINDER, help="passed on to pytest")
 

@@ -17,9 +17,8 @@ globals().update(public_members(_C.fft))
 
 if not TYPE_CHECKING:
     __all__ = names_of(globals())
-
-if not TYPE_CHECKING:
     __getattr__ = _lazy.missing(__name__)
+
 
 class _Callable(ModuleType):
     """The module, which former programs call: fft(x, signal_ndim) of pairs."""
