@@ -43,9 +43,9 @@ uint8_t bit(Backend backend) { return static_cast<uint8_t>(1U << static_cast<uns
 /// Whether the cast of a tensor serves further calls, and their gradients. Outside of scopes, whose
 /// end empties the cache, nothing is kept: it would grow with every new leaf.
 bool is_kept(const Tensor& tensor) {
-  return settings().depth > 0 && settings().caches && grad_enabled() && autograd::requires_grad(tensor) &&
-         autograd::is_leaf(tensor) && !autograd::is_view(tensor) &&
-         tensor.dtype() == DType::float32 &&
+  return settings().depth > 0 && settings().caches && grad_enabled() &&
+         autograd::requires_grad(tensor) && autograd::is_leaf(tensor) &&
+         !autograd::is_view(tensor) && tensor.dtype() == DType::float32 &&
          autograd::forward_level.load(std::memory_order_relaxed) == 0;
 }
 
