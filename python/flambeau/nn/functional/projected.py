@@ -143,7 +143,8 @@ def linear_cross_entropy(
         return flambeau.cat(
             [chunks.loss(x, linear_weight, chunks.bias, t, "none") for x, t in parts]
         )
-    return _ByChunks.apply(chunks, target, input, linear_weight, chunks.bias)
+    found: Tensor = _ByChunks.apply(chunks, target, input, linear_weight, chunks.bias)
+    return found
 
 
 class _Chunks:
@@ -219,7 +220,6 @@ class _ByChunks(Function):
         bias: Tensor | None,
     ) -> Tensor:
         asked = ctx.needs_input_grad[2:]
-        count = chunks.count(target, weight.shape[0])
         exact = flambeau.promote_types(input.dtype, flambeau.float32)
         total = flambeau.zeros([], dtype=exact, device=input.device)
         fixed = [_leaf(weight, asked[1]), _leaf(bias, asked[2])]
@@ -237,12 +237,13 @@ class _ByChunks(Function):
             total += found.detach()
             grads = list(flambeau.autograd.grad(found, leaves)) if leaves else []
             if asked[0]:
-                rows.append(grads.pop(0) / count)
+                rows.append(grads.pop(0))
             for into, grad in zip(sums, grads, strict=True):
                 into += grad
+        count = chunks.count(target, weight.shape[0])  # of targets that the losses found valid
         given = [one for one in fixed if _is_asked(one)]
         shared = [(s / count).to(one.dtype) for s, one in zip(sums, given, strict=True)]
-        ctx.save_for_backward(*([flambeau.cat(rows)] if rows else []), *shared)
+        ctx.save_for_backward(*([flambeau.cat(rows) / count] if rows else []), *shared)
         return (total / count).to(input.dtype)
 
     @staticmethod
