@@ -81,6 +81,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
     Raises:
         ValueError: it is none of these.
+
+    Example:
+        >>> flambeau.set_float32_matmul_precision("high")
+        >>> flambeau.get_float32_matmul_precision()
+        'high'
+        >>> flambeau.set_float32_matmul_precision("highest")
     """
     global _precision
     if precision not in _PRECISIONS:
@@ -92,12 +98,22 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What set_float32_matmul_precision() was given."""
+    """What set_float32_matmul_precision() was given.
+
+    Example:
+        >>> flambeau.get_float32_matmul_precision()
+        'highest'
+    """
     return _precision
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """False: the processor's mode is left as it is, in which small numbers stay what they are."""
+    """False: the processor's mode is left as it is, in which small numbers stay what they are.
+
+    Example:
+        >>> flambeau.set_flush_denormal(True)
+        False
+    """
     return False
 
 
@@ -107,11 +123,20 @@ def compiled_with_cxx11_abi() -> bool:
 
 
 def set_warn_always(b: bool) -> None:
-    """Accepted: Python's warnings filters say which warnings are shown."""
+    """Accepted: Python's warnings filters say which warnings are shown.
+
+    Example:
+        >>> flambeau.set_warn_always(True)
+    """
 
 
 def get_num_interop_threads() -> int:
-    """1: operations of a program run one after the other."""
+    """1: operations of a program run one after the other.
+
+    Example:
+        >>> flambeau.get_num_interop_threads()
+        1
+    """
     return 1
 
 

@@ -14,6 +14,7 @@ import pytest
 from example_groups import run
 
 import flambeau
+from flambeau.codegen.read.loader import load_declarations
 from flambeau.docs.library import public_modules, public_names
 
 
@@ -58,6 +59,26 @@ def test_docstring(name: str, value: Any) -> None:
     assert text, name
     for section in re.findall(r"^Examples?:\n((?:    .*\n?|\n)*)", text, re.MULTILINE):
         assert section.lstrip().startswith(">>>"), name
+
+
+_OPERATORS = load_declarations().by_name
+COMPILED = [
+    (name, value)
+    for name, value in _described()
+    if inspect.isbuiltin(value)
+    and ">>>" in (value.__doc__ or "")
+    and value.__name__ not in _OPERATORS  # the examples of these are run with their tests
+]
+
+
+@pytest.mark.parametrize(("name", "value"), COMPILED, ids=[name for name, _ in COMPILED])
+def test_example_of_a_compiled_function(name: str, value: Any) -> None:
+    """Where doctest does not look."""
+    globs = {"flambeau": flambeau}
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(value) or "", globs, name, None, 0)
+    flambeau.manual_seed(0)
+    wrong = run(test)
+    assert test.examples and not wrong, wrong
 
 
 _CODE = re.compile(r"(\w[\w., ]* = \S|\w[\w.]*\(|from \w|import \w)")

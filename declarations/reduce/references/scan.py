@@ -35,13 +35,6 @@ def linear_recurrence(factor: Array, addend: Array, dim: int) -> Array:
     return np.stack(rows, dim)
 
 
-def spans(x: Array, dim: int) -> Array:
-    """The product of the elements behind j up to i, in row i and column j."""
-    count = range(x.shape[dim])
-    rows = [[product(x, j + 1, max(i, j) + 1, dim) for j in count] for i in count]
-    return np.stack([np.stack(row, dim) for row in rows], dim)
-
-
 def extreme(x: Array, dim: int, keepdim: bool, largest: bool) -> tuple[Array, Array]:
     """The extreme elements and where they stand."""
     ordered = x if largest else -x

@@ -374,10 +374,20 @@ PyMethodDef buffer_functions[] = {
         "arrays\n"
         "with negative strides, foreign byte order or memory that is not aligned for its "
         "elements,\n"
-        "TypeError for elements without a dtype here."),
+        "TypeError for elements without a dtype here."
+        "\n\nExample:\n"
+        "    >>> import numpy\n"
+        "    >>> array = numpy.zeros(2)\n"
+        "    >>> tensor = flambeau.from_numpy(array)\n"
+        "    >>> array[0] = 7\n"
+        "    >>> tensor\n"
+        "    tensor([7., 0.], dtype=flambeau.float64)"),
     define<"frombuffer", frombuffer, frombuffer_parameters>(
         "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\n"
-        "A 1-d tensor on the memory of an object with the buffer protocol, from byte `offset` on."),
+        "A 1-d tensor on the memory of an object with the buffer protocol, from byte `offset` on."
+        "\n\nExample:\n"
+        "    >>> flambeau.frombuffer(bytearray([1, 0, 2, 0]), dtype=flambeau.int16)\n"
+        "    tensor([1, 2], dtype=flambeau.int16)"),
     kNoMore};
 
 }  // namespace flambeau::python

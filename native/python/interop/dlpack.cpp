@@ -268,9 +268,16 @@ PyMethodDef dlpack_functions[] = {
         "from_dlpack(source)\n--\n\n"
         "A tensor on the memory of an array of another library, given as an object with "
         "__dlpack__\n"
-        "or as a capsule."),
+        "or as a capsule."
+        "\n\nExample:\n"
+        "    >>> import numpy\n"
+        "    >>> flambeau.from_dlpack(numpy.arange(3))\n"
+        "    tensor([0, 1, 2])"),
     define<"to_dlpack", to_dlpack, tensor_parameter>(
-        "to_dlpack(tensor)\n--\n\nA DLPack capsule on the tensor's memory."),
+        "to_dlpack(tensor)\n--\n\nA DLPack capsule on the tensor's memory."
+        "\n\nExample:\n"
+        "    >>> flambeau.from_dlpack(flambeau.to_dlpack(flambeau.ones(2)))\n"
+        "    tensor([1., 1.])"),
     kNoMore};
 
 }  // namespace flambeau::python

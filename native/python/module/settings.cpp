@@ -170,14 +170,31 @@ PyMethodDef functions[] = {
         "How many freed bytes the CPU allocator may keep for reuse."),
     define<"get_default_device", default_device>(
         "get_default_device()\n--\n\n"
-        "Where this thread's tensors are made when no device is named."),
+        "Where this thread's tensors are made when no device is named."
+        "\n\nExample:\n"
+        "    >>> flambeau.get_default_device()\n"
+        "    device(type='cpu')"),
     define<"set_default_device", change_default_device, optional_device>(
         "set_default_device(device)\n--\n\n"
-        "Sets where this thread's tensors are made when no device is named; None: the CPU."),
+        "Sets where this thread's tensors are made when no device is named; None: the CPU."
+        "\n\nExample:\n"
+        "    >>> flambeau.set_default_device(\"meta\")\n"
+        "    >>> flambeau.ones(2).device\n"
+        "    device(type='meta')\n"
+        "    >>> flambeau.set_default_device(None)"),
     define<"get_num_threads", get_num_threads>(
-        "get_num_threads()\n--\n\nHow many threads one operation may use."),
+        "get_num_threads()\n--\n\nHow many threads one operation may use."
+        "\n\nExample:\n"
+        "    >>> flambeau.get_num_threads() >= 1\n"
+        "    True"),
     define<"set_num_threads", change_num_threads, count>(
-        "set_num_threads(count)\n--\n\nSets how many threads one operation may use."),
+        "set_num_threads(count)\n--\n\nSets how many threads one operation may use."
+        "\n\nExample:\n"
+        "    >>> before = flambeau.get_num_threads()\n"
+        "    >>> flambeau.set_num_threads(1)\n"
+        "    >>> flambeau.get_num_threads()\n"
+        "    1\n"
+        "    >>> flambeau.set_num_threads(before)"),
     define<"_cpu_capability", cpu_capability>(
         "_cpu_capability()\n--\n\nThe instruction set that CPU loops use."),
     define<"_cpu_capabilities", cpu_capabilities>(
@@ -192,16 +209,35 @@ PyMethodDef functions[] = {
         "_prefer_composition(op, prefer)\n--\n\n"
         "Whether an operator runs its composition on the CPU from now on, instead of its kernel."),
     define<"get_default_dtype", default_dtype>(
-        "get_default_dtype()\n--\n\nThe dtype of floats for which none is given."),
+        "get_default_dtype()\n--\n\nThe dtype of floats for which none is given."
+        "\n\nExample:\n"
+        "    >>> flambeau.get_default_dtype()\n"
+        "    flambeau.float32"),
     define<"set_default_dtype", change_default_dtype, dtype>(
         "set_default_dtype(dtype)\n--\n\n"
-        "Sets the dtype of floats for which none is given; a floating type."),
+        "Sets the dtype of floats for which none is given; a floating type."
+        "\n\nExample:\n"
+        "    >>> flambeau.set_default_dtype(flambeau.float64)\n"
+        "    >>> flambeau.tensor(0.5).dtype\n"
+        "    flambeau.float64\n"
+        "    >>> flambeau.set_default_dtype(flambeau.float32)"),
     define<"promote_types", promote_types, two_types>(
-        "promote_types(type1, type2)\n--\n\nThe smallest dtype that holds both."),
+        "promote_types(type1, type2)\n--\n\nThe smallest dtype that holds both."
+        "\n\nExample:\n"
+        "    >>> flambeau.promote_types(flambeau.int64, flambeau.float16)\n"
+        "    flambeau.float16"),
     define<"can_cast", can_convert, from_to>(
-        "can_cast(from_, to)\n--\n\nWhether promotion allows the conversion."),
+        "can_cast(from_, to)\n--\n\nWhether promotion allows the conversion."
+        "\n\nExample:\n"
+        "    >>> flambeau.can_cast(flambeau.int64, flambeau.float32)\n"
+        "    True\n"
+        "    >>> flambeau.can_cast(flambeau.float32, flambeau.int64)\n"
+        "    False"),
     define<"result_type", result_type, two_tensors>(
-        "result_type(tensor1, tensor2)\n--\n\nThe dtype of arithmetic on the two."),
+        "result_type(tensor1, tensor2)\n--\n\nThe dtype of arithmetic on the two."
+        "\n\nExample:\n"
+        "    >>> flambeau.result_type(flambeau.ones(2, dtype=flambeau.int64), 0.5)\n"
+        "    flambeau.float32"),
     define<"_is_autocast_enabled", is_autocast_enabled, device_type>(
         "_is_autocast_enabled(device_type)\n--\n\nWhether autocast is on for a kind of device."),
     define<"set_autocast_enabled", set_autocast_enabled, type_and_enabled>(

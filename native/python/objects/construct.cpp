@@ -390,11 +390,24 @@ PyMethodDef construction_functions[] = {
      "a tensor. Without `dtype`, ints give int64, bools bool, floats the default dtype, complex\n"
      "numbers its complex counterpart, arrays keep theirs. Raises ValueError for ragged "
      "sequences,\n"
-     "TypeError for other objects."},
+     "TypeError for other objects.\n\n"
+     "Example:\n"
+     "    >>> flambeau.tensor([[1, 2], [3, 4]])\n"
+     "    tensor([[1, 2],\n"
+     "            [3, 4]])\n"
+     "    >>> flambeau.tensor([0.5, 1], requires_grad=True)\n"
+     "    tensor([0.5000, 1.0000], requires_grad=True)"},
     define<"as_tensor", as_tensor, as_tensor_parameters>(
         "as_tensor(data, dtype=None, device=None)\n--\n\n"
         "Like tensor(), but shares memory with `data` when it is a tensor or a NumPy array that\n"
-        "already has the dtype and the device."),
+        "already has the dtype and the device."
+        "\n\nExample:\n"
+        "    >>> import numpy\n"
+        "    >>> array = numpy.array([1.0, 2.0])\n"
+        "    >>> shared = flambeau.as_tensor(array)\n"
+        "    >>> array[0] = 5\n"
+        "    >>> shared\n"
+        "    tensor([5., 2.], dtype=flambeau.float64)"),
     kNoMore};
 
 }  // namespace flambeau::python

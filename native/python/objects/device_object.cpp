@@ -139,7 +139,13 @@ PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("device(type, index=None)\n--\n\n"
                                   "Where a tensor lives: device('cpu'), device('cuda:0').\n\n"
                                   "In a with statement: where this thread's tensors are made "
-                                  "inside the block when no device is named.")},
+                                  "inside the block when no device is named."
+                                  "\n\nExample:\n"
+                                  "    >>> flambeau.device(\"cpu\").type\n"
+                                  "    'cpu'\n"
+                                  "    >>> with flambeau.device(\"meta\"):\n"
+                                  "    ...     print(flambeau.ones(2).device)\n"
+                                  "    meta")},
     {0, nullptr}};
 PyType_Spec spec = {"flambeau.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, slots};
 

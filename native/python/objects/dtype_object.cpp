@@ -88,11 +88,18 @@ PyGetSetDef properties[] = {
     {"is_signed", get_is_signed, nullptr, "Whether elements can be negative.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
-                       {Py_tp_methods, methods},
-                       {Py_tp_getset, properties},
-                       {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
-                       {0, nullptr}};
+PyType_Slot slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_doc,
+     const_cast<char*>("The type of a tensor's elements."
+                       "\n\nExample:\n"
+                       "    >>> flambeau.ones(2).dtype\n"
+                       "    flambeau.float32\n"
+                       "    >>> flambeau.float16.itemsize, flambeau.float16.is_floating_point\n"
+                       "    (2, True)")},
+    {0, nullptr}};
 PyType_Spec spec = {"flambeau.dtype", sizeof(DTypeObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 

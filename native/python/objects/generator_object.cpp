@@ -147,9 +147,15 @@ PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_tp_doc,
-     const_cast<char*>("Generator(device=None)\n--\n\n"
-                       "A source of random numbers with a state of its own: a seed and a "
-                       "counter.")},
+     const_cast<char*>(
+         "Generator(device=None)\n--\n\n"
+         "A source of random numbers with a state of its own: a seed and a "
+         "counter."
+         "\n\nExample:\n"
+         "    >>> generator = flambeau.Generator()\n"
+         "    >>> first = flambeau.rand(2, generator=generator.manual_seed(5))\n"
+         "    >>> flambeau.equal(flambeau.rand(2, generator=generator.manual_seed(5)), first)\n"
+         "    True")},
     {0, nullptr}};
 PyType_Spec spec = {"flambeau.Generator", sizeof(GeneratorObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
@@ -173,16 +179,35 @@ constexpr Parameter state_parameter[] = {{"new_state", Kind::object}};
 PyMethodDef functions[] = {
     define<"manual_seed", seed_default, seed_parameter>(
         "manual_seed(seed)\n--\n\n"
-        "Seeds the default generator, for every device; returns it."),
+        "Seeds the default generator, for every device; returns it."
+        "\n\nExample:\n"
+        "    >>> generator = flambeau.manual_seed(0)\n"
+        "    >>> first = flambeau.rand(2)\n"
+        "    >>> generator = flambeau.manual_seed(0)\n"
+        "    >>> flambeau.equal(flambeau.rand(2), first)\n"
+        "    True"),
     define<"seed", seed_by_entropy>(
         "seed()\n--\n\n"
         "Seeds the default generator from the system's entropy; returns the seed."),
     define<"initial_seed", default_initial_seed>(
-        "initial_seed()\n--\n\nThe seed that the default generator started from."),
+        "initial_seed()\n--\n\nThe seed that the default generator started from."
+        "\n\nExample:\n"
+        "    >>> generator = flambeau.manual_seed(3)\n"
+        "    >>> flambeau.initial_seed()\n"
+        "    3"),
     define<"get_rng_state", default_state>(
-        "get_rng_state()\n--\n\nThe state of the default generator as a tensor of bytes."),
+        "get_rng_state()\n--\n\nThe state of the default generator as a tensor of bytes."
+        "\n\nExample:\n"
+        "    >>> state = flambeau.get_rng_state()\n"
+        "    >>> first = flambeau.rand(2)\n"
+        "    >>> flambeau.set_rng_state(state)\n"
+        "    >>> flambeau.equal(flambeau.rand(2), first)\n"
+        "    True"),
     define<"set_rng_state", set_default_state, state_parameter>(
-        "set_rng_state(new_state)\n--\n\nSets the state of the default generator."),
+        "set_rng_state(new_state)\n--\n\nSets the state of the default generator."
+        "\n\nExample:\n"
+        "    >>> state = flambeau.get_rng_state()\n"
+        "    >>> flambeau.set_rng_state(state)"),
     kNoMore};
 
 }  // namespace

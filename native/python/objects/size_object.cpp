@@ -92,7 +92,12 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(construct)},
                        {Py_sq_concat, reinterpret_cast<void*>(concatenate_sizes)},
                        {Py_nb_add, reinterpret_cast<void*>(add_sizes)},
                        {Py_sq_repeat, reinterpret_cast<void*>(repeat)},
-                       {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
+                       {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints."
+                                                     "\n\nExample:\n"
+                                                     "    >>> flambeau.ones(2, 3).shape\n"
+                                                     "    flambeau.Size([2, 3])\n"
+                                                     "    >>> flambeau.Size([2, 3]).numel()\n"
+                                                     "    6")},
                        {0, nullptr}};
 PyType_Spec spec = {"flambeau.Size", 0, 0, Py_TPFLAGS_DEFAULT, slots};
 

@@ -269,7 +269,12 @@ void add_tensor_type(PyObject* module) {
       {Py_mp_ass_subscript, reinterpret_cast<void*>(set_item)},
       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
-      {Py_tp_doc, const_cast<char*>("A multi-dimensional array of elements of one type.")},
+      {Py_tp_doc, const_cast<char*>("A multi-dimensional array of elements of one type."
+                                    "\n\nExample:\n"
+                                    "    >>> x = flambeau.tensor([[1., 2.], [3., 4.]])\n"
+                                    "    >>> x.T @ x\n"
+                                    "    tensor([[10., 14.],\n"
+                                    "            [14., 20.]])")},
   };
   for (const PyType_Slot* table : {generated_slots, conversion_slots}) {
     for (; table->slot; ++table) slots.push_back(*table);
