@@ -127,6 +127,9 @@ def test_collate() -> None:
     assert joined["p"].y[0].tolist() == [2, 4]
     arrays = default_collate([np.float32([1, 2]), np.float32([3, 4])])
     assert arrays.dtype == flambeau.float32
+    pairs = default_collate([(1.0, "a"), (2.0, "b")])
+    assert pairs[0].tolist() == [1, 2] and pairs[1] == ("a", "b")
+    assert default_collate([{"name": "a"}, {"name": "b"}]) == {"name": ["a", "b"]}
     assert default_collate([np.float64(1), np.float64(2)]).tolist() == [1, 2]
     with pytest.raises(TypeError, match="object"):
         default_collate([object()])

@@ -301,7 +301,9 @@ def test_a_monitored_barrier_names_who_is_missing() -> None:
     assert "Ranks 1, 2 failed to pass" in ranks(3, _missing)[0]
 
 
-def _dies(rank: int, size: int, pipe: Any) -> None:
+def _dies(rank: int, size: int, pipe: Any, before: int) -> None:
+    for _ in range(before):
+        dist.all_reduce(flambeau.zeros(100000))
     if rank == 1:
         if os.fork() == 0:
             # Such as workers of a DataLoader: they must not keep the connections open.
@@ -315,14 +317,13 @@ def _dies(rank: int, size: int, pipe: Any) -> None:
         pipe.put((rank, str(error), time.monotonic() - begin))
 
 
-def test_a_process_that_dies_is_named_by_all() -> None:
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_process_that_dies_is_named_by_all(before: int) -> None:
     context = mp.get_context("fork")
     store = dist.TCPStore("127.0.0.1", 0, is_master=True)
     said, answers = context.SimpleQueue(), context.SimpleQueue()
-    processes = [
-        context.Process(target=joined, args=(rank, 3, store.port, 60, _dies, answers, (said,)))
-        for rank in range(3)
-    ]
+    given = 3, store.port, 60, _dies, answers, (said, before)
+    processes = [context.Process(target=joined, args=(rank, *given)) for rank in range(3)]
     for process in processes:
         process.start()
     heard: dict[int, str] = {}

@@ -94,6 +94,8 @@ def test_state_dict_mismatches_are_listed() -> None:
     result = block.load_state_dict(state, strict=False)
     assert result.missing_keys == ["weight", "count"]
     assert result.unexpected_keys == ["surplus"]
+    whole = block.load_state_dict(block.state_dict())
+    assert repr(whole) == "<All keys matched successfully>"
 
 
 def test_modes_and_gradients() -> None:

@@ -108,6 +108,20 @@ from torch import no_such_function_as_relu
 """
 
 
+def test_texts_name_torch() -> None:
+    """Programs read dtypes from their texts: `getattr(torch, str(dtype)[6:])`."""
+    passes(
+        """
+import torch
+x = torch.zeros(2, 3, dtype=torch.float64)
+assert str(x.dtype) == "torch.float64" and getattr(torch, str(x.dtype)[6:]) is x.dtype
+assert str(x.shape) == "torch.Size([2, 3])" and str(x.layout) == "torch.strided"
+assert str(torch.channels_last) == "torch.channels_last" and "dtype=torch.float64" in str(x)
+"""
+    )
+    assert str(flambeau.float64) == "flambeau.float64"
+
+
 def test_the_runner(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "helper.py").write_text("import torch.nn\nvalue = 5\n")

@@ -10,6 +10,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn, vmap
+from flambeau.autograd import forward_ad
 from flambeau.func import (
     functional_call,
     grad,
@@ -343,11 +344,18 @@ class Cube(flambeau.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         x, w = ctx.saved_tensors
         return 3 * x**2 * w * grad, (x**3 * grad).sum()
+
+    @staticmethod
+    def jvp(ctx: Any, moved: Any, changed: Any) -> Any:
+        x, w = ctx.saved_tensors
+        moved = 0 if moved is None else 3 * x**2 * w * moved
+        return moved if changed is None else moved + x**3 * changed
 
 
 class Doubled(flambeau.autograd.Function):
@@ -378,6 +386,10 @@ def test_functions_with_a_generated_rule() -> None:
     assert leaf.grad is not None
     assert weight.grad is not None
     np.testing.assert_allclose(leaf.grad.numpy(), (3 * x**2 * w).numpy())
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, 2 * x)
+        moved = forward_ad.unpack_dual(vmap(Cube.apply, (0, None))(dual, w)).tangent
+        np.testing.assert_allclose(moved.numpy(), (6 * x**3 * w).numpy())
     np.testing.assert_allclose(weight.grad.numpy(), (x**3).sum().numpy())
 
 

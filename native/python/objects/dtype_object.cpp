@@ -3,6 +3,7 @@
 #include <string>
 
 #include "dtype_names.h"  // generated
+#include "python/base/shown_name.h"
 #include "python/base/type_object.h"
 #include "python/calls/arguments.h"
 #include "python/calls/results.h"
@@ -21,7 +22,9 @@ PyObject* dtype_objects[kDTypeCount];
 
 DType value_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->dtype; }
 
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("flambeau.%s", name(value_of(self))); }
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("%s.%s", shown_name(), name(value_of(self)));
+}
 /// Pickled as the global of this name.
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name(value_of(self))); }
 PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(name(value_of(self))); }

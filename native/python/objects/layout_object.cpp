@@ -1,5 +1,6 @@
 #include "python/objects/layout_object.h"
 
+#include "python/base/shown_name.h"
 #include "python/base/type_object.h"
 
 namespace flambeau::python {
@@ -15,7 +16,9 @@ PyTypeObject *layout_type = nullptr, *format_type = nullptr;
 PyObject *strided = nullptr, *sparse_coo = nullptr;
 
 const char* name_of(PyObject* self) { return reinterpret_cast<NamedConstant*>(self)->name; }
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("flambeau.%s", name_of(self)); }
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("%s.%s", shown_name(), name_of(self));
+}
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(self)); }
 
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},

@@ -1,6 +1,7 @@
 #include "python/objects/size_object.h"
 
 #include "python/base/sequences.h"
+#include "python/base/shown_name.h"
 #include "python/calls/arguments.h"
 #include "python/calls/results.h"
 
@@ -36,7 +37,7 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 
 PyObject* repr(PyObject* self) {
   const PyRef list(PySequence_List(self));
-  return list ? PyUnicode_FromFormat("flambeau.Size(%R)", list.get()) : nullptr;
+  return list ? PyUnicode_FromFormat("%s.Size(%R)", shown_name(), list.get()) : nullptr;
 }
 
 /// A tuple as a Size; steals it. Null stays null.

@@ -16,6 +16,8 @@ both see what is printed:
 
 from __future__ import annotations
 
+import typing as _typing
+
 from flambeau import _lazy
 from flambeau.distributed.backend import (
     Backend,
@@ -30,7 +32,7 @@ from flambeau.distributed.backend import (
     is_ucc_available,
     is_xccl_available,
 )
-from flambeau.distributed.barriers import barrier, monitored_barrier
+from flambeau.distributed.barriers import barrier, breakpoint, monitored_barrier
 from flambeau.distributed.collectives import (
     all_gather,
     all_gather_coalesced,
@@ -50,6 +52,7 @@ from flambeau.distributed.debug_level import (
     set_debug_level,
     set_debug_level_from_env,
 )
+from flambeau.distributed.device_mesh import DeviceMesh, init_device_mesh
 from flambeau.distributed.errors import (
     DistBackendError,
     DistError,
@@ -98,6 +101,7 @@ from flambeau.distributed.world import (
     new_group,
     new_subgroups,
     new_subgroups_by_enumeration,
+    split_group,
     supports_complex,
 )
 
@@ -105,11 +109,13 @@ __all__ = [
     "Backend",
     "BackendConfig",
     "DebugLevel",
+    "DeviceMesh",
     "DistBackendError",
     "DistError",
     "DistNetworkError",
     "DistStoreError",
     "FileStore",
+    "GradBucket",
     "GroupMember",
     "HashStore",
     "P2POp",
@@ -131,6 +137,7 @@ __all__ = [
     "all_to_all_single",
     "barrier",
     "batch_isend_irecv",
+    "breakpoint",
     "broadcast",
     "broadcast_object_list",
     "destroy_process_group",
@@ -148,6 +155,7 @@ __all__ = [
     "get_rank",
     "get_world_size",
     "group",
+    "init_device_mesh",
     "init_process_group",
     "irecv",
     "is_available",
@@ -177,11 +185,27 @@ __all__ = [
     "send_object_list",
     "set_debug_level",
     "set_debug_level_from_env",
+    "split_group",
     "supports_complex",
 ]
 
 reduce_op = ReduceOp  # the name of old programs
 
-__getattr__ = _lazy.unavailable(
-    __name__, "of several processes there are groups, collectives and messages of the cpu's tensors"
-)
+if _typing.TYPE_CHECKING:
+    from flambeau.distributed import algorithms as algorithms
+    from flambeau.distributed import optim as optim
+    from flambeau.nn.parallel.reducer import GradBucket
+else:
+    _submodule, __dir__ = _lazy.submodules(globals(), ("algorithms", "optim"))
+    _absent = _lazy.unavailable(
+        __name__,
+        "of several processes there are groups, collectives and messages of the cpu's tensors, "
+        "and models that all of them have whole",
+    )
+
+    def __getattr__(name: str) -> _typing.Any:
+        if name == "GradBucket":
+            from flambeau.nn.parallel.reducer import GradBucket
+
+            return GradBucket
+        return _submodule(name) if name in ("algorithms", "optim") else _absent(name)

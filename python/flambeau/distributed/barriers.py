@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pdb
+import sys
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
-from flambeau.distributed import algorithms
+from flambeau.distributed import patterns
 from flambeau.distributed.errors import DistBackendError
 from flambeau.distributed.process_group import Results
 from flambeau.distributed.wire import seconds
@@ -34,7 +37,7 @@ def barrier(
     found = joined(group, "barrier")
     if found is None:
         return None
-    return found.call("barrier()", algorithms.barrier, Results([]), async_op, timeout)
+    return found.call("barrier()", patterns.barrier, Results([]), async_op, timeout)
 
 
 def monitored_barrier(
@@ -69,7 +72,7 @@ def monitored_barrier(
     limit = found.timeout if timeout is None else timeout
 
     def act(x: Any) -> None:
-        missing = [found.ranks[i] for i in algorithms.monitored_barrier(x, wait_all_ranks)]
+        missing = [found.ranks[i] for i in patterns.monitored_barrier(x, wait_all_ranks)]
         if missing:
             words = "Ranks" if len(missing) > 1 else "Rank"
             raise DistBackendError(
@@ -78,3 +81,30 @@ def monitored_barrier(
             )
 
     found.call("monitored_barrier()", act, Results([]), False, limit)
+
+
+_passed: Counter[tuple[str, int]] = Counter()
+
+
+def breakpoint(rank: int = 0, skip: int = 0, timeout_s: int = 3600) -> None:
+    """Stops one process in Python's debugger; the others wait for it.
+
+    Args:
+        rank: of the process.
+        skip: how often this line of the program does nothing before.
+        timeout_s: seconds that the others wait.
+
+    Raises:
+        DistBackendError: the debugger was left by ending the process, or too late.
+    """
+    frame = sys._getframe(1)
+    place = frame.f_code.co_filename, frame.f_lineno
+    _passed[place] += 1
+    if _passed[place] <= skip:
+        return
+    found = member()
+    assert found is not None
+    if found.rank() == rank:
+        print(f"rank {rank} stops here; the others wait until it goes on", flush=True)
+        pdb.Pdb().set_trace(frame)
+    barrier(timeout=timedelta(seconds=timeout_s))

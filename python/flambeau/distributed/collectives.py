@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor
-from flambeau.distributed import algorithms
+from flambeau.distributed import patterns
 from flambeau.distributed.process_group import (
     ProcessGroup,
     Results,
@@ -98,7 +98,7 @@ def broadcast(
     results = Results([mine])
     return found.call(
         f"broadcast(src {root}, {described(mine)})",
-        lambda x: algorithms.broadcast(x, results.flat[0], root),
+        lambda x: patterns.broadcast(x, results.flat[0], root),
         results,
         async_op,
     )
@@ -137,7 +137,7 @@ def _gather_all(
     results, sent = Results(outputs), flattened(mine)
     return found.call(
         f"{name}({described(mine)})",
-        lambda x: algorithms.all_gather(x, results.flat, sent),
+        lambda x: patterns.all_gather(x, results.flat, sent),
         results,
         async_op,
     )
@@ -265,7 +265,7 @@ def gather(
     results, sent = Results(outputs or []), flattened(mine)
     return found.call(
         f"gather(dst {root}, {described(mine)})",
-        lambda x: algorithms.gather(x, None if outputs is None else results.flat, sent, root),
+        lambda x: patterns.gather(x, None if outputs is None else results.flat, sent, root),
         results,
         async_op,
     )
@@ -322,7 +322,7 @@ def scatter(
     sent = None if given is None else [flattened(part) for part in given]
     return found.call(
         f"scatter(src {root}, {described(mine)})",
-        lambda x: algorithms.scatter(x, results.flat[0], sent, root),
+        lambda x: patterns.scatter(x, results.flat[0], sent, root),
         results,
         async_op,
     )
@@ -375,7 +375,7 @@ def _all_to_all(
     results, sent = Results(outputs), [flattened(part) for part in inputs]
     return found.call(
         f"{name}({str(outputs[0].dtype).rpartition('.')[2]})",
-        lambda x: algorithms.all_to_all(x, results.flat, sent),
+        lambda x: patterns.all_to_all(x, results.flat, sent),
         results,
         async_op,
     )

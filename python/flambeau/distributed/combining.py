@@ -147,3 +147,8 @@ class Reduction:
         """What happens to the combined tensor, in place."""
         if self.kind == RedOpType.AVG:
             reduced.div_(self.size)
+
+
+def bounds(count: int, parts: int) -> list[int]:
+    """Where parts of a number of elements begin; one more says where the last ends."""
+    return [count * part // parts for part in range(parts + 1)]

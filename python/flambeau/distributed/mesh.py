@@ -48,6 +48,7 @@ class Slot:
     Args:
         buffer: where its bytes go; None: they become `data`.
         source: the rank that it comes from; None: any.
+        expected: its words; None: any.
 
     Example:
         >>> from flambeau.distributed.mesh import Slot
@@ -57,11 +58,12 @@ class Slot:
         (2, b'words', b'data')
     """
 
-    __slots__ = ("arrived", "buffer", "data", "error", "size", "source", "words")
+    __slots__ = ("arrived", "buffer", "data", "error", "expected", "size", "source", "words")
 
-    def __init__(self, buffer: Any, source: int | None) -> None:
+    def __init__(self, buffer: Any, source: int | None, expected: bytes | None = None) -> None:
         self.buffer = None if buffer is None else memoryview(buffer).cast("B")
         self.source = source
+        self.expected = expected
         self.arrived = threading.Event()
         self.words = b""
         self.size = 0
@@ -117,6 +119,7 @@ class Mesh:
 
     def __init__(self, rank: int, connections: dict[int, socket.socket]) -> None:
         self.rank = rank
+        self._is_forked = False
         self._peers = {peer: _Peer(peer, c) for peer, c in connections.items()}
         self._lock = threading.Lock()
         self._awaited: dict[Key, Slot] = {}
@@ -177,11 +180,14 @@ class Mesh:
 
     # What is awaited.
 
-    def expect(self, source: int, group: int, call: int, step: int, buffer: Any) -> Slot:
+    def expect(
+        self, source: int, group: int, call: int, step: int, buffer: Any, words: bytes
+    ) -> Slot:
         """Awaits a part of a collective call. `buffer`: where it goes, of the size that it has."""
-        slot = Slot(buffer, source)
+        slot = Slot(buffer, source, words)
         key = (source, group, call, step)
         with self._lock:
+            self._compare(group, call, words)
             if key in self._come:
                 slot.fill(source, *self._come.pop(key))
             elif (group, call) in self._failures:
@@ -230,6 +236,20 @@ class Mesh:
             for key in [key for key in self._failures if key[0] == group and key[1] <= call]:
                 del self._failures[key]
 
+    # What is known of the others.
+
+    def lost(self, rank: int) -> str | None:
+        """Why another process is gone; None: it is there."""
+        return self._peers[rank].lost
+
+    def failure(self, group: int, call: int) -> str | None:
+        """Why a collective call has failed on another process; None: it has not."""
+        return self._failures.get((group, call))
+
+    def whole(self) -> bool:
+        """Whether this is the process that the others know, and no fork of it."""
+        return not self._is_forked
+
     # What arrives.
 
     def _read(self, peer: _Peer) -> None:
@@ -258,6 +278,9 @@ class Mesh:
             slot = self._awaited.pop(key, None)
         if slot is not None:
             self._fill(slot, peer, words, size)
+            if slot.expected is not None and slot.expected != words:
+                text = different(peer.rank, words, self.rank, slot.expected)
+                self._failed(key[1], key[2], text)
             return
         data = receive(peer.connection, size)
         with self._lock:
@@ -266,8 +289,19 @@ class Mesh:
             if slot is None:
                 if key[2] >= self._over.get(key[1], 0):
                     self._come[key] = words, data
+                    for other in [s for k, s in self._awaited.items() if k[1:3] == key[1:3]]:
+                        assert other.expected is not None
+                        self._compare(key[1], key[2], other.expected)
                 return
         slot.fill(peer.rank, words, data)
+
+    def _compare(self, group: int, call: int, words: bytes) -> None:
+        """Ends a call if another rank calls something else: then what is awaited of others may
+        never come.
+        """
+        for key, (theirs, _) in self._come.items():
+            if key[1:3] == (group, call) and theirs != words:
+                self._fail_all(group, call, different(key[0], theirs, self.rank, words))
 
     def _read_letter(self, peer: _Peer, key: Key, words: bytes, size: int) -> None:
         with self._lock:
@@ -307,11 +341,13 @@ class Mesh:
 
     def _failed(self, group: int, call: int, text: str) -> None:
         with self._lock:
-            if call < self._over.get(group, 0):
-                return
-            self._failures.setdefault((group, call), text)
-            for key in [key for key in self._awaited if key[1:3] == (group, call)]:
-                self._awaited.pop(key).fail(text)
+            if call >= self._over.get(group, 0):
+                self._fail_all(group, call, text)
+
+    def _fail_all(self, group: int, call: int, text: str) -> None:
+        self._failures.setdefault((group, call), text)
+        for key in [key for key in self._awaited if key[1:3] == (group, call)]:
+            self._awaited.pop(key).fail(text)
 
     def _lose(self, peer: _Peer, reason: str) -> None:
         with self._lock:
@@ -343,10 +379,26 @@ class Mesh:
     def _forked(self) -> None:
         """In a child: the connections are the parent's."""
         self._lock = threading.Lock()
+        self._is_forked = True
         for peer in self._peers.values():
             peer.sending = threading.Lock()
             peer.connection.close()
             peer.lost = "this process was forked from the one that the group knows"
+
+
+def different(source: int | None, words: bytes, rank: int, expected: bytes) -> str:
+    """What to say where two ranks make different calls.
+
+    Example:
+        >>> from flambeau.distributed.mesh import different
+        >>> different(1, b"barrier()", 0, b"gather(dst 0)")
+        'gather: the ranks call different things: rank 1 calls barrier(), rank 0 gather(dst 0)'
+    """
+    mine = expected.decode()
+    return (
+        f"{mine.partition('(')[0]}: the ranks call different things: rank {source} calls "
+        f"{words.decode(errors='replace')}, rank {rank} {mine}"
+    )
 
 
 def wait(slot: Slot, deadline: float) -> bool:
@@ -372,4 +424,4 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["Mesh", "PeerLost", "Slot", "wait"]
+__all__ = ["Mesh", "PeerLost", "Slot", "different", "wait"]

@@ -12,7 +12,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau.autograd.graph import increment_version
 from flambeau.distributed.errors import DistBackendError
-from flambeau.distributed.exchange import Exchange
+from flambeau.distributed.exchange import Exchange, Shared
 from flambeau.distributed.mesh import Mesh
 from flambeau.distributed.store import Store
 from flambeau.distributed.wire import seconds
@@ -101,6 +101,7 @@ class ProcessGroup:
         self.calls = Lane(f"group {name}")
         self.letters = Lane(f"letters of group {name}")
         self._store = store
+        self._shared = Shared()
         self._count = 0
         self._lock = threading.Lock()
         self._closed = False
@@ -163,12 +164,13 @@ class ProcessGroup:
         self.check_open(name)
         work = Work(name, results.tensors)
         limit = seconds(self.timeout if timeout is None else timeout)
+        shared = self._shared
         with self._lock:
             number = self._count
             self._count += 1
 
             def run() -> None:
-                x = Exchange(self.mesh, self.number, self.ranks, number, words, limit)
+                x = Exchange(self.mesh, self.number, self.ranks, number, words, limit, shared)
                 with x.running():
                     act(x)
                     results.finish()

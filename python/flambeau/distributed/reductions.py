@@ -7,7 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.distributed import algorithms
+from flambeau.distributed import patterns
 from flambeau.distributed.collectives import check_count, check_same, flattened, parts_of, root_in
 from flambeau.distributed.combining import ReduceOp, Reduction
 from flambeau.distributed.process_group import (
@@ -80,10 +80,10 @@ def _all_reduce(
 
     def act(x: Any) -> None:
         if len(results.flat) == 1:
-            algorithms.all_reduce(x, results.flat[0], how)
+            patterns.all_reduce(x, results.flat[0], how)
             return
         whole = flambeau.cat(results.flat)
-        algorithms.all_reduce(x, whole, how)
+        patterns.all_reduce(x, whole, how)
         parts = whole.split([flat.numel() for flat in results.flat])
         for flat, part in zip(results.flat, parts, strict=True):
             flat.copy_(part)
@@ -123,7 +123,7 @@ def reduce(
     results = Results([mine])
     return found.call(
         f"reduce({how.kind.name}, dst {root}, {described(mine)})",
-        lambda x: algorithms.reduce(x, results.flat[0], root, how),
+        lambda x: patterns.reduce(x, results.flat[0], root, how),
         results,
         async_op,
     )
@@ -201,7 +201,7 @@ def _reduce_scatter(
     results, sent = Results([mine]), [flattened(part) for part in given]
     return found.call(
         f"{name}({how.kind.name}, {described(mine)})",
-        lambda x: algorithms.reduce_scatter(x, results.flat[0], sent, how),
+        lambda x: patterns.reduce_scatter(x, results.flat[0], sent, how),
         results,
         async_op,
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from flambeau.distributed.errors import DistBackendError
 from flambeau.distributed.wire import seconds
+from flambeau.futures import Future, FutureOfCall
 
 
 class Work:
@@ -79,6 +80,26 @@ class Work:
         """The tensors that were written to; waits."""
         self.wait()
         return self._tensors
+
+    def get_future(self) -> Future[list[Any]]:
+        """A future of `result()`. What follows it runs in a thread of its own, in which calls of
+        the group may be made and waited for, if no others are made meanwhile: all processes must
+        make them in the same order.
+        """
+        future: Future[list[Any]] = FutureOfCall()
+
+        def over(work: Work) -> None:
+            if work._error is None:
+                future.set_result(work._tensors)
+            else:
+                future.set_exception(work._error)
+
+        with self._lock:
+            if not self._done.is_set():
+                self._after.append(over)
+                return future
+        over(self)
+        return future
 
     def source_rank(self) -> int:
         """The rank that a received message came from.

@@ -439,6 +439,59 @@ def new_group(
     return made
 
 
+def split_group(
+    parent_pg: ProcessGroup | None = None,
+    split_ranks: Sequence[Sequence[int]] | None = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+) -> ProcessGroup | None:
+    """Divides a group: all of its processes call it, and each gets the part that it is in.
+
+    Args:
+        parent_pg: the group; None: of all processes.
+        split_ranks: the parts, each of different ranks in the group.
+        timeout, pg_options, group_desc, backend: as of `new_group`.
+
+    Returns:
+        The part; None for a process that is in none.
+
+    Raises:
+        ValueError: there are no parts, or they share ranks.
+
+    Example:
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> part = flambeau.distributed.split_group(None, [[0], [1]])
+        >>> part.ranks == [rank]
+        True
+    """
+    parent = member(parent_pg)
+    if parent is None:
+        raise ValueError("split_group: this process is no member of parent_pg")
+    if not split_ranks:
+        raise ValueError("split_group: split_ranks cannot be None or empty")
+    places = [int(rank) for part in split_ranks for rank in part]
+    if len(set(places)) != len(places) or any(not 0 <= r < parent.size() for r in places):
+        raise ValueError(
+            "split_group: split_ranks must be different and within "
+            f"[0, {parent.size() - 1}], got {[list(part) for part in split_ranks]}"
+        )
+    mine = [part for part in split_ranks if parent.rank() in part]
+    if not mine:
+        return None
+    made = new_group(
+        [parent.ranks[rank] for rank in mine[0]],
+        parent.timeout if timeout is None else timeout,
+        backend,
+        pg_options,
+        use_local_synchronization=True,
+        group_desc=group_desc,
+    )
+    assert isinstance(made, ProcessGroup)
+    return made
+
+
 def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]],
     timeout: timedelta | None = None,

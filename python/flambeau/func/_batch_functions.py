@@ -83,8 +83,20 @@ def _of_batches(level: Level, cls: Any, is_batch: list[bool]) -> Any:
                     result = cls.forward(own, *slices)
             ctx.saved_flags = [inner.has(x) for x in own.to_save]
             ctx.save_for_backward(*(inner.unwrap(x) if inner.has(x) else x for x in own.to_save))
-            own.to_save = ()
+            kept = own.to_save_forward
+            ctx.forward_flags = [inner.has(x) for x in kept]
+            ctx.save_for_forward(*(inner.unwrap(x) if inner.has(x) else x for x in kept))
+            own.to_save = own.to_save_forward = ()
             return _unwrapped(inner, result)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            inner, saved = inside(ctx.saved_tensors, ctx.forward_flags)
+            ctx.own.saved_tensors = tuple(saved)
+            pairs = zip(tangents, is_batch, strict=True)
+            with inner:
+                given = [inner.wrap(t) if b and t is not None else t for t, b in pairs]
+                return _unwrapped(inner, cls.jvp(ctx.own, *given))
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
@@ -106,10 +118,21 @@ class _Context:
     def __init__(self, needs_input_grad: Any) -> None:
         self.needs_input_grad = needs_input_grad
         self.to_save: tuple[Any, ...] = ()
+        self.to_save_forward: tuple[Any, ...] = ()
         self.saved_tensors: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
         self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        self.to_save_forward = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """RuntimeError: a batch is not written to by the functions of its slices."""
+        raise RuntimeError(
+            "vmap: a Function with generate_vmap_rule must not call ctx.mark_dirty; "
+            "define the static method vmap for it"
+        )
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
         """Gradients of what has none are never asked for."""

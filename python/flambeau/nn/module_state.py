@@ -23,6 +23,11 @@ class IncompatibleKeys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys({', '.join(f'{k}={v!r}' for k, v in self._asdict().items())})"
+
 
 # --- collecting ---
 

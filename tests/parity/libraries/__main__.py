@@ -2,8 +2,8 @@
 
     python tests/parity/libraries --python PYTHON [--torch PYTHON] [--only NAME]
 
---python has the libraries (einops, timm, transformers, torchmetrics, skorch) and what they and
-Flambeau need, and no PyTorch; --torch is an interpreter of the same version that has PyTorch, and
+--python has the libraries, of which there is a file run_NAME.py each, and what they and Flambeau
+need, and no PyTorch; --torch is an interpreter of the same version that has PyTorch, and
 finds the libraries where the first one has them. Models are small and their weights follow a
 formula. Printed are, for each library, its version and how many numbers agree, or what stopped it.
 """

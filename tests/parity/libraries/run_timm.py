@@ -1,43 +1,11 @@
-"""timm: image models. It imports torchvision, whose compiled part is made for PyTorch: where that
-cannot be imported, classes without content stand for what timm names of it.
-"""
-
-import enum
-import importlib.abc
-import importlib.machinery
-import sys
-import types
+"""timm: image models."""
 
 import torch
+
+import without_torchvision  # noqa: F401  isort: skip
 from filled import filled, shown, trained
 
-
-class StandIn(types.ModuleType):
-    __path__ = []
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name == "InterpolationMode":
-            return enum.Enum(name, "NEAREST BILINEAR BICUBIC BOX HAMMING LANCZOS")
-        return type(name, (), {})
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "torchvision":
-            return importlib.machinery.ModuleSpec(name, self)
-        return None
-
-    def create_module(self, spec):
-        return StandIn(spec.name)
-
-    def exec_module(self, module):
-        pass
-
-
-sys.meta_path.insert(0, Finder())
-import timm  # noqa: E402
+import timm  # isort: skip
 
 SIZES = {
     "resnet18": 64,

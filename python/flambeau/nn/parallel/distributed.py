@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
-from flambeau.distributed import all_gather_object, broadcast
+from flambeau._values import brief
+from flambeau.distributed import ReduceOp, all_gather_object, all_reduce, broadcast
+from flambeau.distributed.algorithms.join import Join, Joinable, JoinConfig, JoinHook
 from flambeau.distributed.process_group import ProcessGroup
+from flambeau.distributed.work import Work
 from flambeau.distributed.world import member
 from flambeau.nn.module import Module
-from flambeau.nn.parallel.reducer import Reducer
+from flambeau.nn.parallel.reducer import Hook, Reducer
 
 __all__ = ["DistributedDataParallel"]
 
 _MIB = 1 << 20
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """A module that every process of a group has, and whose gradients are the averages of all.
 
     Processes begin with the parameters and buffers of rank 0. While backward runs, gradients are
@@ -89,14 +92,16 @@ class DistributedDataParallel(Module):
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.static_graph = static_graph
         self.require_backward_grad_sync = True
+        self._hook: tuple[Any, Hook] | None = None
+        self._join_config = JoinConfig()
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MIB)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        self._join(process_group)
+        self._enter(process_group)
         self._check_alike()
         if init_sync:
             self._send_state()
 
-    def _join(self, group: ProcessGroup | None) -> None:
+    def _enter(self, group: ProcessGroup | None) -> None:
         """Makes what belongs to a group of processes."""
         found = member(group)
         if found is None:
@@ -115,6 +120,8 @@ class DistributedDataParallel(Module):
             self.find_unused_parameters or self.static_graph,
             self.gradient_as_bucket_view,
         )
+        if self._hook is not None:
+            self.reducer.communicate(*self._hook)
 
     def _trained(self) -> list[tuple[str, Tensor]]:
         """The parameters whose gradients are averaged, with their names."""
@@ -149,34 +156,56 @@ class DistributedDataParallel(Module):
         tensors = self._tensors(self.module.named_parameters())
         self._broadcast(tensors + self._tensors(self.module.named_buffers()))
 
-    def _broadcast(self, tensors: list[Tensor]) -> None:
-        """Gives all processes the tensors of the group's first; one call for each dtype."""
+    def _broadcast(self, tensors: list[Tensor], source: int = 0) -> None:
+        """Gives all processes the tensors of a rank of the group; one call for each dtype."""
         by_dtype: dict[Any, list[Tensor]] = {}
         for tensor in tensors:
             by_dtype.setdefault(tensor.dtype, []).append(tensor.detach())
         for alike in by_dtype.values():
             flat = flambeau.cat([tensor.reshape(-1) for tensor in alike])
-            broadcast(flat, group=self.process_group, group_src=0)
+            broadcast(flat, group=self.process_group, group_src=source)
             parts = flat.split([tensor.numel() for tensor in alike])
             for tensor, part in zip(alike, parts, strict=True):
                 # What is equal is not written to: a graph that has saved it stays valid.
-                if self.process_group.rank() != 0:
+                if self.process_group.rank() != source:
                     tensor.copy_(part.view(tensor.shape))
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         together = self.require_backward_grad_sync
+        averaging = together and flambeau.is_grad_enabled()
+        active = Join.notify_join_context(self)
+        if self._join_config.enable:
+            self._agree(averaging, together, active)
         if together:
             self.reducer.check_finished()
-            if self.broadcast_buffers:
-                buffers = self._tensors(self.module.named_buffers())
-                if buffers:
-                    self._broadcast(buffers)
+            self._share_buffers(joined=False)
         outputs = self.module(*inputs, **kwargs)
-        if together and flambeau.is_grad_enabled():
+        if averaging:
             self.reducer.prepare(outputs)
         else:
             self.reducer.skip()
         return outputs
+
+    def _share_buffers(self, joined: bool) -> None:
+        """Gives all processes the buffers of the first that still has batches."""
+        buffers = self._tensors(self.module.named_buffers()) if self.broadcast_buffers else []
+        if buffers:
+            source = self._first_active(joined) if self._join_config.enable else 0
+            self._broadcast(buffers, source)
+
+    def _agree(self, averaging: bool, together: bool, active: Work | None) -> None:
+        """Tells those that are through what this forward and its backward will exchange."""
+        if active is not None and not self._join_config.divide_by_initial_world_size:
+            self.reducer.divisor = int(active.result()[0])
+        plan = flambeau.tensor([int(averaging), int(together)])
+        all_reduce(plan, ReduceOp.MAX, self.process_group)
+
+    def _first_active(self, joined: bool) -> int:
+        """The first rank in the group that still has batches; 0 if none has."""
+        size = self.process_group.size()
+        first = flambeau.tensor([size if joined else self.process_group.rank()])
+        all_reduce(first, ReduceOp.MIN, self.process_group)
+        return int(first) % size
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -190,12 +219,62 @@ class DistributedDataParallel(Module):
         finally:
             self.require_backward_grad_sync = before
 
-    def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
-        """NotImplementedError: gradients are averaged, and in no other way."""
-        raise NotImplementedError(
-            "DistributedDataParallel.register_comm_hook: gradients are averaged as they are; hooks "
-            "that communicate otherwise are not there"
+    def register_comm_hook(self, state: Any, hook: Hook) -> None:
+        """Lets a function average the gradients of each bucket, once per model.
+
+        Args:
+            state: what the function gets first; for the hooks of
+                `distributed.algorithms.ddp_comm_hooks` a group, None: all processes.
+            hook: takes the state and a `distributed.GradBucket`, and returns a
+                `futures.Future` of a tensor with the bucket's number of elements.
+
+        Raises:
+            TypeError: hook cannot be called.
+            RuntimeError: the model has a hook.
+        """
+        if not callable(hook):
+            raise TypeError(f"register_comm_hook: hook must be callable, got {brief(hook)}")
+        if self._hook is not None:
+            raise RuntimeError("register_comm_hook: register_comm_hook can only be called once")
+        self._hook = (state, hook)
+        self.reducer.communicate(state, hook)
+
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Join:
+        """A block in which processes may have different numbers of batches: those that are through
+        take part in the others' averages with gradients of zero, and get the parameters of the
+        last one in the end.
+
+        Args:
+            divide_by_initial_world_size: averages are over all processes; else over those that
+                still have batches.
+            enable: False: the block does nothing.
+            throw_on_early_termination: RuntimeError on all when the first is through.
+        """
+        return Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
         )
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What `distributed.algorithms.join.Join` calls when this process is through."""
+        return _Shadow(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> flambeau.device:
+        """Where the processes' notes are."""
+        return flambeau.device("cpu")
+
+    @property
+    def join_process_group(self) -> ProcessGroup:
+        """The processes."""
+        return self.process_group
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -212,7 +291,39 @@ class DistributedDataParallel(Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.__dict__["require_backward_grad_sync"] = True
-        self._join(None)  # the group does not travel: it is that of all processes
+        self._enter(None)  # the group does not travel: it is that of all processes
+
+
+class _Shadow(JoinHook):
+    """What a model does in a process that has no more batches.
+
+    Args:
+        model: of this process.
+        whole: averages are over all processes.
+    """
+
+    def __init__(self, model: DistributedDataParallel, whole: bool) -> None:
+        self._model = model
+        model._join_config.divide_by_initial_world_size = whole
+
+    def main_hook(self) -> None:
+        """Takes part in a forward and a backward of the others."""
+        model = self._model
+        plan = flambeau.zeros(2, dtype=flambeau.int64)
+        all_reduce(plan, ReduceOp.MAX, model.process_group)
+        averaging, together = plan.tolist()
+        if together:
+            model._share_buffers(joined=True)
+        if averaging:
+            model.reducer.shadow()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Takes over the parameters and buffers of the first of those that ended last."""
+        model = self._model
+        model.reducer.divisor = model.process_group.size()
+        tensors = model._tensors(model.module.named_parameters())
+        tensors += model._tensors(model.module.named_buffers())
+        model._broadcast(tensors, model._first_active(not is_last_joiner))
 
 
 DistributedDataParallelCPU = DistributedDataParallel  # its former name, where devices are none

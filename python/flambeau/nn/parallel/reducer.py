@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import math
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import flambeau
 from flambeau import _C, Tensor
 from flambeau.distributed import ReduceOp, all_reduce
 from flambeau.distributed.process_group import ProcessGroup
+from flambeau.futures import Future
 
 FIRST_BUCKET = 1 << 20
 """Bytes of the first bucket: small, so that sending begins early."""
@@ -21,12 +22,15 @@ class _Bucket:
     """Gradients that are averaged in one call.
 
     Args:
+        index: among the buckets.
         numbers: of the parameters.
         parameters: these.
     """
 
-    def __init__(self, numbers: list[int], parameters: Sequence[Tensor]) -> None:
+    def __init__(self, index: int, numbers: list[int], parameters: Sequence[Tensor]) -> None:
+        self.index = index
         self.numbers = numbers
+        self.parameters = list(parameters)
         count = sum(parameter.numel() for parameter in parameters)
         self.flat = flambeau.zeros(count, dtype=parameters[0].dtype)
         self.views = []
@@ -40,6 +44,66 @@ class _Bucket:
             begin += parameter.numel()
         self.waiting = len(numbers)
         self.work: Any = None
+
+
+class GradBucket:
+    """What a communication hook gets: the gradients of some parameters, in one piece of memory.
+
+    Example:
+        >>> def average(state, bucket):  # in each of two processes
+        ...     work = flambeau.distributed.all_reduce(bucket.buffer().div_(2), async_op=True)
+        ...     return work.get_future().then(lambda done: done.value()[0])
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(layer)
+        >>> model.register_comm_hook(None, average)
+        >>> rank = flambeau.distributed.get_rank()
+        >>> model(flambeau.tensor([[1.0 + 2 * rank]])).sum().backward()
+        >>> layer.weight.grad
+        tensor([[2.]])
+    """
+
+    def __init__(self, bucket: _Bucket, last: bool, buffer: Tensor | None = None) -> None:
+        self._bucket = bucket
+        self._last = last
+        self._buffer = bucket.flat if buffer is None else buffer
+
+    def index(self) -> int:
+        """The number of the bucket: in each backward, 0 is the first that is ready."""
+        return self._bucket.index
+
+    def is_last(self) -> bool:
+        """Whether no bucket of this backward follows."""
+        return self._last
+
+    def buffer(self) -> Tensor:
+        """The gradients, of one dimension."""
+        return self._buffer
+
+    def set_buffer(self, buffer: Tensor) -> None:
+        """Takes another tensor as the buffer, of as many elements."""
+        if buffer.numel() != self._buffer.numel():
+            raise RuntimeError(
+                f"GradBucket.set_buffer: expected {self._buffer.numel()} elements, got "
+                f"{buffer.numel()}"
+            )
+        self._buffer = buffer.reshape(-1)
+
+    def with_buffer(self, buffer: Tensor) -> GradBucket:
+        """The same bucket with another buffer."""
+        return GradBucket(self._bucket, self._last, buffer)
+
+    def gradients(self) -> list[Tensor]:
+        """The gradient of each parameter, in the buffer's memory."""
+        counts = [parameter.numel() for parameter in self._bucket.parameters]
+        parts = self._buffer.split(counts)
+        return [p.view(q.shape) for p, q in zip(parts, self._bucket.parameters, strict=True)]
+
+    def parameters(self) -> list[Tensor]:
+        """The parameters."""
+        return list(self._bucket.parameters)
+
+
+Hook = Callable[[Any, GradBucket], "Future[Tensor]"]
 
 
 def buckets_of(parameters: Sequence[Tensor], cap: int) -> Iterator[list[int]]:
@@ -87,14 +151,16 @@ class Reducer:
         self._find_unused = find_unused
         self._as_view = as_view
         self._buckets = [
-            _Bucket(numbers, [self._parameters[i] for i in numbers])
-            for numbers in buckets_of(self._parameters, cap)
+            _Bucket(index, numbers, [self._parameters[i] for i in numbers])
+            for index, numbers in enumerate(buckets_of(self._parameters, cap))
         ]
         self._places = {
             number: (bucket, bucket.views[i])
             for bucket in self._buckets
             for i, number in enumerate(bucket.numbers)
         }
+        self._hook: Callable[[GradBucket], Any] | None = None
+        self.divisor = group.size()
         self._expecting = self._begun = False
         self._ready: set[int] = set()
         self._unused: list[int] = []
@@ -111,6 +177,20 @@ class Reducer:
         """Takes the hooks off the parameters."""
         for handle in self._handles:
             handle.remove()
+
+    def communicate(self, state: Any, hook: Hook) -> None:
+        """Lets a hook average the gradients."""
+        self._hook = functools.partial(hook, state)
+
+    def shadow(self) -> None:
+        """Takes part in what the other processes' backward averages, with gradients of zero."""
+        if self._find_unused:
+            self._used = flambeau.zeros(len(self._parameters), dtype=flambeau.int32)
+            self._used_work = all_reduce(self._used, group=self._group, async_op=True)
+        for bucket in self._buckets:
+            bucket.flat.zero_()
+            self._send(bucket)
+        self._finish()
 
     def check_finished(self) -> None:
         """RuntimeError if a backward has begun that gave some parameters no gradient."""
@@ -185,8 +265,39 @@ class Reducer:
             if self._next == 0 and self._used is not None:
                 self._used_work = all_reduce(self._used, group=self._group, async_op=True)
             ready = self._buckets[self._next]
-            ready.work = all_reduce(ready.flat, ReduceOp.AVG, self._group, async_op=True)
+            self._send(ready)
             self._next += 1
+
+    def _send(self, bucket: _Bucket) -> None:
+        """Begins to average a bucket."""
+        if self._hook is None:
+            bucket.work = all_reduce(bucket.flat, ReduceOp.SUM, self._group, async_op=True)
+            return
+        future = self._hook(GradBucket(bucket, bucket is self._buckets[-1]))
+        if not isinstance(future, Future):
+            raise RuntimeError(
+                "DistributedDataParallel: a communication hook must return a Future, got "
+                f"{type(future).__name__}"
+            )
+        bucket.work = future
+
+    def _receive(self, bucket: _Bucket) -> None:
+        """Waits until the averages are in a bucket."""
+        averages, bucket.work = bucket.work.wait(), None
+        if self._hook is None:
+            bucket.flat.div_(self.divisor)
+            return
+        if isinstance(averages, list | tuple) and len(averages) == 1:
+            (averages,) = averages
+        flat = bucket.flat
+        if not isinstance(averages, Tensor) or averages.numel() != flat.numel():
+            got = list(averages.shape) if isinstance(averages, Tensor) else type(averages).__name__
+            raise RuntimeError(
+                "DistributedDataParallel: the future of a communication hook must give a tensor "
+                f"of the bucket's {flat.numel()} elements, got {got}"
+            )
+        if averages.data_ptr() != flat.data_ptr() or averages.dtype != flat.dtype:
+            flat.copy_(averages.detach().reshape(-1))
 
     def _finish(self) -> None:
         """Waits for the averages, and makes them the gradients."""
@@ -196,8 +307,7 @@ class Reducer:
             used = self._used.tolist()
             self._used = self._used_work = None
         for bucket in self._buckets:
-            bucket.work.wait()
-            bucket.work = None
+            self._receive(bucket)
         with flambeau.no_grad():
             for number, parameter in enumerate(self._parameters):
                 if used is not None and not used[number]:

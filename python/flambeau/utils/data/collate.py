@@ -68,7 +68,7 @@ def _mapped(data: Any, function: Any) -> Any:
 
 def default_collate(batch: Sequence[Any]) -> Any:
     """Joins a list of samples: tensors and arrays are stacked, numbers become a tensor, tuples,
-    lists and mappings are joined element by element, strings stay in a list.
+    lists and mappings are joined element by element, strings stay as they are.
 
     Args:
         batch: the samples.
@@ -97,7 +97,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, float):
         return flambeau.tensor(list(batch), dtype=flambeau.float64)
     if isinstance(first, str | bytes):
-        return list(batch)
+        return batch
     if isinstance(first, Mapping):
         joined = {key: default_collate([sample[key] for sample in batch]) for key in first}
         return type(first)(joined) if type(first) is not dict else joined  # type: ignore[call-arg]

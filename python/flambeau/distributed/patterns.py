@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import flambeau
 from flambeau import Tensor
-from flambeau.distributed.combining import Reduction
+from flambeau.distributed import turns
+from flambeau.distributed.combining import Reduction, bounds
 from flambeau.distributed.errors import DistBackendError
 from flambeau.distributed.exchange import Exchange
 from flambeau.distributed.mesh import PeerLost
@@ -19,13 +20,10 @@ _SMALL = 1 << 15
 """Bytes up to which everybody sends everything to everybody: one step, where a ring takes many."""
 
 
-def bounds(count: int, parts: int) -> list[int]:
-    """Where parts of a number of elements begin; one more says where the last ends."""
-    return [count * part // parts for part in range(parts + 1)]
-
-
 def all_reduce(x: Exchange, tensor: Tensor, how: Reduction) -> None:
     """Combines the tensors of all ranks, in place."""
+    if x.share(lambda shared: turns.all_reduce(shared, tensor, how)):
+        return
     how.begin(tensor)
     if x.size == 1 or tensor.numel() == 0:
         barrier(x)
@@ -39,8 +37,7 @@ def all_reduce(x: Exchange, tensor: Tensor, how: Reduction) -> None:
 
 def _all_to_all_reduce(x: Exchange, tensor: Tensor, how: Reduction) -> None:
     parts = flambeau.empty((x.size, tensor.numel()), dtype=tensor.dtype)
-    parts[x.rank].copy_(tensor)
-    all_gather(x, list(parts), tensor)
+    all_to_all(x, list(parts), [tensor] * x.size)
     tensor.copy_(parts[0])
     for part in parts[1:]:
         how.combine(tensor, part)
@@ -82,6 +79,8 @@ def ring_gather(x: Exchange, parts: Sequence[Tensor], first: int) -> None:
 
 def all_gather(x: Exchange, outputs: Sequence[Tensor], mine: Tensor) -> None:
     """`outputs[i]` becomes the tensor of rank i."""
+    if x.share(lambda shared: turns.all_gather(shared, outputs, mine)):
+        return
     all_to_all(x, outputs, [mine] * x.size)
 
 
@@ -103,6 +102,8 @@ def _others(x: Exchange) -> list[int]:
 
 def reduce_scatter(x: Exchange, output: Tensor, inputs: Sequence[Tensor], how: Reduction) -> None:
     """`output` becomes the combination of `inputs[rank]` of all ranks, in their order."""
+    if x.share(lambda shared: turns.reduce_scatter(shared, output, inputs, how)):
+        return
     parts = flambeau.empty((x.size, output.numel()), dtype=output.dtype)
     sent = [part.clone() if how.factor is not None else part for part in inputs]
     if how.factor is not None:
@@ -117,6 +118,8 @@ def reduce_scatter(x: Exchange, output: Tensor, inputs: Sequence[Tensor], how: R
 
 def broadcast(x: Exchange, tensor: Tensor, root: int) -> None:
     """Everybody gets the tensor of the root, over a binomial tree."""
+    if x.share(lambda shared: turns.broadcast(shared, tensor, root)):
+        return
     place = (x.rank - root) % x.size
     span = 1
     while span < x.size and not place & span:
@@ -173,6 +176,8 @@ def barrier(x: Exchange) -> None:
     """Ends when all have begun (D. Hensgen, R. Finkel, U. Manber, 1988): in each round one hears of
     twice as many.
     """
+    if x.share(turns.Turns.meet):
+        return
     span = step = 1
     while span < x.size:
         slot = x.expect((x.rank - span) % x.size, None, step)
