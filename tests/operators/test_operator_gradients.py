@@ -170,13 +170,13 @@ def takes_complex(operator: Operator) -> bool:
 COMPLEX = [c for c in WITH_COMPLEX_KERNELS if takes_complex(c.operator)]
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in WITH_COMPLEX_KERNELS if not takes_complex(c.operator)], ids=str
-)
-def test_complex_is_refused(case: Case) -> None:
-    found = complexified(case)
-    with pytest.raises(RuntimeError, match="dtype|complex"):
-        found.function()([to_tensor(a) for a in found.inputs])
+def test_complex_is_refused() -> None:
+    """By arguments that are real beside others. (Operators of packages may have such.)"""
+    for case in WITH_COMPLEX_KERNELS:
+        if not takes_complex(case.operator):
+            found = complexified(case)
+            with pytest.raises(RuntimeError, match="dtype|complex"):
+                found.function()([to_tensor(a) for a in found.inputs])
 
 
 @pytest.mark.parametrize("case", COMPLEX, ids=str)
