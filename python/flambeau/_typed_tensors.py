@@ -123,6 +123,14 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+_SPARSE_EXAMPLE = """
+
+Example:
+    >>> flambeau.sparse.{}(2, 3).shape
+    flambeau.Size([2, 3])
+"""
+
+
 def _types(place: str, kind: type[TypedTensor] = TypedTensor) -> dict[str, TypedTensor]:
     found = {}
     sparse = kind is SparseTypedTensor
@@ -136,7 +144,8 @@ def _types(place: str, kind: type[TypedTensor] = TypedTensor) -> dict[str, Typed
                 "dtype": dtype,
                 "_place": place,
                 "__module__": module,
-                "__doc__": f"Makes {'sparse ' * sparse}tensors of {dtype} on {place}.",
+                "__doc__": f"Makes {'sparse ' * sparse}tensors of {dtype} on {place}."
+                + _SPARSE_EXAMPLE.format(name) * sparse,
             },
         )
     return found

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
+import sys as _sys
+import types as _types
 from typing import TYPE_CHECKING
 
 from flambeau import _C, _lazy
@@ -20,11 +20,11 @@ if not TYPE_CHECKING:
     __getattr__ = _lazy.missing(__name__)
 
 
-class _Callable(ModuleType):
+class _Callable(_types.ModuleType):
     """The module, which former programs call: fft(x, signal_ndim) of pairs."""
 
     def __call__(self, input: _C.Tensor, signal_ndim: int, normalized: bool = False) -> _C.Tensor:
         return input.fft(signal_ndim, normalized)
 
 
-sys.modules[__name__].__class__ = _Callable
+_sys.modules[__name__].__class__ = _Callable

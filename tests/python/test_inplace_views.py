@@ -144,7 +144,7 @@ def test_a_constant_written_over_what_was_recorded() -> None:
 
 def test_views_of_integers_have_a_base() -> None:
     x = flambeau.arange(6)
-    for view in (x.view(2, 3), x[1:], x[1:][1:], x.unbind()[0], x.view(flambeau.int32)):
+    for view in (x.view(2, 3), x[1:], x[1:][1:], x.unbind()[0], x.view(3, 2).T):
         assert view._base is x and view._is_view()
     assert x.clone()._base is None and not x.is_floating_point()
     with flambeau.no_grad():
@@ -165,7 +165,8 @@ def test_an_imaginary_part_is_not_dropped() -> None:
             lambda x: flambeau.full((2,), 2j, dtype=x.dtype),
             lambda x: x.new_full((2,), 2j),
         ):
-            with pytest.raises(RuntimeError, match="imaginary part"):
+            with pytest.raises(RuntimeError, match="imaginary part|does not fit"):
                 call(x)
         assert x.fill_(3 + 0j).tolist() == [3, 3]
-    assert flambeau.zeros(1, dtype=flambeau.bool).fill_(1j).item() is True
+    with pytest.raises(RuntimeError, match="imaginary part"):
+        flambeau.zeros(1, dtype=flambeau.bool).fill_(1j)

@@ -18,6 +18,11 @@ def blocks(values: Any) -> Any:
     return made
 
 
+def ordered(numbers: Any) -> Any:
+    """Complex numbers by their real parts, then by their imaginary ones."""
+    return np.sort_complex(numbers)
+
+
 def multiplied(factors: Any, pivots: Any) -> Any:
     """The matrices whose factors L and U lie in one, by the exchanges of rows, counted from 1."""
     made = np.empty_like(factors)

@@ -50,6 +50,10 @@ def broadcast_coalesced(
         tensors: what is copied.
         devices: where; ints are of CUDA.
         buffer_size: accepted: each tensor is sent as it is.
+
+    Example:
+        >>> flambeau.cuda.comm.broadcast_coalesced([flambeau.arange(2)], ["cpu", "cpu"])
+        [[tensor([0, 1])], [tensor([0, 1])]]
     """
     return [[tensor.to(_device(device)) for tensor in tensors] for device in devices]
 
@@ -89,6 +93,10 @@ def reduce_add_coalesced(
         inputs: a list of tensors for each device.
         destination: where the sums are.
         buffer_size: accepted: each tensor is sent as it is.
+
+    Example:
+        >>> flambeau.cuda.comm.reduce_add_coalesced([[flambeau.ones(2)], [flambeau.ones(2)]])
+        (tensor([2., 2.]),)
     """
     return tuple(reduce_add(row, destination) for row in zip(*inputs, strict=True))
 

@@ -52,6 +52,12 @@ def range_pop() -> int:
 
     Raises:
         RuntimeError: there is none.
+
+    Example:
+        >>> flambeau.cuda.nvtx.range_push("step")
+        0
+        >>> flambeau.cuda.nvtx.range_pop()
+        0
     """
     ranges = _open_ranges()
     if not ranges:
@@ -61,7 +67,14 @@ def range_pop() -> int:
 
 
 def mark(msg: str) -> None:
-    """A range that ends at once."""
+    """A range that ends at once.
+
+    Example:
+        >>> with flambeau.profiler.profile() as report:
+        ...     flambeau.cuda.nvtx.mark("epoch")
+        >>> [event.key for event in report.key_averages()]
+        ['epoch']
+    """
     with record_function(msg):
         pass
 
