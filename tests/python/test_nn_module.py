@@ -232,6 +232,20 @@ def test_sequential() -> None:
         model[9]
 
 
+def test_a_removal_numbers_all_modules() -> None:
+    model = nn.Sequential(OrderedDict(a=nn.Linear(1, 2), b=nn.Linear(2, 3), c=nn.Linear(3, 1)))
+    del model[0]
+    assert list(model.state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
+
+
+def test_parameters_are_shown_in_containers() -> None:
+    made = nn.ParameterDict({"x": nn.Parameter(flambeau.ones(2, 3))})
+    shown = "Parameter containing: [flambeau.FloatTensor of size 2x3]"
+    assert repr(made) == f"ParameterDict(  (x): {shown})"
+    made["y"] = nn.Parameter(flambeau.ones(1))
+    assert repr(made).splitlines()[1].strip() == f"(x): {shown}"
+
+
 def test_module_list() -> None:
     layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
     assert len(list(layers.parameters())) == 6

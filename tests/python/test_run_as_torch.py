@@ -119,6 +119,7 @@ assert str(x.shape) == "torch.Size([2, 3])" and str(x.layout) == "torch.strided"
 assert str(torch.channels_last) == "torch.channels_last" and "dtype=torch.float64" in str(x)
 """
     )
+    passes("import torch; assert repr(torch.ones(1).max(0)).startswith('torch.return_types.max(')")
     assert str(flambeau.float64) == "flambeau.float64"
 
 

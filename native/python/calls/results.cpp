@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "python/base/shown_name.h"
+
 namespace flambeau::python {
 
 namespace {
@@ -84,7 +86,8 @@ namespace {
 PyObject* shown(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const PyTypeObject* const type = Py_TYPE(self);
-    std::string text = std::string(type->tp_name) + "(";
+    const std::string name = type->tp_name;
+    std::string text = shown_name() + name.substr(name.find('.')) + "(";
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
       const PyRef item = checked(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
       const char* const value = PyUnicode_AsUTF8(item.get());

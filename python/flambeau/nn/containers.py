@@ -76,11 +76,10 @@ class Sequential(Module):
         self._renumber()
 
     def _renumber(self) -> None:
-        """Names of removed modules leave no gap among numbers."""
-        if all(name.isdigit() for name in self._modules):
-            modules = list(self._modules.values())
-            self._modules.clear()
-            self._modules.update((str(i), m) for i, m in enumerate(modules))
+        """After a removal all modules have numbers, in PyTorch too: they are keys of state_dict."""
+        modules = list(self._modules.values())
+        self._modules.clear()
+        self._modules.update((str(i), m) for i, m in enumerate(modules))
 
     def append(self, module: Module) -> Self:
         """Adds a module at the end."""

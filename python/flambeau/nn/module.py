@@ -328,7 +328,7 @@ class Module(ModuleTree, ModuleHooks, ModuleConversion):
     def __repr__(self) -> str:
         own = self.extra_repr()
         children = [f"({name}): {_indented(repr(m))}" for name, m in self._modules.items()]
-        if not children:
+        if not children and "\n" not in own:
             return f"{self._get_name()}({own})"
         lines = ([*own.split("\n")] if own else []) + children
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from flambeau import Tensor
@@ -22,12 +22,12 @@ def _as_parameter(value: Any) -> Any:
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(key: Any, value: Any, type_of: Callable[[Tensor], Any]) -> str:
     if not isinstance(value, Tensor):
-        return f"Object of type: {type(value).__name__}"
+        return f"  ({key}): Object of type: {type(value).__name__}"
     size = "x".join(map(str, value.shape))
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"{kind} containing: [{value.dtype} of size {size}]"
+    return f"  ({key}): {kind} containing: [{type_of(value)} of size {size}]"
 
 
 class ParameterList(Module):
@@ -84,7 +84,7 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def extra_repr(self) -> str:
-        return "\n".join(f"({i}): {_shown(value)}" for i, value in enumerate(self))
+        return "\n".join(_shown(i, value, lambda x: x.dtype) for i, value in enumerate(self))
 
 
 class ParameterDict(Module):
@@ -186,4 +186,4 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict(self.items()))
 
     def extra_repr(self) -> str:
-        return "\n".join(f"({key}): {_shown(value)}" for key, value in self.items())
+        return "\n".join(_shown(key, value, Tensor.type) for key, value in self.items())
