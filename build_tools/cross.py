@@ -3,8 +3,8 @@
 `python -m build_tools.cross [NAME ...]` compiles libflambeau.so, what is written by hand and what
 is generated, with Debian's g++-aarch64-linux-gnu, and runs the tests, or those named, with its
 qemu-user, once for every instruction set (FLAMBEAU_INSTRUCTION_SETS=machine: for the baseline
-alone). `--tests-only` leaves the generated part out, which is
-most of the work. The Python module is not built: it needs that machine's Python.
+alone). `--tests-only` leaves the generated part out, which is most of the work. The Python module
+is not built: it needs that machine's Python.
 
     apt install g++-aarch64-linux-gnu qemu-user
     python -m build_tools.cross
