@@ -48,6 +48,7 @@ class Book:
         self.form = False  # the entry's results are not to be compared by value
         self._number = number
         self._current = ""
+        self._told = ["", ""]
         self._steady = 0
         self._channel = channel
         self._write = write
@@ -139,6 +140,7 @@ class Book:
             return False
         kept = copied(first)  # the next run may write to the same tensor
         for seed in range(1, 1 + _AGAIN):
+            self._channel.write(self._number, self._told)  # each run may take its time
             with other_chance(seed):
                 again, error = attempt(theirs)
             if error is None and difference(kept, again) is not None:
@@ -151,7 +153,8 @@ class Book:
         if category != self._current:
             self.flush()
             self._current = category
-        self._channel.write(self._number, [category, call])
+        self._told = [category, call]
+        self._channel.write(self._number, self._told)
 
     # Counting ------------------------------------------------------------------------------------
 

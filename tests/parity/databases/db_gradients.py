@@ -118,7 +118,7 @@ def _derived(
 def _grad(library: Any, results: Sequence[Any], leaves: Sequence[Any], create: bool) -> list[Any]:
     outputs = [(i, one) for i, one in enumerate(results) if one.requires_grad]
     if not outputs:
-        return [library.zeros_like(leaf) for leaf in leaves]
+        return [library.zeros_like(leaf).to_dense() for leaf in leaves]
     found = library.autograd.grad(
         [one for _, one in outputs],
         list(leaves),
@@ -126,9 +126,14 @@ def _grad(library: Any, results: Sequence[Any], leaves: Sequence[Any], create: b
         create_graph=create,
         allow_unused=True,
     )
-    return [
+    made = [
         library.zeros_like(leaf) if one is None else one
         for one, leaf in zip(found, leaves, strict=True)
+    ]
+    # Of a sparse leaf PyTorch has a strided gradient where it was given one.
+    return [
+        one if leaf.layout is library.strided or one.layout is library.strided else one.to_dense()
+        for one, leaf in zip(made, leaves, strict=True)
     ]
 
 
@@ -140,8 +145,15 @@ def direction(library: Any, like: Any, key: int) -> Any:
     if like.dtype.is_complex:
         values = values + 1j * draw.integers(-8, 9, shape) / 8
     found = library.from_numpy(np.array(values)).to(like.dtype)
-    # Flambeau asks for a gradient of the layout; PyTorch takes no other than a strided one.
-    return found.sparse_mask(like.detach()) if like.layout is flambeau.sparse_coo else found
+    # Flambeau asks for a gradient of the layout; of CSR PyTorch takes none but a strided one.
+    if like.layout is flambeau.sparse_coo:
+        return found.sparse_mask(like.detach())
+    if like.layout is torch.sparse_csr:
+        places = like.detach().to_sparse_coo().coalesce().indices()
+        return found.sparse_mask(
+            torch.sparse_coo_tensor(places, torch.ones(places.shape[1]), like.shape)
+        ).to_dense()
+    return found
 
 
 def _forward_mode(

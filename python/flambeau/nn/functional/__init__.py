@@ -16,12 +16,12 @@ from flambeau.nn.functional.heads import (
 
 globals().update(public_members(_C.nn.functional))
 
+if TYPE_CHECKING:
+    from flambeau._C.nn.functional import *  # noqa: F403
+
 from flambeau.nn.functional.projected import (  # noqa: E402 - takes the place of the operator
     linear_cross_entropy as linear_cross_entropy,
 )
-
-if TYPE_CHECKING:
-    from flambeau._C.nn.functional import *  # noqa: F403
 
 if not TYPE_CHECKING:
     __all__ = names_of(globals())
