@@ -1,3 +1,4 @@
+#include "autograd/engine/root.h"
 #include "autograd/graph/grad_mode.h"
 #include "autograd/graph/operations.h"
 #include "core/tensor/sparse.h"
@@ -69,6 +70,8 @@ const bool installed = [] {
       .choose = &choose,
       .has_nan = &has_nan,
   });
+  // ones_like is made of operators without a tensor, which nobody takes over; NaN ** 0 is 1.
+  autograd::ones_of_stand_in = [](const Tensor& root) { return ops::pow(root, 0); };
   return true;
 }();
 

@@ -173,6 +173,10 @@ def test_classes_see_operators_of_their_instances() -> None:
     (grad,) = flambeau.autograd.grad(y, x, Counted.of(flambeau.ones(3)))
     assert isinstance(grad, Counted)
     assert grad.inner.tolist() == [[4.0] * 3] * 2
+    for times in (1, 2):
+        (x * x).sum().backward()
+        assert isinstance(x.grad, Counted)
+        assert x.grad.inner.tolist() == [[4.0 * times] * 3] * 2
 
 
 def test_others_are_not_asked() -> None:

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "autograd/engine/backward.h"
+#include "autograd/engine/root.h"
 #include "autograd/engine/selection.h"
 #include "autograd/graph/anomaly.h"
 #include "autograd/graph/forward_mode.h"
@@ -22,6 +23,8 @@
 #include "core/threads/interrupt.h"
 
 namespace flambeau::autograd {
+
+Tensor (*ones_of_stand_in)(const Tensor& root) = nullptr;
 
 namespace {
 
@@ -148,8 +151,13 @@ void Run::add_root(const Tensor& root, Tensor gradient, size_t index) {
     check(!is_complex(root.dtype()), ErrorKind::runtime,
           "backward: a gradient can be left out for a real root only; root ", index, " has dtype ",
           name(root.dtype()));
-    gradient = empty(root.sizes(), root.dtype(), root.device());
-    fill_data(gradient, 1);
+    if (may_stand_in(root)) {
+      const GradMode unrecorded(false);
+      gradient = ones_of_stand_in(root);
+    } else {
+      gradient = empty(root.sizes(), root.dtype(), root.device());
+      fill_data(gradient, 1);
+    }
   } else {
     check(same(gradient.sizes(), root.sizes()), ErrorKind::runtime,
           "backward: the gradient of root ", index, " has shape ", gradient.sizes(),

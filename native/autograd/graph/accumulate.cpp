@@ -29,7 +29,8 @@ namespace {
 /// What the first gradient becomes: memory of its own, in the leaf's layout.
 Tensor settled(const Tensor& gradient, const Shape* strides) {
   if (is_sparse(gradient)) return is_tracking() ? gradient : copy_sparse(gradient, "backward");
-  if (is_tracking()) {
+  // What stands in for a tensor says itself what its copy is.
+  if (is_tracking() || may_stand_in(gradient)) {
     return owns_buffer(gradient) ? gradient : operations().clone(gradient);
   }
   if (owns_buffer(gradient) && (!strides || !enforces_layouts)) {

@@ -96,6 +96,10 @@ def breakpoint(rank: int = 0, skip: int = 0, timeout_s: int = 3600) -> None:
 
     Raises:
         DistBackendError: the debugger was left by ending the process, or too late.
+
+    Example:
+        >>> for step in range(3):  # in each of two processes
+        ...     flambeau.distributed.breakpoint(rank=1, skip=3)  # would stop in the fourth step
     """
     frame = sys._getframe(1)
     place = frame.f_code.co_filename, frame.f_lineno

@@ -20,7 +20,16 @@ _MANY = 1000
 
 
 class JoinHook:
-    """What a `Joinable` does in a process that is through."""
+    """What a `Joinable` does in a process that is through.
+
+    Example:
+        >>> class Silent(flambeau.distributed.algorithms.JoinHook):
+        ...     def post_hook(self, is_last_joiner):
+        ...         print("all are through")
+        >>> Silent().main_hook(), Silent().post_hook(True)
+        all are through
+        (None, None)
+    """
 
     def main_hook(self) -> None:
         """Is called for each step of the others: makes the collective calls that they make."""
@@ -42,6 +51,11 @@ class JoinConfig:
 class Joinable(ABC):
     """What can be in a `Join`: it calls `Join.notify_join_context(self)` in each step, before its
     own collective calls.
+
+    Example:
+        >>> from flambeau.distributed import algorithms
+        >>> issubclass(flambeau.nn.parallel.DistributedDataParallel, algorithms.Joinable)
+        True
     """
 
     _join_config: JoinConfig

@@ -83,7 +83,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         >>> from flambeau.utils.data import default_collate
         >>> default_collate([(flambeau.zeros(2), 0, "a"), (flambeau.ones(2), 1, "b")])
         [tensor([[0., 0.],
-                [1., 1.]]), tensor([0, 1]), ['a', 'b']]
+                [1., 1.]]), tensor([0, 1]), ('a', 'b')]
     """
     first = batch[0]
     if isinstance(first, Tensor):

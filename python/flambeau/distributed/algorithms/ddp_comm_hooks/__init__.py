@@ -27,5 +27,16 @@ class DDPCommHookType(enum.Enum):
 
 
 def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
-    """Registers a hook for a DistributedDataParallel. `state`: of the hook, None: all processes."""
+    """Registers a hook for a DistributedDataParallel. `state`: of the hook, None: all processes.
+
+    Example:
+        >>> from flambeau.distributed.algorithms import ddp_comm_hooks as hooks
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(layer)
+        >>> hooks.register_ddp_comm_hook(hooks.DDPCommHookType.FP16_COMPRESS, model)
+        >>> model(flambeau.tensor([[1.0 + 2 * rank]])).sum().backward()
+        >>> layer.weight.grad  # the average of 1 and 3
+        tensor([[2.]])
+    """
     model.register_comm_hook(state, comm_hook_type.value)

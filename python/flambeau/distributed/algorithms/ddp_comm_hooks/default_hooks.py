@@ -41,7 +41,18 @@ def _only(done: Future[list[Any]]) -> Tensor:
 
 
 def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
-    """Averages gradients over a group; None: all processes."""
+    """Averages gradients over a group; None: all processes.
+
+    Example:
+        >>> from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(layer)
+        >>> model.register_comm_hook(None, default_hooks.allreduce_hook)
+        >>> model(flambeau.tensor([[1.0 + 2 * rank]])).sum().backward()
+        >>> layer.weight.grad  # the average of 1 and 3
+        tensor([[2.]])
+    """
     return _averaged(process_group, bucket.buffer())
 
 
@@ -53,12 +64,34 @@ def _compressed(
 
 
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
-    """Sends gradients as float16, and averages them so; None: among all processes."""
+    """Sends gradients as float16, and averages them so; None: among all processes.
+
+    Example:
+        >>> from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(layer)
+        >>> model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+        >>> model(flambeau.tensor([[1.0 + 2 * rank]])).sum().backward()
+        >>> layer.weight.grad  # the average of 1 and 3
+        tensor([[2.]])
+    """
     return _compressed(flambeau.float16, process_group, bucket)
 
 
 def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
-    """Sends gradients as bfloat16, and averages them so; None: among all processes."""
+    """Sends gradients as bfloat16, and averages them so; None: among all processes.
+
+    Example:
+        >>> from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(layer)
+        >>> model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+        >>> model(flambeau.tensor([[1.0 + 2 * rank]])).sum().backward()
+        >>> layer.weight.grad  # the average of 1 and 3
+        tensor([[2.]])
+    """
     return _compressed(flambeau.bfloat16, process_group, bucket)
 
 
@@ -72,10 +105,34 @@ def _wrapped(dtype: flambeau.dtype, hook: Hook) -> Hook:
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """A hook that hands gradients to another one as float16."""
+    """A hook that hands gradients to another one as float16.
+
+    Example:
+        >>> from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(layer)
+        >>> hook = default_hooks.fp16_compress_wrapper(default_hooks.allreduce_hook)
+        >>> model.register_comm_hook(None, hook)
+        >>> model(flambeau.tensor([[1.0 + 2 * rank]])).sum().backward()
+        >>> layer.weight.grad  # the average of 1 and 3
+        tensor([[2.]])
+    """
     return _wrapped(flambeau.float16, hook)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """A hook that hands gradients to another one as bfloat16."""
+    """A hook that hands gradients to another one as bfloat16.
+
+    Example:
+        >>> from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
+        >>> rank = flambeau.distributed.get_rank()  # in each of two processes
+        >>> layer = flambeau.nn.Linear(1, 1)
+        >>> model = flambeau.nn.parallel.DistributedDataParallel(layer)
+        >>> hook = default_hooks.bf16_compress_wrapper(default_hooks.allreduce_hook)
+        >>> model.register_comm_hook(None, hook)
+        >>> model(flambeau.tensor([[1.0 + 2 * rank]])).sum().backward()
+        >>> layer.weight.grad  # the average of 1 and 3
+        tensor([[2.]])
+    """
     return _wrapped(flambeau.bfloat16, hook)
