@@ -2,28 +2,17 @@
 // runs of positions of any length, sums that are turned.
 
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "check.h"
 #include "cpu/nn/conv_lanes.h"
+#include "draws.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-std::mt19937 engine(13);
-
-int64_t between(int64_t least, int64_t most) {
-  return std::uniform_int_distribution<int64_t>(least, most)(engine);
-}
-
-template <class T>
-std::vector<T> random_values(int64_t count) {
-  std::normal_distribution<T> normal;
-  std::vector<T> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(normal(engine));
-  return values;
-}
+using testing::between;
+using testing::random_values;
 
 /// `taps` of a filter of `kernel` elements, of `outputs` filters that are `row` apart.
 struct Filters {
