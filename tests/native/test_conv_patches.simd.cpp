@@ -2,28 +2,17 @@
 // any place, also where vectors begin before the source and end behind it.
 
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "check.h"
 #include "cpu/nn/conv_forward.h"
+#include "draws.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-std::mt19937 engine(11);
-
-int64_t between(int64_t least, int64_t most) {
-  return std::uniform_int_distribution<int64_t>(least, most)(engine);
-}
-
-template <class T>
-std::vector<T> random_values(int64_t count) {
-  std::normal_distribution<T> normal;
-  std::vector<T> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(normal(engine));
-  return values;
-}
+using testing::between;
+using testing::random_values;
 
 /// Runs of 1 to `longest` positions, with gaps; `places` receives where each position lies.
 std::vector<ConvRun> random_runs(int64_t longest, int64_t count, std::vector<int64_t>& places) {

@@ -135,3 +135,16 @@ def test_gradients_are_those_of_the_sums(shape: Shape, dtype: str) -> None:
     ]
     if ends[0] < shape.height and ends[1] < shape.width:
         assert (unread == 0).all()
+
+
+def test_infinite_weights_meet_no_zeros_between_gradients() -> None:
+    x = flambeau.zeros(2, 4, 9, 9, requires_grad=True)
+    weight = flambeau.ones(4, 1, 3, 3)
+    weight[:, :, 0, 0] = float("inf")
+    result = functional.conv2d(x, weight, None, 2, 1, 1, 4)
+    (grad,) = flambeau.autograd.grad(result.sum(), x)
+    expected = np.zeros((11, 11))
+    for i in range(0, 9, 2):
+        for j in range(0, 9, 2):
+            expected[i : i + 3, j : j + 3] += weight[0, 0].numpy()
+    np.testing.assert_array_equal(grad.numpy(), np.tile(expected[1:-1, 1:-1], (2, 4, 1, 1)))

@@ -59,8 +59,10 @@ inline constexpr int64_t kPackedColumns = 1 << 20;  // bytes of b: in L2 or L3
 inline constexpr int64_t kPackedRows = 256 << 10;   // bytes of a: in L2
 
 /// What becomes of finished sums: rounded, with all else that the call asks for.
-template <class T>
+template <class Form>
 class HalfResult {
+  using T = typename Form::Half;
+
  public:
   explicit HalfResult(const Product<T>& call)
       : call_(call), is_plain_(call.alpha == 1 && call.beta == 0 && !call.bias) {}
@@ -68,10 +70,12 @@ class HalfResult {
   /// `sums` [rows, stride] belong at (i, j); `kept`: sums of earlier parts of the depth.
   void write(int64_t i, int64_t j, int64_t rows, int64_t columns, const float* sums, int64_t stride,
              const float* kept, int64_t kept_stride) const {
+    if (is_plain_ && !kept && columns == kTileColumns<float>)
+      return write_whole(call_.c + i * call_.ldc + j, rows, sums, stride);
     for (int64_t r = 0; r < rows; ++r, sums += stride) {
       T* const out = call_.c + (i + r) * call_.ldc + j;
       if (is_plain_ && !kept) {
-        convert(out, sums, columns);
+        convert(out, sums, columns, &Form::narrow);
         continue;
       }
       float line[kTileColumns<float>];
@@ -81,17 +85,29 @@ class HalfResult {
         if (call_.bias) value += static_cast<float>(call_.bias[j + q]);
         line[q] = value;
       }
-      convert(out, line, columns);
+      convert(out, line, columns, &narrowed<T>);
     }
   }
 
  private:
-  static void convert(T* to, const float* from, int64_t count) {
+  /// Lines of two vectors, as they are.
+  void write_whole(T* out, int64_t rows, const float* sums, int64_t stride) const {
+    static_assert(kTileVectors == 2);
+    constexpr int64_t lanes = kLanes<float>;
+    for (int64_t r = 0; r < rows; ++r, out += call_.ldc, sums += stride) {
+      *reinterpret_cast<HalfVector*>(out) = Form::narrow(load(sums));
+      *reinterpret_cast<HalfVector*>(out + lanes) = Form::narrow(load(sums + lanes));
+    }
+  }
+
+  template <class Narrow>
+  [[gnu::always_inline]] static void convert(T* to, const float* from, int64_t count,
+                                             const Narrow& narrow) {
     constexpr int64_t lanes = kLanes<float>;
     for (; count >= lanes; count -= lanes, from += lanes, to += lanes)
-      *reinterpret_cast<HalfVector*>(to) = narrowed<T>(load(from));
+      *reinterpret_cast<HalfVector*>(to) = narrow(load(from));
     if (count == 0) return;
-    const HalfVector rest = narrowed<T>(Mask<float>(count).load(from));
+    const HalfVector rest = narrow(Mask<float>(count).load(from));
     std::memcpy(static_cast<void*>(to), &rest, static_cast<size_t>(count) * sizeof(T));
   }
 
@@ -122,7 +138,7 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
   float* const sums = scratch<float>(2, static_cast<size_t>(row_step * kColumns));
   const bool is_cut = call.k > kOuterDepth;
   const Tensor earlier = is_cut ? empty(Shape{call.m, call.n}, DType::float32) : Tensor();
-  const HalfResult<Half> result(call);
+  const HalfResult<Form> result(call);
   for (int64_t p = 0; p == 0 || p < call.k; p += kOuterDepth) {
     const int64_t depth = std::min(kOuterDepth, call.k - p), elements = elements_of(depth);
     const bool is_last = p + kOuterDepth >= call.k;

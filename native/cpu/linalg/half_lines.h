@@ -17,8 +17,22 @@ typedef uint16_t HalfVector __attribute__((vector_size(kVectorBytes / 2), aligne
 inline HalfVector load_halves(const void* source) {
   return *static_cast<const HalfVector*>(source);
 }
+/// The same with zeros between them; and back. (Compilers make more instructions of conversions.)
 inline Vector<uint32_t> spread_halves(HalfVector halves) {
+#if defined(__AVX512F__)
+  return (Vector<uint32_t>)_mm512_maskz_cvtepu16_epi32(0xffff, (__m256i)halves);
+#elif defined(__AVX2__)
+  return (Vector<uint32_t>)_mm256_cvtepu16_epi32((__m128i)halves);
+#else
   return __builtin_convertvector(halves, Vector<uint32_t>);
+#endif
+}
+inline HalfVector low_halves(Vector<uint32_t> values) {
+#if defined(__AVX512F__)
+  return (HalfVector)_mm512_maskz_cvtepi32_epi16(0xffff, (__m512i)values);
+#else
+  return __builtin_convertvector(values, HalfVector);
+#endif
 }
 
 /// Floats, rounded to the nearest half, ties to even; NaN stays NaN.
@@ -28,10 +42,10 @@ HalfVector narrowed(Vector<float> value) {
     const Vector<uint32_t> bits = (Vector<uint32_t>)value;
     const Vector<uint32_t> rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
     const Vector<uint32_t> quiet = bits >> 16 | 0x40;
-    return __builtin_convertvector(value == value ? rounded : quiet, HalfVector);
+    return low_halves(value == value ? rounded : quiet);
   } else {
 #if defined(__AVX512F__)
-    return (HalfVector)_mm512_cvtps_ph((__m512)value, _MM_FROUND_TO_NEAREST_INT);
+    return (HalfVector)_mm512_maskz_cvtps_ph(0xffff, (__m512)value, _MM_FROUND_TO_NEAREST_INT);
 #elif defined(__F16C__)
     return (HalfVector)_mm256_cvtps_ph((__m256)value, _MM_FROUND_TO_NEAREST_INT);
 #else
@@ -55,7 +69,7 @@ struct Widened {
       return (Vector<float>)(spread_halves(load_halves(from)) << 16);
     } else {
 #if defined(__AVX512F__)
-      return (Vector<float>)_mm512_cvtph_ps((__m256i)load_halves(from));
+      return (Vector<float>)_mm512_maskz_cvtph_ps(0xffff, (__m256i)load_halves(from));
 #elif defined(__F16C__)
       return (Vector<float>)_mm256_cvtph_ps((__m128i)load_halves(from));
 #else
@@ -69,6 +83,8 @@ struct Widened {
   static Vector<float> along(const T* line) { return widen(line); }
   /// One step of neighbouring lines.
   static Vector<float> across(const T* row, int64_t, bool) { return widen(row); }
+  /// Sums of products.
+  static HalfVector narrow(Vector<float> sums) { return narrowed<T>(sums); }
 };
 
 /// Pairs of bfloat16 that follow each other along the depth: an element is two steps.
@@ -84,6 +100,13 @@ struct Paired {
   static Vector<Packed> across(const Half* row, int64_t step, bool is_pair) {
     const Vector<Packed> low = spread_halves(load_halves(row));
     return is_pair ? low | spread_halves(load_halves(row + step)) << 16 : low;
+  }
+  [[gnu::always_inline]] static HalfVector narrow(Vector<float> sums) {
+#ifdef FLAMBEAU_BFLOAT16_PRODUCTS
+    return (HalfVector)_mm512_cvtneps_pbh((__m512)sums);  // they are never subnormal
+#else
+    return narrowed<Half>(sums);
+#endif
   }
 };
 
@@ -121,21 +144,38 @@ Vector<typename Form::Packed> elements_of_line(const HalfLines<typename Form::Ha
 /// As many elements of as many lines as a vector holds, from line `first` and step `from` on;
 /// vector q of `square` holds element q of all lines, or `by_line` the elements of line q.
 template <class Form>
-void read_square(const HalfLines<typename Form::Half>& lines, int64_t first, int64_t from,
-                 bool by_line, Vector<typename Form::Packed> (&square)[kLanes<float>]) {
+[[gnu::always_inline]] inline void read_square(
+    const HalfLines<typename Form::Half>& lines, int64_t first, int64_t from, bool by_line,
+    Vector<typename Form::Packed> (&square)[kLanes<float>]) {
   using T = typename Form::Half;
   using Packed = typename Form::Packed;
   constexpr int64_t lanes = kLanes<float>, steps = Form::kSteps;
   const int64_t count = std::min(lanes, lines.count - first), left = lines.depth - from;
   const T* const data = lines.data + first * lines.line + from * lines.step;
-  for (auto& vector : square) vector = Vector<Packed>{};
-  if (lines.line == 1 && count == lanes) {
-    for (int64_t q = 0; q < lanes && q * steps < left; ++q)
-      square[q] = Form::across(data + q * steps * lines.step, lines.step, q * steps + 1 < left);
+  const bool is_whole = count == lanes && left >= lanes * steps;
+  if (is_whole && lines.step == 1) {
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < lanes; ++i) square[i] = Form::along(data + i * lines.line);
+    if (!by_line) transpose_square<Packed>(square);
+    return;
+  }
+  if (is_whole && lines.line == 1) {
+#pragma GCC unroll 16
+    for (int64_t q = 0; q < lanes; ++q)
+      square[q] = Form::across(data + q * steps * lines.step, lines.step, true);
     if (by_line) transpose_square<Packed>(square);
     return;
   }
-  for (int64_t i = 0; i < count; ++i) square[i] = elements_of_line<Form>(lines, first + i, from);
+  if (lines.line == 1 && count == lanes) {
+    for (int64_t q = 0; q < lanes; ++q)
+      square[q] = q * steps < left ? Form::across(data + q * steps * lines.step, lines.step,
+                                                  q * steps + 1 < left)
+                                   : Vector<Packed>{};
+    if (by_line) transpose_square<Packed>(square);
+    return;
+  }
+  for (int64_t i = 0; i < lanes; ++i)
+    square[i] = i < count ? elements_of_line<Form>(lines, first + i, from) : Vector<Packed>{};
   if (!by_line) transpose_square<Packed>(square);
 }
 

@@ -2,6 +2,7 @@
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/correlation.h"
+#include "cpu/nn/planes.h"
 #include "cpu/nn/unfolding.h"
 
 namespace flambeau::cpu {
@@ -115,8 +116,10 @@ void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& w
   with_float_compute(
       "conv2d_input_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& w) {
+        using T = decltype(zero);
+        if (try_planes_grad<T>(geometry, g.data<T>(), w.data<T>(), out.data<T>())) return;
         if (!out.is_same(result)) fill_data(out, 0);
-        run<decltype(zero)>(geometry, out, g, w);
+        run<T>(geometry, out, g, w);
       },
       grad, weight);
 }

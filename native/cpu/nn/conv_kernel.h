@@ -76,6 +76,14 @@ struct ConvKernels {
   void (*finish_row)(const ConvSum<T>* sums, ConvSum<T> shift, int64_t count, T* to);
   int64_t panel_rows;  ///< outputs per packed panel
   int64_t steps;       ///< of the depth per packed element
+  /// The same with vectors of outputs (conv_lanes.h); none for pairs.
+  void (*pack_lanes)(const ConvWeights<T>& weights, int64_t panel, ConvPacked<T>* packed) = nullptr;
+  /// Of one panel of outputs: sums[position, panel_lanes].
+  void (*forward_lanes)(const ConvBlock<T>& block) = nullptr;
+  /// to[output * step + position] = sums + bias, which may be null.
+  void (*turn_lanes)(const ConvSum<T>* sums, int64_t positions, int64_t outputs, const T* bias,
+                     T* to, int64_t step) = nullptr;
+  int64_t panel_lanes = 0, vector_lanes = 0;
 };
 
 template <class T>

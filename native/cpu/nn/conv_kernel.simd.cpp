@@ -3,6 +3,7 @@
 #include "cpu/linalg/pack.h"
 #include "cpu/linalg/scratch.h"
 #include "cpu/nn/conv_forward.h"
+#include "cpu/nn/conv_lanes.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -178,8 +179,10 @@ void finish_row(const T* sums, T shift, int64_t count, T* to) {
 template <class T>
 const ConvKernels<T>& conv_kernels() {
   static constexpr ConvKernels<T> kernels{
-      &pack_conv_weights<T>, &forward<T>, &copy_row<T>,
-      &finish_row<T>,        kTileRows,   PatchReader<T>::kSteps};
+      &pack_conv_weights<T>, &forward<T>,       &copy_row<T>,
+      &finish_row<T>,        kTileRows,         PatchReader<T>::kSteps,
+      &pack_lane_weights<T>, &forward_lanes<T>, &turn_lanes<T>,
+      kTileColumns<T>,       kLanes<T>};
   return kernels;
 }
 template const ConvKernels<float>& conv_kernels();

@@ -27,11 +27,52 @@ T* buffer(Tensor& owner, int64_t count) {
   return owner.data<T>();
 }
 
+/// Whether filters cover the image, once: images are lines of a matrix then, as their results are.
+bool is_covered(const ConvGeometry& geometry) {
+  const auto covered = [](const ConvAxis& axis) {
+    return axis.output == 1 && axis.padding == 0 && axis.kernel == axis.input;
+  };
+  return covered(geometry.axes[0]) && covered(geometry.axes[1]);
+}
+
+/// The matrices of a group where filters cover images.
+template <class T>
+struct Covered {
+  int64_t batch, outputs, depth, groups, group;
+  explicit Covered(const ConvGeometry& g, int64_t which)
+      : batch(g.batch),
+        outputs(g.out_channels),
+        depth(g.in_channels * g.kernel_size()),
+        groups(g.groups),
+        group(which) {}
+  T* filters(T* weight) const { return weight + group * outputs * depth; }
+  T* images(T* input) const { return input + group * depth; }
+  T* results(T* result) const { return result + group * outputs; }
+  int64_t image_step() const { return groups * depth; }
+  int64_t result_step() const { return groups * outputs; }
+};
+
 }  // namespace
 
 template <class T>
 void convolve_unfolded(const ConvGeometry& geometry, const T* input, const T* weight, const T* bias,
                        T* result) {
+  if (is_covered(geometry)) {
+    for (int64_t i = 0; i < geometry.groups; ++i) {
+      const Covered<const T> all(geometry, i);
+      gemm<T>({all.batch,
+               all.outputs,
+               all.depth,
+               {all.images(input), all.image_step(), 1},
+               {all.filters(weight), 1, all.depth},
+               result + i * all.outputs,
+               all.result_step(),
+               1,
+               0,
+               bias ? bias + i * all.outputs : nullptr});
+    }
+    return;
+  }
   const Unfolding<T> unfolding(geometry);
   const int64_t outputs = geometry.out_channels, depth = unfolding.depth();
   const int64_t all = geometry.batch * geometry.axes[0].output;
@@ -73,6 +114,19 @@ void convolve_unfolded(const ConvGeometry& geometry, const T* input, const T* we
 
 template <class T>
 void unfolded_input_grad(const ConvGeometry& geometry, const T* grad, const T* weight, T* result) {
+  if (is_covered(geometry)) {
+    for (int64_t i = 0; i < geometry.groups; ++i) {
+      const Covered<const T> all(geometry, i);
+      gemm<T>({all.batch,
+               all.depth,
+               all.outputs,
+               {all.results(grad), all.result_step(), 1},
+               {all.filters(weight), all.depth, 1},
+               result + i * all.depth,
+               all.image_step()});
+    }
+    return;
+  }
   const Unfolding<T> unfolding(geometry);
   const int64_t outputs = geometry.out_channels, depth = unfolding.depth();
   const int64_t height = geometry.axes[0].output;
@@ -112,6 +166,19 @@ void unfolded_input_grad(const ConvGeometry& geometry, const T* grad, const T* w
 
 template <class T>
 void unfolded_weight_grad(const ConvGeometry& geometry, const T* grad, const T* input, T* result) {
+  if (is_covered(geometry)) {
+    for (int64_t i = 0; i < geometry.groups; ++i) {
+      const Covered<const T> all(geometry, i);
+      gemm<T>({all.outputs,
+               all.depth,
+               all.batch,
+               {all.results(grad), 1, all.result_step()},
+               {all.images(input), all.image_step(), 1},
+               result + i * all.outputs * all.depth,
+               all.depth});
+    }
+    return;
+  }
   const Unfolding<T> unfolding(geometry);
   const int64_t outputs = geometry.out_channels, depth = unfolding.depth();
   const int64_t all = geometry.batch * geometry.axes[0].output;
@@ -188,10 +255,12 @@ bool is_pointwise_of_small_images(const ConvGeometry& geometry) {
 // Measured on Zen 4, by `tests/benchmarks --group convolutions`: read in place, images of floats
 // win everywhere else.
 bool forward_unfolds(const ConvGeometry& geometry, DType dtype) {
-  return dtype == DType::bfloat16 && fills_tiles(geometry) && has_matrix_products();
+  return is_covered(geometry) ||
+         (dtype == DType::bfloat16 && fills_tiles(geometry) && has_matrix_products());
 }
 
 bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
+  if (is_covered(geometry)) return true;
   const auto& [rows, columns] = geometry.axes;
   const int64_t outputs = geometry.out_channels,
                 depth = geometry.in_channels * geometry.kernel_size();
@@ -205,7 +274,7 @@ bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
 }
 
 bool weight_grad_unfolds(const ConvGeometry& geometry) {
-  return is_pointwise_of_small_images(geometry);
+  return is_covered(geometry) || is_pointwise_of_small_images(geometry);
 }
 
 }  // namespace flambeau::cpu

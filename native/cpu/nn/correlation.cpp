@@ -15,6 +15,8 @@ constexpr int64_t kSourceBytes = 384 << 10;  // of padded planes: half of L2
 constexpr int64_t kImagesBytes = 1 << 20;    // of several images', which are copied once more
 constexpr int64_t kThreadWork = 200'000;     // multiplications that pay for a thread
 constexpr int64_t kPairChannels = 8;         // fewer leave tiles of pairs empty
+constexpr int64_t kLeastRows = 5;            // of tiles of two vectors
+constexpr int64_t kTurns = 4;                // patches that are copied while sums are turned
 
 /// A task is some rows of an image, or several images; it is computed in blocks of rows.
 template <class T>
@@ -27,6 +29,7 @@ struct Plan {
   int64_t pitch = 0;       // of rows of sums
   bool in_place = false;   // the source is read where it is
   bool by_panels = false;  // through copies of patches, which leave no gaps between rows
+  bool by_lanes = false;   // vectors of outputs, no patches: no gaps either
   bool direct = false;     // sums are the result
   int64_t image_step() const {
     const PaddedPlanes& planes = task.planes;
@@ -55,8 +58,8 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
   const int64_t spare = num_threads() / std::max<int64_t>(task.batch * task.groups, 1);
   if (spare > 1) plan.item_rows = std::min(plan.item_rows, share(task.rows, spare));
   plan.block_rows = fitting(plan.item_rows);
-  if (plan.by_panels && plan.item_rows == task.rows) {
-    // Small images share panels, which would be half empty.
+  if ((plan.by_panels || plan.by_lanes) && plan.item_rows == task.rows) {
+    // Small images share panels, which would be half empty, or what is packed of filters.
     const int64_t bytes = (task.rows + halo_rows) * row_bytes;
     const int64_t most = std::min(kBlockPositions / (task.rows * task.columns),
                                   kImagesBytes / std::max<int64_t>(bytes, 1));
@@ -65,6 +68,20 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
   }
   plan.items_per_image = share(task.rows, plan.item_rows);
   plan.items = plan.sets() * task.groups * plan.items_per_image;
+}
+
+/// Whether vectors of outputs are nearly full, tiles of positions high enough to hide how long a
+/// sum takes, and turning the sums, once a tap of the depth, is less than copying patches, once an
+/// output.
+template <class T>
+bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
+  if (std::is_same_v<T, bfloat16> || plan.depth == 0) return false;
+  const auto share = [](int64_t all, int64_t most) { return (all + most - 1) / most; };
+  const int64_t outputs = plan.task.weights.outputs, columns = plan.task.columns;
+  const int64_t vectors = share(outputs, kernels.vector_lanes);
+  return plan.depth > kTurns * outputs &&
+         columns / share(columns, kernels.panel_rows) >= kLeastRows &&
+         outputs * 4 >= vectors * kernels.vector_lanes * 3;
 }
 
 template <class T>
@@ -81,10 +98,11 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   planes.pitch = task.columns + halo_columns;
   planes.height = task.rows + halo_rows;
   plan.in_place = planes.is_identity();
+  plan.by_lanes = !plan.in_place && lanes_pay(plan, kernels);
   // One row of tiles does not pay for copies of what it reads.
-  plan.by_panels =
-      plan.depth > 0 && (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
-  plan.pitch = plan.by_panels ? task.columns : planes.pitch;
+  plan.by_panels = plan.depth > 0 && !plan.by_lanes &&
+                   (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
+  plan.pitch = plan.by_panels || plan.by_lanes ? task.columns : planes.pitch;
   cut(plan, halo_rows);
   if (!plan.in_place) planes.height = plan.item_rows + halo_rows;
   plan.direct = std::is_same_v<T, ConvSum<T>> && plan.depth > 0 && plan.images == 1 &&
@@ -102,8 +120,10 @@ template <class T>
 void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
   using Packed = ConvPacked<T>;
   const Correlation<T>& task = plan.task;
-  plan.panels = (task.weights.outputs + kernels.panel_rows - 1) / kernels.panel_rows;
-  plan.panel_size = (plan.depth + kernels.steps - 1) / kernels.steps * kernels.panel_rows;
+  const int64_t width = plan.by_lanes ? kernels.panel_lanes : kernels.panel_rows;
+  const auto pack_panel = plan.by_lanes ? kernels.pack_lanes : kernels.pack_weights;
+  plan.panels = (task.weights.outputs + width - 1) / width;
+  plan.panel_size = (plan.depth + kernels.steps - 1) / kernels.steps * width;
   // Pairs of halves take the room of a float.
   plan.packed = empty(Shape{task.groups * plan.panels * plan.panel_size}, dtype_of<ConvSum<T>>);
   Packed* const packed = static_cast<Packed*>(plan.packed.raw_data());
@@ -113,21 +133,22 @@ void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
                  for (int64_t i = begin; i < end; ++i) {
                    ConvWeights<T> weights = task.weights;
                    weights.data += i / plan.panels * task.weight_group_step;
-                   kernels.pack_weights(weights, i % plan.panels, packed + i * plan.panel_size);
+                   pack_panel(weights, i % plan.panels, packed + i * plan.panel_size);
                  }
                });
 }
 
-/// Writes rows of sums of one image where they belong.
+/// Writes rows of sums of some outputs of one image where they belong.
 template <class T>
 void write_out(const Plan<T>& plan, const ConvKernels<T>& kernels, const ConvSum<T>* sums,
-               int64_t step, int64_t first_row, int64_t rows, const T* bias, T* result) {
+               int64_t step, int64_t first_row, int64_t rows, int64_t outputs, const T* bias,
+               T* result) {
   using S = ConvSum<T>;
   const Correlation<T>& task = plan.task;
   const bool is_dense =
       task.column_step == 1 && plan.pitch == task.columns && task.row_step == task.columns;
   const int64_t lines = is_dense ? 1 : rows, count = is_dense ? rows * task.columns : task.columns;
-  for (int64_t k = 0; k < task.weights.outputs; ++k) {
+  for (int64_t k = 0; k < outputs; ++k) {
     const S shift = bias ? static_cast<S>(bias[k]) : S(0);
     for (int64_t i = 0; i < lines; ++i) {
       const S* from = sums + k * step + i * plan.pitch;
@@ -152,6 +173,48 @@ void find_runs(const PaddedPlanes& planes, int64_t images, int64_t image_step, i
       continue;
     }
     for (int64_t i = 0; i < rows; ++i) runs.push_back({first + i * planes.pitch, columns});
+  }
+}
+
+/// What a task reads and writes: rows [first, last) of a group of some images.
+template <class T>
+struct Item {
+  int64_t images, first, last;
+  const T *source, *packed, *bias;
+  T* result;
+};
+
+/// With vectors of outputs: a panel of them after the other, whose sums are turned when finished.
+template <class T>
+void run_lanes(const Plan<T>& plan, const ConvKernels<T>& kernels, const Item<T>& item) {
+  const Correlation<T>& task = plan.task;
+  const int64_t outputs = task.weights.outputs, width = kernels.panel_lanes;
+  const int64_t most = plan.images * plan.block_rows * task.columns;
+  T* const sums = scratch<T>(1, static_cast<size_t>(most * width));
+  T* const turned = plan.direct ? nullptr : scratch<T>(2, static_cast<size_t>(most * width));
+  std::vector<ConvRun> runs;
+  for (int64_t row = item.first; row < item.last; row += plan.block_rows) {
+    const int64_t rows = std::min(plan.block_rows, item.last - row), area = rows * task.columns;
+    check_interrupt();
+    find_runs(task.planes, item.images, plan.image_step(), row - item.first, rows, task.columns,
+              runs);
+    for (int64_t panel = 0; panel < plan.panels; ++panel) {
+      const int64_t k = panel * width, count = std::min(width, outputs - k);
+      const int64_t positions = item.images * area;
+      kernels.forward_lanes({count, plan.depth, positions, item.packed + panel * plan.panel_size,
+                             plan.offsets.data(), item.source, runs.data(), sums, width});
+      const T* const bias = item.bias ? item.bias + k : nullptr;
+      T* const to = item.result + k * task.channel_step;
+      if (plan.direct) {
+        kernels.turn_lanes(sums, positions, count, bias, to + row * task.row_step,
+                           task.channel_step);
+        continue;
+      }
+      kernels.turn_lanes(sums, positions, count, nullptr, turned, most);
+      for (int64_t n = 0; n < item.images; ++n)
+        write_out(plan, kernels, turned + n * area, most, row, rows, count, bias,
+                  to + n * task.image_step);
+    }
   }
 }
 
@@ -181,6 +244,9 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
   const T* bias = task.bias ? task.bias + group * outputs : nullptr;
   const auto* packed = static_cast<const ConvPacked<T>*>(plan.packed.raw_data()) +
                        group * plan.panels * plan.panel_size;
+  if constexpr (!std::is_same_v<T, bfloat16>)
+    if (plan.by_lanes)
+      return run_lanes(plan, kernels, {images, first, last, source, packed, bias, result});
   const int64_t step = plan.direct ? task.channel_step : plan.images * plan.block_rows * plan.pitch;
   S* buffer = plan.direct ? nullptr : scratch<S>(1, static_cast<size_t>(outputs * step));
   if (plan.depth == 0 && !plan.direct) std::fill_n(buffer, outputs * step, S(0));
@@ -205,7 +271,7 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
     kernels.forward(block);
     if (!plan.direct)
       for (int64_t n = 0; n < images; ++n)
-        write_out(plan, kernels, sums + n * rows * plan.pitch, step, row, rows, bias,
+        write_out(plan, kernels, sums + n * rows * plan.pitch, step, row, rows, outputs, bias,
                   result + n * task.image_step);
     else if (bias)
       for (int64_t k = 0; k < outputs; ++k) {

@@ -19,11 +19,10 @@ const PlaneKernels<T>& best_kernels() {
   return best;
 }
 
-}  // namespace
-
+/// `source`: the first plane.
 template <class T>
-bool try_planes(const ConvGeometry& geometry, const T* input, const T* weight, const T* bias,
-                T* result) {
+bool filter_planes(const ConvGeometry& geometry, const PlaneSource<T>& source, const T* weight,
+                   const T* bias, T* result) {
   const auto& [rows, columns] = geometry.axes;
   if (geometry.in_channels != 1 || std::max(rows.stride, columns.stride) > 2) return false;
   if (std::min(rows.padding, columns.padding) < 0) return false;
@@ -43,7 +42,9 @@ bool try_planes(const ConvGeometry& geometry, const T* input, const T* weight, c
                  std::fill_n(padded, size, T(0));
                  for (int64_t plane = begin; plane < end; ++plane) {
                    check_interrupt();
-                   kernels.pad(geometry, input + plane * geometry.input_plane(), pitch, padded);
+                   PlaneSource<T> one = source;
+                   one.data += plane * source.height * source.width;
+                   kernels.pad(geometry, one, pitch, padded);
                    const int64_t group = plane % geometry.groups;
                    for (int64_t k = 0; k < outputs; ++k) {
                      const int64_t filter = group * outputs + k;
@@ -55,6 +56,44 @@ bool try_planes(const ConvGeometry& geometry, const T* input, const T* weight, c
                });
   return true;
 }
+
+}  // namespace
+
+template <class T>
+bool try_planes(const ConvGeometry& geometry, const T* input, const T* weight, const T* bias,
+                T* result) {
+  const auto& [rows, columns] = geometry.axes;
+  return filter_planes<T>(geometry, {input, rows.input, columns.input, 1, 1}, weight, bias, result);
+}
+
+template <class T>
+bool try_planes_grad(const ConvGeometry& geometry, const T* grad, const T* weight, T* result) {
+  const auto& [rows, columns] = geometry.axes;
+  if (geometry.out_channels != 1 || geometry.output_plane() == 0) return false;
+  if (std::max(rows.stride, columns.stride) > 2) return false;
+  const auto turned = [](const ConvAxis& axis) {
+    return ConvAxis{(axis.output - 1) * axis.stride + 1,
+                    axis.input,
+                    axis.kernel,
+                    1,
+                    (axis.kernel - 1) * axis.dilation - axis.padding,
+                    axis.dilation};
+  };
+  const int64_t kernel = geometry.kernel_size(), count = geometry.groups * kernel;
+  T seen = 0;
+  for (int64_t i = 0; i < count; ++i) seen += weight[i] * T(0);
+  if (seen != T(0)) return false;  // an infinite weight would meet the zeros
+  const Tensor owner = empty(Shape{count}, dtype_of<T>);
+  T* const filters = owner.data<T>();
+  for (int64_t i = 0; i < count; i += kernel)
+    std::reverse_copy(weight + i, weight + i + kernel, filters + i);
+  return filter_planes<T>(
+      {geometry.batch, geometry.groups, geometry.in_channels, 1, {turned(rows), turned(columns)}},
+      {grad, rows.output, columns.output, rows.stride, columns.stride}, filters, nullptr, result);
+}
+template bool try_planes_grad(const ConvGeometry&, const float*, const float*, float*);
+template bool try_planes_grad(const ConvGeometry&, const double*, const double*, double*);
+
 template bool try_planes(const ConvGeometry&, const float*, const float*, const float*, float*);
 template bool try_planes(const ConvGeometry&, const double*, const double*, const double*, double*);
 

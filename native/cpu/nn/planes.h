@@ -16,9 +16,16 @@ struct PlaneFilter {
   T* result;
 };
 
+/// One plane of the source, whose elements stand so many rows and columns apart in the image.
+template <class T>
+struct PlaneSource {
+  const T* data;
+  int64_t height, width, row_step, column_step;
+};
+
 template <class T>
 struct PlaneKernels {
-  void (*pad)(const ConvGeometry& geometry, const T* plane, int64_t pitch, T* padded);
+  void (*pad)(const ConvGeometry& geometry, const PlaneSource<T>& source, int64_t pitch, T* padded);
   void (*filter)(const PlaneFilter<T>& call);
   int64_t lanes;
 };
@@ -29,5 +36,11 @@ FLAMBEAU_IN_EACH_SET(template <class T> const PlaneKernels<T>& plane_kernels();)
 template <class T>
 bool try_planes(const ConvGeometry& geometry, const T* input, const T* weight, const T* bias,
                 T* result);
+
+/// The gradient of the input where groups have one channel on both sides: a convolution of the
+/// gradient, whose elements stand a stride apart among zeros, with the filter from its last tap to
+/// its first.
+template <class T>
+bool try_planes_grad(const ConvGeometry& geometry, const T* grad, const T* weight, T* result);
 
 }  // namespace flambeau::cpu

@@ -9,13 +9,20 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// The image inside its border; what lies around it stays as it is.
+/// The image inside its border; what lies around and between its elements stays as it is.
 template <class T>
-void pad(const ConvGeometry& geometry, const T* plane, int64_t pitch, T* padded) {
+void pad(const ConvGeometry& geometry, const PlaneSource<T>& source, int64_t pitch, T* padded) {
+  const auto& [data, height, width, row_step, column_step] = source;
   const auto& [rows, columns] = geometry.axes;
   padded += rows.padding * pitch + columns.padding;
-  for (int64_t i = 0; i < rows.input; ++i)
-    std::copy_n(plane + i * columns.input, columns.input, padded + i * pitch);
+  for (int64_t i = 0; i < height; ++i) {
+    const T* const from = data + i * width;
+    T* const to = padded + i * row_step * pitch;
+    if (column_step == 1)
+      std::copy_n(from, width, to);
+    else
+      for (int64_t j = 0; j < width; ++j) to[j * column_step] = from[j];
+  }
 }
 
 /// The elements at even places of two vectors.

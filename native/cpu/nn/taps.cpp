@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/tensor/views.h"
 #include "core/threads/parallel.h"
 #include "cpu/blocks.h"
 #include "cpu/nn/conv_types.h"
@@ -38,6 +39,24 @@ void over_points(const TapGeometry& g, const Body& body) {
   parallel_for(0, g.points, std::max<int64_t>(1, kGrain / work), body);
 }
 
+constexpr int64_t kManyChannels = 8;  // fill a good part of a vector
+
+/// Whether what is read is more than what would be turned: channels as the innermost dim make
+/// rows of single elements, which are read and written one by one where they lie.
+bool turns(const TapGeometry& g) {
+  return g.inner == 1 && g.channels >= kManyChannels && g.taps * g.points >= g.length;
+}
+
+/// [samples, channels, n, 1] as [samples, 1, n, channels], a view.
+Tensor with_channels_last(const Tensor& tensor) {
+  const Shape &sizes = tensor.sizes(), &strides = tensor.strides();
+  return make_view(tensor, Shape{sizes[0], 1, sizes[2], sizes[1]},
+                   Shape{strides[0], strides[1], strides[2], strides[1]}, tensor.offset());
+}
+TapGeometry with_channels_last(const TapGeometry& g) {
+  return {g.samples, 1, g.length, g.points, g.taps, g.channels};
+}
+
 }  // namespace
 
 void tapped(const Tensor& result, const Tensor& input, const Tensor& places,
@@ -49,10 +68,16 @@ void tapped(const Tensor& result, const Tensor& input, const Tensor& places,
       "tapped", result,
       [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w) {
         using T = decltype(zero);
-        over_points(g, [&](int64_t begin, int64_t end) {
-          tap_kernels<T>().sums(g, begin, end, x.data<T>(), checked.data<int64_t>(), w.data<T>(),
-                                out.data<T>());
-        });
+        const auto run = [&](const TapGeometry& shape, const Tensor& to, const Tensor& from) {
+          over_points(shape, [&](int64_t begin, int64_t end) {
+            tap_kernels<T>().sums(shape, begin, end, from.data<T>(), checked.data<int64_t>(),
+                                  w.data<T>(), to.data<T>());
+          });
+        };
+        if (!turns(g)) return run(g, out, x);
+        const Tensor turned = with_channels_last(out), sums = empty(turned.sizes(), out.dtype());
+        run(with_channels_last(g), sums, contiguous_data(with_channels_last(x)));
+        copy_data(turned, sums);
       },
       input, weights);
 }
@@ -67,10 +92,16 @@ void tapped_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
       "tapped_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& w) {
         using T = decltype(zero);
-        over_planes(g, [&](int64_t begin, int64_t end) {
-          tap_kernels<T>().spread(g, begin, end, grad.data<T>(), checked.data<int64_t>(),
-                                  w.data<T>(), out.data<T>());
-        });
+        const auto run = [&](const TapGeometry& shape, const Tensor& to, const Tensor& from) {
+          over_planes(shape, [&](int64_t begin, int64_t end) {
+            tap_kernels<T>().spread(shape, begin, end, from.data<T>(), checked.data<int64_t>(),
+                                    w.data<T>(), to.data<T>());
+          });
+        };
+        if (!turns(g) || g.samples < num_threads()) return run(g, out, grad);
+        const Tensor turned = with_channels_last(out), sums = empty(turned.sizes(), out.dtype());
+        run(with_channels_last(g), sums, contiguous_data(with_channels_last(grad)));
+        copy_data(turned, sums);
       },
       grad_output, weights);
 }
@@ -84,8 +115,14 @@ void tapped_weights_grad(const Tensor& result, const Tensor& grad_output, const 
       "tapped_weights_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& x) {
         using T = decltype(zero);
-        over_points(g, [&](int64_t begin, int64_t end) {
-          tap_kernels<T>().products(g, begin, end, grad.data<T>(), x.data<T>(),
+        const bool turned = turns(g);
+        const TapGeometry shape = turned ? with_channels_last(g) : g;
+        const auto read = [&](const Tensor& from) {
+          return turned ? contiguous_data(with_channels_last(from)) : from;
+        };
+        const Tensor from = read(grad), elements = read(x);
+        over_points(shape, [&](int64_t begin, int64_t end) {
+          tap_kernels<T>().products(shape, begin, end, from.data<T>(), elements.data<T>(),
                                     checked.data<int64_t>(), out.data<T>());
         });
       },
