@@ -91,7 +91,7 @@ def write_ninja(
     sets = {"baseline": ""} if fuzzing else chosen
     without = without_flags(sets, machine)
     further = " ".join(filter(None, [sanitizer, FUZZING if fuzzing else "", without]))
-    optimized = "-O1" if sanitize else OPTIMIZED
+    optimized = plain_level(sanitize, fuzzing)
     writer.variable("builddir", str(shared))
     writer.variable("math_libraries", " ".join(math_libraries(toolchain.compiler)))
     link_flags = STRIPPED if wheel else sanitizer
@@ -103,10 +103,10 @@ def write_ninja(
         generated,
         (root,),
         optimized,
-        optimized if sanitize else LOOPS,
+        "-O1" if sanitize else LOOPS,
         instruction_sets=sets,
         precompiled=precompiled_headers(root / "native"),
-        given={} if sanitize else given_headers(root / "native"),
+        given=given_headers(root / "native"),
     )
     with_python = compiling
     if wheel:
@@ -164,6 +164,15 @@ def precompiled_headers(native: Path) -> dict[str, Path]:
         "ops": native / "operators" / "precompiled.h",
         "python": native / "python" / "precompiled.h",
     }
+
+
+def plain_level(sanitize: str | None, fuzzing: bool) -> str:
+    """How what has no loops over elements is optimized. For fuzzing, compiling takes longer than
+    all that runs.
+    """
+    if not sanitize:
+        return OPTIMIZED
+    return "-O0" if fuzzing else "-O1"
 
 
 def given_headers(native: Path) -> dict[Path, dict[str, Path]]:
