@@ -135,7 +135,7 @@ def _types(place: str, kind: type[TypedTensor] = TypedTensor) -> dict[str, Typed
     found = {}
     sparse = kind is SparseTypedTensor
     module = "flambeau.sparse" if sparse else "flambeau" if place == "cpu" else "flambeau.cuda"
-    for dtype in {d for d in vars(_C).values() if isinstance(d, _C.dtype)}:
+    for dtype in dict.fromkeys(d for d in vars(_C).values() if isinstance(d, _C.dtype)):
         name = f"{dtype._tensor_type}Tensor"
         found[name] = kind(
             name,

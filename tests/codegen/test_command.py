@@ -77,7 +77,7 @@ def test_wrong_usage_exits_with_two(
         (["show", "silk"], "show: error: there is no operator 'silk': did you mean 'silu'?"),
         (["try", "silu", "x=1"], "try: error: silu(Tensor self) has no argument 'x'"),
         (["check", "--declarations", "/nowhere"], "check: error: there is no folder /nowhere"),
-        (["emit", "/tmp/x", "--declarations", "/nowhere"], "emit: error: there is no folder"),
+        (["emit", "/nowhere/x", "--declarations", "/nowhere"], "emit: error: there is no folder"),
         (["diff", "--generated", "/nowhere"], "there is no generated folder /nowhere: build first"),
     ],
 )

@@ -311,7 +311,7 @@ def test_compiler_errors_in_declarations(monkeypatch: pytest.MonkeyPatch) -> Non
     def emit_broken(*arguments: Any) -> Any:
         output = emit(*arguments)
         (path,) = (output.folder / "ops").rglob("*.cpp")
-        path.write_text(path.read_text().replace("return record;", "return recrod;"))
+        path.write_text(path.read_text().replace("& computed) override", "& cmoputed) override"))
         return output
 
     emit = runtime.emit_package

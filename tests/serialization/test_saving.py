@@ -171,6 +171,18 @@ def test_protocols(protocol: int) -> None:
             saved(value, pickle_protocol=other)
 
 
+def test_options_that_programs_give() -> None:
+    with pytest.warns(UserWarning, match="before PyTorch 1.6 is not written"):
+        old = saved(flambeau.ones(2), _use_new_zipfile_serialization=False)
+    assert flambeau.load(io.BytesIO(old)).tolist() == [1.0, 1.0]
+    with zipfile.ZipFile(io.BytesIO(old)) as archive:
+        assert "archive/byteorder" in archive.namelist()
+    silent = saved(flambeau.ones(2), _disable_byteorder_record=True)
+    assert flambeau.load(io.BytesIO(silent)).tolist() == [1.0, 1.0]
+    with zipfile.ZipFile(io.BytesIO(silent)) as archive:
+        assert "archive/byteorder" not in archive.namelist()
+
+
 def test_what_is_given() -> None:
     with pytest.raises(AttributeError, match="a path or a file, got int"):
         flambeau.save(1, 5)  # type: ignore[arg-type]

@@ -193,10 +193,14 @@ reduce_op = ReduceOp  # the name of old programs
 
 if _typing.TYPE_CHECKING:
     from flambeau.distributed import algorithms as algorithms
+    from flambeau.distributed import checkpoint as checkpoint
+    from flambeau.distributed import fsdp as fsdp
     from flambeau.distributed import optim as optim
+    from flambeau.distributed import tensor as tensor
     from flambeau.nn.parallel.reducer import GradBucket
 else:
-    _submodule, __dir__ = _lazy.submodules(globals(), ("algorithms", "optim"))
+    _submodules = ("algorithms", "checkpoint", "fsdp", "optim", "tensor")
+    _submodule, __dir__ = _lazy.submodules(globals(), _submodules)
     _absent = _lazy.unavailable(
         __name__,
         "of several processes there are groups, collectives and messages of the cpu's tensors, "
@@ -208,4 +212,4 @@ else:
             from flambeau.nn.parallel.reducer import GradBucket
 
             return GradBucket
-        return _submodule(name) if name in ("algorithms", "optim") else _absent(name)
+        return _submodule(name) if name in _submodules else _absent(name)

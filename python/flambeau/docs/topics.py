@@ -19,7 +19,7 @@ _TOPICS: dict[str, dict[str, str]] = {
         "Recurrent layers": "rnn rnn_cells",
         "Attention and transformers": "multihead_attention transformer",
         "Shapes and padding": "shapes",
-        "Losses": "loss margin_loss linear_loss adaptive",
+        "Losses": "loss margin_loss linear_loss functional.projected adaptive",
         "Distances": "distance",
         "Layers that learn their sizes": "lazy_layers",
     },

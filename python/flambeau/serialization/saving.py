@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import IO, Any
 
 import flambeau
@@ -15,6 +16,8 @@ def save(
     f: str | os.PathLike[str] | IO[bytes],
     pickle_module: Any = None,
     pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
 ) -> None:
     """Writes an object with its tensors, in the format of PyTorch's `torch.save`.
 
@@ -27,6 +30,9 @@ def save(
         f: a path, or a binary file open for writing.
         pickle_module: `pickle`, and nothing else; for the sake of calls that name it.
         pickle_protocol: of the part that is not tensor data; PyTorch reads 2.
+        _use_new_zipfile_serialization: False warns: the file is a zip archive in any case, which
+            PyTorch reads since 1.6.
+        _disable_byteorder_record: leaves out the record that says how numbers are written.
 
     Raises:
         pickle.PicklingError: a part of `obj` cannot be pickled.
@@ -49,38 +55,45 @@ def save(
         raise ValueError(f"save: pickle_module must be pickle, got {brief(pickle_module)}")
     if not 1 <= pickle_protocol <= 5:
         raise ValueError(f"save: pickle_protocol must be from 1 to 5, got {pickle_protocol}")
+    if not _use_new_zipfile_serialization:
+        warnings.warn(
+            "save: the format before PyTorch 1.6 is not written; this file is a zip archive",
+            stacklevel=2,
+        )
     pickled = Pickled(obj, pickle_protocol)
+    tells_order = not _disable_byteorder_record
     if isinstance(f, str | os.PathLike):
-        _save_to_path(pickled, f)
+        _save_to_path(pickled, f, tells_order)
     elif callable(getattr(f, "write", None)):
-        _write(pickled, ObjectSink(f), "archive")
+        _write(pickled, ObjectSink(f), "archive", tells_order)
     else:
         raise AttributeError(f"save: f must be a path or a file, got {type(f).__name__}")
 
 
-def _save_to_path(pickled: Any, path: str | os.PathLike[str]) -> None:
+def _save_to_path(pickled: Any, path: str | os.PathLike[str], tells_order: bool) -> None:
     from flambeau._whole_files import is_device, replacing
     from flambeau.serialization.zip_writer import FileSink, ObjectSink
 
     if is_device(path):
         with open(path, "wb") as file:
-            _write(pickled, ObjectSink(file), "archive")
+            _write(pickled, ObjectSink(file), "archive", tells_order)
         return
     stem = os.path.splitext(os.path.basename(os.fsdecode(path)))[0]
     with replacing(path) as descriptor:
         # A disk without room says so before anything is written.
         _C._reserve_file(descriptor, sum(storage.nbytes() for storage in pickled.storages))
-        _write(pickled, FileSink(descriptor), stem or "archive")
+        _write(pickled, FileSink(descriptor), stem or "archive", tells_order)
 
 
-def _write(pickled: Any, sink: Any, name: str) -> None:
+def _write(pickled: Any, sink: Any, name: str, tells_order: bool) -> None:
     from flambeau.serialization.zip_writer import ALIGNMENT, ZipWriter
 
     archive = ZipWriter(sink)
     check = archive.add(f"{name}/data.pkl", pickled.content)
     archive.add(f"{name}/.format_version", b"1")
     archive.add(f"{name}/.storage_alignment", str(ALIGNMENT).encode())
-    archive.add(f"{name}/byteorder", b"little")
+    if tells_order:
+        archive.add(f"{name}/byteorder", b"little")
     sums = [
         archive.add(f"{name}/data/{number}", _content(storage))
         for number, storage in enumerate(pickled.storages)

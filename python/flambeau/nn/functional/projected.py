@@ -15,7 +15,7 @@ from flambeau._values import brief
 from flambeau.autograd import Function
 from flambeau.autograd.function import once_differentiable
 
-_whole: Any = _C.nn.functional.linear_cross_entropy
+_whole: Any = _C._internal.projected_cross_entropy
 _POLICIES = ("accurate", "balanced", "compact", "auto")
 _ROWS_PER_FEATURE = 2.0  # of "auto"
 

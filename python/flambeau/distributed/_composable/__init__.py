@@ -1,0 +1,1 @@
+"""Where former programs look for `distributed.fsdp`."""
