@@ -91,6 +91,8 @@ def _check_needs() -> None:
 
 
 def _run_pytest(options: Sequence[str], variable: str, value: str) -> int:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    # The options of a project around the tested files are not meant for these tests.
+    plain = ["-q", "-p", "no:cacheprovider", "-o", "addopts="]
+    command = [sys.executable, "-m", "pytest", *plain, *options]
     environment = {**os.environ, variable: value}
     return subprocess.run(command, env=environment, check=False).returncode
