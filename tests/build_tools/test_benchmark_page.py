@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -55,4 +56,23 @@ def test_the_guide_holds_a_processor(page: ModuleType) -> None:
         assert groups
         for table in groups.values():
             assert "threads" in table.splitlines()[0]
-            assert "Geometric mean of the ratios: " in table.splitlines()[-1]
+            assert re.search(r"ratios: to PyTorch \d\.\d\d", table.splitlines()[-1])
+
+
+def test_the_readme_holds_the_means_of_the_guide(page: ModuleType, tmp_path: Path) -> None:
+    _, sections = page.read((ROOT / "python/docs/guide/processors.md").read_text())
+    readme = (ROOT / "README.md").read_text()
+    path = tmp_path / "README.md"
+    path.write_text(readme)
+    page.write_summary(path, sections)
+    assert path.read_text() == readme
+
+
+def test_means_are_those_of_the_last_lines(page: ModuleType) -> None:
+    table = "2 threads.\n\n| w | r |\n| --- | --- |\n| x | 1 |\n| y | 2 |\n\nto PyTorch 0.25."
+    assert page.summary({"A": {"basics": table, "sorting": table[:-1] + ", to NumPy 0.50."}}) == (
+        "| processor | group | workloads | to PyTorch | to NumPy |\n"
+        "| --- | --- | ---: | ---: | ---: |\n"
+        "| A | basics | 2 | 0.25 |  |\n"
+        "|  | sorting | 2 | 0.25 | 0.50 |\n"
+    )

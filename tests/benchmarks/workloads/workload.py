@@ -13,8 +13,8 @@ Make = Callable[[Any], Call]
 @dataclass(frozen=True)
 class Workload:
     """`make(torch)` prepares data and returns the call to time, written once against PyTorch's API;
-    `numpy` the same computation in NumPy where it has one; `target`: ratio to the time of the
-    faster of both."""
+    `numpy` the same computation in NumPy where it has one; `target`: the ratio to PyTorch's time
+    that is wanted."""
 
     name: str
     target: float
