@@ -1,23 +1,26 @@
 """Every declared operator against PyTorch: `python tests/benchmarks/sweep.py --torch PYTHON`.
 
-The calls are the samples of the declarations, once as they stand (what a call costs) and once with
-every size multiplied (what an element costs). Where PyTorch has no function of the name, or takes
-other arguments, nothing is compared; the count of those is printed.
+The calls are the samples of the declarations, with every size multiplied up to `--elements`
+(what an element costs), or as they stand with `--small` (what a call costs). Where PyTorch has no
+function of the name, or takes other arguments, nothing is compared; the count of those is printed,
+and the geometric mean of the ratios of each file of declarations.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import math
 import os
 import pickle
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ import numpy as np
 from worker import seconds_per_call
 
 HERE = Path(__file__)
-ELEMENTS = 1 << 20
+MEMORY = 12 << 30  # bytes of addresses: a call that wants more is an error, not the end
 MAXIMUM_FACTOR = 600  # matrix products grow with the third power
 SAMPLE_SECONDS, SAMPLES = 0.01, 5
 Times = dict[str, float]
@@ -42,15 +45,16 @@ class Case:
     positional: list[Any]
     keywords: dict[str, Any] = field(default_factory=dict)
     differentiable: bool = False
+    family: str = ""
 
 
-def cases(only: str, large: bool) -> list[Case]:
-    """The first sample with elements of every operator that Python reaches."""
+def cases(only: str, elements: int) -> Iterator[Case]:
+    """The first sample with elements of every operator that Python reaches; as it stands where
+    `elements` is 0."""
     sys.path.insert(0, str(HERE.parents[1] / "operators"))
     import operator_calls as calls
     import operator_cases as declared
 
-    found = []
     for operator in declared.operators():
         form = calls.primary_form(operator)
         usable = (c for c in declared.cases() if c.operator is operator)
@@ -58,8 +62,9 @@ def cases(only: str, large: bool) -> list[Case]:
         if form is None or sample is None or only not in operator.full_name or operator.internal:
             continue
         values = sample.values()
-        if large:
-            values = declared.map_arrays(operator, values, _enlarger(declared, sample))
+        if elements:
+            enlarger = _enlarger(declared, sample, elements)
+            values = declared.map_arrays(operator, values, enlarger)
         receiver = calls.receiver_index(operator) if form.is_method else None
         skipped, positional, keywords = not calls.is_first_overload(operator), [], {}
         for index, argument in enumerate(operator.signature.arguments):
@@ -72,27 +77,24 @@ def cases(only: str, large: bool) -> list[Case]:
                 positional.insert(place, values[argument.name])
         space = "Tensor" if receiver is not None else operator.namespace
         path = ".".join(filter(None, (space, calls.form_name(operator, form))))
-        found.append(
-            Case(
-                operator.full_name, path, receiver is not None, positional, keywords,
-                operator.derivative is not None,
-            )
+        yield Case(
+            operator.full_name, path, receiver is not None, positional, keywords,
+            operator.derivative is not None, operator.family,
         )  # fmt: skip
-    return found
 
 
 def _has_elements(declared: Any, case: Any) -> bool:
     return any(array.size > 1 for _, array in declared.arrays(case.operator, case.values()))
 
 
-def _enlarger(declared: Any, case: Any) -> Callable[[Any, Any], Any]:
-    """Repeats arrays along every dimension, so that the largest has about ELEMENTS elements."""
+def _enlarger(declared: Any, case: Any, elements: int) -> Callable[[Any, Any], Any]:
+    """Repeats arrays along every dimension, so that the largest has about so many elements."""
     shapes = [array.shape for _, array in declared.arrays(case.operator, case.values())]
     kind = case.operator.kind.value
     broadcasts = kind == "pointwise"
     largest = np.broadcast_shapes(*shapes) if broadcasts else max(shapes, key=math.prod)
     dimensions = max(sum(size > 1 for size in largest), 1)
-    factor = max(int((ELEMENTS / math.prod(largest)) ** (1 / dimensions)), 1)
+    factor = max(int((elements / math.prod(largest)) ** (1 / dimensions)), 1)
     if kind not in ("pointwise", "reduction"):
         factor = min(factor, MAXIMUM_FACTOR)
 
@@ -108,9 +110,10 @@ def _enlarger(declared: Any, case: Any) -> Callable[[Any, Any], Any]:
 def time_cases(framework: str, threads: int, path: str, dtype: str, backward: bool) -> None:
     """Prints {name: seconds per call} as JSON, for the calls that the framework takes."""
     module = importlib.import_module(framework)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     module.set_num_threads(threads)
     times: dict[str, float] = {}
-    for case in pickle.loads(Path(path).read_bytes()):
+    for case in _read(path):
         try:
             call = _prepared(module, case, dtype, backward)
             times[case.name] = seconds_per_call(call, SAMPLE_SECONDS, SAMPLES)
@@ -118,6 +121,22 @@ def time_cases(framework: str, threads: int, path: str, dtype: str, backward: bo
             if framework == "flambeau":
                 print(f"{case.name}: {error}", file=sys.stderr)
     print(json.dumps(times))
+
+
+def _write(path: str, made: Iterator[Case]) -> dict[str, str]:
+    """Writes cases one by one, as all together fill the memory; returns their families by name."""
+    families = {}
+    with Path(path).open("wb") as file:
+        for case in made:
+            pickle.dump(case, file)
+            families[case.name] = case.family
+    return families
+
+
+def _read(path: str) -> Iterator[Case]:
+    with Path(path).open("rb") as file, contextlib.suppress(EOFError):
+        while True:
+            yield pickle.load(file)
 
 
 def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[], Any]:
@@ -166,22 +185,24 @@ def main() -> None:
     parser.add_argument(
         "--only", metavar="TEXT", default="", help="operators whose name holds TEXT"
     )
-    parser.add_argument("--small", action="store_true", help="the samples as they stand")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--elements", type=int, default=1 << 20, help="of the largest argument")
+    size.add_argument("--small", action="store_true", help="the samples as they stand")
     parser.add_argument("--backward", action="store_true", help="times the gradient")
     parser.add_argument("--dtype", default="float32", help="of floating-point tensors")
     parser.add_argument("--above", type=float, default=0.9, help="least ratio that is printed")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    found = cases(options.only, not options.small)
+    made = cases(options.only, 0 if options.small else options.elements)
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
-        Path(file.name).write_bytes(pickle.dumps(found))
+        found = _write(file.name, made)
         pythons = {"flambeau": sys.executable, "torch": options.torch}
         rounds = [
             {name: measure(python, name, file.name, options) for name, python in pythons.items()}
             for _ in range(options.rounds)
         ]
-    both = [c.name for c in found if all(c.name in r[f] for r in rounds for f in pythons)]
+    both = [name for name in found if all(name in r[f] for r in rounds for f in pythons)]
     ratios = {
         name: statistics.median(r["flambeau"][name] / r["torch"][name] for r in rounds)
         for name in both
@@ -192,6 +213,11 @@ def main() -> None:
                 statistics.median(r[framework][name] for r in rounds) * 1e6 for framework in pythons
             )
             print(f"{name:40} {own:10.1f} us {other:10.1f} us {ratios[name]:7.2f}")
+    families: dict[str, list[float]] = {}
+    for name, ratio in ratios.items():
+        families.setdefault(found[name], []).append(ratio)
+    for family, members in sorted(families.items()):
+        print(f"{family:40} {len(members):5} {statistics.geometric_mean(members):7.2f}")
     median = statistics.median(ratios.values())
     print(f"{len(both)} of {len(found)} operators compared, median of the ratios {median:.2f}")
 
