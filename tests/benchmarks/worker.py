@@ -23,14 +23,15 @@ def seconds_per_call(
     call()
     count = 1
     while True:
-        elapsed = _time(call, count)
+        elapsed = seconds_of(call, count)
         if elapsed >= sample_seconds / 2 or count >= 1 << 20:
             break
         count *= 2
-    return statistics.median(_time(call, count) / count for _ in range(samples))
+    return statistics.median(seconds_of(call, count) / count for _ in range(samples))
 
 
-def _time(call: Callable[[], Any], count: int) -> float:
+def seconds_of(call: Callable[[], Any], count: int) -> float:
+    """Of so many calls."""
     start = time.perf_counter()
     for _ in range(count):
         call()
