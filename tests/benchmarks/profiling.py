@@ -1,11 +1,16 @@
 """What a profile costs the program that it looks at: `python tests/benchmarks/profiling.py`.
 
-The training step of a small network runs without a profile and with one, in turns.
+The training step of a small network runs without a profile and with one, in turns. With `--off` a
+C++ program, which is built, also says what calls pay for being seen while nobody looks: it times a
+function with and without what operators have for that.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
+import subprocess
+import sys
 import time
 
 from workloads.basics import WORKLOADS
@@ -13,11 +18,18 @@ from workloads.basics import WORKLOADS
 import flambeau
 from flambeau.profiler import profile
 
+KINDS: dict[str, dict[str, bool]] = {
+    "calls": {},
+    "calls and memory": {"profile_memory": True},
+    "calls and shapes": {"record_shapes": True},
+}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--off", action="store_true", help="also what it costs without a profile")
     options = parser.parse_args()
     (workload,) = (w for w in WORKLOADS if w.name == "MLP step")
     step = workload.make(flambeau)
@@ -28,20 +40,34 @@ def main() -> None:
             step()
         return (time.perf_counter() - start) / options.steps * 1e6
 
-    kinds = {"calls": {}, "calls and memory": {"profile_memory": True}}
     took()
     alone: list[float] = []
-    watched: dict[str, list[float]] = {kind: [] for kind in kinds}
-    events = 0.0
+    ratios: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    calls = 0.0
     for _ in range(options.rounds):
-        alone.append(took())
-        for kind, given in kinds.items():
+        for kind, given in KINDS.items():
+            alone.append(took())
             with profile(**given) as prof:
-                watched[kind].append(took())
-            events = len(prof.events()) / options.steps
-    print(f"without a profile: {min(alone):.1f} us, {events:.0f} calls")
-    for kind, times in watched.items():
-        print(f"{kind}: {min(times):.1f} us, {100 * (min(times) / min(alone) - 1):.0f} % more")
+                watched = took()
+            ratios[kind].append(watched / alone[-1])
+            calls = len(prof.events()) / options.steps
+    step_time = statistics.median(alone)
+    print(f"without a profile: {step_time:.1f} us, {calls:.0f} calls")
+    for kind, found in ratios.items():
+        more = statistics.median(found) - 1
+        each = 1e3 * more * step_time / calls
+        print(f"{kind}: {100 * more:.1f} % more, {each:.0f} ns a call")
+    if options.off:
+        each = unseen_cost()
+        share = each * calls / step_time / 1e3
+        print(f"while there is no profile: {each:.2f} ns a call, {100 * share:.2f} % of the step")
+
+
+def unseen_cost() -> float:
+    """Nanoseconds a call."""
+    command = [sys.executable, "-m", "build_tools.native_tests", "bench_profiled"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(done.stdout.split()[-1])
 
 
 if __name__ == "__main__":

@@ -184,6 +184,51 @@ def test_threads_have_events_of_their_own() -> None:
         assert {child.thread for child in event.cpu_children} == {event.thread}
 
 
+def test_profiles_begin_and_end_while_threads_work() -> None:
+    x, is_over = flambeau.ones(2, 3), threading.Event()
+
+    def work() -> None:
+        while not is_over.is_set():
+            with record_function("part"):
+                x.exp()
+            time.sleep(1e-5)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    profiles = []
+    for _ in range(50):
+        with profile(record_shapes=True, profile_memory=True) as prof:
+            for _ in range(20):
+                x.log()
+            time.sleep(0.002)  # others may run
+        profiles.append(prof)
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    for prof in profiles:
+        assert names(prof)["log"] == 20
+        assert names(prof).keys() <= {"log", "exp", "part"}
+        for event in prof.events():
+            assert event.start <= event.end
+            assert event.name != "exp" or event.input_shapes == ((2, 3),)
+            for child in event.cpu_children:
+                assert event.start <= child.start and child.thread == event.thread
+    assert sum(names(prof)["exp"] for prof in profiles) > 50
+
+
+def test_long_recordings_are_whole() -> None:
+    x = flambeau.ones(())
+    with profile(record_shapes=True) as prof, record_function("all"):
+        for _ in range(30_000):
+            x.neg()
+    (whole,) = (event for event in prof.events() if event.name == "all")
+    assert names(prof) == {"all": 1, "neg": 30_000} and len(whole.cpu_children) == 30_000
+    starts = [event.start for event in whole.cpu_children]
+    assert starts == sorted(starts)
+    assert {event.input_shapes for event in whole.cpu_children} == {((),)}
+
+
 def test_a_range_may_end_elsewhere() -> None:
     held: list[record_function] = []
     with profile() as prof:

@@ -3,12 +3,20 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <mutex>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/base/processor.h"
+#include "core/profiling/stream.h"
+#include "core/profiling/words.h"
 
 namespace flambeau::profiling {
 
@@ -50,81 +58,102 @@ class Calibration {
 /// Counts the recordings, so that a call which outlives its own leaves no trace in the next.
 std::atomic<uint64_t> session{0};
 
+/// The same text, for as long as the process lives.
+const char* kept(const char* name) {
+  static std::mutex mutex;
+  static std::unordered_set<std::string>& names = *new std::unordered_set<std::string>;
+  const std::lock_guard lock(mutex);
+  return names.insert(name).first->c_str();
+}
+
 }  // namespace
 
-/// The events of a thread. Its lock is free but for the moment in which a recording ends.
+/// What a thread has recorded. The thread alone writes into it.
 class Buffer : public std::enable_shared_from_this<Buffer> {
  public:
   explicit Buffer(int64_t thread) : thread_(thread) {}
 
-  Begun begin(Event&& event) {
-    const std::lock_guard lock(mutex_);
+  FLAMBEAU_INLINE Begun begin(const char* name, Kind kind, const Shapes& shapes,
+                              std::string_view stack) {
     enter_session();
-    event.parent = innermost_;
-    innermost_ = static_cast<int64_t>(events_.size());
-    events_.push_back(std::move(event));
-    events_.back().start = ticks();  // what came before belongs to the caller
-    return {this, innermost_, session_};
+    const size_t size = 2 + detail_words(shapes, stack);
+    uint64_t* const words = stream_.room(size);
+    if (!words) return {};
+    const Begun begun{this, begun_++, session_.load(std::memory_order_relaxed)};
+    if (kind == Kind::call && outermost_call_ < 0) outermost_call_ = begun.index;
+    if (size > 2) write_details(words + 2, shapes, stack);
+    words[1] = reinterpret_cast<uint64_t>(name);
+    words[0] = first_word(static_cast<Word>(kind), ticks());  // what came before is the caller's
+    stream_.publish(size);
+    return begun;
   }
 
-  void end(const Begun& begun) {
-    const int64_t time = ticks();
-    const std::lock_guard lock(mutex_);
-    if (begun.session != session_ || static_cast<size_t>(begun.index) >= events_.size()) return;
-    Event& event = events_[static_cast<size_t>(begun.index)];
-    if (event.end != 0) return;
-    event.end = time;
-    // Ranges of users may end in another order than they began in.
-    while (innermost_ >= 0 && events_[static_cast<size_t>(innermost_)].end != 0) {
-      innermost_ = events_[static_cast<size_t>(innermost_)].parent;
-    }
+  void end(const Begun& begun, uint64_t time) noexcept {
+    if (begun.session != session_.load(std::memory_order_relaxed)) return;
+    if (begun.index == outermost_call_) outermost_call_ = -1;
+    append(first_word(Word::ends, time), static_cast<uint64_t>(begun.index));
   }
 
-  void add(Event&& event) {
-    const std::lock_guard lock(mutex_);
+  void note_memory(const void* address, int64_t bytes) noexcept {
     enter_session();
-    event.parent = innermost_;
-    event.start = event.end = ticks();
-    events_.push_back(std::move(event));
+    append(first_word(Word::memory, ticks()), reinterpret_cast<uint64_t>(address),
+           static_cast<uint64_t>(bytes));
   }
 
-  /// Whether the innermost call has a stack that what happens in it shares.
+  /// Whether there is a call, whose stack is that of what happens in it.
   bool is_inside_call() {
-    const std::lock_guard lock(mutex_);
-    return innermost_ >= 0 && session_ == session.load() &&
-           events_[static_cast<size_t>(innermost_)].kind == Kind::call;
+    enter_session();
+    return outermost_call_ >= 0;
   }
 
-  ThreadEvents take() {
-    const int64_t time = ticks();
-    const Calibration calibration;
-    const std::lock_guard lock(mutex_);
+  /// The same text as `name`, at an address that stays valid.
+  const char* lasting(const char* name) {
+    const char*& known = names_[reinterpret_cast<uintptr_t>(name) / 16 % names_.size()];
+    if (!known || std::strcmp(known, name) != 0) known = kept(name);
+    return known;
+  }
+
+  /// The events of a session, which end at `time` where they have not ended; of any thread.
+  ThreadEvents take(uint64_t session, uint64_t time, const Ends& ended_elsewhere) {
     ThreadEvents taken{thread_, {}};
-    if (session_ == session.load()) taken.events.swap(events_);
+    if (session_.load(std::memory_order_acquire) != session) return taken;
+    Reader reader(taken.events, ended_elsewhere);
+    stream_.take([&](std::span<const uint64_t> words) { reader.read(words); });
+    const Calibration calibration;
     for (Event& event : taken.events) {
+      if (event.end == 0) event.end = std::max(event.start, static_cast<int64_t>(time));
       event.start = calibration.nanoseconds(event.start);
-      event.end = calibration.nanoseconds(event.end == 0 ? time : event.end);
+      event.end = calibration.nanoseconds(event.end);
     }
-    events_.clear();
-    innermost_ = -1;
     return taken;
   }
 
  private:
-  void enter_session() {
-    const uint64_t current = session.load(std::memory_order_relaxed);
-    if (FLAMBEAU_LIKELY(session_ == current)) return;
-    session_ = current;
-    events_.clear();
-    events_.reserve(size_t{1} << 16);  // pages are taken when they are written
-    innermost_ = -1;
+  FLAMBEAU_INLINE void enter_session() {
+    const uint64_t current = session.load(std::memory_order_acquire);
+    if (FLAMBEAU_UNLIKELY(session_.load(std::memory_order_relaxed) != current)) clear(current);
+  }
+  [[gnu::noinline]] void clear(uint64_t current) {
+    stream_.clear();
+    begun_ = 0;
+    outermost_call_ = -1;
+    session_.store(current, std::memory_order_release);
   }
 
-  std::mutex mutex_;
+  template <class... Words>
+  FLAMBEAU_INLINE void append(Words... words) noexcept {
+    uint64_t* place = stream_.room(sizeof...(words));
+    if (!place) return;
+    ((*place++ = words), ...);
+    stream_.publish(sizeof...(words));
+  }
+
   const int64_t thread_;
-  uint64_t session_ = 0;
-  std::vector<Event> events_;
-  int64_t innermost_ = -1;  // among the events that have not ended
+  Stream stream_;
+  std::atomic<uint64_t> session_{0};  // whose events these are
+  int64_t begun_ = 0;                 // how many have begun in it
+  int64_t outermost_call_ = -1;       // among those that have not ended
+  std::array<const char*, 64> names_{};
 };
 
 namespace {
@@ -133,31 +162,53 @@ namespace {
 struct Buffers {
   std::mutex mutex;
   std::vector<std::shared_ptr<Buffer>> all;
+  std::unordered_map<const Buffer*, Ends> ended_elsewhere;
 };
 Buffers& buffers() {
   static Buffers& held = *new Buffers;  // threads may end after static objects do
   return held;
 }
 
-/// This thread's; none while the thread ends.
-class OwnBuffer {
- public:
-  OwnBuffer() : buffer_(std::make_shared<Buffer>(gettid())) {
-    const std::lock_guard lock(buffers().mutex);
-    buffers().all.push_back(buffer_);
-  }
-  ~OwnBuffer() { has_ended = true; }
-  static Buffer* get() {
-    if (FLAMBEAU_UNLIKELY(has_ended)) return nullptr;
-    thread_local const OwnBuffer own;
-    return own.buffer_.get();
-  }
+/// This thread's; null before it records something, and while it ends.
+thread_local constinit Buffer* own __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local constinit bool has_ended = false;
 
- private:
-  static thread_local constinit bool has_ended;
-  std::shared_ptr<Buffer> buffer_;
+/// Makes it and gives it up with the thread.
+struct OwnBuffer {
+  OwnBuffer() : buffer(std::make_shared<Buffer>(gettid())) {
+    const std::lock_guard lock(buffers().mutex);
+    buffers().all.push_back(buffer);
+    own = buffer.get();
+  }
+  ~OwnBuffer() {
+    own = nullptr;
+    has_ended = true;
+  }
+  const std::shared_ptr<Buffer> buffer;
 };
-thread_local constinit bool OwnBuffer::has_ended = false;
+
+[[gnu::noinline]] Buffer* make_own() {
+  if (has_ended) return nullptr;
+  thread_local const OwnBuffer made;
+  return made.buffer.get();
+}
+FLAMBEAU_INLINE Buffer* own_buffer() { return FLAMBEAU_LIKELY(own != nullptr) ? own : make_own(); }
+
+/// What has begun on another thread, which alone writes into its buffer.
+[[gnu::noinline]] void end_elsewhere(const Begun& begun, uint64_t time) {
+  const std::lock_guard lock(buffers().mutex);
+  if (begun.session != session.load()) return;
+  buffers().ended_elsewhere[begun.buffer].try_emplace(begun.index, static_cast<int64_t>(time));
+}
+
+[[gnu::noinline]] Begun begin_with_details(Buffer& buffer, const char* name, Kind kind,
+                                           const Shapes& shapes) {
+  std::string stack;
+  if ((recorded_now() & kStacks) && describe_stack && !buffer.is_inside_call()) {
+    stack = describe_stack();
+  }
+  return buffer.begin(name, kind, shapes, stack);
+}
 
 }  // namespace
 
@@ -177,16 +228,19 @@ void start(uint8_t what) {
   check((recorded.load() & kCalls) == 0, ErrorKind::runtime,
         "profiler: a profile is being made already; end it before another one starts");
   session.fetch_add(1);
+  buffers().ended_elsewhere.clear();
   recorded.fetch_or(what | kCalls);
 }
 
 std::vector<ThreadEvents> stop() {
-  recorded.fetch_and(kTaken);
   std::vector<ThreadEvents> taken;
+  if ((recorded.fetch_and(kTaken) & kCalls) == 0) return taken;
+  const uint64_t time = ticks();
   const std::lock_guard lock(buffers().mutex);
   for (const auto& buffer : buffers().all) {
-    if (ThreadEvents events = buffer->take(); !events.events.empty()) {
-      taken.push_back(std::move(events));
+    const Ends& ends = buffers().ended_elsewhere[buffer.get()];
+    if (ThreadEvents found = buffer->take(session.load(), time, ends); !found.events.empty()) {
+      taken.push_back(std::move(found));
     }
   }
   std::erase_if(buffers().all, [](const auto& buffer) { return buffer.use_count() == 1; });
@@ -194,34 +248,32 @@ std::vector<ThreadEvents> stop() {
 }
 
 Begun begin(const char* name, Kind kind, Shapes&& shapes) {
-  Buffer* const buffer = OwnBuffer::get();
-  if (!buffer) return {};
-  std::string stack;
-  if ((recorded_now() & kStacks) && describe_stack && !buffer->is_inside_call()) {
-    stack = describe_stack();
+  Buffer* const buffer = own_buffer();
+  if (FLAMBEAU_UNLIKELY(!buffer)) return {};
+  if (FLAMBEAU_UNLIKELY(!shapes.empty() || (recorded_now() & kStacks))) {
+    return begin_with_details(*buffer, name, kind, shapes);
   }
-  Event event{.kind = kind, .name = name};
-  if (!shapes.empty() || !stack.empty()) {
-    event.details = std::make_unique<Details>(Details{std::move(shapes), std::move(stack)});
-  }
-  return buffer->begin(std::move(event));
+  return buffer->begin(name, kind, {}, {});
 }
 
-void end(const Begun& begun) noexcept { begun.buffer->end(begun); }
+void end(const Begun& begun) noexcept {
+  const uint64_t time = ticks();
+  if (FLAMBEAU_LIKELY(begun.buffer == own)) {
+    begun.buffer->end(begun, time);
+  } else {
+    end_elsewhere(begun, time);
+  }
+}
 
 std::shared_ptr<Buffer> hold(const Begun& begun) { return begun.buffer->shared_from_this(); }
 
 const char* lasting(const char* name) {
-  static std::mutex mutex;
-  static std::unordered_set<std::string>& names = *new std::unordered_set<std::string>;
-  const std::lock_guard lock(mutex);
-  return names.insert(name).first->c_str();
+  Buffer* const buffer = own_buffer();
+  return buffer ? buffer->lasting(name) : kept(name);
 }
 
 void note_memory(const void* address, int64_t bytes) noexcept {
-  if (Buffer* const buffer = OwnBuffer::get()) {
-    buffer->add({.kind = Kind::memory, .name = "[memory]", .bytes = bytes, .address = address});
-  }
+  if (Buffer* const buffer = own_buffer()) buffer->note_memory(address, bytes);
 }
 
 }  // namespace flambeau::profiling
