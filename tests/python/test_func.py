@@ -101,8 +101,9 @@ def test_inputs_without_influence_have_zeros() -> None:
 
 
 @pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
-def test_jacobians(jacobian: Any) -> None:
-    x = numbers(4)
+@pytest.mark.parametrize("size", [4, 60])  # a pass for each row, and one for all of them
+def test_jacobians(jacobian: Any, size: int) -> None:
+    x = numbers(size)
     close(jacobian(bend)(x), bent_jacobian(x.numpy()))
 
 

@@ -13,11 +13,17 @@ import pytest
 import flambeau
 from flambeau import Tensor, nn, vmap
 from flambeau.autograd import functional as autograd_functional
-from flambeau.func import grad, hessian, jacfwd, jacrev, jvp, vjp
+from flambeau.func import grad, hessian, jacfwd, jacobians, jacrev, jvp, vjp
 from flambeau.nn import functional
 from flambeau.profiler import profile
 
 F64 = flambeau.float64
+
+
+@pytest.fixture(autouse=True)
+def in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also Jacobians whose graphs are so small that a pass for each row is quicker."""
+    monkeypatch.setattr(jacobians, "_FEW_ROWS", 0)
 
 
 def numbers(*shape: int, seed: int = 0) -> Tensor:

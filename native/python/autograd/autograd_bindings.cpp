@@ -3,6 +3,7 @@
 #include "autograd/engine/backward.h"
 #include "autograd/graph/accumulate.h"
 #include "autograd/graph/anomaly.h"
+#include "autograd/graph/extent.h"
 #include "autograd/graph/forward_mode.h"
 #include "autograd/graph/saved.h"
 #include "autograd/views/view.h"
@@ -256,9 +257,18 @@ PyRef gradient_edge(PyObject* tensor) {
   return edge_tuple(edge);
 }
 
+/// (leaves, elements)
+PyRef extent_of_graphs(PyObject* tensors) {
+  autograd::Extent extent =
+      autograd::extent_of_graphs(to_tensors(tensors, "extent_of_graphs(): a root"));
+  return checked(Py_BuildValue("(NL)", to_python(std::move(extent.leaves)),
+                               static_cast<long long>(extent.elements)));
+}
+
 constexpr Parameter pack_and_unpack[] = {{"pack", Kind::object}, {"unpack", Kind::object}};
 constexpr Parameter message[] = {{"message", Kind::string}};
 constexpr Parameter enforced[] = {{"enforced", Kind::boolean}};
+constexpr Parameter roots[] = {{"tensors", Kind::object}};
 constexpr Parameter callback[] = {{"callback", Kind::object}};
 
 PyMethodDef internal_functions[] = {
@@ -273,6 +283,7 @@ PyMethodDef internal_functions[] = {
     define<"enforce_layouts", enforce_layouts, enforced>(nullptr),
     define<"queue_callback", queue_callback, callback>(nullptr),
     define<"gradient_edge", gradient_edge, tensor>(nullptr),
+    define<"extent_of_graphs", extent_of_graphs, roots>(nullptr),
     kNoMore};
 
 /// The Python stack, innermost call last.

@@ -254,15 +254,21 @@ void Call::save(const std::vector<Tensor>& returned) {
 }
 
 void Call::set_tangents(const std::vector<Tensor>& outputs) {
-  bool any = false;
+  const auto has_tangent = [](const Tensor& input) {
+    return input.defined() && autograd::tangent(input).defined();
+  };
+  if (std::none_of(inputs_.begin(), inputs_.end(), has_tangent)) return;
   const PyRef tangents = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs_.size())));
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const Tensor tangent = inputs_[i].defined() ? autograd::tangent(inputs_[i]) : Tensor();
-    any = any || tangent.defined();
-    PyTuple_SET_ITEM(tangents.get(), static_cast<Py_ssize_t>(i), wrap(tangent));
+    const Tensor& input = inputs_[i];
+    Tensor tangent = input.defined() ? autograd::tangent(input) : Tensor();
+    if (input.defined() && !tangent.defined() && context_.materializes) {
+      tangent = empty(input.sizes(), input.dtype(), input.device());
+      fill_data(tangent, 0);
+    }
+    PyTuple_SET_ITEM(tangents.get(), static_cast<Py_ssize_t>(i), wrap(std::move(tangent)));
   }
-  if (!any) return;
-  const PyRef returned = call(interned<"jvp">(), tangents.get(), true);
+  const PyRef returned = call(interned<"_jvp">(), tangents.get(), true);
   const Gradients results = to_gradients(returned.get(), "jvp of an autograd.Function");
   check(results.size() == outputs.size(), ErrorKind::runtime, name_, ": jvp returned ",
         results.size(), " tangents, expected ", outputs.size(), ", one for each result of forward");

@@ -78,6 +78,7 @@ PyObject* tuple_or_empty(PyObject* tuple) { return tuple ? Py_NewRef(tuple) : Py
 PyObject* saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const FunctionContext& context = *cast(self);
+    if (context.in_jvp && context.saved_for_forward) return Py_NewRef(context.saved_for_forward);
     // Without a graph nothing is kept for backward; setup_context and jvp see what was given.
     if (!context.is_set_up || !context.node) return tuple_or_empty(context.to_save);
     const auto& saved = context.node->saved;
@@ -113,7 +114,7 @@ PyMethodDef methods[] = {
      "replaces them."},
     {"save_for_forward", keep<&FunctionContext::saved_for_forward>, METH_VARARGS,
      "save_for_forward(*tensors)\n--\n\n"
-     "Keeps tensors for jvp, which finds them in saved_for_forward."},
+     "Keeps tensors for jvp, which finds them in saved_tensors."},
     {"mark_dirty", keep<&FunctionContext::dirty>, METH_VARARGS,
      "mark_dirty(*args)\n--\n\n"
      "Says which inputs forward has written in place; they are to be returned."},
@@ -135,6 +136,7 @@ PyMemberDef members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(FunctionContext, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionContext, weak_references), READONLY,
      nullptr},
+    {"_in_jvp", T_BOOL, offsetof(FunctionContext, in_jvp), 0, "Whether jvp runs."},
     {nullptr, 0, 0, 0, nullptr}};
 PyType_Slot slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(construct)},

@@ -21,6 +21,7 @@ struct FunctionContext {
   std::vector<bool> needs;  ///< requires_grad of each argument of forward
   bool is_set_up;           ///< forward is over, what the node saved counts
   bool materializes;
+  bool in_jvp;  ///< saved_tensors are those for forward mode, where there are some
   PyObject *to_save, *saved_for_forward, *dirty, *non_differentiable;  ///< tuples, or null
   PyObject *dict, *weak_references;
 };

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau import _C
+from flambeau.autograd import _linear
 
 FunctionCtx = _C._autograd.FunctionCtx
 
@@ -59,7 +60,13 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Tangents of the results of forward, given those of its arguments (None: zero)."""
+        """Tangents of the results of forward, given those of its arguments.
+
+        An argument that is no tensor has None, and one without a tangent zeros, or None after
+        `ctx.set_materialize_grads(False)`. `ctx.saved_tensors` is what `save_for_forward` kept, or
+        where there is none, `save_for_backward`. `func.jvp` and what is made of it take it rather
+        than the derivative of backward.
+        """
         raise NotImplementedError(
             "an autograd.Function must define jvp to be differentiated in forward mode"
         )
@@ -90,6 +97,18 @@ class Function:
         return (cls.vjp if vjp_defined else cls.backward)(ctx, *grad_outputs)
 
     @classmethod
+    def _jvp(cls, ctx: Any, *grad_inputs: Any) -> Any:
+        ctx._in_jvp = True
+        try:
+            return cls.jvp(ctx, *grad_inputs)
+        finally:
+            ctx._in_jvp = False
+
+    @classmethod
+    def _has_jvp(cls) -> bool:
+        return cls.jvp is not Function.jvp
+
+    @classmethod
     def _has_setup_context(cls) -> bool:
         return cls.setup_context is not Function.setup_context
 
@@ -109,6 +128,8 @@ class Function:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
+        if _linear.linearizes() and cls._has_jvp():
+            cls = _linear.by_jvp(cls, args)
         return _C._autograd.apply_function(cls, args)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

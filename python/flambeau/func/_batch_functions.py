@@ -85,18 +85,23 @@ def _of_batches(level: Level, cls: Any, is_batch: list[bool]) -> Any:
             ctx.save_for_backward(*(inner.unwrap(x) if inner.has(x) else x for x in own.to_save))
             kept = own.to_save_forward
             ctx.forward_flags = [inner.has(x) for x in kept]
-            ctx.save_for_forward(*(inner.unwrap(x) if inner.has(x) else x for x in kept))
+            if kept:
+                ctx.save_for_forward(*(inner.unwrap(x) if inner.has(x) else x for x in kept))
             own.to_save = own.to_save_forward = ()
             return _unwrapped(inner, result)
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            inner, saved = inside(ctx.saved_tensors, ctx.forward_flags)
+            inner, saved = inside(ctx.saved_tensors, ctx.forward_flags or ctx.saved_flags)
             ctx.own.saved_tensors = tuple(saved)
             pairs = zip(tangents, is_batch, strict=True)
             with inner:
                 given = [inner.wrap(t) if b and t is not None else t for t, b in pairs]
-                return _unwrapped(inner, cls.jvp(ctx.own, *given))
+                return _unwrapped(inner, cls._jvp(ctx.own, *given))
+
+        @classmethod
+        def _has_jvp(cls_of_batches) -> bool:
+            return bool(cls._has_jvp())
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
@@ -144,7 +149,7 @@ class _Context:
 def _unwrapped(level: Level, result: Any) -> Any:
     if isinstance(result, tuple | list):
         return type(result)(_unwrapped(level, item) for item in result)
-    return level.unwrap(result)
+    return None if result is None else level.unwrap(result)
 
 
 def _for_argument(level: Level, gradient: Any, is_batch: bool) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import flambeau
 from flambeau import Tensor
 from flambeau._C import _overrides, _taken
 from flambeau._torch_function import DisableTorchFunction
@@ -125,16 +126,22 @@ def batches(value: Any) -> list[Batched]:
     return found
 
 
+# What most arguments are that are no tensors: told by the type alone, which takes least time.
+_PLAIN = frozenset((int, float, bool, str, type(None), Tensor, flambeau.dtype, flambeau.device))
+
+
 def _collect(value: Any, found: list[Batched]) -> None:
-    if isinstance(value, Batched):
+    kind = type(value)
+    if kind is Batched:
         found.append(value)
-    elif isinstance(value, tuple | list):
+    elif kind is tuple or kind is list or isinstance(value, tuple | list):
         for item in value:
-            if not isinstance(item, int | float | str):
+            if type(item) not in _PLAIN:
                 _collect(item, found)
-    elif isinstance(value, dict):
+    elif kind is dict or isinstance(value, dict):
         for item in value.values():
-            _collect(item, found)
+            if type(item) not in _PLAIN:
+                _collect(item, found)
 
 
 def innermost(tensor: Tensor) -> Tensor:

@@ -107,6 +107,7 @@ class Called(NamedTuple):
 
     function: Any
     key: str
+    path: str  # where in the module it is
     overload: Overload
     arguments: list[str]
     by_position: int  # how many of them
@@ -135,9 +136,9 @@ def called_as(name: str) -> Called | None:
     """
     package, _, function = name.rpartition(".")
     if not package:
-        return _called(_C, function)
+        return called_in(_C, function)
     owners = [m for m in _C._packages if m._package == package]
-    found = [c for m in owners if (c := _called(m, function)) is not None]
+    found = [c for m in owners if (c := called_in(m, function)) is not None]
     if len(found) > 1:
         raise NotImplementedError(
             f"{name} is declared by {len(found)} modules that were loaded under that name: load "
@@ -146,8 +147,14 @@ def called_as(name: str) -> Called | None:
     return found[0] if found else None
 
 
+def functions_in(module: Module) -> list[str]:
+    """All functions of C++ that a module declares."""
+    return list(_table(module)["functions"])
+
+
 @cache
-def _called(module: Module, name: str) -> Called | None:
+def called_in(module: Module, name: str) -> Called | None:
+    """The same of a module."""
     found = _table(module)["functions"].get(name)
     if found is None:
         return None
@@ -156,7 +163,8 @@ def _called(module: Module, name: str) -> Called | None:
     overloads = _overloads(module, path)
     if overloads is None:
         return None
-    return Called(function, key_of(function), overloads[place], arguments, by_position, chosen)
+    overload = overloads[place]
+    return Called(function, key_of(function), path, overload, arguments, by_position, chosen)
 
 
 def is_operator(name: str, module: Module = _C) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._torch_function import DisableTorchFunction
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_source
@@ -138,19 +139,28 @@ def _holds_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
+# What a batch, too, knows of itself: nobody else is asked.
+_SEEN: dict[str, Callable[[Tensor], Any]] = {
+    "shape": lambda x: list(x.shape),
+    "dim": Tensor.dim,
+    "numel": Tensor.numel,
+    "dtype": lambda x: x.dtype,
+}
+_OF_TENSORS: dict[str, Callable[[Tensor], Any]] = {
+    "device": lambda x: x.device,
+    "strides": lambda x: list(x.stride()),
+    "offset": Tensor.storage_offset,
+}
+
+
 def _attribute(value: Any, name: str) -> Any:
     """What formulas read off a tensor, or a list of them; a number is a tensor of no dims."""
     if isinstance(value, Tensor):
-        found = {
-            "shape": lambda: list(value.shape),
-            "dim": value.dim,
-            "numel": value.numel,
-            "dtype": lambda: value.dtype,
-            "device": lambda: value.device,
-            "strides": lambda: list(value.stride()),
-            "offset": value.storage_offset,
-        }
-        return found[name]()
+        seen = _SEEN.get(name)
+        if seen is None:
+            return _OF_TENSORS[name](value)
+        with DisableTorchFunction():
+            return seen(value)
     if isinstance(value, list | tuple):
         listed: dict[str, Callable[[], Any]] = {
             "shapes": lambda: [list(x.shape) for x in value],
@@ -233,3 +243,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(v) for v in value]
     return value
+
+
+def evaluated(text: str, names: Mapping[str, Any]) -> Any:
+    """A formula of shapes, over tensors and numbers."""
+
+    def refused(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError(f"'{text}' is no formula of shapes: it calls '{name}'")
+
+    return Evaluator(names, refused, lambda name: False).formula((), text)

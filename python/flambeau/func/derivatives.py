@@ -107,18 +107,14 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         >>> product(flambeau.tensor([1., 0., 1.]))
         (tensor([2., 0., 6.]),)
     """
-    at = _evaluate(func, primals, has_aux, "vjp()")
+    at = evaluate(func, primals, has_aux, "vjp()")
 
     def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         vectors, vector_spec = tree_flatten(given)
         if vector_spec != at.output_spec:
             raise RuntimeError("vjp(): cotangents must have the structure of the output")
-        with flambeau.enable_grad():
-            is_recorded = at.recorded or any(v.requires_grad for v in vectors)
-            keep = is_recorded if create_graph is None else create_graph
-            found = gradients(at.outputs, at.inputs, vectors, recorded=keep, retained=retain_graph)
-        return tree_unflatten(found, at.spec)
+        return tree_unflatten(at.pulled(vectors, retain_graph, create_graph), at.spec)
 
     return (at.output, pull, at.aux) if has_aux else (at.output, pull)
 
@@ -148,9 +144,9 @@ def jvp(
     """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
         raise RuntimeError("jvp(): primals and tangents must be tuples")
-    output, push, aux = _linearized(func, primals, has_aux, "jvp()")
-    moved = push(*tangents)
-    return (output, moved, aux) if has_aux else (output, moved)
+    at = Linearization(evaluate(func, primals, has_aux, "jvp()", linearizes=True))
+    moved = at.push(tangents, "jvp()")
+    return (at.output, moved, at.aux) if has_aux else (at.output, moved)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -165,37 +161,11 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
         >>> product(flambeau.tensor([1., 1.]))
         tensor([2., 4.])
     """
-    output, push, _ = _linearized(func, primals, False, "linearize()")
-    return output, push
+    at = Linearization(evaluate(func, primals, False, "linearize()", linearizes=True))
+    return at.output, lambda *tangents: at.push(tangents, "linearize()")
 
 
-def _linearized(
-    func: Function, primals: tuple[Any, ...], has_aux: bool, what: str
-) -> tuple[Any, Callable[..., Any], Any]:
-    at = _evaluate(func, primals, has_aux, what)
-    with flambeau.enable_grad():
-        seeds = [flambeau.zeros_like(o).requires_grad_() for o in at.outputs]
-        pulled = gradients(at.outputs, at.inputs, seeds, recorded=True)
-
-    def push(*tangents: Any) -> Any:
-        vectors, vector_spec = tree_flatten(tangents)
-        if vector_spec != at.spec:
-            raise RuntimeError(f"{what}: tangents must have the structure of the primals")
-        for vector, value in zip(vectors, at.inputs, strict=True):
-            if vector.shape != value.shape:
-                raise RuntimeError(
-                    f"{what}: a tangent of shape {tuple(vector.shape)} does not fit a primal of "
-                    f"shape {tuple(value.shape)}"
-                )
-        with flambeau.enable_grad():
-            is_recorded = at.recorded or any(v.requires_grad for v in vectors)
-            moved = gradients(pulled, seeds, vectors, recorded=is_recorded, retained=True)
-        return tree_unflatten(moved, at.output_spec)
-
-    return at.output, push, at.aux
-
-
-class _Evaluation(NamedTuple):
+class Evaluation(NamedTuple):
     """A function at some primals."""
 
     inputs: list[Tensor]  # of this level, in place of the primals
@@ -206,9 +176,32 @@ class _Evaluation(NamedTuple):
     aux: Any
     recorded: bool  # whether derivatives are differentiated, too
 
+    def pulled(
+        self, cotangents: list[Tensor], retained: bool = True, recorded: bool | None = None
+    ) -> list[Tensor]:
+        """The products of cotangents, one for each output, with the Jacobian: one for each input.
 
-def _evaluate(func: Function, primals: tuple[Any, ...], has_aux: bool, what: str) -> _Evaluation:
-    with level() as is_inner:
+        Args:
+            retained: whether others follow.
+            recorded: whether they are differentiated; None: where somebody may want it.
+        """
+        if recorded is None:
+            recorded = self.recorded or any(c.requires_grad for c in cotangents)
+        with flambeau.enable_grad():
+            return gradients(
+                self.outputs, self.inputs, cotangents, recorded=recorded, retained=retained
+            )
+
+
+def evaluate(
+    func: Function, primals: tuple[Any, ...], has_aux: bool, what: str, *, linearizes: bool = False
+) -> Evaluation:
+    """Runs a function, and keeps its graph.
+
+    Args:
+        linearizes: whether tangents are pushed through it.
+    """
+    with level(linearizes) as is_inner:
         inputs, values = fresh_tree(primals, what)
         output, aux = split_aux(func(*values), has_aux, what)
         outputs, output_spec = tree_flatten(output)
@@ -220,4 +213,43 @@ def _evaluate(func: Function, primals: tuple[Any, ...], has_aux: bool, what: str
         recorded = is_inner or reaches_others(outputs, inputs)
     _, spec = tree_flatten(primals)
     shown = output if recorded else detached(output)
-    return _Evaluation(inputs, spec, outputs, output_spec, shown, aux, recorded)
+    return Evaluation(inputs, spec, outputs, output_spec, shown, aux, recorded)
+
+
+class Linearization:
+    """A function at some primals, through which tangents are pushed: the products of cotangents
+    with its Jacobian, differentiated by these.
+    """
+
+    def __init__(self, at: Evaluation) -> None:
+        self.at = at
+        self.output, self.aux = at.output, at.aux
+        with flambeau.enable_grad():
+            self._seeds = [flambeau.zeros_like(o) for o in at.outputs]
+            self._moving = [
+                s.requires_grad_() for s in self._seeds if s.is_floating_point() or s.is_complex()
+            ]
+            self.products = gradients(at.outputs, at.inputs, self._seeds, recorded=True)
+
+    def pushed(self, tangents: list[Tensor]) -> list[Tensor]:
+        """The products of the Jacobian with tangents, one for each input: one for each output."""
+        recorded = self.at.recorded or any(t.requires_grad for t in tangents)
+        with flambeau.enable_grad():
+            moved = iter(
+                gradients(self.products, self._moving, tangents, recorded=recorded, retained=True)
+            )
+        # What has no derivatives, such as indices, has tangents of zeros.
+        return [next(moved) if s.requires_grad else flambeau.zeros_like(s) for s in self._seeds]
+
+    def push(self, tangents: Any, what: str) -> Any:
+        """The same of what has the structure of the primals."""
+        vectors, spec = tree_flatten(tangents)
+        if spec != self.at.spec:
+            raise RuntimeError(f"{what}: tangents must have the structure of the primals")
+        for vector, value in zip(vectors, self.at.inputs, strict=True):
+            if vector.shape != value.shape:
+                raise RuntimeError(
+                    f"{what}: a tangent of shape {tuple(vector.shape)} does not fit a primal of "
+                    f"shape {tuple(value.shape)}"
+                )
+        return tree_unflatten(self.pushed(vectors), self.at.output_spec)

@@ -1,5 +1,5 @@
 """Jacobians and Hessians: the function runs once, and so may read elements; its graph is gone
-through once for all rows, or columns, by the rules of batches.
+through once for all rows, or columns, by the rules of batches, or where it is small for each.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau
-from flambeau import Tensor
-from flambeau.func.derivatives import linearize, vjp
+from flambeau import _C, Tensor
+from flambeau.func.derivatives import Linearization, evaluate
 from flambeau.func.levels import Function, chosen, for_argnums, replaced
 from flambeau.func.vectorize import vmap
-from flambeau.utils._pytree import tree_flatten, tree_unflatten
+from flambeau.utils._pytree import tree_unflatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
 
@@ -52,35 +52,27 @@ def jacrev(
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         places = chosen(args, argnums, "jacrev()")
-        output, pull, *aux = vjp(
-            _of_chosen(func, args, kwargs, places), *(args[p] for p in places), has_aux=has_aux
+        at = evaluate(
+            _of_chosen(func, args, kwargs, places),
+            tuple(args[p] for p in places),
+            has_aux,
+            "jacrev()",
         )
-        outputs, output_spec = tree_flatten(output)
-        rows = _pulled(pull, outputs, output_spec, chunk_size)
-        rows = [for_argnums(row, argnums) for row in rows]
-        found = tree_unflatten(rows, output_spec)
-        return (found, *aux) if has_aux else found
+        rows = _rows(at.pulled, at.outputs, at.inputs, (at.outputs, at.recorded), chunk_size)
+        parts = [row.split([o.numel() for o in at.outputs]) for row in rows]
+        found = [
+            for_argnums(
+                tree_unflatten(
+                    [part[i].reshape([*o.shape, *part[i].shape[1:]]) for part in parts], at.spec
+                ),
+                argnums,
+            )
+            for i, o in enumerate(at.outputs)
+        ]
+        result = tree_unflatten(found, at.output_spec)
+        return (result, at.aux) if has_aux else result
 
     return run
-
-
-def _pulled(
-    pull: Callable[..., Any], outputs: list[Tensor], spec: Any, chunk_size: int | None
-) -> list[tuple[Any, ...]]:
-    """The Jacobian of each output by each argument."""
-    units = tree_unflatten(_units(outputs), spec)
-    if sum(o.numel() for o in outputs) == 0:
-        leaves, input_spec = tree_flatten(pull(tree_unflatten(_zeros(outputs), spec)))
-        rows = [leaf.new_zeros([0, *leaf.shape]) for leaf in leaves]
-    else:
-        rows, input_spec = tree_flatten(vmap(pull, chunk_size=chunk_size)(units))
-    parts = [row.split([o.numel() for o in outputs]) for row in rows]
-    return [
-        tree_unflatten(
-            [part[i].reshape([*o.shape, *part[i].shape[1:]]) for part in parts], input_spec
-        )
-        for i, o in enumerate(outputs)
-    ]
 
 
 def jacfwd(
@@ -112,44 +104,80 @@ def jacfwd(
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         places = chosen(args, argnums, "jacfwd()")
-        aux: list[Any] = []
-
-        def without_aux(*given: Any) -> Any:
-            result = _of_chosen(func, args, kwargs, places)(*given)
-            if has_aux:
-                result, extra = result
-                aux.append(extra)
-            return result
-
-        primals = tuple(args[p] for p in places)
-        output, push = linearize(without_aux, *primals)
-        outputs, output_spec = tree_flatten(output)
-        leaves, input_spec = tree_flatten(primals)
-        columns = _pushed(push, leaves, input_spec, outputs)
+        at = evaluate(
+            _of_chosen(func, args, kwargs, places),
+            tuple(args[p] for p in places),
+            has_aux,
+            "jacfwd()",
+            linearizes=True,
+        )
+        linear = Linearization(at)
+        graph = (linear.products, at.recorded)
+        columns = _rows(linear.pushed, at.inputs, at.outputs, graph, None)
+        parts = [column.split([i.numel() for i in at.inputs]) for column in columns]
         found = [
-            for_argnums(tree_unflatten([column[o] for column in columns], input_spec), argnums)
-            for o in range(len(outputs))
+            for_argnums(
+                tree_unflatten(
+                    [
+                        part[i].movedim(0, -1).reshape([*part[i].shape[1:], *value.shape])
+                        for i, value in enumerate(at.inputs)
+                    ],
+                    at.spec,
+                ),
+                argnums,
+            )
+            for part in parts
         ]
-        result = tree_unflatten(found, output_spec)
-        return (result, aux[0]) if has_aux else result
+        result = tree_unflatten(found, at.output_spec)
+        return (result, at.aux) if has_aux else result
 
     return run
 
 
-def _pushed(
-    push: Callable[..., Any], leaves: list[Tensor], spec: Any, outputs: list[Tensor]
-) -> list[list[Tensor]]:
-    """For each argument the Jacobian of each output."""
-    if sum(leaf.numel() for leaf in leaves) == 0:
-        columns = [output.new_zeros([0, *output.shape]) for output in outputs]
-    else:
-        units = tree_unflatten(_units(leaves), spec)
-        columns, _ = tree_flatten(vmap(lambda *tangents: push(*tangents))(*units))
-    parts = [column.split([leaf.numel() for leaf in leaves]) for column in columns]
-    return [
-        [part[i].movedim(0, -1).reshape([*part[i].shape[1:], *leaf.shape]) for part in parts]
-        for i, leaf in enumerate(leaves)
-    ]
+# Up to here a pass for each row takes less time than one for a batch of all: so many rows, and so
+# many elements in all of them, where each takes about a nanosecond.
+_FEW_ROWS = 32
+_FEW_ELEMENTS = 1 << 18
+
+
+def _rows(
+    linear: Callable[[list[Tensor]], list[Tensor]],
+    given: list[Tensor],
+    wanted: list[Tensor],
+    graph: tuple[list[Tensor], bool],
+    chunk_size: int | None,
+) -> list[Tensor]:
+    """What a linear function makes of each unit vector, along the first dim of each result.
+
+    Args:
+        linear: goes through a graph, from vectors of the shapes of `given` to those of `wanted`.
+        graph: the ends of it, and whether what it computes is recorded.
+        chunk_size: how many vectors there are at once; None: all.
+    """
+    count = sum(g.numel() for g in given)
+    if count == 0:
+        found = linear([flambeau.zeros_like(g) for g in given])
+        return [f.new_zeros([0, *f.shape]) for f in found]
+    units = _units(given)
+    if not _is_small(count, (*given, *wanted), *graph):
+        mapped: tuple[Tensor, ...] = vmap(
+            lambda *vectors: tuple(linear(list(vectors))), chunk_size=chunk_size
+        )(*units)
+        return list(mapped)
+    each = [linear(list(vectors)) for vectors in zip(*(u.unbind() for u in units), strict=True)]
+    return [flambeau.stack(column) for column in zip(*each, strict=True)]
+
+
+def _is_small(count: int, tensors: tuple[Tensor, ...], ends: list[Tensor], recorded: bool) -> bool:
+    """Whether to go through a graph once for each of so many vectors: what is recorded would be so
+    many times longer, and batches take a batch's time each time.
+    """
+    if count == 1:
+        return True
+    if recorded or count > _FEW_ROWS or any(type(t) is not Tensor for t in tensors):
+        return False
+    _, elements = _C._autograd.extent_of_graphs(ends)
+    return bool(count * elements <= _FEW_ELEMENTS)
 
 
 def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
@@ -189,7 +217,3 @@ def _units(tensors: list[Tensor]) -> list[Tensor]:
         found.append(units.reshape([count, *tensor.shape]))
         start += tensor.numel()
     return found
-
-
-def _zeros(tensors: list[Tensor]) -> list[Tensor]:
-    return [flambeau.zeros_like(t) for t in tensors]

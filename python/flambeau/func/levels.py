@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import flambeau
-from flambeau import Tensor
+from flambeau import _C, Tensor
+from flambeau.autograd._linear import linearizing
 from flambeau.func._batched import batched_everywhere, innermost
 from flambeau.utils._pytree import tree_flatten, tree_unflatten
 
@@ -17,12 +18,16 @@ _thread = threading.local()
 
 
 @contextmanager
-def level() -> Iterator[bool]:
-    """A transformation runs. Whether another one, which differentiates what it does, is around."""
+def level(linearizes: bool = False) -> Iterator[bool]:
+    """A transformation runs. Whether another one, which differentiates what it does, is around.
+
+    Args:
+        linearizes: whether the transformation pushes tangents.
+    """
     depth = getattr(_thread, "depth", 0)
     _thread.depth = depth + 1
     try:
-        with flambeau.enable_grad():
+        with flambeau.enable_grad(), linearizing(linearizes):
             yield depth > 0
     finally:
         _thread.depth = depth
@@ -87,21 +92,8 @@ def reaches_others(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
     over, and what the inputs were made of.
     """
     own = {id(innermost(i)) for i in inputs}
-    outputs = [innermost(o) for o in outputs]
-    seen: set[Any] = set()
-    open_nodes = [o.grad_fn for o in outputs if o.grad_fn is not None]
-    if any(o.requires_grad and o.grad_fn is None and id(o) not in own for o in outputs):
-        return True
-    while open_nodes:
-        node = open_nodes.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        leaf = getattr(node, "variable", None)
-        if leaf is not None and id(leaf) not in own:
-            return True
-        open_nodes += [following for following, _ in node.next_functions if following is not None]
-    return False
+    leaves, _ = _C._autograd.extent_of_graphs([innermost(o) for o in outputs])
+    return any(id(leaf) not in own for leaf in leaves)
 
 
 def split_aux(result: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
