@@ -55,7 +55,7 @@ def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
     Raises:
         ValueError: one of them has more.
     """
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = known_axes(x, axis)
     for each in axes:
         if x.shape[each] != 1:
             raise ValueError(
@@ -109,3 +109,16 @@ def all_axes(x: Tensor, axis: Axes | None) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(x.ndim))
     return (axis,) if isinstance(axis, int) else tuple(axis)
+
+
+def known_axes(x: Tensor, axis: Axes) -> tuple[int, ...]:
+    """The same, of dims that the array has.
+
+    Raises:
+        IndexError: there is no such dim.
+    """
+    axes = all_axes(x, axis)
+    for each in axes:
+        if not -x.ndim <= each < x.ndim:
+            raise IndexError(f"argument 'axis' is {each}, which an array of {x.ndim} dims has not")
+    return axes

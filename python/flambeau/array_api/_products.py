@@ -40,4 +40,5 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
         >>> flambeau.array_api.linalg.vecdot(flambeau.ones(3), flambeau.ones(3))
         tensor(3.)
     """
-    return flambeau.linalg.vecdot(*same_dtype(x1, x2), dim=axis)
+    x1, x2 = same_dtype(x1, x2)
+    return flambeau.linalg.vecdot(x1, x2, dim=axis).to(x1.dtype)

@@ -25,7 +25,7 @@ def _one_by_one(
 
     `reduce` keeps the dim.
     """
-    axes = sorted({each % x.ndim for each in all_axes(x, axis)})
+    axes = sorted({each % (x.ndim or 1) for each in all_axes(x, axis)})
     for each in axes:
         x = reduce(x, each)
     return x if keepdims else flambeau.squeeze(x, tuple(axes))
@@ -49,17 +49,20 @@ def prod(
     if axis is None and not keepdims:
         return flambeau.prod(x, dtype=kind)
     x = flambeau.prod(x[..., None], -1, dtype=kind)
-    return _one_by_one(lambda y, dim: flambeau.prod(y, dim, keepdim=True), x, axis, keepdims)
+    kind = x.dtype
+    return _one_by_one(
+        lambda y, dim: flambeau.prod(y, dim, keepdim=True, dtype=kind), x, axis, keepdims
+    )
 
 
 def max(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """The largest along dims; None: of all."""
-    return flambeau.amax(x, all_axes(x, axis), keepdims)
+    return x.clone() if axis == () else flambeau.amax(x, all_axes(x, axis), keepdims)
 
 
 def min(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """The smallest along dims; None: of all."""
-    return flambeau.amin(x, all_axes(x, axis), keepdims)
+    return x.clone() if axis == () else flambeau.amin(x, all_axes(x, axis), keepdims)
 
 
 def mean(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
@@ -77,7 +80,7 @@ def var(
 ) -> Tensor:
     """Variances along dims; None: of all. Sums are divided by the count less `correction`."""
     if axis == ():
-        return flambeau.zeros_like(x)
+        axis, keepdims, x = -1, False, x[..., None]  # of one element, which may be no number
     return flambeau.var(x, axis, correction=correction, keepdim=keepdims)
 
 
@@ -91,18 +94,20 @@ def std(
 ) -> Tensor:
     """Standard deviations along dims: roots of `var`."""
     if axis == ():
-        return flambeau.zeros_like(x)
+        axis, keepdims, x = -1, False, x[..., None]
     return flambeau.std(x, axis, correction=correction, keepdim=keepdims)
 
 
 def all(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Whether all elements along dims are true, or not zero; None: of all."""
-    return flambeau.all(x.to(flambeau.bool), all_axes(x, axis), keepdims)
+    truth = x != 0
+    return truth if axis == () else flambeau.all(truth, all_axes(x, axis), keepdims)
 
 
 def any(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
     """Whether one element along dims is true, or not zero; None: of all."""
-    return flambeau.any(x.to(flambeau.bool), all_axes(x, axis), keepdims)
+    truth = x != 0
+    return truth if axis == () else flambeau.any(truth, all_axes(x, axis), keepdims)
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import flambeau
 from flambeau import Tensor
 from flambeau.array_api._adapted import same_dtype
+from flambeau.array_api._manipulation import known_axes
 
 
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -50,6 +51,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
         if x.ndim != 1:
             raise ValueError(f"take(): argument 'axis' is needed for an array of {x.ndim} dims")
         axis = 0
+    (axis,) = known_axes(x, axis)
     return flambeau.index_select(
         x, axis, flambeau.where(indices < 0, indices + x.shape[axis], indices)
     )
@@ -85,7 +87,13 @@ class UniqueInverseResult(NamedTuple):
 
 
 def _distinct(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Sorted values, which of them each element is, how often each is there: NaN equals nothing."""
+    """Sorted values, which of them each element is, how often each is there: NaN equals nothing.
+    Complex numbers are in the order of their real parts, then of the imaginary ones.
+    """
+    if x.dtype.is_complex:
+        pairs = flambeau.view_as_real(x.reshape(-1))
+        found = flambeau.unique(pairs, return_inverse=True, return_counts=True, dim=0)
+        return flambeau.view_as_complex(found[0]), found[1].reshape(x.shape), found[2]
     values, inverse, counts = flambeau.unique(x, return_inverse=True, return_counts=True)
     return values, inverse.reshape(x.shape), counts
 
@@ -113,4 +121,4 @@ def unique_inverse(x: Tensor, /) -> UniqueInverseResult:
 
 def unique_values(x: Tensor, /) -> Tensor:
     """Distinct elements."""
-    return flambeau.unique(x)
+    return _distinct(x)[0] if x.dtype.is_complex else flambeau.unique(x)
