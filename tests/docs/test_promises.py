@@ -47,3 +47,19 @@ def test_promises_name_their_tests(page: Path, known: set[str]) -> None:
         named = _NAMED.findall(row.rpartition(" | ")[2])
         assert named or "| the same" in row, row
         assert not set(named) - known, row
+
+
+def test_libraries_are_those_that_are_installed_to_be_tried() -> None:
+    """Versions of the table, of the programs, and of what `--make` installs for them."""
+    folder = TESTS / "parity" / "libraries"
+    pinned = dict(
+        line.split("==")
+        for file in folder.glob("requirements*.txt")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    )
+    programs = {file.stem.removeprefix("run_") for file in folder.glob("run_*.py")}
+    page = (GUIDE / "programs.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|", page, re.M))
+    tried = {name.replace("_", "-"): name for name in programs}
+    assert shown == {name: pinned[name] for name in tried}
