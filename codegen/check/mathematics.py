@@ -15,7 +15,12 @@ from flambeau.codegen.check.derivatives import check_derivatives, check_extremes
 from flambeau.codegen.check.example_values import check_example_values
 from flambeau.codegen.check.report import Context, Report
 from flambeau.codegen.check.results import check_results
-from flambeau.codegen.check.shapes import check_accepted, check_rejects, check_shape
+from flambeau.codegen.check.shapes import (
+    check_accepted,
+    check_flops,
+    check_rejects,
+    check_shape,
+)
 from flambeau.codegen.check.trial import Library, Trial, check_sources, is_evaluated, sampled
 from flambeau.codegen.formula.evaluate import UnavailableError
 from flambeau.codegen.formula.functions import load_functions
@@ -67,6 +72,7 @@ def _check(report: Report, library: Library, found: Diagnostics) -> None:
             continue
         if operator.test.reference is not None:
             check_shape(trial)
+            check_flops(trial)
         sizes = [v.size for v in values.values() if isinstance(v, np.ndarray)]
         if operator.test.gradient and 0 not in sizes:
             if differentiated < _SAMPLES_DIFFERENTIATED and found.are_asides:

@@ -71,6 +71,8 @@ class NameCheck:
         yield from self._reduce(operator, element)
         if "shape" not in flawed:  # else its lets are unknown
             yield from _with_lets(operator, shape)
+        if operator.flops is not None:
+            yield operator.flops, replace(shape, what="'flops'")
         yield from _body(operator, tensor)
         batch = replace(tensor.with_names({"n"}), what="a formula of 'batch'")
         for _, formula in operator.batching.formulas if operator.batching else ():

@@ -91,6 +91,22 @@ def check_shape(trial: Trial) -> None:
         trial.failure(error, "the shape")
 
 
+def check_flops(trial: Trial) -> None:
+    """What counts the work of a sample is a number of operations."""
+    formula = trial.operator.flops
+    if formula is None:
+        return
+    try:
+        known = {n: v for n, v in trial.expected.items() if v is not None}
+        evaluator = shape_evaluator(trial.library, trial.operator, {**trial.values, **known})
+        found = evaluator(formula)
+    except EvaluationError as error:
+        trial.failure(error, "'flops'")
+        return
+    if not isinstance(found, int | np.integer) or found < 0:
+        trial.error(formula, f"'flops' is {found}, no count", _shapes_hint(trial.values))
+
+
 def _shapes_hint(values: Values) -> str:
     parts = [
         f"{name} of shape {list(value.shape)}"

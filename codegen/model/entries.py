@@ -390,6 +390,7 @@ class Operator:
     autocast: Autocast | None = None
     batching: Batching | None = None  # None: it follows from the kind
     layouts: dict[str, Layout] = field(default_factory=dict)  # argument or result -> layout
+    flops: Expression | None = None  # how many additions and multiplications it takes
     called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it

@@ -53,6 +53,7 @@ KEYS = (
     *("role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
     *("derivative", "forward", "errors", "autocast", "copied_as", "batch", "layouts"),
+    "flops",
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "masked")
@@ -195,6 +196,7 @@ class _Reader:
             autocast=self._read("autocast", lambda n: _autocast(n, diagnostics), None),
             batching=self._read("batch", lambda n: _batching(n, signature, diagnostics), None),
             layouts=self._read("layouts", lambda n: _layouts(n, signature), {}),
+            flops=self._read("flops", lambda n: formulas.formula(n, "'flops'"), None),
             entry=entry,
         )
 
@@ -246,7 +248,7 @@ class _Reader:
             "errors": self._constraints,
             "called_as": lambda n: schema.text(n, "'called_as'"),
         }
-        for key in ("expr", "shape", "body", "derivative", "forward", "batch"):
+        for key in ("expr", "shape", "body", "derivative", "forward", "batch", "flops"):
             readers[key] = lambda n: formulas.check_syntax(n, diagnostics)
         for key, convert in readers.items():
             self._read(key, convert, None)

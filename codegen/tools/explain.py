@@ -148,6 +148,8 @@ class Explanation:
             yield f"{name} = {formula}"
         if operator.body is not None:
             yield f"result = {operator.body}"
+        if operator.flops is not None:
+            yield f"{operator.flops} additions and multiplications"
         for condition, value in operator.skip_when:
             yield f"where {condition}: {value}, without computing"
 

@@ -426,6 +426,11 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         "tensors whose first dim is the batch of `n` slices; or a formula for each set of "
         "arguments that have a batch, and for `others`, where all are given one",
     ),
+    "flops": (
+        FORMULA,
+        "how many additions and multiplications it takes, over arguments and results; of products, "
+        "which programs count",
+    ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (
         _formulas(),

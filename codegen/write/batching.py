@@ -1,9 +1,10 @@
-"""How `vmap` computes operators, as data that the library reads when it maps: lib/batching.json,
-and what the extension modules of packages carry.
+"""How `vmap` computes operators, and modes name them, as data that the library reads when they do:
+lib/batching.json, and what the extension modules of packages carry.
 
 - "callables": what Python calls, "add" or "Tensor.add" -> its operators, one for each overload, and
   whether it writes its result into the first argument
-- "operators": the name of an operator with its overload -> its rule, and what the rule reads
+- "operators": the name of an operator with its overload -> its rule, what the rule reads, and the
+  work that a call is, with the names of results that its formula reads
 - "names": what formulas call an operator -> what Python calls it
 - "functions": a function of C++ -> what Python calls it, the place of the overload, the names of
   its arguments, how many of them go by position, and arguments that choose it
@@ -62,12 +63,19 @@ _NOT_GIVEN = {"kOut", "kInplace", "kTrue", "kFalse"}  # what the C++ function is
 
 
 def _functions(declarations: Declarations) -> dict[str, Any]:
+    by_function = {o.identifier: o for o in declarations.own}
     found: dict[str, Any] = {}
     for binding in plan_bindings(declarations):
-        as_method = f"Tensor.{binding.method_names[0] if binding.method_names else binding.name}"
         for place, overload in enumerate(binding.overloads):
-            is_function = "kFunction" in overload.flags and binding.places
-            path = str(binding.places[0]) if is_function else as_method
+            operator, _ = _overload(overload.function, by_function)
+            if operator is None:
+                continue  # the form of an optimizer's step for lists
+            if "kFunction" in overload.flags and binding.places:
+                path = str(binding.places[0])
+            elif binding.method_names:
+                path = f"Tensor.{binding.method_names[0]}"
+            else:
+                continue  # Python knows its form for lists alone
             names = [p.name for p in overload.parameters if not _NOT_GIVEN & set(p.flags)]
             chosen = {p.name: "kTrue" in p.flags for p in overload.parameters if _chooses(p)}
             kept = (p for p in overload.parameters if p.name in names)
@@ -144,6 +152,11 @@ def _entry(operator: Operator, random: set[str]) -> dict[str, Any]:
     if operator.random and operator.skip_when:
         entry["draws_unless"] = [str(condition) for condition, _ in operator.skip_when]
         entry["defaults"] = {a.name: a.default for a in operator.signature.arguments}
+    operands = [a.name for a in operator.signature.arguments if a.type.or_scalar]
+    if operands:
+        entry["operands"] = operands
+    if operator.flops is not None:
+        entry["flops"] = [[r.name for r in results if not r.hidden], str(operator.flops)]
     written = [a.name for a in operator.signature.arguments if a.type.mutable]
     if written:
         entry["written"] = written

@@ -42,6 +42,7 @@ def seen(name: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     Raises:
         TypeError: all answer NotImplemented, or with something that is no tensor.
     """
+    from flambeau._ops import overload_of
     from flambeau.func._batching_table import called_as
 
     called = called_as(name)
@@ -50,8 +51,10 @@ def seen(name: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     args, kwargs = called.call(values)
     instances = _instances((*args, *kwargs.values()))
     kinds = tuple(type(x) for x in instances)
+    # What is bound to the operator is no argument of it.
+    given = {n: v for n, v in kwargs.items() if n not in called.chosen}
     with DisableTorchFunction():
-        result = _asked(called.function, kinds, args, kwargs)
+        result = _asked(overload_of(name, called, values), kinds, args, given)
     parts = tuple(result) if isinstance(result, tuple | list) else (result,)
     for part in parts:
         if part is not None and not isinstance(part, Tensor):

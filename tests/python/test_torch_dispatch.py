@@ -27,11 +27,11 @@ class Names(TorchDispatchMode):
         self.with_grad: list[str] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.append(func.__name__)
+        self.names.append(func.overloadpacket.__name__)
         if flambeau.is_grad_enabled() and any(
             isinstance(a, Tensor) and a.requires_grad for a in args
         ):
-            self.with_grad.append(func.__name__)
+            self.with_grad.append(func.overloadpacket.__name__)
         return func(*args, **(kwargs or {}))
 
 
@@ -74,7 +74,7 @@ class Doubled(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        return result * 2 if func.__name__ in ("exp", "exp_") else result
+        return result * 2 if func.overloadpacket.__name__ in ("exp", "exp_") else result
 
 
 def test_results_of_modes_take_the_place_of_the_operators() -> None:
@@ -100,7 +100,7 @@ def test_modes_nest_and_leave_when_something_is_raised() -> None:
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            raise ValueError(f"no {func.__name__}")
+            raise ValueError(f"no {func.overloadpacket.__name__}")
 
     x = flambeau.ones(2, requires_grad=True)
     with pytest.raises(ValueError, match="no sin"), Failing():
@@ -152,7 +152,7 @@ class Counted(Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        cls.calls.append(func.__name__)
+        cls.calls.append(func.overloadpacket.__name__)
 
         def plain(value: Any) -> Any:
             if isinstance(value, list | tuple):

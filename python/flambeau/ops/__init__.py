@@ -2,6 +2,8 @@
 
 - `load` compiles operators that are declared in YAML, as the library's are, and imports them.
 - `c_function` calls functions of C libraries with tensors.
+- `flambeau.ops.aten.NAME.OVERLOAD` is an operator of the library, as dispatch modes are asked
+  about it.
 - `flambeau.ops.NAMESPACE.NAME` is the operator that `flambeau.library.custom_op` made under that
   name.
 """
@@ -62,6 +64,10 @@ def __getattr__(name: str) -> Any:
         return CompileError
     if name.startswith("_"):
         raise AttributeError(f"module 'flambeau.ops' has no attribute '{name}'")
+    if name == "aten":
+        from flambeau._ops import aten
+
+        return aten
     from flambeau import library
 
     if not any(known.startswith(f"{name}::") for known in library.registered_names()):

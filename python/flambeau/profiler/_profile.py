@@ -213,6 +213,7 @@ class profile:
         self._action = ProfilerAction.NONE
         self._is_recording = False
         self._step_range: record_function | None = None
+        self._unread: list[list[Any]] = []
         self._events = EventList()
         self._memory: list[MemoryEvent] = []
         self.step_num = 0
@@ -264,34 +265,44 @@ class profile:
         self._is_recording = False
         recorded = _profiler.stop()
         if ended is not ProfilerAction.WARMUP:
-            self._keep(*_events.read(recorded))
+            self._keep(recorded)
 
-    def _keep(self, events: EventList, memory: list[MemoryEvent]) -> None:
+    def _keep(self, recorded: list[Any]) -> None:
         if not self._keeps_cycles:
             self._events, self._memory = EventList(), []
-        self._events.extend(events)
-        self._memory.extend(memory)
+            self._unread.clear()
+        self._unread.append(recorded)
         if self._on_trace_ready:
             self._on_trace_ready(self)
 
+    def _read(self) -> None:
+        """Makes events of what was recorded: nobody may ask for them."""
+        for recorded in self._unread:
+            events, memory = _events.read(recorded)
+            self._events.extend(events)
+            self._memory.extend(memory)
+        self._unread.clear()
+
     def events(self) -> EventList:
         """Every call, in order of time."""
+        self._read()
         return self._events
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0
     ) -> EventList:
         """Sums of the calls of each name, and of each list of shapes or place where asked for."""
-        return self._events.key_averages(group_by_input_shape, group_by_stack_n)
+        return self.events().key_averages(group_by_input_shape, group_by_stack_n)
 
     def memory_events(self) -> list[MemoryEvent]:
         """What tensors took and gave back, in order of time; with `profile_memory`."""
+        self._read()
         return self._memory
 
     def memory_snapshot(self) -> list[MemoryEvent]:
         """What was taken while the profile was made, and not given back: the largest first."""
         held: dict[int, MemoryEvent] = {}
-        for change in self._memory:
+        for change in self.memory_events():
             if change.bytes > 0:
                 held[change.address] = change
             else:
@@ -305,7 +316,7 @@ class profile:
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes a trace for chrome://tracing and https://ui.perfetto.dev; compressed where the
         path ends in ".gz"."""
-        _files.write_chrome_trace(path, self._events, self._memory, self._metadata)
+        _files.write_chrome_trace(path, self.events(), self.memory_events(), self._metadata)
 
     def export_stacks(
         self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
@@ -324,7 +335,7 @@ class profile:
             )
         if not self._options[2]:
             raise RuntimeError("export_stacks(): no stacks were recorded: pass with_stack=True")
-        _files.write_stacks(path, self._events, metric)
+        _files.write_stacks(path, self.events(), metric)
 
 
 # What one step records, and the next one goes on with.

@@ -20,8 +20,8 @@ class TorchDispatchMode(Mode):
     the operator's results. While it runs the mode is off, and those around it are on.
 
     What it sees are the operators that compute: those that others are composed of, also in
-    backward, where nothing else is recorded. `func` is the function of Flambeau that users would
-    call, such as `flambeau.add`, and gets all arguments, also those that were left out. Where an
+    backward, where nothing else is recorded. `func` is an operator, such as
+    `flambeau.ops.aten.add.Tensor`, and gets all arguments, also those that were left out. Where an
     operator is recorded, the mode's result takes the place of its result in the graph, and its
     gradient stays that of the operator.
 

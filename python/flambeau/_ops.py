@@ -1,0 +1,225 @@
+"""Operators as objects, `ops.aten.NAME.OVERLOAD`: what a dispatch mode is asked about.
+
+Names and overloads are those of declarations; an operand that is a tensor or a number makes two
+overloads, "Tensor" and "Scalar". Nothing of this exists before it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+from flambeau import _C, Tensor
+from flambeau.func._batching_table import Called, Module, called_in, functions_in
+
+__all__ = ["OpOverload", "OpOverloadPacket"]
+
+_DEFAULT, _OPERAND, _NUMBER = "default", "Tensor", "Scalar"
+
+
+class Argument(NamedTuple):
+    """A parameter of an operator, as its declaration names it."""
+
+    name: str
+    is_write: bool
+
+
+class Schema(NamedTuple):
+    """What an operator is called, and its parameters' names in order."""
+
+    name: str
+    overload_name: str
+    arguments: list[Argument]
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether it writes into an argument."""
+        return any(argument.is_write for argument in self.arguments)
+
+    def __str__(self) -> str:
+        overload = f".{self.overload_name}" if self.overload_name else ""
+        names = (f"{a.name}(!)" if a.is_write else a.name for a in self.arguments)
+        return f"{self.name}{overload}({', '.join(names)})"
+
+
+class OpOverload:
+    """One overload of an operator: a function, known by what it computes. There is one object of
+    each, so that `is`, `==` and sets compare them.
+
+    Example:
+        >>> exp = flambeau.ops.aten.exp.default
+        >>> exp, exp.name(), exp.overloadpacket is flambeau.ops.aten.exp
+        (<OpOverload(op='aten.exp', overload='default')>, 'aten::exp', True)
+        >>> exp(flambeau.zeros(2))
+        tensor([1., 1.])
+    """
+
+    def __init__(self, packet: OpOverloadPacket, overload: str, called: Called) -> None:
+        self.overloadpacket = self._overloadpacket = packet
+        self.called = called
+        self.namespace = packet.namespace
+        self._overloadname = overload
+        self.__name__ = self.__qualname__ = f"{packet.__name__}.{overload}"
+        self.__module__ = f"flambeau._ops.{packet.namespace}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes it; arguments are those of the function that users call."""
+        return self.called.function(*args, **{**self.called.chosen, **kwargs})
+
+    def name(self) -> str:
+        """The qualified name: "aten::max.dim", and "aten::max" of the default overload."""
+        schema = self._schema
+        return f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
+
+    @cached_property
+    def _schema(self) -> Schema:
+        packet, overload = self.overloadpacket, self._overloadname
+        entry, names = self.called.overload.entry, self.called.arguments
+        written = names[:1] if packet.is_inplace else entry.get("written", [])
+        arguments = [Argument(name, name in written) for name in names]
+        named = "" if overload == _DEFAULT else overload
+        return Schema(packet._qualified_op_name, named, arguments)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.overloadpacket}', overload='{self._overloadname}')>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.overloadpacket, self._overloadname)
+
+
+class OpOverloadPacket:
+    """All overloads of an operator, as attributes; called, it takes the one that fits.
+
+    Example:
+        >>> flambeau.ops.aten.max.overloads()
+        ['default', 'other', 'dim']
+    """
+
+    def __init__(self, module: Module, namespace: str, name: str) -> None:
+        self.namespace = namespace
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = f"flambeau._ops.{namespace}"
+        self._module = module
+        self._functions = _packets(module)[name]
+        self._made: dict[str, OpOverload] = {}
+
+    @property
+    def is_inplace(self) -> bool:
+        """Whether it is the form of an operator that writes into the first argument."""
+        return self.__name__.endswith("_")
+
+    def overloads(self) -> list[str]:
+        """Their names."""
+        return list(self._functions)
+
+    def __getattr__(self, overload: str) -> OpOverload:
+        functions: dict[str, str] = self.__dict__.get("_functions", {})
+        called = called_in(self._module, functions[overload]) if overload in functions else None
+        if called is None:
+            raise AttributeError(
+                f"{self.__dict__.get('__name__')} has no overload '{overload}', only "
+                f"{', '.join(functions)}"
+            )
+        return self._made.setdefault(overload, OpOverload(self, overload, called))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._functions]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        first: OpOverload = getattr(self, next(iter(self._functions)))
+        return first(*args, **kwargs)
+
+    @property
+    def _qualified_op_name(self) -> str:
+        return f"{self.namespace}::{self.__name__}"
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._module is not _C:
+            raise TypeError(f"{self} of a package cannot be pickled: its module may be another one")
+        return getattr, (aten, self.__name__)
+
+
+class Aten:
+    """`ops.aten`: the operators of the library.
+
+    Example:
+        >>> flambeau.ops.aten.add.Tensor(flambeau.ones(2), flambeau.ones(2))
+        tensor([2., 2.])
+    """
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name not in _packets(_C):
+            raise AttributeError(f"flambeau.ops.aten: there is no operator '{name}'")
+        return packet(_C, name)
+
+    def __dir__(self) -> list[str]:
+        return list(_packets(_C))
+
+    def __reduce__(self) -> str:
+        return "aten"
+
+
+aten = Aten()
+
+
+@cache
+def packet(module: Module, name: str) -> OpOverloadPacket:
+    """The overloads of an operator of the library, or of the module of a package."""
+    return OpOverloadPacket(module, "aten" if module is _C else module._package, name)
+
+
+def overload_of(function: str, called: Called, values: Sequence[Any]) -> OpOverload:
+    """What computes a call of a function of C++ with some values."""
+    names = _names(function.rpartition(".")[2], called)
+    overload = names.overloads[0]
+    if len(names.overloads) > 1:
+        operand = called.overload.entry["operands"][-1]
+        value = values[called.arguments.index(operand)]
+        overload = names.overloads[0 if isinstance(value, Tensor) else 1]
+    found: OpOverload = getattr(packet(called.overload.module, names.packet), overload)
+    return found
+
+
+class _Names(NamedTuple):
+    packet: str
+    overloads: tuple[str, ...]  # for a tensor and for a number as operand, where there is one
+
+
+def _names(function: str, called: Called) -> _Names:
+    """What a function of C++ is as an operator: spaces but those of layers are a prefix."""
+    base, _, declared = called.overload.name.partition(".")
+    space, _, _ = called.path.rpartition(".")
+    is_plain = space in ("", "Tensor", "_internal") or space.startswith("nn")
+    prefix = "" if is_plain else f"{space.replace('.', '_')}_"
+    form = "_" if function.endswith("_") and not base.endswith("_") else ""
+    if "operands" in called.overload.entry:
+        kinds = (_OPERAND, _NUMBER)
+        overloads = tuple(f"{kind}_{declared}" if declared else kind for kind in kinds)
+    elif declared == _NUMBER:  # in place of the first tensor
+        overloads = (f"{_NUMBER}_{_OPERAND}",)
+    else:
+        overloads = (declared or _DEFAULT,)
+    return _Names(f"{prefix}{base}{form}", overloads)
+
+
+@cache
+def _packets(module: Module) -> dict[str, dict[str, str]]:
+    """Operators -> their overloads -> functions of C++."""
+    found: dict[str, dict[str, str]] = {}
+    for function in functions_in(module):
+        called = called_in(module, function)
+        if called is not None:
+            names = _names(function, called)
+            for overload in names.overloads:
+                found.setdefault(names.packet, {}).setdefault(overload, function)
+    return found
