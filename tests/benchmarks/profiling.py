@@ -8,6 +8,7 @@ function with and without what operators have for that.
 from __future__ import annotations
 
 import argparse
+import re
 import statistics
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from workloads.basics import WORKLOADS
 import flambeau
 from flambeau.profiler import profile
 
+_NUMBER = re.compile(r"-?[\d.]+")
 KINDS: dict[str, dict[str, bool]] = {
     "calls": {},
     "calls and memory": {"profile_memory": True},
@@ -67,7 +69,7 @@ def unseen_cost() -> float:
     """Nanoseconds a call."""
     command = [sys.executable, "-m", "build_tools.native_tests", "bench_profiled"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return float(done.stdout.split()[-1])
+    return float(next(line for line in done.stdout.splitlines() if _NUMBER.fullmatch(line)))
 
 
 if __name__ == "__main__":
