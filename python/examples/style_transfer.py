@@ -27,11 +27,26 @@ from flambeau.datasets import read_image
 class Settings(Options):
     style: Annotated[Path | None, "an image; none: stripes and dots are drawn"] = None
     content: Annotated[Path | None, "an image; none: a photograph of scikit-learn"] = None
-    steps: Annotated[int, "of training"] = 400
+    steps: Annotated[int, "of training"] = 900
     batch_size: Annotated[int, "patches per step"] = 4
-    patch: Annotated[int, "size of a patch"] = 64
+    patch: Annotated[int, "size of a patch, a multiple of 16"] = 128
     content_weight: Annotated[float, "how much content counts beside style"] = 22.0
     learning_rate: Annotated[float, "of Adam, at most"] = 4e-3
+
+
+class Residual(nn.Module):
+    """Adds what a wider look around says."""
+
+    def __init__(self, width: int, dilation: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.ReLU(),
+            nn.Conv2d(width, width, 3, 1, dilation, dilation, padding_mode="reflect"),
+            nn.BatchNorm2d(width),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.layers(x)
 
 
 class Painter(nn.Module):
@@ -47,7 +62,7 @@ class Painter(nn.Module):
             *(nn.Conv2d(4, width, 5, 1, 2, padding_mode="reflect"), nn.BatchNorm2d(width)),
             *(nn.ReLU(), nn.Conv2d(width, wide, 4, 2, 1), nn.BatchNorm2d(wide)),
             *(nn.ReLU(), nn.Conv2d(wide, wide, 4, 2, 1), nn.BatchNorm2d(wide)),
-            *(nn.ReLU(), nn.Conv2d(wide, wide, 3, 1, 1), nn.BatchNorm2d(wide)),
+            *(Residual(wide, 1), Residual(wide, 2), Residual(wide, 4)),
             *(nn.ReLU(), nn.Upsample(scale_factor=2), nn.Conv2d(wide, width, 3, 1, 1)),
             *(nn.BatchNorm2d(width), nn.ReLU(), nn.Upsample(scale_factor=2)),
             nn.Conv2d(width, 3, 5, 1, 2, padding_mode="reflect"),
@@ -59,7 +74,9 @@ class Painter(nn.Module):
 
 
 class Style(nn.Module):
-    """Correlations of what random filters of three sizes see in images."""
+    """Correlations of what random filters of three sizes see in images, in their halves and in
+    their quarters: strokes, and how they run.
+    """
 
     def __init__(self, filters: int = 48) -> None:
         super().__init__()
@@ -69,8 +86,10 @@ class Style(nn.Module):
         self.requires_grad_(False)
 
     def forward(self, images: Tensor) -> list[Tensor]:
-        centred = 4 * images - 2
-        seen = [layer(centred).relu().flatten(2) for layer in self.filters]
+        scales = [4 * images - 2]
+        for _ in range(2):
+            scales.append(nn.functional.avg_pool2d(scales[-1], 2))
+        seen = [layer(scale).relu().flatten(2) for scale in scales for layer in self.filters]
         return [features @ features.mT / features.shape[2] for features in seen]
 
 

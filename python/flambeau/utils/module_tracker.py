@@ -24,7 +24,8 @@ class ModuleTracker:
     Example:
         >>> net = flambeau.nn.Sequential(flambeau.nn.Identity())
         >>> with flambeau.utils.module_tracker.ModuleTracker() as tracker:
-        ...     handle = net[0].register_forward_hook(lambda *_: print(sorted(tracker.parents)))
+        ...     show = lambda *_: print(sorted(tracker.parents))
+        ...     handle = net[0].register_forward_pre_hook(show)
         ...     _ = net(flambeau.ones(1))
         ['Global', 'Sequential', 'Sequential.0']
     """
