@@ -30,7 +30,7 @@ class Settings(Options):
     steps: Annotated[int, "of training"] = 900
     batch_size: Annotated[int, "patches per step"] = 4
     patch: Annotated[int, "size of a patch, a multiple of 16"] = 128
-    content_weight: Annotated[float, "how much content counts beside style"] = 22.0
+    content_weight: Annotated[float, "how much content counts beside style"] = 60.0
     learning_rate: Annotated[float, "of Adam, at most"] = 4e-3
 
 
