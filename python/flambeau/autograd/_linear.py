@@ -49,7 +49,7 @@ def by_jvp(cls: Any, args: tuple[Any, ...]) -> Any:
         finally:
             _C._set_grad_enabled(records)
 
-    return type(cls.__name__, (cls,), {"_backward": staticmethod(backward)})
+    return type(cls)(cls.__name__, (cls,), {"_backward": staticmethod(backward)})
 
 
 def _tangent(argument: Any, is_needed: bool) -> Tensor | None:
