@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from flambeau.codegen.model.entries import Declarations, Dtype, Kind, Operator
 from flambeau.codegen.plan.composed_gradient import ComposedGradients
-from flambeau.codegen.plan.coverage import forward_of, reverse_of
+from flambeau.codegen.plan.coverage import COMPOSED, forward_of, reverse_of
 from flambeau.codegen.plan.documentation import (
     OverloadDoc,
     called,
     describe,
     entry_text,
     equations_of_gradients,
+    equations_of_parts,
     inherited_lines,
     is_curve,
 )
@@ -33,7 +34,7 @@ _DERIVATIVES = {
     "automatic": "derived from the formula",
     "formula": "declared as a formula",
     "automatic and formula": "partly derived from the formula, partly declared",
-    "composed": "that of the operators it is made of, which stand below",
+    "composed": "that of the operators it is made of",
     "from reverse": "derived from the gradient formula",
     "linear": "the operator itself, applied to the tangent",
     "zero": "zero",
@@ -69,7 +70,10 @@ class Overload:
     heading: str  # where a page has several: "max(input, dim, keepdim)"
     calls_of_forms: tuple[Call, ...]
     gradients: tuple[str, ...]  # LaTeX: declared, derived, or what results for a composite
+    parts: tuple[str, ...]  # LaTeX of what these call by a name
     assumed: tuple[str, ...]  # where these hold for defaults alone: "dtype=None"
+    only_real: bool  # whether they hold for real numbers alone
+    way: tuple[tuple[str, str | None], ...]  # what the gradient goes back through: name, page
     modes: tuple[tuple[str, str], ...]  # "Reverse mode", how gradients come about
     curve: bool  # whether a plot says something
     entry: str  # the declaration
@@ -200,11 +204,14 @@ def _overload(
         groups = {"": ["as the operators below"]}
     doc = describe(operator)
     composed = derived.gradients.of(operator)
+    is_composed = composed is None and reverse_of(operator) == COMPOSED
+    way = derived.gradients.way(operator) if is_composed else ()
     return Overload(
         doc=doc,
         gradients=(
             equations_of_gradients(operator, composed.formulas) if composed else doc.gradients
         ),
+        parts=equations_of_parts(operator, composed.parts) if composed else (),
         assumed=tuple(f"{n}={v!r}" for n, v in composed.assumed.items()) if composed else (),
         support=tuple(Support(tuple(names), marks, where) for where, names in groups.items()),
         calls=tuple((name, homes.get(name)) for name in _calls(operator, declarations)),
@@ -215,7 +222,9 @@ def _overload(
         ),
         heading=python_signature(operator, forms(operator)[0]).untyped().replace("$self", "self"),
         calls_of_forms=_calls_of_forms(operator, repeated or _is_form(operator, declarations)),
-        modes=_modes(operator, declarations),
+        only_real=composed is not None and composed.only_real,
+        way=tuple((name, homes.get(name)) for name in way),
+        modes=_modes(operator, declarations, is_composed and not way),
         curve=is_curve(operator),
         entry=entry_text(operator),
         inherited=inherited_lines(operator),
@@ -241,8 +250,14 @@ def _calls_of_forms(operator: Operator, repeated: bool) -> tuple[Call, ...]:
     return tuple(found)
 
 
-def _modes(operator: Operator, declarations: Declarations) -> tuple[tuple[str, str], ...]:
-    """How derivatives come about, in words; none where the operator has none."""
+def _modes(
+    operator: Operator, declarations: Declarations, is_cut_off: bool
+) -> tuple[tuple[str, str], ...]:
+    """How derivatives come about, in words; none where the operator has none, or no element of an
+    argument is read.
+    """
+    if is_cut_off:
+        return ()
     found = {
         "Reverse mode": reverse_of(operator),
         "Forward mode": forward_of(operator, declarations),
