@@ -37,7 +37,14 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether use_deterministic_algorithms() was given warn_only."""
+    """Whether use_deterministic_algorithms() was given warn_only.
+
+    Example:
+        >>> flambeau.use_deterministic_algorithms(True, warn_only=True)
+        >>> flambeau.is_deterministic_algorithms_warn_only_enabled()
+        True
+        >>> flambeau.use_deterministic_algorithms(False)
+    """
     return _mode == 1
 
 
@@ -118,7 +125,12 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """True."""
+    """True.
+
+    Example:
+        >>> flambeau.compiled_with_cxx11_abi()
+        True
+    """
     return True
 
 
@@ -145,6 +157,11 @@ def set_num_interop_threads(num: int) -> None:
 
     Raises:
         RuntimeError: the number is not positive.
+
+    Example:
+        >>> flambeau.set_num_interop_threads(4)
+        >>> flambeau.get_num_interop_threads()
+        1
     """
     if num < 1:
         raise RuntimeError(f"set_num_interop_threads(): expected a positive number, got {num}")

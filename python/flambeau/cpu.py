@@ -148,5 +148,12 @@ def set_cache_limit(size: int) -> None:
 
     Without it, a quarter of the machine's memory, of that of the process's control group (a
     container), or of the limit on its address space, whichever is least.
+
+    Example:
+        >>> flambeau.cpu.set_cache_limit(1 << 30)  # a gigabyte
+        >>> flambeau.cpu.empty_cache()
+        >>> kept = flambeau.cpu.memory_reserved() - flambeau.cpu.memory_allocated()
+        >>> kept <= 1 << 30
+        True
     """
     _C.set_cpu_cache_limit(size)

@@ -82,6 +82,18 @@ def handle_torch_function(
 
     Raises:
         TypeError: nobody is asked, or all answer NotImplemented.
+
+    Example:
+        >>> class Loud(flambeau.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return f"{func.__name__} of {len(args)}"
+        >>> def scale(x, factor):
+        ...     if flambeau.overrides.has_torch_function((x,)):
+        ...         return flambeau.overrides.handle_torch_function(scale, (x,), x, factor)
+        ...     return factor * x
+        >>> scale(flambeau.ones(2), 3), scale(flambeau.ones(2).as_subclass(Loud), 3)
+        (tensor([3., 3.]), 'scale of 2')
     """
     return _overrides.handle_torch_function(public_api, tuple(relevant_args), args, kwargs)
 

@@ -1,6 +1,58 @@
 """CUDA as a device: which there are, their memory, streams and events.
 
 Questions have an answer where there is no CUDA: `is_available()` is False, statistics are 0.
+
+    >>> from flambeau import cuda
+    >>> cuda.is_initialized() == cuda.is_bf16_supported() == cuda.is_available()
+    True
+    >>> len(cuda.get_arch_list()) <= cuda.device_count() >= cuda.get_gencode_flags().count("sm_")
+    True
+
+A device is what it says, and one is current in each thread: what "cuda" without an index means.
+
+    >>> if cuda.is_available():
+    ...     cuda.init()  # does nothing: the backend starts when it is loaded
+    ...     found = cuda.get_device_properties(0)
+    ...     assert isinstance(found, cuda.DeviceProperties)
+    ...     assert found.name == cuda.get_device_name(0)
+    ...     assert (found.major, found.minor) == cuda.get_device_capability(0)
+    ...     assert cuda.is_tf32_supported() == (found.major >= 8)
+    ...     cuda.set_device(0)
+    ...     x = flambeau.ones(2, device="cuda")
+    ...     with cuda.device(cuda.device_count() - 1), cuda.device_of(x):
+    ...         assert cuda.current_device() == x.device.index == 0
+
+The allocator keeps what tensors give back; peaks are counted from when they were last started over.
+
+    >>> cuda.reset_peak_memory_stats()
+    >>> stats = cuda.memory_stats()
+    >>> cuda.memory_allocated() == stats["allocated_bytes"] <= cuda.max_memory_allocated()
+    True
+    >>> cuda.memory_reserved() == stats["reserved_bytes"] <= cuda.max_memory_reserved()
+    True
+    >>> cuda.empty_cache(), cuda.ipc_collect()  # free for other programs; shared memory, of none
+    (None, None)
+    >>> if cuda.is_available():
+    ...     free, total = cuda.mem_get_info()
+    ...     assert 0 <= free <= total
+
+Work of one stream runs in order; events order streams among each other, and measure time.
+
+    >>> if cuda.is_available():
+    ...     side, main = cuda.Stream(), cuda.current_stream()
+    ...     side.wait_stream(main)  # x is there
+    ...     begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    ...     with cuda.stream(side):  # a cuda.StreamContext
+    ...         begin.record()
+    ...         y = x.exp()
+    ...         end.record()
+    ...     side.record_stream(x)  # its memory serves again when the side is done
+    ...     main.wait_event(end)
+    ...     cuda.synchronize()
+    ...     assert end.query() and begin.elapsed_time(end) >= 0
+    ...     cuda.set_stream(cuda.default_stream())
+    ...     theirs = cuda.get_stream_from_external(side.cuda_stream)  # a number of any library's
+    ...     assert isinstance(theirs, cuda.ExternalStream) and theirs == side
 """
 
 from __future__ import annotations

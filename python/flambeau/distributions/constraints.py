@@ -85,7 +85,14 @@ class Constraint:
 
 class _Dependent(Constraint):
     """A set that depends on other values, so that nothing can be checked. Calling it says what is
-    known of it."""
+    known of it.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> simplexes = constraints.dependent(is_discrete=False, event_dim=1)
+        >>> constraints.is_dependent(simplexes), simplexes.event_dim
+        (True, 1)
+    """
 
     def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
@@ -121,6 +128,19 @@ class dependent_property(property, _Dependent):
 
     On the class it is itself a set that depends on other values. Used plainly or with what is
     known of it: `@constraints.dependent_property(is_discrete=False, event_dim=1)`.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> class Below:
+        ...     def __init__(self, bound):
+        ...         self.bound = bound
+        ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
+        ...     def support(self):
+        ...         return constraints.less_than(self.bound)
+        >>> Below(2.0).support.check(flambeau.tensor([1.0, 3.0]))
+        tensor([ True, False])
+        >>> constraints.is_dependent(Below.support), Below.support.event_dim
+        (True, 0)
     """
 
     def __init__(
@@ -201,6 +221,12 @@ class MixtureSameFamilyConstraint(Constraint):
 
     Args:
         base_constraint: the support of the components.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> support = constraints.MixtureSameFamilyConstraint(constraints.positive)
+        >>> support.check(flambeau.tensor([2.0, -1.0]))
+        tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint) -> None:

@@ -1,6 +1,7 @@
 """What docstrings of the library leave out: `flambeau docs check`.
 
-Operators are left to `flambeau ops check`.
+What modules hand on from elsewhere, as `multiprocessing` does Python's locks, is left to those who
+wrote it. Of operators `flambeau ops check` judges the rest; here they need an example.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from flambeau.codegen.write.docs import pages
 from flambeau.docs.curves import declared
+from flambeau.docs.examples import shown_by
 from flambeau.docs.library import described, public_names
 from flambeau.nn import Module
 
@@ -32,28 +35,38 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Every class and function once, under its first name."""
-    library = described(pages(declared()))
+    """Every class and function once, under its first name; every page of operators."""
+    operators = pages(declared())
+    library = described(operators)
     seen: set[int] = set(library.operators)
     found = []
     for name, module in library.modules.items():
         for member in public_names(module):
             value = getattr(module, member)
-            if callable(value) and id(value) not in seen:
+            if callable(value) and is_ours(value) and id(value) not in seen:
                 seen.add(id(value))
-                found.append(Row(f"{name}.{member}", missing(value)))
+                found.append(Row(f"{name}.{member}", missing(member, module)))
+    for page in operators:
+        has_example = any(overload.doc.example for overload in page.overloads)
+        found.append(Row(page.title, () if has_example else ("example",)))
     return found
 
 
-def missing(value: Any) -> tuple[str, ...]:
-    """What the docstring of a class or function leaves out."""
+def is_ours(value: Any) -> bool:
+    """Whether a class or function is of the library, and not handed on."""
+    return str(getattr(value, "__module__", "")).startswith("flambeau")
+
+
+def missing(name: str, module: ModuleType) -> tuple[str, ...]:
+    """What the docstring of a class or function of a module leaves out."""
+    value = getattr(module, name)
     text = inspect.cleandoc(value.__doc__ or "")
     says = {
         "summary": bool(text),
         "arguments": _names_arguments(value, text),
         "shapes": not _is_layer(value)
         or re.search(r"\bshapes?\b", text, re.IGNORECASE) is not None,
-        "example": ">>> " in text,
+        "example": shown_by(name, module) is not None,
     }
     return tuple(part for part in PARTS if not says[part])
 

@@ -77,7 +77,12 @@ def get_pretty_env_info() -> str:
 
 
 def main() -> None:
-    """Prints them."""
+    """Prints them.
+
+    Example:
+        >>> flambeau.utils.collect_env.main()
+        flambeau...: ...
+    """
     print(get_pretty_env_info())
 
 
