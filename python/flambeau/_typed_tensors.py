@@ -154,8 +154,8 @@ def _types(place: str, kind: type[TypedTensor] = TypedTensor) -> dict[str, Typed
                 "dtype": dtype,
                 "_place": place,
                 "__module__": module,
-                "__doc__": f"Makes {'sparse ' * sparse}tensors of {dtype} on {place}."
-                + examples.get(module, "").format(name, dtype),
+                "__doc__": f"Makes {'sparse ' * sparse}tensors of {dtype} on {place}, or on "
+                "`device`, one of that kind." + examples.get(module, "").format(name, dtype),
             },
         )
     return found

@@ -70,7 +70,11 @@ synchronize = cuda.synchronize
 
 
 def current_accelerator(check_available: bool = False) -> flambeau.device | None:
-    """The kind of accelerator, device('cuda'); None where there is no device."""
+    """The kind of accelerator, device('cuda'); None where there is no device.
+
+    Args:
+        check_available: accepted: one that is not available is None anyway.
+    """
     return flambeau.device("cuda") if cuda.is_available() else None
 
 

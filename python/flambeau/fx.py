@@ -38,6 +38,9 @@ class GraphModule:
 def wrap(fn_or_name: Any) -> Any:
     """What it is given: a function, or the name of one, that a tracer would not look into.
 
+    Args:
+        fn_or_name: a function, or a name.
+
     Example:
         >>> flambeau.fx.wrap(len) is len
         True

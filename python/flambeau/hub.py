@@ -57,6 +57,9 @@ def _get_torch_home() -> str:
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Sets the folder of downloaded files.
 
+    Args:
+        d: the folder; `~` is the user's.
+
     Example:
         >>> import tempfile
         >>> before = flambeau.hub.get_dir()
@@ -117,6 +120,11 @@ def list(
 ) -> Any:
     r"""The names of the functions of a folder's `hubconf.py`; source is to be "local".
 
+    Args:
+        github: the folder.
+        source: "local".
+        force_reload, skip_validation, trust_repo, verbose: accepted.
+
     Example:
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -138,6 +146,12 @@ def help(
     source: str = "github",
 ) -> str | None:
     r"""The docstring of a function of a folder's `hubconf.py`; source is to be "local".
+
+    Args:
+        github: the folder.
+        model: the function.
+        source: "local".
+        force_reload, skip_validation, trust_repo: accepted.
 
     Example:
         >>> import pathlib, tempfile

@@ -193,7 +193,7 @@ def storage_of(tensor: Tensor) -> TypedStorage:
     return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype)
 
 
-_EXAMPLE = """A TypedStorage of {1}.
+_EXAMPLE = """A TypedStorage of {1}; arguments as of that.
 
 Example:
     >>> storage = flambeau.{0}Storage([0, 1])

@@ -145,6 +145,9 @@ def custom_fwd(
     `backward` run likewise. With it, floating-point tensors among the arguments that are on the
     device are converted first, and autocast is off in both.
 
+    Args:
+        fwd: the `forward`, a static method; None: returns a decorator.
+
     Example:
         >>> class Product(flambeau.autograd.Function):
         ...     @staticmethod
@@ -182,6 +185,9 @@ def custom_fwd(
 def custom_bwd(bwd: F | None = None, *, device_type: str) -> Any:
     """Decorates the `backward` of a function whose `forward` has `custom_fwd`: autocast is then as
     it was in `forward`.
+
+    Args:
+        bwd: the `backward`, a static method.
 
     Example:
         >>> class Doubled(flambeau.autograd.Function):

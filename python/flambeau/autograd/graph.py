@@ -254,6 +254,9 @@ class disable_saved_tensors_hooks:
 class MultiHandle:
     """The hooks of register_multi_grad_hook.
 
+    Args:
+        handles: of the single hooks.
+
     Example:
         >>> x, y = flambeau.ones(2, requires_grad=True), flambeau.ones(2, requires_grad=True)
         >>> with flambeau.autograd.graph.register_multi_grad_hook([x, y], print, mode="any"):
@@ -330,6 +333,9 @@ def register_multi_grad_hook(
 def region_activation_memory_budget(budget: float) -> Any:
     """RuntimeError: budgets are for the partitions of compiled graphs, and `compile` makes none.
 
+    Args:
+        budget: from 0 to 1.
+
     Example:
         >>> with flambeau.autograd.graph.region_activation_memory_budget(0.5):
         ...     pass
@@ -351,6 +357,9 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
     """Accepted: it says what backward does with streams of other work while kernels are recorded
     into a graph, and Flambeau records none (`cuda.CUDAGraph` refuses).
 
+    Args:
+        enabled: True or False.
+
     Example:
         >>> flambeau.autograd.graph.set_override_stale_capture_stream(True)  # changes nothing
     """
@@ -359,6 +368,9 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
     """Accepted: it silences a warning about streams of gradients, which Flambeau does not give.
+
+    Args:
+        enabled: True or False.
 
     Example:
         >>> flambeau.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)

@@ -49,6 +49,9 @@ def is_built() -> bool:
 def enable_flash_sdp(enabled: bool) -> None:
     """Notes the switch. Attention has one kernel.
 
+    Args:
+        enabled: what is noted.
+
     Example:
         >>> flambeau.backends.cuda.enable_flash_sdp(False)
         >>> flambeau.backends.cuda.flash_sdp_enabled()
@@ -60,6 +63,9 @@ def enable_flash_sdp(enabled: bool) -> None:
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
     """Notes the switch. Attention has one kernel.
+
+    Args:
+        enabled: what is noted.
 
     Example:
         >>> flambeau.backends.cuda.enable_mem_efficient_sdp(False)
@@ -73,6 +79,9 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 def enable_math_sdp(enabled: bool) -> None:
     """Notes the switch. Attention has one kernel.
 
+    Args:
+        enabled: what is noted.
+
     Example:
         >>> flambeau.backends.cuda.enable_math_sdp(False)
         >>> flambeau.backends.cuda.math_sdp_enabled()
@@ -84,6 +93,9 @@ def enable_math_sdp(enabled: bool) -> None:
 
 def enable_cudnn_sdp(enabled: bool) -> None:
     """Notes the switch. Attention has one kernel.
+
+    Args:
+        enabled: what is noted.
 
     Example:
         >>> flambeau.backends.cuda.enable_cudnn_sdp(True)  # nothing reads it
@@ -129,6 +141,9 @@ def sdp_kernel(
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
     """Sets the switches for the time of a block.
+
+    Args:
+        enable_flash, enable_math, enable_mem_efficient, enable_cudnn: the four switches.
 
     Example:
         >>> from flambeau.backends import cuda

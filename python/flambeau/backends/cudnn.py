@@ -42,6 +42,9 @@ def version() -> int | None:
 def is_acceptable(tensor: Any) -> bool:
     """False: it computes nothing.
 
+    Args:
+        tensor: any.
+
     Example:
         >>> flambeau.backends.cudnn.is_acceptable(flambeau.ones(2))
         False

@@ -20,6 +20,9 @@ def get_fastpath_enabled() -> bool:
 def set_fastpath_enabled(value: bool) -> None:
     """Notes the switch. There is one path.
 
+    Args:
+        value: what is noted.
+
     Example:
         >>> flambeau.backends.mha.set_fastpath_enabled(False)
         >>> flambeau.backends.mha.get_fastpath_enabled()

@@ -28,6 +28,9 @@ def is_available() -> bool:
 def flags(enabled: bool = False, deterministic: bool = False) -> Iterator[None]:
     """Sets the switches for the time of a block.
 
+    Args:
+        enabled, deterministic: the two switches.
+
     Example:
         >>> from flambeau.backends import mkldnn
         >>> with mkldnn.flags(enabled=False):

@@ -197,7 +197,11 @@ class device:
 
 
 class device_of(device):
-    """`with cuda.device_of(x):` makes the device of a tensor current. Of the CPU's, nothing."""
+    """`with cuda.device_of(x):` makes the device of a tensor current. Of the CPU's, nothing.
+
+    Args:
+        obj: a tensor.
+    """
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.device if obj.is_cuda else None)
@@ -210,7 +214,14 @@ def synchronize(device: Any = None) -> None:
 
 
 class DeviceProperties(NamedTuple):
-    """What a device is: its name, compute capability, bytes of memory and multiprocessors."""
+    """What a device is: its name, compute capability, bytes of memory and multiprocessors.
+
+    Args:
+        name: that the maker gave it.
+        major, minor: its compute capability.
+        total_memory: in bytes.
+        multi_processor_count: how many parts run blocks of threads.
+    """
 
     name: str
     major: int
@@ -234,7 +245,11 @@ def get_device_name(device: Any = None) -> str:
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability: (9, 0) is Hopper."""
+    """The compute capability: (9, 0) is Hopper.
+
+    Args:
+        device: None: the current one.
+    """
     properties = get_device_properties(device)
     return properties.major, properties.minor
 
@@ -278,7 +293,11 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Bytes handed out and reserved, now and at their peak, and how often memory was asked for."""
+    """Bytes handed out and reserved, now and at their peak, and how often memory was asked for.
+
+    Args:
+        device: None: the current one.
+    """
     if not is_available():
         return dict.fromkeys(_STATISTICS, 0)
     numbers = (ctypes.c_int64 * len(_STATISTICS))()
@@ -301,12 +320,20 @@ def count_from_now(device: Any = None) -> None:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors hold."""
+    """Bytes that tensors hold.
+
+    Args:
+        device: None: the current one.
+    """
     return memory_stats(device)["allocated_bytes"]
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors held since reset_peak_memory_stats()."""
+    """The most bytes that tensors held since reset_peak_memory_stats().
+
+    Args:
+        device: None: the current one.
+    """
     return memory_stats(device)["peak_allocated_bytes"]
 
 
@@ -321,7 +348,11 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Starts the peaks over."""
+    """Starts the peaks over.
+
+    Args:
+        device: None: the current one.
+    """
     if is_available():
         _library.call("reset_peak", device_index(device))
 
@@ -336,7 +367,11 @@ def init() -> None:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device computes with bfloat16: all that Flambeau runs on do."""
+    """Whether the current device computes with bfloat16: all that Flambeau runs on do.
+
+    Args:
+        including_emulation: accepted: nothing is emulated.
+    """
     return is_available()
 
 

@@ -13,6 +13,11 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 class autocast(amp.autocast):
     """`flambeau.amp.autocast("cuda", ...)`.
 
+    Args:
+        enabled: False: autocast is off in the block.
+        dtype: the lower dtype.
+        cache_enabled: whether weights that were converted are kept until the end of the block.
+
     Example:
         >>> with flambeau.cuda.amp.autocast(enabled=flambeau.cuda.is_available()):
         ...     flambeau.is_autocast_enabled("cuda") == flambeau.cuda.is_available()
@@ -44,6 +49,10 @@ class GradScaler(amp.GradScaler):
 def custom_fwd(fwd: Any = None, *, cast_inputs: flambeau.dtype | None = None) -> Any:
     """`flambeau.amp.custom_fwd` for CUDA.
 
+    Args:
+        fwd: the `forward` of an `autograd.Function`.
+        cast_inputs: None, or the dtype that floating tensors are converted to.
+
     Example:
         >>> class Double(flambeau.autograd.Function):
         ...     @staticmethod
@@ -62,6 +71,9 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: flambeau.dtype | None = None) ->
 
 def custom_bwd(bwd: Any = None) -> Any:
     """`flambeau.amp.custom_bwd` for CUDA.
+
+    Args:
+        bwd: the `backward` of an `autograd.Function`.
 
     Example:
         >>> from flambeau.cuda.amp import custom_bwd, custom_fwd

@@ -16,6 +16,9 @@ __all__ += ["seed", "seed_all", "set_rng_state", "set_rng_state_all"]
 def manual_seed(seed: int) -> None:
     """Seeds the generator, which serves every device.
 
+    Args:
+        seed: as of `flambeau.manual_seed`.
+
     Example:
         >>> flambeau.cuda.manual_seed(3)
         >>> flambeau.initial_seed()  # a device draws what the CPU would
@@ -55,6 +58,9 @@ def initial_seed() -> int:
 def get_rng_state(device: Any = "cuda") -> Tensor:
     """The state of the generator.
 
+    Args:
+        device: accepted: one generator serves all.
+
     Example:
         >>> flambeau.equal(flambeau.cuda.get_rng_state(), flambeau.get_rng_state())
         True
@@ -64,6 +70,10 @@ def get_rng_state(device: Any = "cuda") -> Tensor:
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
     """Sets the state of the generator.
+
+    Args:
+        new_state: from `get_rng_state`.
+        device: accepted: one generator serves all.
 
     Example:
         >>> state = flambeau.cuda.get_rng_state()
@@ -87,6 +97,9 @@ def get_rng_state_all() -> list[Tensor]:
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
     """Sets the state of the generator to the last of these.
+
+    Args:
+        new_states: from `get_rng_state_all`.
 
     Example:
         >>> flambeau.cuda.set_rng_state_all(flambeau.cuda.get_rng_state_all())

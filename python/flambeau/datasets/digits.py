@@ -15,6 +15,10 @@ TEST_IMAGES = 360
 class Digits:
     """Samples of (image (1, 8, 8) with mean 0 and deviation 1, digit).
 
+    Args:
+        train: 1,437 samples.
+        test: 360 others.
+
     Example:
         >>> digits = flambeau.datasets.load_digits()
         >>> isinstance(digits, flambeau.datasets.Digits)

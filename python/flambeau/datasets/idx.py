@@ -30,6 +30,9 @@ _MOST_DIMS = 64
 def read_idx(path: str | os.PathLike[str]) -> Tensor:
     """Reads an IDX file, compressed or not.
 
+    Args:
+        path: of the file.
+
     Raises:
         RuntimeError: if the file is broken; what it declares is checked before memory is taken.
 

@@ -129,6 +129,10 @@ class dependent_property(property, _Dependent):
     On the class it is itself a set that depends on other values. Used plainly or with what is
     known of it: `@constraints.dependent_property(is_discrete=False, event_dim=1)`.
 
+    Args:
+        fn: the getter.
+        is_discrete, event_dim: what is known of the set.
+
     Example:
         >>> from flambeau.distributions import constraints
         >>> class Below:
@@ -162,6 +166,9 @@ class dependent_property(property, _Dependent):
 def is_dependent(constraint: object) -> bool:
     """Whether a set depends on other values.
 
+    Args:
+        constraint: a set, or a property that gives one.
+
     Example:
         >>> from flambeau.distributions import Uniform, constraints
         >>> constraints.is_dependent(Uniform.support), constraints.is_dependent(constraints.real)
@@ -172,6 +179,10 @@ def is_dependent(constraint: object) -> bool:
 
 class _IndependentConstraint(Constraint):
     """Arrays whose elements each lie in a set.
+
+    Args:
+        base_constraint: the set.
+        reinterpreted_batch_ndims: how many dims at the end are one value.
 
     Example:
         >>> from flambeau.distributions import constraints
@@ -528,6 +539,11 @@ class _Parts(Constraint):
 class _Cat(_Parts):
     """Parts of several lengths along a dim, as those of a concatenation.
 
+    Args:
+        cseq: the sets of the parts.
+        dim: along which they lie.
+        lengths: of the parts; None: 1 each.
+
     Example:
         >>> from flambeau.distributions import constraints
         >>> constraint = constraints.cat([constraints.positive, constraints.real], lengths=[1, 1])
@@ -560,6 +576,10 @@ class _Cat(_Parts):
 
 class _Stack(_Parts):
     """Slices along a dim, as those of a stack.
+
+    Args:
+        cseq: the sets of the slices.
+        dim: along which they lie.
 
     Example:
         >>> from flambeau.distributions import constraints

@@ -13,6 +13,7 @@ import flambeau
 from flambeau.codegen.plan.markdown import code, escaped
 from flambeau.codegen.plan.python_signature import forms, places, python_names
 from flambeau.codegen.write.docs import Page
+from flambeau.docs.arguments import shared_by
 from flambeau.docs.computed_by import operators_of
 from flambeau.docs.docstrings import summary_of, to_markdown
 from flambeau.docs.examples import shown_by
@@ -154,9 +155,8 @@ def _module_page(name: str, module: ModuleType, library: Library) -> str:
         lines += ["## Functions", ""]
         for member in functions:
             function, full = getattr(module, member), f"{name}.{member}"
-            lines += _function(
-                function, full, "py:function", more=_example_link(member, name, module)
-            )
+            more = _shared_arguments(function, module) + _example_link(member, name, module)
+            lines += _function(function, full, "py:function", more=more)
     if operators:
         lines += ["## Operators", "", "{.names}"]
         lines += [" ".join(f"[{code(m)}](../operators/{page}.md)" for m, page in operators), ""]
@@ -190,7 +190,9 @@ def _class_page(name: str, library: Library) -> str:
     lines = [f"# {escaped(short)}", "", "{.eyebrow}"]
     lines += [f"[Library](index.md) / [{escaped(space)}]({space}.md)", ""]
     lines += _directive("py:class", _constructor(cls, name), _bases(cls, library))
-    lines += [to_markdown(cls.__doc__ or ""), _example_link(short, space, library.modules[space])]
+    module = library.modules[space]
+    lines += [to_markdown(cls.__doc__ or ""), _shared_arguments(cls, module)]
+    lines += [_example_link(short, space, module)]
     lines += _operators_of_class(cls, name, library)
     methods, properties, operators = _class_members(cls, library)
     if properties:
@@ -251,6 +253,13 @@ def _class_members(
         elif (isinstance(value, property) or inspect.isgetsetdescriptor(value)) and value.__doc__:
             properties.append(member)
     return methods, properties, operators
+
+
+def _shared_arguments(value: Any, module: ModuleType) -> str:
+    """Those that the docstring of the module describes for all."""
+    shared = shared_by(value, module)
+    entries = "".join(f"    {name}: {text}\n" for name, text in shared.items())
+    return to_markdown(f"Args:\n{entries}") + "\n" if shared else ""
 
 
 def _example_link(name: str, space: str, module: ModuleType) -> str:

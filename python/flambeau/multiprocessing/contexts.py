@@ -82,6 +82,9 @@ def get_all_start_methods() -> list[str]:
 def get_start_method(allow_none: bool = False) -> str | None:
     """The start method that is set; None, where allowed, if none has been set or used yet.
 
+    Args:
+        allow_none: whether None may be returned; else the default is set.
+
     Example:
         >>> method = flambeau.multiprocessing.get_start_method()
         >>> method in flambeau.multiprocessing.get_all_start_methods()
@@ -132,6 +135,9 @@ def Queue(maxsize: int = 0) -> Any:
     The memory of tensors that are put in is shared from then on: a write on one side is seen on the
     other.
 
+    Args:
+        maxsize: how many objects it holds; 0: any number.
+
     Example:
         >>> queue = flambeau.multiprocessing.Queue()
         >>> x = flambeau.zeros(2)
@@ -146,6 +152,9 @@ def Queue(maxsize: int = 0) -> Any:
 
 def JoinableQueue(maxsize: int = 0) -> Any:
     """A queue that can be waited for until all is done.
+
+    Args:
+        maxsize: how many objects it holds; 0: any number.
 
     Example:
         >>> queue = flambeau.multiprocessing.JoinableQueue()
@@ -177,6 +186,11 @@ def Pool(
     maxtasksperchild: int | None = None,
 ) -> Any:
     """Processes that functions are applied by; arguments and results may hold tensors.
+
+    Args:
+        processes: how many; None: one per processor.
+        initializer, initargs: what each process calls first.
+        maxtasksperchild: after so many tasks a process is replaced.
 
     Example:
         >>> from flambeau import multiprocessing

@@ -31,6 +31,11 @@ class ProcessException(Exception):
 class ProcessRaisedException(ProcessException):
     """A process ended with an exception; the message holds its traceback.
 
+    Args:
+        msg: what is printed, with the traceback.
+        error_index: which process.
+        error_pid: its number in the system.
+
     Example:
         >>> import operator
         >>> from flambeau.multiprocessing import ProcessRaisedException, start_processes
@@ -47,6 +52,13 @@ class ProcessRaisedException(ProcessException):
 
 class ProcessExitedException(ProcessException):
     """A process exited with another code than 0, or was ended by a signal.
+
+    Args:
+        msg: what is printed.
+        error_index: which process.
+        error_pid: its number in the system.
+        exit_code: with which it ended.
+        signal_name: which ended it; None: none did.
 
     Example:
         >>> import os
@@ -219,6 +231,9 @@ class ProcessContext:
 class SpawnContext(ProcessContext):
     """A ProcessContext of processes that began anew.
 
+    Args:
+        processes, errors: as of `ProcessContext`.
+
     Example:
         >>> import math
         >>> from flambeau import multiprocessing
@@ -294,6 +309,10 @@ def spawn(
     start_method: str = "spawn",
 ) -> ProcessContext | None:
     """Calls `fn(i, *args)` in `nprocs` processes that begin anew; see `start_processes`.
+
+    Args:
+        fn, args, nprocs, join, daemon: as of `start_processes`.
+        start_method: "spawn"; others warn.
 
     Example:
         >>> import operator

@@ -35,6 +35,9 @@ def set_sharing_strategy(new_strategy: str) -> None:
     few descriptors, holds anyway: small ones share a descriptor. And a file with a name would
     outlive processes that are killed.
 
+    Args:
+        new_strategy: one of `get_all_sharing_strategies`.
+
     Raises:
         ValueError: if the name is none of `get_all_sharing_strategies`.
 

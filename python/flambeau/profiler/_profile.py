@@ -112,6 +112,7 @@ def tensorboard_trace_handler(
     Args:
         worker_name: None: of the host and the process.
         use_gzip: whether files are compressed.
+        dir_name: the folder, made if need be.
 
     Example:
         >>> import os, tempfile
