@@ -22,6 +22,9 @@ _LOWER = (_C.bfloat16, _C.float16)
 def is_autocast_available(device_type: str) -> bool:
     """Whether `autocast` can be on for devices of a kind: "cpu", "cuda" or another backend.
 
+    Args:
+        device_type: "cpu", for instance.
+
     Example:
         >>> flambeau.is_autocast_available("cpu")
         True
@@ -31,6 +34,9 @@ def is_autocast_available(device_type: str) -> bool:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether autocast is on for devices of a kind, in this thread.
+
+    Args:
+        device_type: "cpu", for instance.
 
     Example:
         >>> with flambeau.autocast("cpu"):

@@ -47,13 +47,21 @@ def _unnamed(value: Any) -> list[str]:
 
 
 def _parameters(value: Any) -> Iterator[str]:
-    if inspect.isclass(value) and issubclass(value, enum.Enum):
+    if _is_compiled(value) or (inspect.isclass(value) and issubclass(value, enum.Enum)):
         return
     try:
         signature = inspect.signature(value)
-    except (ValueError, TypeError):  # compiled ones tell it in their docstring
+    except ValueError:  # of an operator with several, under another name
         return
     any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     for name, parameter in signature.parameters.items():
         if parameter.kind not in any_number and not name.startswith("_"):
             yield name
+
+
+def _is_compiled(value: Any) -> bool:
+    """Whether there is no Python function behind it: such ones say in a sentence what they take."""
+    if not inspect.isclass(value):
+        return inspect.isbuiltin(value)
+    made_by = (type(value).__call__, value.__init__, value.__new__)  # type: ignore[misc]
+    return not any(map(inspect.isfunction, made_by))
