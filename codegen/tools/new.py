@@ -208,7 +208,7 @@ def _next(options: argparse.Namespace, file: Path) -> Iterator[str]:
     )
     inside = project is not None and Path.cwd().is_relative_to(project.root)
     folder = folder_of(options).resolve()
-    is_found = is_ours and inside or project is None and file.resolve().is_relative_to(folder)
+    is_found = inside if is_ours else project is None and file.resolve().is_relative_to(folder)
     yield f"flambeau ops try {options.name}{'' if is_found else f' --also {file}'}"
     if project is not None and is_ours:
         built = f"PYTHONPATH=$(flambeau ops build {shown(project.root)}):$PYTHONPATH"

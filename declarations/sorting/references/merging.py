@@ -15,7 +15,8 @@ def merged(order: Array, x: Array, dim: int, by: int, rounds: int, descending: b
     signs = -np.asarray(x, float) if descending else np.asarray(x, float)
     found = np.moveaxis(np.array(order), dim, -1)
     rows = np.moveaxis(signs, dim, -1)
-    for row, keys in zip(found.reshape(-1, found.shape[-1]), rows.reshape(-1, rows.shape[-1])):
+    flat = zip(found.reshape(-1, found.shape[-1]), rows.reshape(-1, rows.shape[-1]), strict=True)
+    for row, keys in flat:
         for start in range(0, len(row), length):
             run = row[start : start + length]
             row[start : start + length] = sorted(run, key=lambda i: (keys[int(i)], i))
@@ -31,7 +32,7 @@ def counted(
     found = np.moveaxis(np.array(before), dim, -1)
     signs = -np.asarray(keys, float) if descending else np.asarray(keys, float)
     rows = np.moveaxis(signs, dim, -1)
-    flat = zip(found.reshape(-1, found.shape[-1]), rows.reshape(-1, rows.shape[-1]))
+    flat = zip(found.reshape(-1, found.shape[-1]), rows.reshape(-1, rows.shape[-1]), strict=True)
     for counts, row in flat:
         for i in range(len(row)):
             is_left = i // by % 2 == 0

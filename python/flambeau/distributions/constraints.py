@@ -5,12 +5,14 @@ Some names stand for one set, `constraints.positive`; others make one, `constrai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
 from flambeau._values import brief
+from flambeau.distributions._constraint import Constraint
+from flambeau.distributions._parts import _Cat, _Stack
 from flambeau.distributions.utils import Value
 
 __all__ = [
@@ -47,40 +49,6 @@ __all__ = [
     "symmetric",
     "unit_interval",
 ]
-
-
-class Constraint:
-    """A set of values.
-
-    Attributes:
-        is_discrete: whether its values are integers.
-        event_dim: how many of the last dims make one value: 0 of numbers, 1 of vectors, 2 of
-            matrices.
-
-    Example:
-        >>> from flambeau.distributions import constraints
-        >>> class Even(constraints.Constraint):
-        ...     is_discrete = True
-        ...     def check(self, value):
-        ...         return value % 2 == 0
-        >>> Even().check(flambeau.tensor([1., 2.]))
-        tensor([False,  True])
-    """
-
-    is_discrete: Any = False
-    event_dim: Any = 0
-
-    def check(self, value: Tensor) -> Tensor:
-        """Whether each value lies in the set: bool, of the shape of `value` without its last
-        `event_dim` dims."""
-        raise NotImplementedError(f"{type(self).__name__} does not define check()")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__.lstrip('_')}({self._arguments()})"
-
-    def _arguments(self) -> str:
-        bounds = ("lower_bound", "upper_bound")
-        return ", ".join(f"{b}={getattr(self, b)}" for b in bounds if hasattr(self, b))
 
 
 class _Dependent(Constraint):
@@ -507,101 +475,6 @@ class _PositiveDefinite(_Symmetric):
         if not is_symmetric.all():
             return is_symmetric
         return flambeau.linalg.cholesky_ex(value).info == 0
-
-
-class _Parts(Constraint):
-    """Values whose parts along a dim lie in sets of their own."""
-
-    def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
-        self.cseq, self.dim = list(cseq), dim
-        if not all(isinstance(c, Constraint) for c in self.cseq):
-            raise TypeError(f"expected constraints, got {self.cseq}")
-        super().__init__()
-
-    @property
-    def is_discrete(self) -> bool:
-        return any(c.is_discrete for c in self.cseq)
-
-    @property
-    def event_dim(self) -> int:
-        return max(c.event_dim for c in self.cseq)
-
-    def _arguments(self) -> str:
-        return ""
-
-    def _check_dim(self, value: Tensor) -> None:
-        if not -value.dim() <= self.dim < value.dim():
-            raise ValueError(
-                f"{self!r}: a tensor of shape {tuple(value.shape)} has no dim {self.dim}"
-            )
-
-
-class _Cat(_Parts):
-    """Parts of several lengths along a dim, as those of a concatenation.
-
-    Args:
-        cseq: the sets of the parts.
-        dim: along which they lie.
-        lengths: of the parts; None: 1 each.
-
-    Example:
-        >>> from flambeau.distributions import constraints
-        >>> constraint = constraints.cat([constraints.positive, constraints.real], lengths=[1, 1])
-        >>> constraint.check(flambeau.tensor([1., -1.]))
-        tensor([True, True])
-    """
-
-    def __init__(
-        self,
-        cseq: Sequence[Constraint],
-        dim: int = 0,
-        lengths: Sequence[int] | None = None,
-    ) -> None:
-        super().__init__(cseq, dim)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.cseq):
-            raise ValueError(
-                f"cat: expected a length per constraint, got {len(self.lengths)} lengths "
-                f"for {len(self.cseq)} constraints"
-            )
-
-    def check(self, value: Tensor) -> Tensor:
-        self._check_dim(value)
-        found, start = [], 0
-        for constraint, length in zip(self.cseq, self.lengths, strict=True):
-            found.append(constraint.check(value.narrow(self.dim, start, length)))
-            start += length
-        return flambeau.cat(found, self.dim)
-
-
-class _Stack(_Parts):
-    """Slices along a dim, as those of a stack.
-
-    Args:
-        cseq: the sets of the slices.
-        dim: along which they lie.
-
-    Example:
-        >>> from flambeau.distributions import constraints
-        >>> constraint = constraints.stack([constraints.positive, constraints.real])
-        >>> constraint.check(flambeau.tensor([[1.], [-1.]]))
-        tensor([[True],
-                [True]])
-    """
-
-    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
-        super().__init__(cseq, dim)
-
-    @property
-    def event_dim(self) -> int:
-        dims = super().event_dim
-        return dims + 1 if self.dim + dims < 0 else dims
-
-    def check(self, value: Tensor) -> Tensor:
-        self._check_dim(value)
-        slices = value.unbind(self.dim)
-        found = [c.check(v) for c, v in zip(self.cseq, slices, strict=True)]
-        return flambeau.stack(found, self.dim)
 
 
 dependent = _Dependent()
