@@ -16,10 +16,10 @@ from flambeau.codegen.formula import nodes, simplify
 from flambeau.codegen.formula.functions import load_functions
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.shape_rules import DTYPE_FUNCTIONS, FUNCTIONS
-from flambeau.codegen.model.entries import Base, Declarations, Kind, Operator
+from flambeau.codegen.model.entries import Declarations, Kind, Operator
 from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.plan.named_parts import too_long, with_named_parts
-from flambeau.codegen.plan.way_back import reads_elements, way_back
+from flambeau.codegen.plan.way_back import converts, reads_elements, way_back
 from flambeau.codegen.text.source import DeclarationError
 
 _LARGEST_BODY = 400  # nodes
@@ -179,7 +179,7 @@ class _Walk:
             operator = self._meant(expression)
         except _Unwritten:  # a function of the language has the name of an operator
             return expression
-        if _converts(operator):
+        if converts(operator):
             return _bound(expression, operator)[operator.tensor_arguments[0].name]
         if operator.kind is not Kind.COMPOSITE or operator.body is None:
             return expression
@@ -402,20 +402,3 @@ def _literal(text: str | None) -> Expression:
 def _inside(call: nodes.Call, operator: Operator) -> Expression:
     """The body that a call stands for."""
     return nodes.substitute(_body(operator), _bound(call, operator))
-
-
-def _converts(operator: Operator) -> bool:
-    """Whether the result holds the same numbers: what differs is their dtype or where they lie."""
-    if len(operator.tensor_arguments) != 1 or operator.derivative is None:
-        return False
-    tensor = operator.tensor_arguments[0]
-    if tensor.type.mutable or tensor.name not in operator.linear_in:
-        return False
-    others = (a for a in operator.signature.arguments if a is not tensor)
-    kept = operator.derivative.formulas.get(tensor.name) == nodes.name("grad")
-    return kept or (
-        operator.kind is Kind.STRUCTURED
-        and tensor.name in operator.derivative.formulas
-        and all(a.type.base in (Base.DTYPE, Base.DEVICE) for a in others)
-        and len(operator.signature.arguments) > 1
-    )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Set
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
-from flambeau.codegen.model.entries import Kind, Operator
+from flambeau.codegen.model.entries import Base, Kind, Operator
 from flambeau.codegen.model.facts import METADATA
 from flambeau.codegen.model.operators import OperatorIndex
 
@@ -33,6 +33,23 @@ def reads_elements(expression: Expression, names: Set[str]) -> bool:
     if isinstance(expression, nodes.Name):
         return expression.identifier in names
     return any(reads_elements(child, names) for child in expression.children)
+
+
+def converts(operator: Operator) -> bool:
+    """Whether the result holds the same numbers: what differs is their dtype or where they lie."""
+    if len(operator.tensor_arguments) != 1 or operator.derivative is None:
+        return False
+    tensor = operator.tensor_arguments[0]
+    if tensor.type.mutable or tensor.name not in operator.linear_in:
+        return False
+    others = (a for a in operator.signature.arguments if a is not tensor)
+    kept = operator.derivative.formulas.get(tensor.name) == nodes.name("grad")
+    return kept or (
+        operator.kind is Kind.STRUCTURED
+        and tensor.name in operator.derivative.formulas
+        and all(a.type.base in (Base.DTYPE, Base.DEVICE) for a in others)
+        and len(operator.signature.arguments) > 1
+    )
 
 
 def both(choice: nodes.Conditional) -> tuple[Expression, ...]:
@@ -70,6 +87,8 @@ def _note(name: str | None, index: OperatorIndex, found: dict[str, None], depth:
     if name is None:
         return
     meant = index.overloads(name)[0]
+    if converts(meant):
+        return
     if meant.internal and meant.kind is Kind.COMPOSITE and depth < _DEEPEST:
         _follow(meant, index, both, found, depth + 1)
     elif meant.kind is Kind.COMPOSITE or (meant.derivative and meant.derivative.formulas):
