@@ -42,13 +42,14 @@ def converts(operator: Operator) -> bool:
     tensor = operator.tensor_arguments[0]
     if tensor.type.mutable or tensor.name not in operator.linear_in:
         return False
-    others = (a for a in operator.signature.arguments if a is not tensor)
     kept = operator.derivative.formulas.get(tensor.name) == nodes.name("grad")
+    others = {a.type.base for a in operator.signature.arguments if a is not tensor}
+    places = {Base.DTYPE, Base.DEVICE, Base.BOOL}
     return kept or (
         operator.kind is Kind.STRUCTURED
         and tensor.name in operator.derivative.formulas
-        and all(a.type.base in (Base.DTYPE, Base.DEVICE) for a in others)
-        and len(operator.signature.arguments) > 1
+        and Base.DTYPE in others
+        and others <= places
     )
 
 
