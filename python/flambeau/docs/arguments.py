@@ -63,5 +63,5 @@ def _is_compiled(value: Any) -> bool:
     """Whether there is no Python function behind it: such ones say in a sentence what they take."""
     if not inspect.isclass(value):
         return inspect.isbuiltin(value)
-    made_by = (type(value).__call__, value.__init__, value.__new__)  # type: ignore[misc]
+    made_by = (type(value).__call__, value.__init__, value.__new__)
     return not any(map(inspect.isfunction, made_by))
