@@ -222,7 +222,7 @@ PyType_Slot slots[] = {
                        "    >>> x = flambeau.ones(2, requires_grad=True)\n"
                        "    >>> node = (3 * x).sum().grad_fn\n"
                        "    >>> node.name(), [n.name() for n, _ in node.next_functions]\n"
-                       "    ('SumBackward0', ['MulBackward0'])")},
+                       "    ('SumBackward', ['MulBackward'])")},
     {0, nullptr}};
 PyType_Spec spec = {"flambeau.autograd.graph.Node", sizeof(NodeObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
