@@ -15,10 +15,12 @@ from flambeau.codegen.plan.documentation import (
     entry_text,
     equations_of_gradients,
     equations_of_parts,
+    gradient_latex,
     inherited_lines,
     is_curve,
 )
 from flambeau.codegen.plan.markdown import code, escaped
+from flambeau.codegen.plan.named_parts import too_long
 from flambeau.codegen.plan.python_signature import (
     forms,
     python_signature,
@@ -74,6 +76,7 @@ class Overload:
     assumed: tuple[str, ...]  # where these hold for defaults alone: "dtype=None"
     only_real: bool  # whether they hold for real numbers alone
     way: tuple[tuple[str, str | None], ...]  # what the gradient goes back through: name, page
+    inner: tuple[tuple[str, tuple[str, ...]], ...]  # the gradients of those without a page: LaTeX
     modes: tuple[tuple[str, str], ...]  # "Reverse mode", how gradients come about
     curve: bool  # whether a plot says something
     entry: str  # the declaration
@@ -224,6 +227,7 @@ def _overload(
         calls_of_forms=_calls_of_forms(operator, repeated or _is_form(operator, declarations)),
         only_real=composed is not None and composed.only_real,
         way=tuple((name, homes.get(name)) for name in way),
+        inner=_inner(way, declarations, homes),
         modes=_modes(operator, declarations, is_composed and not way),
         curve=is_curve(operator),
         entry=entry_text(operator),
@@ -263,6 +267,19 @@ def _modes(
         "Forward mode": forward_of(operator, declarations),
     }
     return tuple((mode, _DERIVATIVES[how]) for mode, how in found.items() if how in _DERIVATIVES)
+
+
+def _inner(
+    way: Sequence[str], declarations: Declarations, homes: dict[str, str]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Gradients of operators that have no page to say them, where they are read at a glance."""
+    found = []
+    for name in way:
+        operator = declarations.by_name[name][0]
+        formulas = operator.derivative.formulas if operator.derivative is not None else {}
+        if name not in homes and not too_long(formulas, {}):
+            found.append((name, gradient_latex(operator)))
+    return tuple((name, equations) for name, equations in found if equations)
 
 
 def _calls(operator: Operator, declarations: Declarations) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from flambeau.codegen.plan.composed_gradient import ComposedGradients
 from flambeau.codegen.plan.coverage import COMPOSED, reverse_of
 from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.text.source import Diagnostics
+from flambeau.codegen.write.docs import pages
 
 DECLARATIONS = load_declarations()
 LIBRARY = Library(load_functions(), OperatorIndex(DECLARATIONS.operators))
@@ -79,3 +80,12 @@ def test_the_way_back_is_told_where_no_formula_is() -> None:
     ]
     # Filled with other numbers, or of integers: no gradient arrives.
     assert len(without) <= 10, without
+
+
+def test_pages_say_the_gradient_of_what_has_no_page() -> None:
+    """`norm_two` is inside of the library."""
+    (page,) = (p for p in pages(DECLARATIONS) if p.name == "cosine_similarity")
+    (overload,) = page.overloads
+    assert ("norm_two", None) in overload.way and ("sum", "sum") in overload.way
+    (inner,) = overload.inner
+    assert inner[0] == "norm_two" and len(inner[1]) == 1
