@@ -261,6 +261,9 @@ class _Walk:
         """With the bodies of operators that nobody else calls in place of their calls."""
 
         def visit(node: Expression) -> Expression:
+            if isinstance(node, nodes.Call) and node.function == "conj":
+                is_real = isinstance(simplify.literal(node.arguments[0]), int | float)
+                return node.arguments[0] if is_real else node
             if not isinstance(node, nodes.Call) or node.function not in self._index:
                 return node
             operator = self._meant(node)
