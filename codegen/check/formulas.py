@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.check.samples import DTYPES, parse_sample, sample_value
-from flambeau.codegen.check.shape_rules import FUNCTIONS
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator, MissingError
 from flambeau.codegen.formula.functions import FunctionTable
 from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.shape_rules import FUNCTIONS
 from flambeau.codegen.formula.to_numpy import ElementEvaluator
 from flambeau.codegen.model.entries import Argument, Base, Operator
 from flambeau.codegen.model.operators import OperatorIndex

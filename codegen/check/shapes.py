@@ -9,27 +9,13 @@ import numpy as np
 
 from flambeau.codegen.check.formulas import FormulaEvaluator
 from flambeau.codegen.check.report import Report
-from flambeau.codegen.check.shape_rules import FUNCTIONS
 from flambeau.codegen.check.trial import Library, Trial, sampled
 from flambeau.codegen.check.values import Values, close, worst
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.evaluate import EvaluationError, MissingError
 from flambeau.codegen.formula.nodes import Expression
+from flambeau.codegen.formula.shape_rules import DTYPE_FUNCTIONS, FUNCTIONS
 from flambeau.codegen.model.entries import Constraint, Operator, ShapeRule
-
-
-def _kind(value: Any) -> str:
-    """What a dtype, a number or a tensor is: as in NumPy's kinds."""
-    if isinstance(value, str | np.ndarray):
-        return np.dtype(value if isinstance(value, str) else value.dtype).kind
-    return {bool: "b", int: "i", float: "f", complex: "c"}[type(value)]
-
-
-_DTYPE_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "is_integral": lambda value: _kind(value) in "biu",
-    "is_floating": lambda value: _kind(value) == "f",
-    "is_complex": lambda value: _kind(value) == "c",
-}
 
 
 class ShapeEvaluator(FormulaEvaluator):
@@ -44,8 +30,8 @@ class ShapeEvaluator(FormulaEvaluator):
         return super().attribute(node)
 
     def function(self, node: Expression, name: str) -> Callable[..., Any]:
-        if name in FUNCTIONS or name in _DTYPE_FUNCTIONS:
-            return FUNCTIONS.get(name) or _DTYPE_FUNCTIONS[name]
+        if name in FUNCTIONS or name in DTYPE_FUNCTIONS:
+            return FUNCTIONS.get(name) or DTYPE_FUNCTIONS[name]
         return super().function(node, name)
 
 

@@ -1,23 +1,29 @@
 """The gradient that results for a composite, by the chain rule through the operators of its body.
 
 It is written for pages alone: what runs goes operator by operator. Arguments that choose between
-branches have their defaults. Where no short formula comes out, there is none.
+branches have their defaults, and tensors are of one floating dtype, but for those whose samples are
+integers. What makes a formula too long gets a name. Where it stays too long, there is none.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes, simplify
+from flambeau.codegen.formula.functions import load_functions
 from flambeau.codegen.formula.nodes import Expression
-from flambeau.codegen.model.entries import Base, Declarations, Kind, Operator
+from flambeau.codegen.formula.shape_rules import DTYPE_FUNCTIONS, FUNCTIONS
+from flambeau.codegen.model.entries import Declarations, Kind, Operator
 from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.plan.named_parts import too_long, with_named_parts
+from flambeau.codegen.plan.way_back import converts, reads_elements, way_back
 from flambeau.codegen.text.source import DeclarationError
 
-_LARGEST = 20  # nodes of a formula that is still read
-_LARGEST_BODY = 60
+_LARGEST_BODY = 400  # nodes
+_USUAL = "float32"
 _DEEPEST = 6  # composites inside of each other
 
 
@@ -26,7 +32,18 @@ class ComposedGradient:
     """Formulas by argument, in `grad`, the arguments and the result."""
 
     formulas: Mapping[str, Expression]
+    parts: Mapping[
+        str, Expression
+    ]  # what the formulas call by a name, each made of those behind it
     assumed: Mapping[str, object]  # the defaults that chose between branches, by argument
+    only_real: bool  # rather than for complex numbers, too
+
+    def in_full(self) -> dict[str, Expression]:
+        """The formulas, with what stands for the names of parts."""
+        found = dict(self.formulas)
+        while any(nodes.reads(formula, self.parts) for formula in found.values()):
+            found = {n: nodes.substitute(f, self.parts) for n, f in found.items()}
+        return found
 
 
 class _Unwritten(Exception):
@@ -38,13 +55,26 @@ class ComposedGradients:
 
     def __init__(self, declarations: Declarations) -> None:
         self._index = OperatorIndex(declarations.operators)
+        functions = load_functions().shape.items()
+        self._dtypes = {dtype.name for dtype in declarations.dtypes}
+        self._makes_dtype = {name for name, f in functions if f.result == "dtype"}
+
+    def way(self, operator: Operator) -> tuple[str, ...]:
+        """The operators that the gradient goes back through, the last one of the body first."""
+        return way_back(operator, self._index, self._walk(operator).branches)
+
+    def _walk(self, operator: Operator) -> _Walk:
+        dtypes = (self._makes_dtype, self._dtypes)
+        return _Walk(self._index, _defaults(operator), _integers(operator), *dtypes)
 
     def of(self, operator: Operator) -> ComposedGradient | None:
         """None where no short formula comes out."""
         results = operator.signature.visible_results
         if operator.kind is not Kind.COMPOSITE or operator.body is None or len(results) != 1:
             return None
-        walk = _Walk(self._index, _defaults(operator))
+        if operator.derivative is not None and operator.derivative.none:
+            return None
+        walk = self._walk(operator)
         arguments = frozenset(a.name for a in operator.tensor_arguments if not a.type.mutable)
         try:
             body = walk.chosen(_body(operator))
@@ -53,9 +83,22 @@ class ComposedGradients:
             found = {name: walk.written(sum_) for name, sum_ in walk.sums.items()}
         except (_Unwritten, DeclarationError):
             return None
-        if not found or max(formula.size for formula in found.values()) > _LARGEST:
+        taken = {a.name for a in operator.signature.arguments} | {results[0].name, "grad"}
+        read = (n for f in found.values() for n in nodes.walk(f) if isinstance(n, nodes.Name))
+        names = {node.identifier for node in read}
+        hidden = {name: f for name, f in walk.hidden.items() if name in names}
+        formulas, parts = with_named_parts(found, hidden, taken)
+        only_real = walk.only_real or too_long(formulas, parts)
+        if only_real:
+            formulas, parts = with_named_parts(_real(found), _real(hidden), taken)
+        if not formulas or too_long(formulas, parts):
             return None
-        return ComposedGradient(found, walk.assumed)
+        return ComposedGradient(formulas, parts, walk.assumed, only_real)
+
+
+def _real(formulas: Mapping[str, Expression]) -> dict[str, Expression]:
+    """Formulas for real numbers, which are shorter."""
+    return {name: simplify.drop_conjugates(formula) for name, formula in formulas.items()}
 
 
 def _body(operator: Operator) -> Expression:
@@ -84,15 +127,35 @@ def _defaults(operator: Operator) -> dict[str, object]:
     return found
 
 
+def _integers(operator: Operator) -> frozenset[str]:
+    """The tensors that the first sample gives integers to."""
+    sample = operator.test.samples[0] if operator.test.samples else {}
+    return frozenset(
+        n for n, v in sample.items() if re.search(r"\b(randint|arange)\(|int64", str(v))
+    )
+
+
 class _Walk:
     """One operator: what reaches its arguments from the result."""
 
-    def __init__(self, index: OperatorIndex, defaults: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        index: OperatorIndex,
+        defaults: Mapping[str, object],
+        integers: frozenset[str],
+        makes_dtype: Set[str],
+        dtypes: Set[str],
+    ) -> None:
         self._index = index
         self._defaults = defaults
+        self._integers = integers
+        self._makes_dtype = makes_dtype
+        self._dtypes = dtypes
         self.sums: dict[str, Expression] = {}
+        self.hidden: dict[str, Expression] = {}  # what operators keep for their gradients, by name
         self.named: dict[Expression, Expression] = {}  # the result, so that it is not written out
         self.assumed: dict[str, object] = {}
+        self.only_real = False  # whether a branch for others was left out
 
     def chosen(self, expression: Expression, depth: int = 0) -> Expression:
         """Without branches, and with the bodies of composites in place of their calls."""
@@ -104,14 +167,19 @@ class _Walk:
             except _Unwritten:
                 branches = (expression.then, expression.otherwise)
                 then, otherwise = (self.chosen(branch, depth) for branch in branches)
+                if then == otherwise:
+                    return then
                 return nodes.Conditional(expression.condition, then, otherwise)
             return self.chosen(expression.then if holds else expression.otherwise, depth)
         children = tuple(self.chosen(child, depth) for child in expression.children)
         expression = expression.with_children(children)
         if not isinstance(expression, nodes.Call) or expression.function not in self._index:
             return expression
-        operator = self._meant(expression)
-        if _converts(operator):
+        try:
+            operator = self._meant(expression)
+        except _Unwritten:  # a function of the language has the name of an operator
+            return expression
+        if converts(operator):
             return _bound(expression, operator)[operator.tensor_arguments[0].name]
         if operator.kind is not Kind.COMPOSITE or operator.body is None:
             return expression
@@ -119,9 +187,16 @@ class _Walk:
             return expression
         return self.chosen(_inside(expression, operator), depth + 1)
 
+    def branches(self, choice: nodes.Conditional) -> tuple[Expression, ...]:
+        """Those that defaults do not rule out."""
+        try:
+            return (choice.then if self._holds(choice.condition) else choice.otherwise,)
+        except _Unwritten:
+            return choice.then, choice.otherwise
+
     def back(self, expression: Expression, above: Expression, arguments: frozenset[str]) -> None:
         """Adds what reaches the arguments below an expression of which `above` is the gradient."""
-        if not nodes.reads(expression, arguments):
+        if not reads_elements(expression, arguments):
             return
         if above.size > _LARGEST_BODY:
             raise _Unwritten
@@ -137,17 +212,34 @@ class _Walk:
         call = self._as_call(expression)
         operator = self._meant(call)
         derivative = operator.derivative
-        results = operator.signature.results
-        if derivative is None or len(results) > 1:
+        results = operator.signature.visible_results
+        if derivative is None or len(results) > 1 or not (results or _writes_first(operator)):
             raise _Unwritten
         values = _bound(call, operator)
+        self._keep(_hidden_results(operator, values))
+        known = values | {"grad": above}
+        known |= {result.name: self.named.get(expression, expression) for result in results}
         for name, formula in derivative.formulas.items():
-            known = values | {"grad": above}
-            known |= {result.name: self.named.get(expression, expression) for result in results}
             if name in values:
                 self.back(values[name], nodes.substitute(formula, known), arguments)
-        if derivative.none and nodes.reads(expression, arguments):
+        cut_off = [values[name] for name in derivative.excluded if name in values]
+        given = arguments - self._left_out(cut_off)
+        if derivative.none or any(reads_elements(value, given) for value in cut_off):
             raise _Unwritten
+
+    def _left_out(self, cut_off: list[Expression]) -> frozenset[str]:
+        """The tensors that are None unless they are given, of those that no gradient reaches."""
+        read = {e.identifier for e in cut_off if isinstance(e, nodes.Name)}
+        found = frozenset(n for n in read if self._defaults.get(n, 0) is None)
+        self.assumed |= dict.fromkeys(found)
+        return found
+
+    def _keep(self, hidden: Mapping[str, Expression]) -> None:
+        """Notes what gradients read beside results; each name stands for one thing."""
+        for name, formula in hidden.items():
+            chosen = self.chosen(formula)
+            if self.hidden.setdefault(name, chosen) != chosen or name in self._defaults:
+                raise _Unwritten
 
     def _back_in_branches(
         self, choice: nodes.Conditional, above: Expression, arguments: frozenset[str]
@@ -169,6 +261,9 @@ class _Walk:
         """With the bodies of operators that nobody else calls in place of their calls."""
 
         def visit(node: Expression) -> Expression:
+            if isinstance(node, nodes.Call) and node.function == "conj":
+                is_real = isinstance(simplify.literal(node.arguments[0]), int | float)
+                return node.arguments[0] if is_real else node
             if not isinstance(node, nodes.Call) or node.function not in self._index:
                 return node
             operator = self._meant(node)
@@ -196,12 +291,12 @@ class _Walk:
         fitting = [o for o in self._index.overloads(call.function) if _fits(call, o)]
         if not fitting:
             raise _Unwritten
-        return min(fitting, key=lambda operator: _numbers_for_tensors(call, operator))
+        return min(fitting, key=lambda o: (_numbers_for_tensors(call, o), "." in o.full_name))
 
     def _holds(self, condition: Expression) -> bool:
         """What defaults say of a condition."""
         match condition:
-            case nodes.Name() | nodes.Number():
+            case nodes.Name() | nodes.Number() | nodes.Call():
                 value = self._value(condition)
                 if isinstance(value, bool):
                     return value
@@ -225,7 +320,37 @@ class _Walk:
                 return value
             case nodes.NoneLiteral():
                 return None
+            case nodes.Name(identifier=name) if name in self._dtypes:
+                return name
+            case nodes.Attribute(value=tensor, name="dtype"):
+                return "int64" if nodes.reads(tensor, self._integers) else _USUAL
+            case nodes.Call(function=function) if function in self._makes_dtype:
+                return _USUAL
+            case nodes.Call(function=name, arguments=arguments, keywords=()):
+                rule = FUNCTIONS.get(name) or DTYPE_FUNCTIONS.get(name)
+                if rule is not None:
+                    found = rule(*map(self._value, arguments))
+                    self.only_real |= name in DTYPE_FUNCTIONS
+                    return found
         raise _Unwritten
+
+
+def _writes_first(operator: Operator) -> bool:
+    """Whether it returns nothing and writes its first argument, whose gradient is `grad`."""
+    written = [a.type.mutable for a in operator.tensor_arguments]
+    return not operator.signature.results and written[:1] == [True] and not any(written[1:])
+
+
+def _hidden_results(operator: Operator, values: Mapping[str, Expression]) -> dict[str, Expression]:
+    """What gradients read beside the result, where a body says what that is."""
+    hidden = [r.name for r in operator.signature.results if r.hidden]
+    if not hidden:
+        return {}
+    body = operator.body and _body(operator)
+    if not isinstance(body, nodes.Sequence) or operator.signature.results[0].hidden:
+        raise _Unwritten
+    formulas = dict(zip((r.name for r in operator.signature.results), body.items, strict=True))
+    return {name: nodes.substitute(formulas[name], values) for name in hidden}
 
 
 def _bound(call: nodes.Call, operator: Operator) -> dict[str, Expression]:
@@ -280,20 +405,3 @@ def _literal(text: str | None) -> Expression:
 def _inside(call: nodes.Call, operator: Operator) -> Expression:
     """The body that a call stands for."""
     return nodes.substitute(_body(operator), _bound(call, operator))
-
-
-def _converts(operator: Operator) -> bool:
-    """Whether the result holds the same numbers: what differs is their dtype or where they lie."""
-    if len(operator.tensor_arguments) != 1 or operator.derivative is None:
-        return False
-    tensor = operator.tensor_arguments[0]
-    if tensor.type.mutable or tensor.name not in operator.linear_in:
-        return False
-    others = (a for a in operator.signature.arguments if a is not tensor)
-    kept = operator.derivative.formulas.get(tensor.name) == nodes.name("grad")
-    return kept or (
-        operator.kind is Kind.STRUCTURED
-        and tensor.name in operator.derivative.formulas
-        and all(a.type.base in (Base.DTYPE, Base.DEVICE) for a in others)
-        and len(operator.signature.arguments) > 1
-    )

@@ -344,16 +344,29 @@ def equations_of_gradients(
     operator: Operator, formulas: abc.Mapping[str, Expression]
 ) -> tuple[str, ...]:
     """The same of other formulas for the operator's gradients."""
+    symbols = _gradient_symbols(operator)
+    return tuple(
+        rf"\frac{{\partial L}}{{\partial {_target(name)}}} = {to_latex(formula, symbols)}"
+        for name, formula in formulas.items()
+    )
+
+
+def equations_of_parts(operator: Operator, parts: abc.Mapping[str, Expression]) -> tuple[str, ...]:
+    """`u = ...`, one per name that these formulas use."""
+    symbols = _gradient_symbols(operator)
+    return tuple(
+        f"{symbol(name)} = {to_latex(formula, symbols)}" for name, formula in parts.items()
+    )
+
+
+def _gradient_symbols(operator: Operator) -> dict[str, str]:
     names = gradient_names(operator.signature, operator.dtypes)
     symbols = dict(_SYMBOLS)
     if len(names) > 1:
         symbols |= {gradient: f"g_{{{symbol(result)}}}" for result, gradient in names.items()}
     if any(a.name == "grad" for a in operator.signature.arguments):
         symbols["grad"] = "g"
-    return tuple(
-        rf"\frac{{\partial L}}{{\partial {_target(name)}}} = {to_latex(formula, symbols)}"
-        for name, formula in formulas.items()
-    )
+    return symbols
 
 
 def _aligned(lines: Sequence[str]) -> str | None:

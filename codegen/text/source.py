@@ -131,7 +131,21 @@ class Diagnostic:
 
 
 class DeclarationError(Exception):
-    """Mistakes in declarations. `diagnostics` says which, each with its place."""
+    """Mistakes in declarations. `diagnostics` says which, each with its place.
+
+    Example:
+        >>> try:
+        ...     flambeau.ops.load('''
+        ... - op: "half(Tensor self) -> Tensor result"
+        ...   kind: pointwise
+        ...   dtypes: {self: float}
+        ...   expr: "slef / 2"
+        ... ''')
+        ... except flambeau.ops.DeclarationError as error:
+        ...     for mistake in error.diagnostics:
+        ...         print(f"{mistake.span.line}:{mistake.span.column}: {mistake.message}")
+        5:10: half: unknown name 'slef' in an element formula
+    """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = sorted_diagnostics(diagnostics)

@@ -201,14 +201,18 @@ def _kernel(options: argparse.Namespace, file: Path) -> Kernel:
 
 def _next(options: argparse.Namespace, file: Path) -> Iterator[str]:
     """Commands that work from where one stands."""
-    place: Place = options.place
+    project = options.place.project
     yield f"flambeau ops check {file}"
-    inside = Path.cwd().is_relative_to(place.project.root) if place.project else False
-    is_found = inside or file.resolve().is_relative_to(folder_of(options).resolve())
+    is_ours = project is not None and file.resolve().is_relative_to(
+        project.declarations_folder.resolve()
+    )
+    inside = project is not None and Path.cwd().is_relative_to(project.root)
+    folder = folder_of(options).resolve()
+    is_found = inside if is_ours else project is None and file.resolve().is_relative_to(folder)
     yield f"flambeau ops try {options.name}{'' if is_found else f' --also {file}'}"
-    if place.project is not None:
-        built = f"PYTHONPATH=$(flambeau ops build {shown(place.project.root)}):$PYTHONPATH"
-        yield f"{built} flambeau ops test {place.project.module} -k {options.name}"
+    if project is not None and is_ours:
+        built = f"PYTHONPATH=$(flambeau ops build {shown(project.root)}):$PYTHONPATH"
+        yield f"{built} flambeau ops test {project.module} -k {options.name}"
 
 
 def additions(

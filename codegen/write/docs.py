@@ -7,17 +7,20 @@ from dataclasses import dataclass
 
 from flambeau.codegen.model.entries import Declarations, Dtype, Kind, Operator
 from flambeau.codegen.plan.composed_gradient import ComposedGradients
-from flambeau.codegen.plan.coverage import forward_of, reverse_of
+from flambeau.codegen.plan.coverage import COMPOSED, forward_of, reverse_of
 from flambeau.codegen.plan.documentation import (
     OverloadDoc,
     called,
     describe,
     entry_text,
     equations_of_gradients,
+    equations_of_parts,
+    gradient_latex,
     inherited_lines,
     is_curve,
 )
 from flambeau.codegen.plan.markdown import code, escaped
+from flambeau.codegen.plan.named_parts import too_long
 from flambeau.codegen.plan.python_signature import (
     forms,
     python_signature,
@@ -33,7 +36,7 @@ _DERIVATIVES = {
     "automatic": "derived from the formula",
     "formula": "declared as a formula",
     "automatic and formula": "partly derived from the formula, partly declared",
-    "composed": "that of the operators it is made of, which stand below",
+    "composed": "that of the operators it is made of",
     "from reverse": "derived from the gradient formula",
     "linear": "the operator itself, applied to the tangent",
     "zero": "zero",
@@ -69,7 +72,11 @@ class Overload:
     heading: str  # where a page has several: "max(input, dim, keepdim)"
     calls_of_forms: tuple[Call, ...]
     gradients: tuple[str, ...]  # LaTeX: declared, derived, or what results for a composite
+    parts: tuple[str, ...]  # LaTeX of what these call by a name
     assumed: tuple[str, ...]  # where these hold for defaults alone: "dtype=None"
+    only_real: bool  # whether they hold for real numbers alone
+    way: tuple[tuple[str, str | None], ...]  # what the gradient goes back through: name, page
+    inner: tuple[tuple[str, tuple[str, ...]], ...]  # the gradients of those without a page: LaTeX
     modes: tuple[tuple[str, str], ...]  # "Reverse mode", how gradients come about
     curve: bool  # whether a plot says something
     entry: str  # the declaration
@@ -200,11 +207,14 @@ def _overload(
         groups = {"": ["as the operators below"]}
     doc = describe(operator)
     composed = derived.gradients.of(operator)
+    is_composed = composed is None and reverse_of(operator) == COMPOSED
+    way = derived.gradients.way(operator) if is_composed else ()
     return Overload(
         doc=doc,
         gradients=(
             equations_of_gradients(operator, composed.formulas) if composed else doc.gradients
         ),
+        parts=equations_of_parts(operator, composed.parts) if composed else (),
         assumed=tuple(f"{n}={v!r}" for n, v in composed.assumed.items()) if composed else (),
         support=tuple(Support(tuple(names), marks, where) for where, names in groups.items()),
         calls=tuple((name, homes.get(name)) for name in _calls(operator, declarations)),
@@ -215,7 +225,10 @@ def _overload(
         ),
         heading=python_signature(operator, forms(operator)[0]).untyped().replace("$self", "self"),
         calls_of_forms=_calls_of_forms(operator, repeated or _is_form(operator, declarations)),
-        modes=_modes(operator, declarations),
+        only_real=composed is not None and composed.only_real,
+        way=tuple((name, homes.get(name)) for name in way),
+        inner=_inner(way, declarations, homes),
+        modes=_modes(operator, declarations, is_composed and not way),
         curve=is_curve(operator),
         entry=entry_text(operator),
         inherited=inherited_lines(operator),
@@ -241,13 +254,32 @@ def _calls_of_forms(operator: Operator, repeated: bool) -> tuple[Call, ...]:
     return tuple(found)
 
 
-def _modes(operator: Operator, declarations: Declarations) -> tuple[tuple[str, str], ...]:
-    """How derivatives come about, in words; none where the operator has none."""
+def _modes(
+    operator: Operator, declarations: Declarations, is_cut_off: bool
+) -> tuple[tuple[str, str], ...]:
+    """How derivatives come about, in words; none where the operator has none, or no element of an
+    argument is read.
+    """
+    if is_cut_off:
+        return ()
     found = {
         "Reverse mode": reverse_of(operator),
         "Forward mode": forward_of(operator, declarations),
     }
     return tuple((mode, _DERIVATIVES[how]) for mode, how in found.items() if how in _DERIVATIVES)
+
+
+def _inner(
+    way: Sequence[str], declarations: Declarations, homes: dict[str, str]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Gradients of operators that have no page to say them, where they are read at a glance."""
+    found = []
+    for name in way:
+        operator = declarations.by_name[name][0]
+        formulas = operator.derivative.formulas if operator.derivative is not None else {}
+        if name not in homes and not too_long(formulas, {}):
+            found.append((name, gradient_latex(operator)))
+    return tuple((name, equations) for name, equations in found if equations)
 
 
 def _calls(operator: Operator, declarations: Declarations) -> tuple[str, ...]:

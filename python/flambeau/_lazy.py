@@ -39,15 +39,29 @@ def missing(module: str) -> Callable[[str], Any]:
     """The `__getattr__` of a module that has all its names."""
 
     def get(name: str) -> Any:
-        # With `obj`, Python's traceback says which name is near.
+        # Python's traceback says which name of `obj` is near.
         raise AttributeError(
             f"module '{shown(module)}' has no attribute '{name}': "
             f"{shown(module)}.{name} is not in Flambeau yet",
             name=name,
-            obj=import_module(module),
+            obj=_Near(module, name),
         )
 
     return get
+
+
+class _Near:
+    """Has the names of a module that resemble one: where there are more than 750, Python looks for
+    none. They are looked for when they are asked for, as programs often try what is not there.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
+
+    def __dir__(self) -> list[str]:
+        from difflib import get_close_matches  # late: the import of the library stays quick
+
+        return get_close_matches(self._name, dir(import_module(self._module)), 20)
 
 
 def unavailable(module: str, reason: str) -> Callable[[str], Any]:

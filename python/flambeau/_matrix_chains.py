@@ -17,6 +17,9 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     dim, which the result then lacks. The order is found by dynamic programming: T. H. Cormen et
     al., Introduction to Algorithms, section 15.2. RuntimeError where shapes do not multiply.
 
+    Args:
+        out: None, or a tensor that receives the product.
+
     Example:
         >>> a, b, c = flambeau.ones(2, 3), flambeau.ones(3, 4), flambeau.ones(4, 1)
         >>> flambeau.linalg.multi_dot([a, b, c])
@@ -48,6 +51,9 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices, in the order that takes the fewest multiplications; one is copied.
 
     `linalg.multi_dot` does the same of a sequence. RuntimeError where shapes do not multiply.
+
+    Args:
+        out: None, or a tensor that receives the product.
 
     Example:
         >>> a, b, c = flambeau.ones(2, 3), flambeau.ones(3, 4), flambeau.ones(4, 1)

@@ -33,6 +33,9 @@ def is_storage(obj: Any) -> bool:
 def is_floating_point(input: Tensor) -> bool:
     """Whether the elements are real floats.
 
+    Args:
+        input: a tensor.
+
     Example:
         >>> flambeau.is_floating_point(flambeau.tensor(1))
         False
@@ -42,6 +45,9 @@ def is_floating_point(input: Tensor) -> bool:
 
 def is_complex(input: Tensor) -> bool:
     """Whether the elements are complex.
+
+    Args:
+        input: a tensor.
 
     Example:
         >>> flambeau.is_complex(flambeau.ones(1)), flambeau.is_complex(flambeau.tensor(1j))
@@ -53,6 +59,9 @@ def is_complex(input: Tensor) -> bool:
 def is_signed(input: Tensor) -> bool:
     """Whether the elements can be negative.
 
+    Args:
+        input: a tensor.
+
     Example:
         >>> flambeau.is_signed(flambeau.tensor(1, dtype=flambeau.uint8))
         False
@@ -62,6 +71,9 @@ def is_signed(input: Tensor) -> bool:
 
 def is_inference(input: Tensor) -> bool:
     """Whether it was made in inference mode.
+
+    Args:
+        input: a tensor.
 
     Example:
         >>> with flambeau.inference_mode():
@@ -75,6 +87,9 @@ def is_inference(input: Tensor) -> bool:
 def is_conj(input: Tensor) -> bool:
     """False: conjugates are computed at once.
 
+    Args:
+        input: a tensor.
+
     Example:
         >>> flambeau.is_conj(flambeau.tensor(1j).conj())
         False
@@ -84,6 +99,9 @@ def is_conj(input: Tensor) -> bool:
 
 def is_neg(input: Tensor) -> bool:
     """False: negatives are computed at once.
+
+    Args:
+        input: a tensor.
 
     Example:
         >>> flambeau.is_neg(flambeau.ones(1))
@@ -95,6 +113,9 @@ def is_neg(input: Tensor) -> bool:
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are computed at once.
 
+    Args:
+        input: a tensor.
+
     Example:
         >>> flambeau.resolve_conj(flambeau.tensor([1 + 2j]).conj())
         tensor([1.-2.j])
@@ -105,6 +126,9 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: negatives are computed at once.
 
+    Args:
+        input: a tensor.
+
     Example:
         >>> flambeau.resolve_neg(flambeau.tensor([1.]))
         tensor([1.])
@@ -114,6 +138,9 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 def is_nonzero(input: Tensor) -> bool:
     """Whether the only element is not zero.
+
+    Args:
+        input: a tensor of one element.
 
     Raises:
         RuntimeError: if there is not exactly one element.
@@ -130,6 +157,9 @@ def is_nonzero(input: Tensor) -> bool:
 def numel(input: Tensor) -> int:
     """The number of elements.
 
+    Args:
+        input: a tensor.
+
     Example:
         >>> flambeau.numel(flambeau.ones(2, 3))
         6
@@ -139,6 +169,9 @@ def numel(input: Tensor) -> int:
 
 def typename(obj: Any) -> str:
     """The qualified name of an object's type; of a tensor its type(), 'flambeau.FloatTensor'.
+
+    Args:
+        obj: any object.
 
     Example:
         >>> flambeau.typename(flambeau.ones(1)), flambeau.typename(flambeau.nn.ReLU())
@@ -173,6 +206,9 @@ def allclose(
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether both tensors have the same shape and the same elements.
+
+    Args:
+        input, other: tensors.
 
     Example:
         >>> x = flambeau.tensor([1., 2.])

@@ -64,24 +64,57 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
     Takes (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
     or, of packed sequences, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
     bidirectional); shapes as of `nn.LSTM`, whose weights `params` lists, layer by layer.
+
+    Example:
+        >>> layer = flambeau.nn.LSTM(3, 4)
+        >>> x, state = flambeau.randn(5, 2, 3), (flambeau.zeros(1, 2, 4), flambeau.zeros(1, 2, 4))
+        >>> weights = list(layer.parameters())
+        >>> output, h, c = flambeau.lstm(x, state, weights, True, 1, 0.0, False, False, False)
+        >>> output.shape, flambeau.equal(output, layer(x)[0]), flambeau.equal(output[-1:], h)
+        (flambeau.Size([5, 2, 4]), True, True)
     """
     output, h, c = _run("lstm", "LSTM", args, True)
     return output, h, c
 
 
 def gru(*args: Any) -> tuple[Tensor, Tensor]:
-    """GRU layers over sequences: output and the last state; arguments as of `lstm`."""
+    """GRU layers over sequences: output and the last state; arguments as of `lstm`.
+
+    Example:
+        >>> layer = flambeau.nn.GRU(3, 4)
+        >>> x, h = flambeau.randn(5, 2, 3), flambeau.zeros(1, 2, 4)
+        >>> weights = list(layer.parameters())
+        >>> output, last = flambeau.gru(x, h, weights, True, 1, 0.0, False, False, False)
+        >>> output.shape, flambeau.equal(output, layer(x)[0])
+        (flambeau.Size([5, 2, 4]), True)
+    """
     output, h = _run("gru", "GRU", args, False)
     return output, h
 
 
 def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
-    """Plain recurrent layers with tanh: output and the last state; arguments as of `lstm`."""
+    """Plain recurrent layers with tanh: output and the last state; arguments as of `lstm`.
+
+    Example:
+        >>> w_ih, w_hh = flambeau.tensor([[1.0]]), flambeau.tensor([[0.5]])
+        >>> x, h = flambeau.ones(2, 1, 1), flambeau.zeros(1, 1, 1)
+        >>> output, last = flambeau.rnn_tanh(x, h, [w_ih, w_hh], False, 1, 0.0, False, False, False)
+        >>> output.flatten()  # tanh(1), tanh(1 + tanh(1) / 2)
+        tensor([0.7616, 0.8811])
+    """
     output, h = _run("rnn_tanh", "RNN_TANH", args, False)
     return output, h
 
 
 def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
-    """Plain recurrent layers with a rectifier: output, last state; arguments as of `lstm`."""
+    """Plain recurrent layers with a rectifier: output, last state; arguments as of `lstm`.
+
+    Example:
+        >>> w_ih, w_hh = flambeau.tensor([[1.0]]), flambeau.tensor([[-2.0]])
+        >>> x, h = flambeau.ones(2, 1, 1), flambeau.zeros(1, 1, 1)
+        >>> output, last = flambeau.rnn_relu(x, h, [w_ih, w_hh], False, 1, 0.0, False, False, False)
+        >>> output.flatten()  # the second is max(0, 1 - 2)
+        tensor([1., 0.])
+    """
     output, h = _run("rnn_relu", "RNN_RELU", args, False)
     return output, h

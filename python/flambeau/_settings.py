@@ -16,6 +16,10 @@ _mode = 0
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Notes whether only deterministic kernels are wanted; no operator chooses by it.
 
+    Args:
+        mode: whether they are asked for.
+        warn_only: whether others would warn rather than raise.
+
     Example:
         >>> flambeau.use_deterministic_algorithms(True)
         >>> flambeau.are_deterministic_algorithms_enabled()
@@ -37,12 +41,22 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether use_deterministic_algorithms() was given warn_only."""
+    """Whether use_deterministic_algorithms() was given warn_only.
+
+    Example:
+        >>> flambeau.use_deterministic_algorithms(True, warn_only=True)
+        >>> flambeau.is_deterministic_algorithms_warn_only_enabled()
+        True
+        >>> flambeau.use_deterministic_algorithms(False)
+    """
     return _mode == 1
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Notes "default" (0), "warn" (1) or "error" (2); see use_deterministic_algorithms().
+
+    Args:
+        debug_mode: one of these.
 
     Raises:
         ValueError: it is none of these.
@@ -78,6 +92,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     """Notes how precise products of float32 are to be at least: "highest", "high" or "medium".
 
     All are computed in float32, which is the highest.
+
+    Args:
+        precision: "highest", "high" or "medium".
 
     Raises:
         ValueError: it is none of these.
@@ -118,12 +135,20 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """True."""
+    """True.
+
+    Example:
+        >>> flambeau.compiled_with_cxx11_abi()
+        True
+    """
     return True
 
 
 def set_warn_always(b: bool) -> None:
     """Accepted: Python's warnings filters say which warnings are shown.
+
+    Args:
+        b: accepted.
 
     Example:
         >>> flambeau.set_warn_always(True)
@@ -143,8 +168,16 @@ def get_num_interop_threads() -> int:
 def set_num_interop_threads(num: int) -> None:
     """Accepted: operations of a program run one after the other.
 
+    Args:
+        num: positive.
+
     Raises:
         RuntimeError: the number is not positive.
+
+    Example:
+        >>> flambeau.set_num_interop_threads(4)
+        >>> flambeau.get_num_interop_threads()
+        1
     """
     if num < 1:
         raise RuntimeError(f"set_num_interop_threads(): expected a positive number, got {num}")

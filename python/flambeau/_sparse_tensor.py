@@ -283,6 +283,7 @@ def sparse_coo_tensor(
         check_invariants: places are checked in any case; True: whether they are coalesced, too.
         is_coalesced: whether no place occurs twice and they are in row-major order; believed
             unless `check_invariants`.
+        pin_memory: None or False.
 
     Raises:
         RuntimeError: if a place is outside the size, or shapes do not agree.
@@ -378,6 +379,9 @@ def _check_extents(shape: list[int]) -> None:
 
 def spmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     """The product of a sparse matrix and a strided one: `mm` by its former name.
+
+    Args:
+        mat1, mat2: matrices, of which at least one is sparse.
 
     Example:
         >>> x = flambeau.sparse_coo_tensor([[0], [1]], [2.], size=(2, 2))

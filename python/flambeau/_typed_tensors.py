@@ -123,6 +123,15 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+_EXAMPLE = """
+
+Example:
+    >>> flambeau.{0}([0, 1]).dtype, flambeau.{0}(2, 3).shape  # elements; sizes
+    ({1}, flambeau.Size([2, 3]))
+    >>> isinstance(flambeau.ones(1, dtype={1}), flambeau.{0})
+    True
+"""
+
 _SPARSE_EXAMPLE = """
 
 Example:
@@ -135,6 +144,7 @@ def _types(place: str, kind: type[TypedTensor] = TypedTensor) -> dict[str, Typed
     found = {}
     sparse = kind is SparseTypedTensor
     module = "flambeau.sparse" if sparse else "flambeau" if place == "cpu" else "flambeau.cuda"
+    examples = {"flambeau": _EXAMPLE, "flambeau.sparse": _SPARSE_EXAMPLE}
     for dtype in dict.fromkeys(d for d in vars(_C).values() if isinstance(d, _C.dtype)):
         name = f"{dtype._tensor_type}Tensor"
         found[name] = kind(
@@ -144,8 +154,8 @@ def _types(place: str, kind: type[TypedTensor] = TypedTensor) -> dict[str, Typed
                 "dtype": dtype,
                 "_place": place,
                 "__module__": module,
-                "__doc__": f"Makes {'sparse ' * sparse}tensors of {dtype} on {place}."
-                + _SPARSE_EXAMPLE.format(name) * sparse,
+                "__doc__": f"Makes {'sparse ' * sparse}tensors of {dtype} on {place}, or on "
+                "`device`, one of that kind." + examples.get(module, "").format(name, dtype),
             },
         )
     return found
@@ -176,6 +186,14 @@ def set_default_tensor_type(t: Any) -> None:
 
     Raises:
         TypeError: it is no type of tensors of floats.
+
+    Example:
+        >>> flambeau.set_default_tensor_type(flambeau.DoubleTensor)
+        >>> flambeau.ones(2)
+        tensor([1., 1.])
+        >>> flambeau.ones(2).dtype
+        flambeau.float64
+        >>> flambeau.set_default_tensor_type("torch.FloatTensor")
     """
     kind = tensor_type(t)
     if kind is None or not kind.dtype.is_floating_point:

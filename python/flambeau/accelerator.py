@@ -2,6 +2,32 @@
 
 Where there is none, questions are answered (`is_available()` is False, counts and memory are 0),
 and what needs a device raises a RuntimeError.
+
+    >>> from flambeau import accelerator
+    >>> (accelerator.current_accelerator() is None) == (accelerator.device_count() == 0)
+    True
+    >>> accelerator.reset_peak_memory_stats()
+    >>> accelerator.memory_allocated() <= accelerator.max_memory_allocated()
+    True
+    >>> accelerator.memory_reserved() <= accelerator.max_memory_reserved()
+    True
+    >>> accelerator.synchronize(), accelerator.empty_cache()  # nothing to do where there is none
+    (None, None)
+
+A thread has a current device, and one stream of it that work goes to:
+
+    >>> if accelerator.is_available():
+    ...     accelerator.set_device_idx(0)
+    ...     with accelerator.device_index(accelerator.device_count() - 1):
+    ...         assert accelerator.current_device_idx() == accelerator.device_count() - 1
+    ...     stream = flambeau.Stream(accelerator.current_accelerator())
+    ...     accelerator.set_stream(stream)
+    ...     assert accelerator.current_stream() == stream
+    >>> if not accelerator.is_available():
+    ...     accelerator.current_stream()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: accelerator.current_stream(): there is no accelerator on this machine
 """
 
 from __future__ import annotations
@@ -44,7 +70,11 @@ synchronize = cuda.synchronize
 
 
 def current_accelerator(check_available: bool = False) -> flambeau.device | None:
-    """The kind of accelerator, device('cuda'); None where there is no device."""
+    """The kind of accelerator, device('cuda'); None where there is no device.
+
+    Args:
+        check_available: accepted: one that is not available is None anyway.
+    """
     return flambeau.device("cuda") if cuda.is_available() else None
 
 

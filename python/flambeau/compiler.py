@@ -66,6 +66,10 @@ def _identity(fn: T) -> T:
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Keeps a function from being compiled, as all are: the function itself, or a decorator.
 
+    Args:
+        fn: a function; None: returns a decorator.
+        recursive, reason: accepted.
+
     Example:
         >>> @flambeau.compiler.disable
         ... def double(x):
@@ -79,6 +83,9 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 def allow_in_graph(fn: T) -> T:
     """The function itself.
 
+    Args:
+        fn: a function.
+
     Example:
         >>> flambeau.compiler.allow_in_graph(len) is len
         True
@@ -88,6 +95,9 @@ def allow_in_graph(fn: T) -> T:
 
 def assume_constant_result(fn: T) -> T:
     """The function itself, called every time.
+
+    Args:
+        fn: a function.
 
     Example:
         >>> flambeau.compiler.assume_constant_result(len) is len
@@ -128,6 +138,9 @@ def is_exporting() -> bool:
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """An empty list: there is no compiler.
+
+    Args:
+        exclude_tags: accepted.
 
     Example:
         >>> flambeau.compiler.list_backends()

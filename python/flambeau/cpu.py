@@ -56,6 +56,9 @@ def current_device() -> str:
 def synchronize(device: Any = None) -> None:
     """Returns at once: operations on the CPU are finished when they return.
 
+    Args:
+        device: accepted: there is one.
+
     Example:
         >>> flambeau.cpu.synchronize()
     """
@@ -148,5 +151,15 @@ def set_cache_limit(size: int) -> None:
 
     Without it, a quarter of the machine's memory, of that of the process's control group (a
     container), or of the limit on its address space, whichever is least.
+
+    Args:
+        size: in bytes.
+
+    Example:
+        >>> flambeau.cpu.set_cache_limit(1 << 30)  # a gigabyte
+        >>> flambeau.cpu.empty_cache()
+        >>> kept = flambeau.cpu.memory_reserved() - flambeau.cpu.memory_allocated()
+        >>> kept <= 1 << 30
+        True
     """
     _C.set_cpu_cache_limit(size)

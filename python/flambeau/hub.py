@@ -37,6 +37,13 @@ _folder: str | None = None
 def get_dir() -> str:
     """The folder of downloaded files: what set_dir() was given, else `hub` in $TORCH_HOME, else
     `torch/hub` in the user's cache folder.
+
+    Example:
+        >>> before = flambeau.hub.get_dir()
+        >>> flambeau.hub.set_dir("~/models")
+        >>> "~" in flambeau.hub.get_dir()
+        False
+        >>> flambeau.hub.set_dir(before)
     """
     return _folder or str(Path(_get_torch_home()) / "hub")
 
@@ -49,6 +56,9 @@ def _get_torch_home() -> str:
 
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Sets the folder of downloaded files.
+
+    Args:
+        d: the folder; `~` is the user's.
 
     Example:
         >>> import tempfile
@@ -110,6 +120,11 @@ def list(
 ) -> Any:
     r"""The names of the functions of a folder's `hubconf.py`; source is to be "local".
 
+    Args:
+        github: the folder.
+        source: "local".
+        force_reload, skip_validation, trust_repo, verbose: accepted.
+
     Example:
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -131,6 +146,12 @@ def help(
     source: str = "github",
 ) -> str | None:
     r"""The docstring of a function of a folder's `hubconf.py`; source is to be "local".
+
+    Args:
+        github: the folder.
+        model: the function.
+        source: "local".
+        force_reload, skip_validation, trust_repo: accepted.
 
     Example:
         >>> import pathlib, tempfile
@@ -193,6 +214,16 @@ def download_url_to_file(
 
     Raises:
         RuntimeError: there is no connection, or the file is another one, which is removed.
+
+    Example:
+        >>> import hashlib, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     here, copy = pathlib.Path(folder, "here"), pathlib.Path(folder, "copy")
+        ...     _ = here.write_text("abc")
+        ...     digits = hashlib.sha256(b"abc").hexdigest()[:8]
+        ...     download_url_to_file(here.as_uri(), copy, digits, progress=False)
+        ...     copy.read_text()
+        'abc'
     """
     path = Path(dst)
     path.unlink(missing_ok=True)
@@ -228,6 +259,16 @@ def load_state_dict_from_url(
         check_hash: compare the file's SHA-256 with the digits in its name, as in
             `resnet18-5c106cde.pth`.
         file_name: what it is called; None: as in the url.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "layer.pth")
+        ...     flambeau.save(flambeau.nn.Linear(2, 3).state_dict(), path)
+        ...     kept = path.with_name("kept")
+        ...     state = load_state_dict_from_url(path.as_uri(), kept, progress=False)
+        ...     sorted(state), (kept / "layer.pth").exists()
+        (['bias', 'weight'], True)
     """
     folder = Path(get_dir()) / "checkpoints" if model_dir is None else Path(model_dir)
     folder.mkdir(parents=True, exist_ok=True)

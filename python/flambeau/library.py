@@ -287,6 +287,11 @@ def register_kernel(
 ) -> Callable[..., Any]:
     """`CustomOpDef.register_kernel` of an operator given by name.
 
+    Args:
+        op: "namespace::name".
+        device_types: "cpu", or several.
+        func: computes results there; None: returns a decorator.
+
     Example:
         >>> @flambeau.library.custom_op("examples::sevenths", mutates_args=())
         ... def sevenths(x: flambeau.Tensor) -> flambeau.Tensor:
@@ -300,6 +305,10 @@ def register_kernel(
 
 def register_fake(op: str | CustomOpDef, func: Kernel | None = None, /) -> Callable[..., Any]:
     """`CustomOpDef.register_fake` of an operator given by name; a decorator without `func`.
+
+    Args:
+        op: "namespace::name".
+        func: computes shapes and dtypes.
 
     Example:
         >>> @flambeau.library.custom_op("examples::fifths", mutates_args=())
@@ -323,6 +332,10 @@ def register_autograd(
     setup_context: Callable[..., None] | None = None,
 ) -> None:
     """`CustomOpDef.register_autograd` of an operator given by name.
+
+    Args:
+        op: "namespace::name".
+        backward, setup_context: as there.
 
     Example:
         >>> @flambeau.library.custom_op("examples::thirds", mutates_args=())

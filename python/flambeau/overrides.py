@@ -43,6 +43,9 @@ __all__ = [
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a mode is on, or the class of an argument wants to be asked.
 
+    Args:
+        relevant_args: the arguments.
+
     Example:
         >>> flambeau.overrides.has_torch_function((flambeau.ones(1), 2))
         False
@@ -52,6 +55,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 def has_torch_function_unary(arg: Any) -> bool:
     """`has_torch_function` of one argument.
+
+    Args:
+        arg: the argument.
 
     Example:
         >>> flambeau.overrides.has_torch_function_unary(flambeau.ones(1))
@@ -82,6 +88,18 @@ def handle_torch_function(
 
     Raises:
         TypeError: nobody is asked, or all answer NotImplemented.
+
+    Example:
+        >>> class Loud(flambeau.Tensor):
+        ...     @classmethod
+        ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        ...         return f"{func.__name__} of {len(args)}"
+        >>> def scale(x, factor):
+        ...     if flambeau.overrides.has_torch_function((x,)):
+        ...         return flambeau.overrides.handle_torch_function(scale, (x,), x, factor)
+        ...     return factor * x
+        >>> scale(flambeau.ones(2), 3), scale(flambeau.ones(2).as_subclass(Loud), 3)
+        (tensor([3., 3.]), 'scale of 2')
     """
     return _overrides.handle_torch_function(public_api, tuple(relevant_args), args, kwargs)
 
@@ -115,6 +133,9 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 
 def is_tensor_like(inp: Any) -> bool:
     """Whether functions take it as a tensor: it is one, or its class has a `__torch_function__`.
+
+    Args:
+        inp: any object.
 
     Example:
         >>> from flambeau.overrides import is_tensor_like
@@ -250,6 +271,9 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     """What a function or method that `__torch_function__` was given is called, as users of PyTorch
     write it: "torch.Tensor.add"; None for others.
 
+    Args:
+        f: the function or method.
+
     Example:
         >>> flambeau.overrides.resolve_name(flambeau.Tensor.add)
         'torch.Tensor.add'
@@ -259,6 +283,9 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether it is a method of Tensor, or reads or writes an attribute.
+
+    Args:
+        func: what `__torch_function__` was given.
 
     Example:
         >>> flambeau.overrides.is_tensor_method_or_property(flambeau.Tensor.add)

@@ -105,6 +105,17 @@ def install() -> None:
 
     Raises:
         RuntimeError: PyTorch was imported already.
+
+    Example:
+        >>> import subprocess, sys
+        >>> program = '''
+        ... from flambeau import run_as_torch
+        ... run_as_torch.install()
+        ... import torch.nn
+        ... print(torch.nn.Linear(2, 3))
+        ... '''
+        >>> print(subprocess.check_output([sys.executable, "-c", program], text=True).strip())
+        Linear(in_features=2, out_features=3, bias=True)
     """
     present = sys.modules.get("torch")
     if present is flambeau:
@@ -130,6 +141,15 @@ def run(arguments: Sequence[str]) -> None:
         arguments: a path and the program's arguments; or "-m", a module and its arguments.
 
     Processes that the program starts have the same names, if they are of Python.
+
+    Example:
+        >>> import subprocess, sys, tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+        ...     _ = script.write("import sys, torch; print(torch.ones(int(sys.argv[1])))")
+        ...     script.flush()
+        ...     program = f"from flambeau.run_as_torch import run; run(['{script.name}', '2'])"
+        ...     print(subprocess.check_output([sys.executable, "-c", program], text=True).strip())
+        tensor([1., 1.])
     """
     install()
     _tell_children()

@@ -23,6 +23,9 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
     The gradients of sparse matrices are sparse, with their places. Memory is needed for the result,
     and for a row number of each place; for each place of the result where both are sparse.
 
+    Args:
+        mat1, mat2: matrices, of which at least one is sparse: (n, m) and (m, p).
+
     Raises:
         RuntimeError: if the shapes do not multiply.
 
@@ -134,6 +137,11 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: Any = None
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Softmax over a dim of a sparse tensor, of what is listed: all else counts as minus infinity.
 
+    Args:
+        input: a sparse tensor.
+        dim: over which the sums are 1.
+        dtype: None, or what the values are converted to first.
+
     Raises:
         IndexError: if the dim is out of range.
 
@@ -147,6 +155,9 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, of what is listed.
+
+    Args:
+        input, dim, dtype: as of `softmax`.
 
     Raises:
         IndexError: if the dim is out of range.

@@ -193,6 +193,17 @@ def storage_of(tensor: Tensor) -> TypedStorage:
     return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype)
 
 
+_EXAMPLE = """A TypedStorage of {1}; arguments as of that.
+
+Example:
+    >>> storage = flambeau.{0}Storage([0, 1])
+    >>> storage.dtype, len(storage), storage.nbytes() // storage.element_size()
+    ({1}, 2, 2)
+    >>> isinstance(flambeau.ones(3, dtype={1}).storage(), flambeau.{0}Storage)
+    True
+"""
+
+
 def storage_types() -> dict[str, type[TypedStorage]]:
     """FloatStorage and so on, by name."""
     base: Any = TypedStorage
@@ -201,7 +212,7 @@ def storage_types() -> dict[str, type[TypedStorage]]:
         f"{d._tensor_type}Storage": type(base)(
             f"{d._tensor_type}Storage",
             (base,),
-            {"_kind": d, "__module__": "flambeau", "__doc__": f"A TypedStorage of {d}."},
+            {"_kind": d, "__module__": "flambeau", "__doc__": _EXAMPLE.format(d._tensor_type, d)},
         )
         for d in kinds
     }

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from example_packages import install_example
 
 import flambeau
 from flambeau import multiprocessing, nn
@@ -34,6 +39,29 @@ def test_other_processes(opencl: str) -> None:
     queue.put(flambeau.empty(2, 3, device="meta"))
     arrived = queue.get()
     assert (arrived.shape, arrived.device.type) == ((2, 3), "meta")
+
+
+def test_its_queue_is_waited_for(opencl: str) -> None:
+    stream, event = flambeau.Stream(opencl), flambeau.Event(opencl, enable_timing=True)
+    assert event.query()  # nothing was recorded
+    x = flambeau.ones(512, 512, device=opencl)
+    for _ in range(20):
+        x = x @ x / 512
+    assert stream.record_event(event) is event
+    stream.wait_stream(flambeau.Stream(opencl))
+    event.synchronize()
+    assert event.query()
+    x = x + 1
+    event.record()
+    limit = time.monotonic() + 60
+    while not (event.query() and stream.query()):
+        assert time.monotonic() < limit
+    stream.synchronize()
+    assert x.cpu().unique().tolist() == [2]
+    with pytest.raises(RuntimeError, match="events of .* note no time"):
+        event.elapsed_time(event)
+    with pytest.raises(ValueError, match="is not of Stream"):
+        event.record(flambeau.Stream("cpu"))
 
 
 def test_errors(opencl: str) -> None:
@@ -81,3 +109,16 @@ def test_training_as_on_the_cpu(
         lines[device] = [float(line.split("loss ")[1].split()[0]) for line in epochs]
     # Rounding differs, and grows from step to step.
     np.testing.assert_allclose(lines[opencl], lines["cpu"], rtol=0.1)
+
+
+def test_the_demo_is_one_command(opencl: str, shared_folder: Path, tmp_path: Path) -> None:
+    """`PYTHONPATH=$(flambeau ops build opencl_backend) flambeau demo --device opencl`."""
+    folder = install_example("opencl_backend", shared_folder).folder
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    command = [sys.executable, "-m", "flambeau", "demo", "--device", opencl, "--epochs", "1"]
+    command += ["--output", str(tmp_path / "digits.png")]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Epoch 1/1" in done.stdout and (tmp_path / "digits.png").stat().st_size > 10_000

@@ -126,6 +126,17 @@ def test_a_file_of_nobody(tmp_path: Path, shell: dict[str, str]) -> None:
     assert not (tmp_path / "pyproject.toml").exists()
 
 
+def test_a_file_beside_a_package(tmp_path: Path, shell: dict[str, str]) -> None:
+    """It is none of the package's declarations, so the package's tests do not know it."""
+    run("flambeau ops new gale --kind pointwise", tmp_path, shell)
+    commands = printed(
+        run("flambeau ops new fresh --kind pointwise --file ./x.yaml", tmp_path, shell)
+    )
+    for command in commands:
+        run(command, tmp_path, shell)
+    assert [words.split()[2] for words in commands] == ["check", "try"]
+
+
 def test_a_package_has_its_kernels_in_one_folder(tmp_path: Path, shell: dict[str, str]) -> None:
     folder = tmp_path / "gates"
     folder.mkdir()

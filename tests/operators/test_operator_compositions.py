@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from operator_calls import call, is_reachable, library_values, outputs
 from operator_cases import Case, NoReferenceError, cases, declarations, expected, is_random
@@ -75,6 +76,27 @@ def _wanted(case: Case, values: dict[str, Any]) -> list[Any]:
 
 def _numpy(result: Any) -> Any:
     return result.numpy() if isinstance(result, flambeau.Tensor) else [r.numpy() for r in result]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 1000, 20_001])
+def test_sorting_is_stable_and_takes_memory_of_a_row(size: int, descending: bool) -> None:
+    """Pairs of all elements would be 400 million."""
+    x = flambeau.arange(2 * size).remainder(7).reshape(2, size).float()
+    x[0, ::5] = flambeau.nan
+    keys = np.nan_to_num(x.numpy(), nan=np.inf)  # NaN counts as the largest value
+    wanted = np.argsort(-keys if descending else keys, axis=1, kind="stable")
+    (argsort,) = declarations().by_name["argsort"]
+    assert prefer(argsort, True)
+    try:
+        flambeau.reset_peak_memory_stats()
+        before = flambeau.memory_stats()["allocated_bytes"]
+        found = x.argsort(1, descending)
+        taken = flambeau.memory_stats()["peak_allocated_bytes"] - before
+    finally:
+        prefer(argsort, False)
+    assert np.array_equal(found.numpy(), wanted)
+    assert size < 1000 or taken < 30 * found.nbytes
 
 
 def test_origins() -> None:

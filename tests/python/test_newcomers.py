@@ -115,6 +115,7 @@ def test_names_that_are_not_there_are_answered_with_near_ones(
 
     assert "flambeau.convv2d is not in Flambeau yet" in said_of(lambda: flambeau.convv2d)
     assert "Did you mean: 'logsumexp'" in said_of(lambda: flambeau.logsumexpp)
+    assert "Did you mean: 'histogram'" in said_of(lambda: flambeau.histogramm)
     assert "Did you mean: 'Linear'" in said_of(lambda: nn.Linnear)
     assert "Did you mean: 'relu'" in said_of(lambda: nn.functional.reluu)
     for module in (nn.functional, nn.init, flambeau.optim, flambeau.linalg, flambeau.distributions):

@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
+
 from flambeau.codegen.model.entries import Kind, Operator, Signature
 from flambeau.codegen.read import schema
-from flambeau.codegen.read.expand.examples import Added
+from flambeau.codegen.read.expand.examples import Added, expanded_example
 from flambeau.codegen.read.expand.families import Head
 from flambeau.codegen.read.expand.substitution import composed
 from flambeau.codegen.text.source import DeclarationError, Text
@@ -44,6 +47,9 @@ def copying(entry: Mapping, operator: Operator, head: Head) -> Mapping | None:
         "summary": add(f"A copy, by rows, of what `{signature.name}` gives."),
     }
     own |= {key: value for key in _SHARED if (value := entry.get(key)) is not None}
+    if (example := entry.get("example")) is not None:
+        text = expanded_example(example, signature, "flambeau").value
+        own["example"] = add(_example(text, signature, name.value.partition(".")[0]))
     derivative = entry.get("derivative")
     if isinstance(derivative, Text):  # `none`, rather than formulas
         own["derivative"] = derivative
@@ -59,3 +65,35 @@ def _body(signature: Signature, is_list: bool) -> str:
     if is_list:
         return f"[clone(part, memory_format='contiguous_format') for part in {call}]"
     return f"clone({call}, memory_format='contiguous_format')"
+
+
+def _example(text: str, view: Signature, copy: str) -> str:
+    """The view's, in which the operator that copies is called in its place."""
+    renamed = _Renamed(view, copy)
+    lines = []
+    for statement in doctest.DocTestParser().get_examples(text):
+        lines += [
+            f">>> {ast.unparse(renamed.visit(ast.parse(statement.source)))}\n",
+            statement.want,
+        ]
+    return "".join(lines)
+
+
+class _Renamed(ast.NodeTransformer):
+    """`x.permute(1, 0)` as `flambeau.permute_copy(x, (1, 0))`; a function keeps its arguments."""
+
+    def __init__(self, view: Signature, copy: str) -> None:
+        self._view, self._copy = view.name, copy
+        self._places = sum(not a.keyword_only for a in view.given)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        called = node.func
+        if isinstance(called, ast.Attribute) and called.attr == self._view:
+            if not (isinstance(called.value, ast.Name) and called.value.id == "flambeau"):
+                node.args.insert(0, called.value)
+            if len(node.args) > self._places:
+                last = self._places - 1
+                node.args[last:] = [ast.Tuple(node.args[last:])]
+            node.func = ast.Attribute(ast.Name("flambeau"), self._copy)
+        return node

@@ -178,12 +178,28 @@ PyMethodDef modes[] = {
         "_set_inference_mode(enabled)\n--\n\n"
         "Whether tensors that this thread makes are inference tensors from now on."),
     define<"is_anomaly_enabled", is_anomaly_enabled>(
-        "is_anomaly_enabled()\n--\n\nWhether anomaly detection is on."),
+        "is_anomaly_enabled()\n--\n\nWhether anomaly detection is on."
+        "\n\nExample:\n"
+        "    >>> with flambeau.autograd.detect_anomaly(check_nan=False):\n"
+        "    ...     flambeau.is_anomaly_enabled()\n"
+        "    True"),
     define<"is_anomaly_check_nan_enabled", is_anomaly_check_nan_enabled>(
-        "is_anomaly_check_nan_enabled()\n--\n\nWhether anomaly detection looks for NaN."),
+        "is_anomaly_check_nan_enabled()\n--\n\nWhether anomaly detection looks for NaN."
+        "\n\nExample:\n"
+        "    >>> with flambeau.autograd.detect_anomaly(check_nan=False):\n"
+        "    ...     flambeau.is_anomaly_check_nan_enabled()\n"
+        "    False"),
     define<"set_anomaly_enabled", change_anomaly_enabled, enabled_and_check>(
         "set_anomaly_enabled(enabled, check_nan=True)\n--\n\n"
-        "Turns anomaly detection on or off."),
+        "Turns anomaly detection on or off."
+        "\n\nExample:\n"
+        "    >>> flambeau.set_anomaly_enabled(True)\n"
+        "    >>> x = flambeau.zeros(1, requires_grad=True)\n"
+        "    >>> (0 * x.sqrt()).backward()\n"
+        "    Traceback (most recent call last):\n"
+        "        ...\n"
+        "    RuntimeError: ...\n"
+        "    >>> flambeau.set_anomaly_enabled(False)"),
     kNoMore};
 
 // Forward mode ----------------------------------------------------------------------------------

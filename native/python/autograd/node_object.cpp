@@ -207,16 +207,23 @@ PyMemberDef members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(NodeObject, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(NodeObject, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
-PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
-                       {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                       {Py_tp_methods, methods},
-                       {Py_tp_getset, properties},
-                       {Py_tp_members, members},
-                       {Py_tp_doc, const_cast<char*>("One recorded operation: what grad_fn is.")},
-                       {0, nullptr}};
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {Py_tp_doc,
+     const_cast<char*>("One recorded operation: what grad_fn is."
+                       "\n\nExample:\n"
+                       "    >>> x = flambeau.ones(2, requires_grad=True)\n"
+                       "    >>> node = (3 * x).sum().grad_fn\n"
+                       "    >>> node.name(), [n.name() for n, _ in node.next_functions]\n"
+                       "    ('SumBackward', ['MulBackward'])")},
+    {0, nullptr}};
 PyType_Spec spec = {"flambeau.autograd.graph.Node", sizeof(NodeObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                     slots};

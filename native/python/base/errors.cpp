@@ -158,13 +158,24 @@ PyObject* raise_current_exception(const char* called, bool is_function) noexcept
 void add_exceptions(PyObject* module) {
   out_of_memory_error =
       checked(PyErr_NewExceptionWithDoc("flambeau.OutOfMemoryError",
-                                        "A device has no room for the memory that was asked for.",
+                                        "A device has no room for the memory that was asked for."
+                                        "\n\nExample:\n"
+                                        "    >>> try:\n"
+                                        "    ...     flambeau.empty(1 << 50)\n"
+                                        "    ... except flambeau.OutOfMemoryError:\n"
+                                        "    ...     print(\"no room\")\n"
+                                        "    no room",
                                         PyExc_RuntimeError, nullptr))
           .release();
   checked(PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error));
   linalg_error = checked(PyErr_NewExceptionWithDoc(
                              "flambeau.linalg.LinAlgError",
-                             "A matrix is singular, or an algorithm does not converge for it.",
+                             "A matrix is singular, or an algorithm does not converge for it."
+                             "\n\nExample:\n"
+                             "    >>> flambeau.linalg.inv(flambeau.zeros(2, 2))\n"
+                             "    Traceback (most recent call last):\n"
+                             "        ...\n"
+                             "    flambeau.linalg.LinAlgError: ...",
                              PyExc_RuntimeError, nullptr))
                      .release();
   checked(PyModule_AddObjectRef(module, "_LinAlgError", linalg_error));

@@ -7,9 +7,11 @@
 
 #include "core/backends/dispatch.h"
 #include "core/backends/instruction_set.h"
+#include "core/backends/queue.h"
 #include "core/tensor/promotion.h"
 #include "core/threads/parallel.h"
 #include "operators/autocast.h"
+#include "python/base/gil.h"
 #include "python/base/modules.h"
 #include "python/base/sequences.h"
 #include "python/calls/define.h"
@@ -46,6 +48,14 @@ void limit_cpu_cache(int64_t bytes) {
   set_cpu_cache_limit(static_cast<size_t>(bytes));
 }
 
+bool has_queue_on(Device device) { return has_queue(device.backend); }
+bool is_queue_done_on(Device device) { return is_queue_done(device); }
+void wait_for_queue_on(Device device) {
+  const ReleaseGil released(INT64_MAX);
+  wait_for_queue(device);
+}
+
+constexpr Parameter some_device[] = {{"device", Kind::device}};
 constexpr Parameter optional_device[] = {{"device", Kind::device, "None", kNone}};
 constexpr Parameter bytes[] = {{"bytes", Kind::integer}};
 
@@ -160,14 +170,35 @@ constexpr Parameter name[] = {{"name", Kind::string}};
 PyMethodDef functions[] = {
     define<"memory_stats", memory_stats, optional_device>(
         "memory_stats(device=None)\n--\n\n"
-        "What a device's allocator has handed out and holds, in bytes and counts."),
+        "What a device's allocator has handed out and holds, in bytes and counts."
+        "\n\nExample:\n"
+        "    >>> x = flambeau.ones(1000)\n"
+        "    >>> flambeau.memory_stats()[\"allocated_bytes\"] >= x.nbytes\n"
+        "    True"),
     define<"empty_cache", empty_cache, optional_device>(
-        "empty_cache(device=None)\n--\n\nGives cached memory back to the system."),
+        "empty_cache(device=None)\n--\n\nGives cached memory back to the system."
+        "\n\nExample:\n"
+        "    >>> flambeau.empty_cache()"),
     define<"reset_peak_memory_stats", reset_peak_memory_stats, optional_device>(
-        "reset_peak_memory_stats(device=None)\n--\n\nStarts the peaks of memory_stats() over."),
+        "reset_peak_memory_stats(device=None)\n--\n\nStarts the peaks of memory_stats() over."
+        "\n\nExample:\n"
+        "    >>> flambeau.reset_peak_memory_stats()\n"
+        "    >>> before = flambeau.memory_stats()[\"allocated_bytes\"]\n"
+        "    >>> x = flambeau.ones(1000)\n"
+        "    >>> del x\n"
+        "    >>> flambeau.memory_stats()[\"peak_allocated_bytes\"] - before >= 4000\n"
+        "    True"),
+    define<"_has_queue", has_queue_on, some_device>(
+        "_has_queue(device)\n--\n\nWhether kernels of a device return before they have run."),
+    define<"_is_queue_done", is_queue_done_on, some_device>(
+        "_is_queue_done(device)\n--\n\nWhether all that was called on a device has run."),
+    define<"_wait_for_queue", wait_for_queue_on, some_device>(
+        "_wait_for_queue(device)\n--\n\nWaits until all that was called on a device has run."),
     define<"set_cpu_cache_limit", limit_cpu_cache, bytes>(
         "set_cpu_cache_limit(bytes)\n--\n\n"
-        "How many freed bytes the CPU allocator may keep for reuse."),
+        "How many freed bytes the CPU allocator may keep for reuse."
+        "\n\nExample:\n"
+        "    >>> flambeau.set_cpu_cache_limit(1 << 30)  # a gigabyte"),
     define<"get_default_device", default_device>(
         "get_default_device()\n--\n\n"
         "Where this thread's tensors are made when no device is named."
@@ -242,27 +273,66 @@ PyMethodDef functions[] = {
         "_is_autocast_enabled(device_type)\n--\n\nWhether autocast is on for a kind of device."),
     define<"set_autocast_enabled", set_autocast_enabled, type_and_enabled>(
         "set_autocast_enabled(device_type, enabled)\n--\n\n"
-        "Turns autocast of this thread on or off for a kind of device."),
+        "Turns autocast of this thread on or off for a kind of device."
+        "\n\nExample:\n"
+        "    >>> flambeau.set_autocast_enabled(\"cpu\", True)\n"
+        "    >>> (flambeau.ones(2, 2) @ flambeau.ones(2, 2)).dtype\n"
+        "    flambeau.bfloat16\n"
+        "    >>> flambeau.set_autocast_enabled(\"cpu\", False)"),
     define<"get_autocast_dtype", autocast_dtype, device_type>(
         "get_autocast_dtype(device_type)\n--\n\n"
-        "The lower dtype that operators compute in while autocast is on."),
+        "The lower dtype that operators compute in while autocast is on."
+        "\n\nExample:\n"
+        "    >>> flambeau.get_autocast_dtype(\"cpu\"), flambeau.get_autocast_dtype(\"cuda\")\n"
+        "    (flambeau.bfloat16, flambeau.float16)"),
     define<"set_autocast_dtype", set_autocast_dtype, type_and_dtype>(
         "set_autocast_dtype(device_type, dtype)\n--\n\n"
-        "Sets the lower dtype that operators compute in while autocast is on."),
+        "Sets the lower dtype that operators compute in while autocast is on."
+        "\n\nExample:\n"
+        "    >>> flambeau.set_autocast_dtype(\"cpu\", flambeau.float16)\n"
+        "    >>> with flambeau.autocast(\"cpu\", dtype=flambeau.get_autocast_dtype(\"cpu\")):\n"
+        "    ...     (flambeau.ones(2, 2) @ flambeau.ones(2, 2)).dtype\n"
+        "    flambeau.float16\n"
+        "    >>> flambeau.set_autocast_dtype(\"cpu\", flambeau.bfloat16)"),
     define<"is_autocast_cache_enabled", autocast::is_cache_enabled>(
         "is_autocast_cache_enabled()\n--\n\n"
-        "Whether weights that autocast converts stay converted until it ends."),
+        "Whether weights that autocast converts stay converted until it ends."
+        "\n\nExample:\n"
+        "    >>> flambeau.is_autocast_cache_enabled()\n"
+        "    True"),
     define<"set_autocast_cache_enabled", autocast::set_cache_enabled, enabled>(
         "set_autocast_cache_enabled(enabled)\n--\n\n"
-        "Sets whether weights that autocast converts stay converted until it ends."),
+        "Sets whether weights that autocast converts stay converted until it ends."
+        "\n\nExample:\n"
+        "    >>> flambeau.set_autocast_cache_enabled(False)  # each use converts them again\n"
+        "    >>> flambeau.set_autocast_cache_enabled(True)"),
     define<"clear_autocast_cache", autocast::clear_cache>(
-        "clear_autocast_cache()\n--\n\nForgets converted weights."),
+        "clear_autocast_cache()\n--\n\nForgets converted weights."
+        "\n\nExample:\n"
+        "    >>> layer = flambeau.nn.Linear(2, 2)\n"
+        "    >>> with flambeau.autocast(\"cpu\"):\n"
+        "    ...     before = layer(flambeau.ones(2))\n"
+        "    ...     with flambeau.no_grad():\n"
+        "    ...         _ = layer.weight.zero_()\n"
+        "    ...     flambeau.clear_autocast_cache()\n"
+        "    ...     after = layer(flambeau.ones(2))\n"
+        "    >>> flambeau.equal(after.float(), layer.bias.bfloat16().float())\n"
+        "    True"),
     define<"autocast_increment_nesting", autocast::enter_scope>(
         "autocast_increment_nesting()\n--\n\n"
-        "Enters a scope of autocast; how many this thread is in."),
+        "Enters a scope of autocast; how many this thread is in."
+        "\n\nExample:\n"
+        "    >>> flambeau.autocast_increment_nesting(), flambeau.autocast_increment_nesting()\n"
+        "    (1, 2)\n"
+        "    >>> flambeau.autocast_decrement_nesting(), flambeau.autocast_decrement_nesting()\n"
+        "    (1, 0)"),
     define<"autocast_decrement_nesting", autocast::leave_scope>(
         "autocast_decrement_nesting()\n--\n\n"
-        "Leaves a scope of autocast; how many this thread is in."),
+        "Leaves a scope of autocast; how many this thread is in."
+        "\n\nExample:\n"
+        "    >>> _ = flambeau.autocast_increment_nesting()\n"
+        "    >>> flambeau.autocast_decrement_nesting()\n"
+        "    0"),
     define<"_elements", elements_of, op_and_values>(
         "_elements(op, values)\n--\n\n"
         "A tuple of what a sequence or an iterator holds; ValueError that names `op` when memory "

@@ -188,7 +188,13 @@ PyMethodDef functions[] = {
         "    True"),
     define<"seed", seed_by_entropy>(
         "seed()\n--\n\n"
-        "Seeds the default generator from the system's entropy; returns the seed."),
+        "Seeds the default generator from the system's entropy; returns the seed."
+        "\n\nExample:\n"
+        "    >>> seed = flambeau.seed()\n"
+        "    >>> first = flambeau.rand(2)\n"
+        "    >>> _ = flambeau.manual_seed(seed)  # draws the same again\n"
+        "    >>> flambeau.equal(flambeau.rand(2), first)\n"
+        "    True"),
     define<"initial_seed", default_initial_seed>(
         "initial_seed()\n--\n\nThe seed that the default generator started from."
         "\n\nExample:\n"

@@ -27,13 +27,21 @@ PyType_Slot layout_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_methods, methods},
     {Py_tp_doc,
-     const_cast<char*>("How elements lie in memory: flambeau.strided, or flambeau.sparse_coo.")},
+     const_cast<char*>("How elements lie in memory: flambeau.strided, or flambeau.sparse_coo."
+                       "\n\nExample:\n"
+                       "    >>> flambeau.eye(2).layout, flambeau.eye(2).to_sparse().layout\n"
+                       "    (flambeau.strided, flambeau.sparse_coo)")},
     {0, nullptr}};
 PyType_Slot format_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_methods, methods},
-    {Py_tp_doc, const_cast<char*>("The order of dimensions in memory: contiguous_format, "
-                                  "channels_last, channels_last_3d, or preserve_format.")},
+    {Py_tp_doc,
+     const_cast<char*>("The order of dimensions in memory: contiguous_format, channels_last, "
+                       "channels_last_3d, or preserve_format."
+                       "\n\nExample:\n"
+                       "    >>> x = flambeau.zeros(2, 3, 4, 5)\n"
+                       "    >>> x.to(memory_format=flambeau.channels_last).stride()\n"
+                       "    (60, 1, 15, 3)")},
     {0, nullptr}};
 constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 PyType_Spec layout_spec = {"flambeau.layout", sizeof(NamedConstant), 0, kFlags, layout_slots};

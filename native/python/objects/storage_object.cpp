@@ -237,7 +237,14 @@ PyType_Slot slots[] = {
     {Py_mp_length, reinterpret_cast<void*>(length)},
     {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer_of_storage)},
     {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
-    {Py_tp_doc, const_cast<char*>("The block of memory behind a tensor and its views.")},
+    {Py_tp_doc,
+     const_cast<char*>(
+         "The block of memory behind a tensor and its views."
+         "\n\nExample:\n"
+         "    >>> x = flambeau.zeros(2, 3)\n"
+         "    >>> block = x.untyped_storage()\n"
+         "    >>> block.nbytes(), x[1].untyped_storage().data_ptr() == block.data_ptr()\n"
+         "    (24, True)")},
     {0, nullptr}};
 PyType_Spec spec = {"flambeau.UntypedStorage", sizeof(StorageObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};

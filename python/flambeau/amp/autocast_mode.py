@@ -22,6 +22,9 @@ _LOWER = (_C.bfloat16, _C.float16)
 def is_autocast_available(device_type: str) -> bool:
     """Whether `autocast` can be on for devices of a kind: "cpu", "cuda" or another backend.
 
+    Args:
+        device_type: "cpu", for instance.
+
     Example:
         >>> flambeau.is_autocast_available("cpu")
         True
@@ -31,6 +34,9 @@ def is_autocast_available(device_type: str) -> bool:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether autocast is on for devices of a kind, in this thread.
+
+    Args:
+        device_type: "cpu", for instance.
 
     Example:
         >>> with flambeau.autocast("cpu"):
@@ -145,6 +151,9 @@ def custom_fwd(
     `backward` run likewise. With it, floating-point tensors among the arguments that are on the
     device are converted first, and autocast is off in both.
 
+    Args:
+        fwd: the `forward`, a static method; None: returns a decorator.
+
     Example:
         >>> class Product(flambeau.autograd.Function):
         ...     @staticmethod
@@ -182,6 +191,9 @@ def custom_fwd(
 def custom_bwd(bwd: F | None = None, *, device_type: str) -> Any:
     """Decorates the `backward` of a function whose `forward` has `custom_fwd`: autocast is then as
     it was in `forward`.
+
+    Args:
+        bwd: the `backward`, a static method.
 
     Example:
         >>> class Doubled(flambeau.autograd.Function):

@@ -57,6 +57,11 @@ def namespace_of(version: str | None) -> ModuleType:
 
     Raises:
         ValueError: it does not know that version.
+
+    Example:
+        >>> x = flambeau.ones(2)
+        >>> x.__array_namespace__(api_version="2023.12") is namespace_of("2023.12")
+        True
     """
     known = ("2021.12", "2022.12", "2023.12", __array_api_version__)
     if version is not None and version not in known:

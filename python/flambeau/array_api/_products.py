@@ -12,6 +12,9 @@ from flambeau.array_api._adapted import same_dtype
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Matrix products.
 
+    Args:
+        x1, x2: tensors, [*, n, m] and [*, m, p].
+
     Example:
         >>> flambeau.array_api.linalg.matmul(flambeau.ones(2, 3), flambeau.ones(3, 1))
         tensor([[3.],
@@ -35,6 +38,10 @@ def tensordot(
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Products of vectors along a dim, the first conjugated.
+
+    Args:
+        x1, x2: vectors along a dim; they broadcast.
+        axis: the dim.
 
     Example:
         >>> flambeau.array_api.linalg.vecdot(flambeau.ones(3), flambeau.ones(3))

@@ -34,6 +34,11 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """Norms of matrices in the last two dims.
 
+    Args:
+        x: matrices, [*, n, m].
+        keepdims: whether the two dims stay.
+        ord: which norm.
+
     Example:
         >>> flambeau.array_api.linalg.matrix_norm(flambeau.tensor([[3., 4.]]))
         tensor(5.)
@@ -43,6 +48,10 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Te
 
 def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
     """How many singular values are above `rtol` times the largest.
+
+    Args:
+        x: matrices, [*, n, m].
+        rtol: smaller singular values, relative to the largest, count as 0.
 
     Example:
         >>> flambeau.array_api.linalg.matrix_rank(flambeau.ones(3, 3))
@@ -54,6 +63,10 @@ def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
 def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
     """The pseudoinverse; singular values up to `rtol` times the largest count as zero.
 
+    Args:
+        x: matrices, [*, n, m].
+        rtol: smaller singular values, relative to the largest, count as 0.
+
     Example:
         >>> flambeau.array_api.linalg.pinv(flambeau.tensor([[2., 0.], [0., 4.]]))
         tensor([[0.5000, 0.0000],
@@ -64,6 +77,12 @@ def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
 
 def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """Norms of vectors along dims; None: of all elements.
+
+    Args:
+        x: any tensor.
+        axis: dims; None: all.
+        keepdims: whether they stay.
+        ord: which norm.
 
     Example:
         >>> flambeau.array_api.linalg.vector_norm(flambeau.tensor([3., 4.]))

@@ -68,6 +68,7 @@ class Variable(metaclass=_VariableType):
     Args:
         data: a tensor.
         requires_grad: whether operations on it are recorded.
+        volatile: accepted, as its former meaning is `no_grad`'s.
 
     Example:
         >>> flambeau.autograd.Variable(flambeau.ones(2), requires_grad=True)

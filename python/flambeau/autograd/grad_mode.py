@@ -100,6 +100,9 @@ class no_grad(_GradMode):
 
     Works as ``with no_grad():``, ``@no_grad()`` and ``@no_grad``, on generators too.
 
+    Args:
+        orig_func: a function to decorate; None: a context, or a decorator with parentheses.
+
     Example:
         >>> x = flambeau.ones(2, requires_grad=True)
         >>> with flambeau.no_grad():
@@ -123,6 +126,9 @@ class enable_grad(_GradMode):
     """Operations inside are recorded, also inside a no_grad().
 
     Works as ``with enable_grad():``, ``@enable_grad()`` and ``@enable_grad``.
+
+    Args:
+        orig_func: a function to decorate; None: a context, or a decorator with parentheses.
 
     Example:
         >>> x = flambeau.ones(2, requires_grad=True)

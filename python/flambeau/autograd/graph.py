@@ -252,7 +252,18 @@ class disable_saved_tensors_hooks:
 
 
 class MultiHandle:
-    """The hooks of register_multi_grad_hook."""
+    """The hooks of register_multi_grad_hook.
+
+    Args:
+        handles: of the single hooks.
+
+    Example:
+        >>> x, y = flambeau.ones(2, requires_grad=True), flambeau.ones(2, requires_grad=True)
+        >>> with flambeau.autograd.graph.register_multi_grad_hook([x, y], print, mode="any"):
+        ...     (2 * x + y).sum().backward()
+        tensor([1., 1.])
+        >>> (x + y).sum().backward()  # the hooks are gone
+    """
 
     def __init__(self, handles: Sequence[Any]) -> None:
         self._handles = tuple(handles)
@@ -320,7 +331,18 @@ def register_multi_grad_hook(
 
 
 def region_activation_memory_budget(budget: float) -> Any:
-    """RuntimeError: budgets are for the partitions of compiled graphs, and `compile` makes none."""
+    """RuntimeError: budgets are for the partitions of compiled graphs, and `compile` makes none.
+
+    Args:
+        budget: from 0 to 1.
+
+    Example:
+        >>> with flambeau.autograd.graph.region_activation_memory_budget(0.5):
+        ...     pass
+        Traceback (most recent call last):
+            ...
+        RuntimeError: region_activation_memory_budget: this is no compiled region; checkpoint()...
+    """
     if not 0 <= budget <= 1:
         raise ValueError(
             f"region_activation_memory_budget: budget must be from 0 to 1, got {brief(budget)}"
@@ -334,12 +356,25 @@ def region_activation_memory_budget(budget: float) -> Any:
 def set_override_stale_capture_stream(enabled: bool) -> None:
     """Accepted: it says what backward does with streams of other work while kernels are recorded
     into a graph, and Flambeau records none (`cuda.CUDAGraph` refuses).
+
+    Args:
+        enabled: True or False.
+
+    Example:
+        >>> flambeau.autograd.graph.set_override_stale_capture_stream(True)  # changes nothing
     """
     _check_switch("set_override_stale_capture_stream", enabled)
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Accepted: it silences a warning about streams of gradients, which Flambeau does not give."""
+    """Accepted: it silences a warning about streams of gradients, which Flambeau does not give.
+
+    Args:
+        enabled: True or False.
+
+    Example:
+        >>> flambeau.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    """
     _check_switch("set_warn_on_accumulate_grad_stream_mismatch", enabled)
 
 

@@ -37,12 +37,20 @@ _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def is_built() -> bool:
-    """Whether the backend is installed and finds a device."""
+    """Whether the backend is installed and finds a device.
+
+    Example:
+        >>> flambeau.backends.cuda.is_built() == flambeau.cuda.is_available()
+        True
+    """
     return cuda.is_available()
 
 
 def enable_flash_sdp(enabled: bool) -> None:
     """Notes the switch. Attention has one kernel.
+
+    Args:
+        enabled: what is noted.
 
     Example:
         >>> flambeau.backends.cuda.enable_flash_sdp(False)
@@ -56,6 +64,9 @@ def enable_flash_sdp(enabled: bool) -> None:
 def enable_mem_efficient_sdp(enabled: bool) -> None:
     """Notes the switch. Attention has one kernel.
 
+    Args:
+        enabled: what is noted.
+
     Example:
         >>> flambeau.backends.cuda.enable_mem_efficient_sdp(False)
         >>> flambeau.backends.cuda.mem_efficient_sdp_enabled()
@@ -68,6 +79,9 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 def enable_math_sdp(enabled: bool) -> None:
     """Notes the switch. Attention has one kernel.
 
+    Args:
+        enabled: what is noted.
+
     Example:
         >>> flambeau.backends.cuda.enable_math_sdp(False)
         >>> flambeau.backends.cuda.math_sdp_enabled()
@@ -78,7 +92,14 @@ def enable_math_sdp(enabled: bool) -> None:
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Notes the switch. Attention has one kernel."""
+    """Notes the switch. Attention has one kernel.
+
+    Args:
+        enabled: what is noted.
+
+    Example:
+        >>> flambeau.backends.cuda.enable_cudnn_sdp(True)  # nothing reads it
+    """
     _attention["cudnn"] = bool(enabled)
 
 
@@ -119,7 +140,19 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
-    """Sets the switches for the time of a block."""
+    """Sets the switches for the time of a block.
+
+    Args:
+        enable_flash, enable_math, enable_mem_efficient, enable_cudnn: the four switches.
+
+    Example:
+        >>> from flambeau.backends import cuda
+        >>> with cuda.sdp_kernel(enable_flash=False):
+        ...     print(cuda.flash_sdp_enabled(), cuda.math_sdp_enabled())
+        False True
+        >>> cuda.flash_sdp_enabled()
+        True
+    """
     before = dict(_attention)
     _attention.update(
         flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn

@@ -40,7 +40,15 @@ def version() -> int | None:
 
 
 def is_acceptable(tensor: Any) -> bool:
-    """False: it computes nothing."""
+    """False: it computes nothing.
+
+    Args:
+        tensor: any.
+
+    Example:
+        >>> flambeau.backends.cudnn.is_acceptable(flambeau.ones(2))
+        False
+    """
     return False
 
 
@@ -50,6 +58,14 @@ def flags(**switches: Any) -> Iterator[None]:
 
     Raises:
         TypeError: there is no such switch.
+
+    Example:
+        >>> from flambeau.backends import cudnn
+        >>> with cudnn.flags(benchmark=True):
+        ...     print(cudnn.benchmark)
+        True
+        >>> cudnn.benchmark
+        False
     """
     known = globals()
     for name in switches:

@@ -8,11 +8,26 @@ _enabled = True
 
 
 def get_fastpath_enabled() -> bool:
-    """What was set. There is one path."""
+    """What was set. There is one path.
+
+    Example:
+        >>> flambeau.backends.mha.get_fastpath_enabled()
+        True
+    """
     return _enabled
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Notes the switch. There is one path."""
+    """Notes the switch. There is one path.
+
+    Args:
+        value: what is noted.
+
+    Example:
+        >>> flambeau.backends.mha.set_fastpath_enabled(False)
+        >>> flambeau.backends.mha.get_fastpath_enabled()
+        False
+        >>> flambeau.backends.mha.set_fastpath_enabled(True)
+    """
     global _enabled
     _enabled = bool(value)

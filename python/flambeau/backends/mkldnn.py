@@ -26,7 +26,19 @@ def is_available() -> bool:
 
 @contextlib.contextmanager
 def flags(enabled: bool = False, deterministic: bool = False) -> Iterator[None]:
-    """Sets the switches for the time of a block."""
+    """Sets the switches for the time of a block.
+
+    Args:
+        enabled, deterministic: the two switches.
+
+    Example:
+        >>> from flambeau.backends import mkldnn
+        >>> with mkldnn.flags(enabled=False):
+        ...     print(mkldnn.enabled)
+        False
+        >>> mkldnn.enabled
+        True
+    """
     known = globals()
     before = known["enabled"], known["deterministic"]
     known.update(enabled=enabled, deterministic=deterministic)

@@ -26,10 +26,26 @@ def is_built() -> bool:
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """False: Flambeau runs on Linux."""
+    """False: Flambeau runs on Linux.
+
+    Args:
+        major, minor: of the version.
+
+    Example:
+        >>> flambeau.backends.mps.is_macos_or_newer(14, 0)
+        False
+    """
     return False
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """False: Flambeau runs on Linux."""
+    """False: Flambeau runs on Linux.
+
+    Args:
+        minor: of the version.
+
+    Example:
+        >>> flambeau.backends.mps.is_macos13_or_newer()
+        False
+    """
     return False

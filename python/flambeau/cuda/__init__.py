@@ -1,6 +1,58 @@
 """CUDA as a device: which there are, their memory, streams and events.
 
 Questions have an answer where there is no CUDA: `is_available()` is False, statistics are 0.
+
+    >>> from flambeau import cuda
+    >>> cuda.is_initialized() == cuda.is_bf16_supported() == cuda.is_available()
+    True
+    >>> len(cuda.get_arch_list()) <= cuda.device_count() >= cuda.get_gencode_flags().count("sm_")
+    True
+
+A device is what it says, and one is current in each thread: what "cuda" without an index means.
+
+    >>> if cuda.is_available():
+    ...     cuda.init()  # does nothing: the backend starts when it is loaded
+    ...     found = cuda.get_device_properties(0)
+    ...     assert isinstance(found, cuda.DeviceProperties)
+    ...     assert found.name == cuda.get_device_name(0)
+    ...     assert (found.major, found.minor) == cuda.get_device_capability(0)
+    ...     assert cuda.is_tf32_supported() == (found.major >= 8)
+    ...     cuda.set_device(0)
+    ...     x = flambeau.ones(2, device="cuda")
+    ...     with cuda.device(cuda.device_count() - 1), cuda.device_of(x):
+    ...         assert cuda.current_device() == x.device.index == 0
+
+The allocator keeps what tensors give back; peaks are counted from when they were last started over.
+
+    >>> cuda.reset_peak_memory_stats()
+    >>> stats = cuda.memory_stats()
+    >>> cuda.memory_allocated() == stats["allocated_bytes"] <= cuda.max_memory_allocated()
+    True
+    >>> cuda.memory_reserved() == stats["reserved_bytes"] <= cuda.max_memory_reserved()
+    True
+    >>> cuda.empty_cache(), cuda.ipc_collect()  # free for other programs; shared memory, of none
+    (None, None)
+    >>> if cuda.is_available():
+    ...     free, total = cuda.mem_get_info()
+    ...     assert 0 <= free <= total
+
+Work of one stream runs in order; events order streams among each other, and measure time.
+
+    >>> if cuda.is_available():
+    ...     side, main = cuda.Stream(), cuda.current_stream()
+    ...     side.wait_stream(main)  # x is there
+    ...     begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    ...     with cuda.stream(side):  # a cuda.StreamContext
+    ...         begin.record()
+    ...         y = x.exp()
+    ...         end.record()
+    ...     side.record_stream(x)  # its memory serves again when the side is done
+    ...     main.wait_event(end)
+    ...     cuda.synchronize()
+    ...     assert end.query() and begin.elapsed_time(end) >= 0
+    ...     cuda.set_stream(cuda.default_stream())
+    ...     theirs = cuda.get_stream_from_external(side.cuda_stream)  # a number of any library's
+    ...     assert isinstance(theirs, cuda.ExternalStream) and theirs == side
 """
 
 from __future__ import annotations
@@ -145,7 +197,11 @@ class device:
 
 
 class device_of(device):
-    """`with cuda.device_of(x):` makes the device of a tensor current. Of the CPU's, nothing."""
+    """`with cuda.device_of(x):` makes the device of a tensor current. Of the CPU's, nothing.
+
+    Args:
+        obj: a tensor.
+    """
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.device if obj.is_cuda else None)
@@ -158,7 +214,14 @@ def synchronize(device: Any = None) -> None:
 
 
 class DeviceProperties(NamedTuple):
-    """What a device is: its name, compute capability, bytes of memory and multiprocessors."""
+    """What a device is: its name, compute capability, bytes of memory and multiprocessors.
+
+    Args:
+        name: that the maker gave it.
+        major, minor: its compute capability.
+        total_memory: in bytes.
+        multi_processor_count: how many parts run blocks of threads.
+    """
 
     name: str
     major: int
@@ -182,7 +245,11 @@ def get_device_name(device: Any = None) -> str:
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability: (9, 0) is Hopper."""
+    """The compute capability: (9, 0) is Hopper.
+
+    Args:
+        device: None: the current one.
+    """
     properties = get_device_properties(device)
     return properties.major, properties.minor
 
@@ -226,7 +293,11 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Bytes handed out and reserved, now and at their peak, and how often memory was asked for."""
+    """Bytes handed out and reserved, now and at their peak, and how often memory was asked for.
+
+    Args:
+        device: None: the current one.
+    """
     if not is_available():
         return dict.fromkeys(_STATISTICS, 0)
     numbers = (ctypes.c_int64 * len(_STATISTICS))()
@@ -249,12 +320,20 @@ def count_from_now(device: Any = None) -> None:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors hold."""
+    """Bytes that tensors hold.
+
+    Args:
+        device: None: the current one.
+    """
     return memory_stats(device)["allocated_bytes"]
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors held since reset_peak_memory_stats()."""
+    """The most bytes that tensors held since reset_peak_memory_stats().
+
+    Args:
+        device: None: the current one.
+    """
     return memory_stats(device)["peak_allocated_bytes"]
 
 
@@ -269,7 +348,11 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Starts the peaks over."""
+    """Starts the peaks over.
+
+    Args:
+        device: None: the current one.
+    """
     if is_available():
         _library.call("reset_peak", device_index(device))
 
@@ -284,7 +367,11 @@ def init() -> None:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device computes with bfloat16: all that Flambeau runs on do."""
+    """Whether the current device computes with bfloat16: all that Flambeau runs on do.
+
+    Args:
+        including_emulation: accepted: nothing is emulated.
+    """
     return is_available()
 
 

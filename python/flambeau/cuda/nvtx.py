@@ -69,6 +69,9 @@ def range_pop() -> int:
 def mark(msg: str) -> None:
     """A range that ends at once.
 
+    Args:
+        msg: its name.
+
     Example:
         >>> with flambeau.profiler.profile() as report:
         ...     flambeau.cuda.nvtx.mark("epoch")

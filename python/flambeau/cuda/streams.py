@@ -31,6 +31,10 @@ class Stream:
     """A queue of work on a device, independent of other streams.
 
     Memory that another stream uses too must be told so: `record_stream(tensor)`.
+
+    Args:
+        device: where it is; None: the current device.
+        priority: negative numbers come first.
     """
 
     def __init__(
@@ -106,7 +110,11 @@ class ExternalStream(Stream):
 
 
 def get_stream_from_external(data_ptr: int, device: Any = None) -> flambeau.cuda.Stream:
-    """The stream of another library whose `cudaStream_t` is the number `data_ptr`."""
+    """The stream of another library whose `cudaStream_t` is the number `data_ptr`.
+
+    Args:
+        device: where it is; None: the current device.
+    """
     return ExternalStream(data_ptr, device)
 
 

@@ -45,6 +45,13 @@ class CIFAR10(ImagesInMemory):
 
     Raises:
         RuntimeError: if files are missing or broken, or cannot be fetched.
+
+    Example:
+        >>> flambeau.datasets.CIFAR10("data")
+        Traceback (most recent call last):
+            ...
+        RuntimeError: CIFAR10: data/cifar-10-batches-py lacks data_batch_1, ..., batches.meta, and
+        there is no cifar-10-python.tar.gz in data; download=True fetches it
     """
 
     url: ClassVar[str] = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
@@ -134,6 +141,13 @@ class CIFAR100(CIFAR10):
 
     Raises:
         RuntimeError: if files are missing or broken, or cannot be fetched.
+
+    Example:
+        >>> flambeau.datasets.CIFAR100("data")
+        Traceback (most recent call last):
+            ...
+        RuntimeError: CIFAR100: data/cifar-100-python lacks train, test, meta, and there is no
+        cifar-100-python.tar.gz in data; download=True fetches it
     """
 
     url = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"

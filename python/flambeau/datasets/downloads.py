@@ -54,6 +54,16 @@ def download(
     Raises:
         ValueError: for a checksum of another form.
         RuntimeError: if no place gives the file, or the file has another checksum.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     here = pathlib.Path(folder, "here")
+        ...     _ = here.write_text("abc")
+        ...     url = here.as_uri()  # file:..., as well as https:...
+        ...     path = download(url, here.with_name("copy"), "md5:900150983cd24fb0d6963f7d28e17f72")
+        ...     path.read_text()
+        'abc'
     """
     urls = [url] if isinstance(url, str) else list(url)
     final = Path(path)

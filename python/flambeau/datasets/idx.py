@@ -30,8 +30,20 @@ _MOST_DIMS = 64
 def read_idx(path: str | os.PathLike[str]) -> Tensor:
     """Reads an IDX file, compressed or not.
 
+    Args:
+        path: of the file.
+
     Raises:
         RuntimeError: if the file is broken; what it declares is checked before memory is taken.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:  # bytes, of two dims: 2, 3
+        ...     _ = file.write(bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, *range(6)]))
+        ...     file.flush()
+        ...     flambeau.datasets.read_idx(file.name)
+        tensor([[0, 1, 2],
+                [3, 4, 5]], dtype=flambeau.uint8)
     """
     path = Path(path)
     size = path.stat().st_size

@@ -17,6 +17,9 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tif
 def read_image(path: str | os.PathLike[str]) -> Tensor:
     """The image of a file, as a tensor of uint8 of shape (3, height, width): red, green, blue.
 
+    Args:
+        path: of the file.
+
     Raises:
         RuntimeError: if the file is no image that Pillow reads, or broken.
         FileNotFoundError: if there is no such file.

@@ -32,6 +32,19 @@ class MNIST(ImagesInMemory):
 
     Raises:
         RuntimeError: if files are missing or broken, or cannot be fetched.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> header = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 28, 0, 0, 0, 28])
+        >>> with tempfile.TemporaryDirectory() as folder:  # files of two images
+        ...     images = pathlib.Path(folder, "t10k-images-idx3-ubyte")
+        ...     _ = images.write_bytes(header + bytes(2 * 28 * 28))
+        ...     labels = pathlib.Path(folder, "t10k-labels-idx1-ubyte")
+        ...     _ = labels.write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 2]))
+        ...     test = flambeau.datasets.MNIST(folder, train=False)
+        >>> image, digit = test[0]
+        >>> image.shape, image.dtype, digit, test.classes[digit]
+        (flambeau.Size([1, 28, 28]), flambeau.uint8, 7, '7 - seven')
     """
 
     classes = (
@@ -107,6 +120,15 @@ class FashionMNIST(MNIST):
 
     Raises:
         RuntimeError: if files are missing or broken, or cannot be fetched.
+
+    Example:
+        >>> flambeau.datasets.FashionMNIST.classes[9]
+        'Ankle boot'
+        >>> flambeau.datasets.FashionMNIST("data", train=False)
+        Traceback (most recent call last):
+            ...
+        RuntimeError: FashionMNIST: t10k-images-idx3-ubyte.gz is neither in data/FashionMNIST/raw
+        nor in data; download=True fetches it
     """
 
     classes = (

@@ -36,6 +36,7 @@ class ReduceOp:
 
     Args:
         op: one of these.
+        factor: of PREMUL_SUM, what tensors are multiplied by.
 
     Example:
         >>> op = flambeau.distributed.ReduceOp

@@ -25,6 +25,9 @@ _level = DebugLevel.OFF
 def set_debug_level(level: DebugLevel) -> None:
     """Sets what `get_debug_level` says.
 
+    Args:
+        level: a `DebugLevel`.
+
     Example:
         >>> before = flambeau.distributed.get_debug_level()
         >>> flambeau.distributed.set_debug_level(flambeau.distributed.DebugLevel.INFO)

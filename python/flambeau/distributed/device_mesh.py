@@ -24,6 +24,7 @@ class DeviceMesh:
         device_type: "cpu".
         mesh: different ranks, of as many dims as wanted.
         mesh_dim_names: of the dims.
+        backend_override: None; others are refused.
 
     Raises:
         RuntimeError: for devices that processes cannot exchange tensors of, or ranks that there

@@ -389,6 +389,10 @@ class Mesh:
 def different(source: int | None, words: bytes, rank: int, expected: bytes) -> str:
     """What to say where two ranks make different calls.
 
+    Args:
+        rank, source: the two ranks.
+        words, expected: what each of them calls, as sent.
+
     Example:
         >>> from flambeau.distributed.mesh import different
         >>> different(1, b"barrier()", 0, b"gather(dst 0)")
@@ -403,6 +407,10 @@ def different(source: int | None, words: bytes, rank: int, expected: bytes) -> s
 
 def wait(slot: Slot, deadline: float) -> bool:
     """Waits for a message until a point of `time.monotonic()`; whether it came, or cannot.
+
+    Args:
+        slot: of the message.
+        deadline: of `time.monotonic()`.
 
     Example:
         >>> import time

@@ -198,6 +198,14 @@ def send_object_list(
 ) -> None:
     """Sends objects to a process, which calls `recv_object_list`. Pickles: see above.
 
+    Args:
+        object_list: objects that can be pickled.
+        dst: the receiver's rank among all.
+        group: None: all processes.
+        device: accepted.
+        group_dst: the receiver's rank in the group, instead.
+        use_batch: accepted.
+
     Example:
         >>> objects = ["epoch", 3]
         >>> if flambeau.distributed.get_rank() == 0:  # in each of two processes
@@ -222,6 +230,14 @@ def recv_object_list(
     use_batch: bool = False,
 ) -> int:
     """Receives objects of `send_object_list`, in place of those in the list. Pickles: see above.
+
+    Args:
+        object_list: as many objects as are sent, to be replaced.
+        src: the sender's rank among all; None: any.
+        group: None: all processes.
+        device: accepted.
+        group_src: the sender's rank in the group, instead.
+        use_batch: accepted.
 
     Returns:
         The rank of the sender; -1 outside of the group.

@@ -50,6 +50,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) ->
         rank: of this process; -1: as the URL, or the environment, says.
         world_size: the number of processes; -1: likewise.
         kwargs: `timeout`.
+        url: where to.
 
     Raises:
         RuntimeError: nobody knows the scheme.

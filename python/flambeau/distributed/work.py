@@ -20,6 +20,7 @@ class Work:
     Args:
         tensors: the results, which are written to until `wait` has returned.
         source: the rank that a message came from.
+        name: of the call, for messages.
 
     Example:
         >>> x = flambeau.ones(2)

@@ -289,6 +289,9 @@ def get_backend(group: Group = None) -> Backend:
 def get_backend_config(group: Group = None) -> str:
     """Backends by devices, as "cpu:gloo".
 
+    Args:
+        group: None: all processes.
+
     Example:
         >>> flambeau.distributed.get_backend_config()
         'cpu:gloo'
@@ -315,6 +318,10 @@ def get_process_group_ranks(group: Group) -> list[int]:
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     """The rank in a group of a process with a rank among all; ValueError for no member.
 
+    Args:
+        group: of processes.
+        global_rank: a rank among all.
+
     Example:
         >>> ranks = [1, 0]  # in each of two processes
         >>> group = flambeau.distributed.new_group(ranks, sort_ranks=False)
@@ -329,6 +336,10 @@ def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     """The rank among all of a process with a rank in a group; ValueError for none.
+
+    Args:
+        group: of processes.
+        group_rank: a rank in it.
 
     Example:
         >>> ranks = [1, 0]  # in each of two processes
@@ -357,6 +368,9 @@ def get_pg_count() -> int:
 
 def supports_complex(reduceOp: Any) -> bool:
     """Whether complex tensors can be reduced so.
+
+    Args:
+        reduceOp: a `ReduceOp`.
 
     Example:
         >>> op = flambeau.distributed.ReduceOp
@@ -545,6 +559,7 @@ def new_subgroups(
     Args:
         group_size: of each; None: LOCAL_WORLD_SIZE of the environment, the processes of a machine.
         group: whose processes are divided; None: all.
+        timeout, backend, pg_options, group_desc: as of `new_group`.
 
     Raises:
         ValueError: the number of processes is no multiple of the size.

@@ -13,6 +13,10 @@ class Cauchy(LocationScale):
     """The Cauchy distribution of median `loc` and half width at half maximum `scale`. It has no
     mean: NaN; its variance is infinite.
 
+    Args:
+        loc, scale: broadcast against each other, to the batch shape.
+        validate_args: check these and values; None: as `set_default_validate_args` says.
+
     Example:
         >>> from flambeau.distributions import Cauchy
         >>> distribution = Cauchy(flambeau.tensor(0.), flambeau.tensor(1.))

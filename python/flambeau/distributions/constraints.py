@@ -5,12 +5,14 @@ Some names stand for one set, `constraints.positive`; others make one, `constrai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
 from flambeau._values import brief
+from flambeau.distributions._constraint import Constraint
+from flambeau.distributions._parts import _Cat, _Stack
 from flambeau.distributions.utils import Value
 
 __all__ = [
@@ -49,43 +51,16 @@ __all__ = [
 ]
 
 
-class Constraint:
-    """A set of values.
-
-    Attributes:
-        is_discrete: whether its values are integers.
-        event_dim: how many of the last dims make one value: 0 of numbers, 1 of vectors, 2 of
-            matrices.
+class _Dependent(Constraint):
+    """A set that depends on other values, so that nothing can be checked. Calling it says what is
+    known of it.
 
     Example:
         >>> from flambeau.distributions import constraints
-        >>> class Even(constraints.Constraint):
-        ...     is_discrete = True
-        ...     def check(self, value):
-        ...         return value % 2 == 0
-        >>> Even().check(flambeau.tensor([1., 2.]))
-        tensor([False,  True])
+        >>> simplexes = constraints.dependent(is_discrete=False, event_dim=1)
+        >>> constraints.is_dependent(simplexes), simplexes.event_dim
+        (True, 1)
     """
-
-    is_discrete: Any = False
-    event_dim: Any = 0
-
-    def check(self, value: Tensor) -> Tensor:
-        """Whether each value lies in the set: bool, of the shape of `value` without its last
-        `event_dim` dims."""
-        raise NotImplementedError(f"{type(self).__name__} does not define check()")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__.lstrip('_')}({self._arguments()})"
-
-    def _arguments(self) -> str:
-        bounds = ("lower_bound", "upper_bound")
-        return ", ".join(f"{b}={getattr(self, b)}" for b in bounds if hasattr(self, b))
-
-
-class _Dependent(Constraint):
-    """A set that depends on other values, so that nothing can be checked. Calling it says what is
-    known of it."""
 
     def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
@@ -121,6 +96,23 @@ class dependent_property(property, _Dependent):
 
     On the class it is itself a set that depends on other values. Used plainly or with what is
     known of it: `@constraints.dependent_property(is_discrete=False, event_dim=1)`.
+
+    Args:
+        fn: the getter.
+        is_discrete, event_dim: what is known of the set.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> class Below:
+        ...     def __init__(self, bound):
+        ...         self.bound = bound
+        ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
+        ...     def support(self):
+        ...         return constraints.less_than(self.bound)
+        >>> Below(2.0).support.check(flambeau.tensor([1.0, 3.0]))
+        tensor([ True, False])
+        >>> constraints.is_dependent(Below.support), Below.support.event_dim
+        (True, 0)
     """
 
     def __init__(
@@ -142,6 +134,9 @@ class dependent_property(property, _Dependent):
 def is_dependent(constraint: object) -> bool:
     """Whether a set depends on other values.
 
+    Args:
+        constraint: a set, or a property that gives one.
+
     Example:
         >>> from flambeau.distributions import Uniform, constraints
         >>> constraints.is_dependent(Uniform.support), constraints.is_dependent(constraints.real)
@@ -152,6 +147,10 @@ def is_dependent(constraint: object) -> bool:
 
 class _IndependentConstraint(Constraint):
     """Arrays whose elements each lie in a set.
+
+    Args:
+        base_constraint: the set.
+        reinterpreted_batch_ndims: how many dims at the end are one value.
 
     Example:
         >>> from flambeau.distributions import constraints
@@ -201,6 +200,12 @@ class MixtureSameFamilyConstraint(Constraint):
 
     Args:
         base_constraint: the support of the components.
+
+    Example:
+        >>> from flambeau.distributions import constraints
+        >>> support = constraints.MixtureSameFamilyConstraint(constraints.positive)
+        >>> support.check(flambeau.tensor([2.0, -1.0]))
+        tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint) -> None:
@@ -470,92 +475,6 @@ class _PositiveDefinite(_Symmetric):
         if not is_symmetric.all():
             return is_symmetric
         return flambeau.linalg.cholesky_ex(value).info == 0
-
-
-class _Parts(Constraint):
-    """Values whose parts along a dim lie in sets of their own."""
-
-    def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
-        self.cseq, self.dim = list(cseq), dim
-        if not all(isinstance(c, Constraint) for c in self.cseq):
-            raise TypeError(f"expected constraints, got {self.cseq}")
-        super().__init__()
-
-    @property
-    def is_discrete(self) -> bool:
-        return any(c.is_discrete for c in self.cseq)
-
-    @property
-    def event_dim(self) -> int:
-        return max(c.event_dim for c in self.cseq)
-
-    def _arguments(self) -> str:
-        return ""
-
-    def _check_dim(self, value: Tensor) -> None:
-        if not -value.dim() <= self.dim < value.dim():
-            raise ValueError(
-                f"{self!r}: a tensor of shape {tuple(value.shape)} has no dim {self.dim}"
-            )
-
-
-class _Cat(_Parts):
-    """Parts of several lengths along a dim, as those of a concatenation.
-
-    Example:
-        >>> from flambeau.distributions import constraints
-        >>> constraint = constraints.cat([constraints.positive, constraints.real], lengths=[1, 1])
-        >>> constraint.check(flambeau.tensor([1., -1.]))
-        tensor([True, True])
-    """
-
-    def __init__(
-        self,
-        cseq: Sequence[Constraint],
-        dim: int = 0,
-        lengths: Sequence[int] | None = None,
-    ) -> None:
-        super().__init__(cseq, dim)
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.cseq):
-            raise ValueError(
-                f"cat: expected a length per constraint, got {len(self.lengths)} lengths "
-                f"for {len(self.cseq)} constraints"
-            )
-
-    def check(self, value: Tensor) -> Tensor:
-        self._check_dim(value)
-        found, start = [], 0
-        for constraint, length in zip(self.cseq, self.lengths, strict=True):
-            found.append(constraint.check(value.narrow(self.dim, start, length)))
-            start += length
-        return flambeau.cat(found, self.dim)
-
-
-class _Stack(_Parts):
-    """Slices along a dim, as those of a stack.
-
-    Example:
-        >>> from flambeau.distributions import constraints
-        >>> constraint = constraints.stack([constraints.positive, constraints.real])
-        >>> constraint.check(flambeau.tensor([[1.], [-1.]]))
-        tensor([[True],
-                [True]])
-    """
-
-    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
-        super().__init__(cseq, dim)
-
-    @property
-    def event_dim(self) -> int:
-        dims = super().event_dim
-        return dims + 1 if self.dim + dims < 0 else dims
-
-    def check(self, value: Tensor) -> Tensor:
-        self._check_dim(value)
-        slices = value.unbind(self.dim)
-        found = [c.check(v) for c, v in zip(self.cseq, slices, strict=True)]
-        return flambeau.stack(found, self.dim)
 
 
 dependent = _Dependent()

@@ -16,6 +16,11 @@ class ExponentialFamily(Distribution):
     and cross-entropies of exponential families", 2010). A family defines `_natural_params`,
     `_log_normalizer` and `_mean_carrier_measure`.
 
+    Args:
+        batch_shape: of independent distributions.
+        event_shape: of one draw.
+        validate_args: check arguments and values; None: as `set_default_validate_args` says.
+
     Example:
         >>> distribution = flambeau.distributions.Gamma(flambeau.tensor(2.), flambeau.tensor(1.))
         >>> isinstance(distribution, flambeau.distributions.ExponentialFamily)

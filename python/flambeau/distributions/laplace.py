@@ -12,6 +12,10 @@ from flambeau.distributions.location_scale import LocationScale
 class Laplace(LocationScale):
     """The Laplace distribution: exponential on both sides of `loc`, with mean distance `scale`.
 
+    Args:
+        loc, scale: broadcast against each other, to the batch shape.
+        validate_args: check these and values; None: as `set_default_validate_args` says.
+
     Example:
         >>> from flambeau.distributions import Laplace
         >>> distribution = Laplace(flambeau.tensor(0.), flambeau.tensor(1.))

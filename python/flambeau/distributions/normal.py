@@ -15,6 +15,10 @@ _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 class Normal(LocationScale, ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
+    Args:
+        loc, scale: broadcast against each other, to the batch shape.
+        validate_args: check these and values; None: as `set_default_validate_args` says.
+
     Example:
         >>> from flambeau.distributions import Normal
         >>> distribution = Normal(flambeau.tensor(0.), flambeau.tensor(1.))

@@ -77,6 +77,11 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """The same, whose draws have the gradient of the probabilities (Y. Bengio, N. Léonard, A.
     Courville, "Estimating or propagating gradients through stochastic neurons", 2013).
 
+    Args:
+        probs: of the categories, along the last dim; they are divided by their sum.
+        logits: their logarithms, instead; up to a constant.
+        validate_args: check these and values; None: as `set_default_validate_args` says.
+
     Example:
         >>> from flambeau.distributions import OneHotCategoricalStraightThrough
         >>> distribution = OneHotCategoricalStraightThrough(

@@ -1,26 +1,26 @@
 """What docstrings of the library leave out: `flambeau docs check`.
 
-Operators are left to `flambeau ops check`.
+What modules hand on from elsewhere, as `multiprocessing` does Python's locks, is left to those who
+wrote it. Of operators `flambeau ops check` judges the rest; here they need an example.
 """
 
 from __future__ import annotations
 
-import enum
 import inspect
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from flambeau.codegen.write.docs import pages
+from flambeau.docs.arguments import undescribed
 from flambeau.docs.curves import declared
+from flambeau.docs.examples import shown_by
 from flambeau.docs.library import described, public_names
 from flambeau.nn import Module
 
 PARTS = ("summary", "arguments", "shapes", "example")
-# Instead of a list: "Arguments are those of Conv1d", "Arguments as of ...".
 _SHAPES = re.compile(r"\bshapes?\b", re.IGNORECASE)
-_ELSEWHERE = re.compile(r"\b[Aa]rguments\b[^.]{0,60}\b(of|as)\b|^ +others: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -32,28 +32,37 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Every class and function once, under its first name."""
-    library = described(pages(declared()))
+    """Every class and function once, under its first name; every page of operators."""
+    operators = pages(declared())
+    library = described(operators)
     seen: set[int] = set(library.operators)
     found = []
     for name, module in library.modules.items():
         for member in public_names(module):
             value = getattr(module, member)
-            if callable(value) and id(value) not in seen:
+            if callable(value) and is_ours(value) and id(value) not in seen:
                 seen.add(id(value))
-                found.append(Row(f"{name}.{member}", missing(value)))
+                found.append(Row(f"{name}.{member}", missing(member, module)))
+    for page in operators:
+        has_example = any(overload.doc.example for overload in page.overloads)
+        found.append(Row(page.title, () if has_example else ("example",)))
     return found
 
 
-def missing(value: Any) -> tuple[str, ...]:
-    """What the docstring of a class or function leaves out."""
+def is_ours(value: Any) -> bool:
+    """Whether a class or function is of the library, and not handed on."""
+    return str(getattr(value, "__module__", "")).startswith("flambeau")
+
+
+def missing(name: str, module: ModuleType) -> tuple[str, ...]:
+    """What the docstring of a class or function of a module leaves out."""
+    value = getattr(module, name)
     text = inspect.cleandoc(value.__doc__ or "")
     says = {
         "summary": bool(text),
-        "arguments": _names_arguments(value, text),
-        "shapes": not _is_layer(value)
-        or re.search(r"\bshapes?\b", text, re.IGNORECASE) is not None,
-        "example": ">>> " in text,
+        "arguments": not undescribed(value, module),
+        "shapes": not _is_layer(value) or _SHAPES.search(text) is not None,
+        "example": shown_by(name, module) is not None,
     }
     return tuple(part for part in PARTS if not says[part])
 
@@ -63,26 +72,6 @@ def _is_layer(value: Any) -> bool:
     if not inspect.isclass(value) or not issubclass(value, Module):
         return False
     return value.forward is not Module.forward
-
-
-def _names_arguments(value: Any, text: str) -> bool:
-    """Whether all parameters are named, or said to be those of something else."""
-    if _ELSEWHERE.search(text):
-        return True
-    return all(re.search(rf"\b{re.escape(name)}\b", text) for name in _parameters(value))
-
-
-def _parameters(value: Any) -> Iterator[str]:
-    if inspect.isclass(value) and issubclass(value, enum.Enum):
-        return
-    try:
-        signature = inspect.signature(value)
-    except (ValueError, TypeError):  # compiled ones tell it in their docstring
-        return
-    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    for name, parameter in signature.parameters.items():
-        if parameter.kind not in any_number and not name.startswith("_"):
-            yield name
 
 
 def report(found: list[Row]) -> str:

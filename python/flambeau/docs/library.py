@@ -13,8 +13,10 @@ import flambeau
 from flambeau.codegen.plan.markdown import code, escaped
 from flambeau.codegen.plan.python_signature import forms, places, python_names
 from flambeau.codegen.write.docs import Page
+from flambeau.docs.arguments import shared_by
 from flambeau.docs.computed_by import operators_of
 from flambeau.docs.docstrings import summary_of, to_markdown
+from flambeau.docs.examples import shown_by
 from flambeau.docs.signatures import signatures_of
 from flambeau.docs.topics import by_topic
 
@@ -152,7 +154,9 @@ def _module_page(name: str, module: ModuleType, library: Library) -> str:
     if functions:
         lines += ["## Functions", ""]
         for member in functions:
-            lines += _function(getattr(module, member), f"{name}.{member}", "py:function")
+            function, full = getattr(module, member), f"{name}.{member}"
+            more = _shared_arguments(function, module) + _example_link(member, name, module)
+            lines += _function(function, full, "py:function", more=more)
     if operators:
         lines += ["## Operators", "", "{.names}"]
         lines += [" ".join(f"[{code(m)}](../operators/{page}.md)" for m, page in operators), ""]
@@ -186,7 +190,10 @@ def _class_page(name: str, library: Library) -> str:
     lines = [f"# {escaped(short)}", "", "{.eyebrow}"]
     lines += [f"[Library](index.md) / [{escaped(space)}]({space}.md)", ""]
     lines += _directive("py:class", _constructor(cls, name), _bases(cls, library))
-    lines += [to_markdown(cls.__doc__ or ""), *_operators_of_class(cls, name, library)]
+    module = library.modules[space]
+    lines += [to_markdown(cls.__doc__ or ""), _shared_arguments(cls, module)]
+    lines += [_example_link(short, space, module)]
+    lines += _operators_of_class(cls, name, library)
     methods, properties, operators = _class_members(cls, library)
     if properties:
         lines += ["## Attributes", ""]
@@ -248,10 +255,30 @@ def _class_members(
     return methods, properties, operators
 
 
-def _function(function: Any, name: str, directive: str, is_method: bool = False) -> list[str]:
+def _shared_arguments(value: Any, module: ModuleType) -> str:
+    """Those that the docstring of the module describes for all."""
+    shared = shared_by(value, module)
+    entries = "".join(f"    {name}: {text}\n" for name, text in shared.items())
+    return to_markdown(f"Args:\n{entries}") + "\n" if shared else ""
+
+
+def _example_link(name: str, space: str, module: ModuleType) -> str:
+    """Where the example is, if it stands elsewhere."""
+    shown = shown_by(name, module)
+    if shown is None or shown == name:
+        return ""
+    if shown == "":
+        return f"[Example]({space}.md)\n"
+    return f"Example: {{any}}`{space}.{shown}`\n"
+
+
+def _function(
+    function: Any, name: str, directive: str, is_method: bool = False, more: str = ""
+) -> list[str]:
     bound = inspect.ismethod(function)  # a class method has lost its first parameter already
     signatures = signatures_of(function, name, drop_first=is_method and not bound)
-    return _directive(directive, signatures, to_markdown(function.__doc__ or ""))
+    about = to_markdown(function.__doc__ or "")
+    return _directive(directive, signatures, f"{about}\n{more}")
 
 
 def _directive(directive: str, signatures: list[str], body: str) -> list[str]:

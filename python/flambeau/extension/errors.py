@@ -23,6 +23,25 @@ class CompileError(BuildError):
 
     `diagnostics` are the mistakes with their places, in kernel files or declarations; `output` is
     all that the compilers said.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     kernel = pathlib.Path(folder, "half.cpp")
+        ...     _ = kernel.write_text("int half = wrong;")
+        ...     try:
+        ...         flambeau.ops.load('''
+        ... - op: "half(Tensor self) -> Tensor result"
+        ...   kind: structured
+        ...   dtypes: {self: float}
+        ...   shape: {result: "self.shape"}
+        ...   kernel: {cpu: half.cpp}
+        ...   derivative: none
+        ... ''', [kernel])
+        ...     except flambeau.ops.CompileError as error:
+        ...         (mistake,) = error.diagnostics
+        ...         print(f"{mistake.span.line}:{mistake.span.column}: {mistake.message}")
+        1:12: ...wrong... was not declared in this scope
     """
 
     def __init__(self, package: str, diagnostics: tuple[Diagnostic, ...], output: str) -> None:

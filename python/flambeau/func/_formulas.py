@@ -22,7 +22,7 @@ Caller = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
 @functools.cache
 def _shape_functions() -> Mapping[str, Callable[..., Any]]:
-    from flambeau.codegen.check.shape_rules import FUNCTIONS
+    from flambeau.codegen.formula.shape_rules import FUNCTIONS
 
     return FUNCTIONS
 

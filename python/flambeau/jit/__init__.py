@@ -1,5 +1,13 @@
 """TorchScript: Flambeau runs programs as they are written, so `script` and `trace` return what they
 are given, which computes the same. There are no files of compiled programs.
+
+Args:
+    obj, fn, func, mod: what is returned, or called.
+    the_type, the_value, type: a value, and the type that it is said to have.
+    target_type: a type; of generic ones the elements are looked at.
+    future: what fork() returned.
+    drop, optimize, example_inputs, inputs, other_methods, preserved_attrs, optimize_numerics,
+        preserve_parameters, should_optimize, enabled, strategy: accepted.
 """
 
 from __future__ import annotations

@@ -3,7 +3,19 @@
 
 A tensor that is sent over a pipe, a queue or a pool of this module is moved to shared memory, and
 the receiver's tensor lies on the same memory: nothing is copied, and both sides see what either
-writes. Names and start methods are those of `multiprocessing`.
+writes. Names and start methods are those of `multiprocessing`; what has no tensors in it, locks and
+events for instance, is Python's own.
+
+    >>> from flambeau import multiprocessing
+    >>> def fill(tensor, ready):
+    ...     tensor.fill_(3)
+    ...     ready.set()
+    >>> context = multiprocessing.get_context("fork")
+    >>> ready, x = context.Event(), flambeau.zeros(2).share_memory_()
+    >>> process = context.Process(target=fill, args=(x, ready))
+    >>> process.start()
+    >>> ready.wait(), process.join(), x
+    (True, None, tensor([3., 3.]))
 """
 
 from __future__ import annotations

@@ -57,6 +57,10 @@ def get_context(method: str | None = None) -> Any:
 
     Raises:
         ValueError: if there is no such method.
+
+    Example:
+        >>> flambeau.multiprocessing.get_context("spawn").get_start_method()
+        'spawn'
     """
     if method is None:
         method = multiprocessing.get_start_method()
@@ -66,12 +70,26 @@ def get_context(method: str | None = None) -> Any:
 
 
 def get_all_start_methods() -> list[str]:
-    """The start methods of this system; the default comes first."""
+    """The start methods of this system; the default comes first.
+
+    Example:
+        >>> sorted(flambeau.multiprocessing.get_all_start_methods())
+        ['fork', 'forkserver', 'spawn']
+    """
     return multiprocessing.get_all_start_methods()
 
 
 def get_start_method(allow_none: bool = False) -> str | None:
-    """The start method that is set; None, where allowed, if none has been set or used yet."""
+    """The start method that is set; None, where allowed, if none has been set or used yet.
+
+    Args:
+        allow_none: whether None may be returned; else the default is set.
+
+    Example:
+        >>> method = flambeau.multiprocessing.get_start_method()
+        >>> method in flambeau.multiprocessing.get_all_start_methods()
+        True
+    """
     return multiprocessing.get_start_method(allow_none)
 
 
@@ -85,12 +103,29 @@ def set_start_method(method: str | None, force: bool = False) -> None:
     Raises:
         RuntimeError: if one was set before.
         ValueError: if there is no such method.
+
+    Example:
+        >>> before = flambeau.multiprocessing.get_start_method(allow_none=True)
+        >>> flambeau.multiprocessing.set_start_method("spawn", force=True)
+        >>> flambeau.multiprocessing.get_start_method()
+        'spawn'
+        >>> flambeau.multiprocessing.set_start_method(before, force=True)
     """
     multiprocessing.set_start_method(method, force)
 
 
 def Pipe(duplex: bool = True) -> Any:
-    """Two ends of a pipe; without `duplex` the first one receives, the second one sends."""
+    """Two ends of a pipe; without `duplex` the first one receives, the second one sends.
+
+    Example:
+        >>> receiving, sending = flambeau.multiprocessing.Pipe(duplex=False)
+        >>> x = flambeau.zeros(2)
+        >>> sending.send(x)
+        >>> received = receiving.recv()
+        >>> x[0] = 7  # in the memory of both
+        >>> received
+        tensor([7., 0.])
+    """
     return connection.Pipe(duplex)
 
 
@@ -99,17 +134,48 @@ def Queue(maxsize: int = 0) -> Any:
 
     The memory of tensors that are put in is shared from then on: a write on one side is seen on the
     other.
+
+    Args:
+        maxsize: how many objects it holds; 0: any number.
+
+    Example:
+        >>> queue = flambeau.multiprocessing.Queue()
+        >>> x = flambeau.zeros(2)
+        >>> queue.put(x)
+        >>> received = queue.get()
+        >>> received[1] = 7
+        >>> x
+        tensor([0., 7.])
     """
     return get_context().Queue(maxsize)
 
 
 def JoinableQueue(maxsize: int = 0) -> Any:
-    """A queue that can be waited for until all is done."""
+    """A queue that can be waited for until all is done.
+
+    Args:
+        maxsize: how many objects it holds; 0: any number.
+
+    Example:
+        >>> queue = flambeau.multiprocessing.JoinableQueue()
+        >>> queue.put(flambeau.ones(2))
+        >>> queue.get().sum()
+        tensor(2.)
+        >>> queue.task_done()
+        >>> queue.join()  # returns, as what was put in is done
+    """
     return get_context().JoinableQueue(maxsize)
 
 
 def SimpleQueue() -> Any:
-    """A pipe with locks, and no thread."""
+    """A pipe with locks, and no thread.
+
+    Example:
+        >>> queue = flambeau.multiprocessing.SimpleQueue()
+        >>> queue.put(flambeau.arange(3))
+        >>> queue.get(), queue.empty()
+        (tensor([0, 1, 2]), True)
+    """
     return get_context().SimpleQueue()
 
 
@@ -119,5 +185,17 @@ def Pool(
     initargs: Any = (),
     maxtasksperchild: int | None = None,
 ) -> Any:
-    """Processes that functions are applied by; arguments and results may hold tensors."""
+    """Processes that functions are applied by; arguments and results may hold tensors.
+
+    Args:
+        processes: how many; None: one per processor.
+        initializer, initargs: what each process calls first.
+        maxtasksperchild: after so many tasks a process is replaced.
+
+    Example:
+        >>> from flambeau import multiprocessing
+        >>> with multiprocessing.get_context("fork").Pool(2) as pool:
+        ...     pool.map(flambeau.neg, [flambeau.ones(1), flambeau.ones(2)])
+        [tensor([-1.]), tensor([-1., -1.])]
+    """
     return get_context().Pool(processes, initializer, initargs, maxtasksperchild)

@@ -29,14 +29,46 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """A process ended with an exception; the message holds its traceback."""
+    """A process ended with an exception; the message holds its traceback.
+
+    Args:
+        msg: what is printed, with the traceback.
+        error_index: which process.
+        error_pid: its number in the system.
+
+    Example:
+        >>> import operator
+        >>> from flambeau.multiprocessing import ProcessRaisedException, start_processes
+        >>> try:
+        ...     start_processes(operator.floordiv, (0,), start_method="fork")
+        ... except ProcessRaisedException as error:
+        ...     print(error.error_index, str(error).splitlines()[-1])
+        0 ZeroDivisionError: integer division or modulo by zero
+    """
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg, error_index, error_pid)
 
 
 class ProcessExitedException(ProcessException):
-    """A process exited with another code than 0, or was ended by a signal."""
+    """A process exited with another code than 0, or was ended by a signal.
+
+    Args:
+        msg: what is printed.
+        error_index: which process.
+        error_pid: its number in the system.
+        exit_code: with which it ended.
+        signal_name: which ended it; None: none did.
+
+    Example:
+        >>> import os
+        >>> from flambeau.multiprocessing import ProcessExitedException, start_processes
+        >>> try:
+        ...     start_processes(os._exit, nprocs=2, start_method="fork")
+        ... except ProcessExitedException as error:
+        ...     print(error.error_index, error.exit_code)
+        1 1
+    """
 
     def __init__(
         self,
@@ -73,6 +105,16 @@ class ProcessContext:
     Args:
         processes: that were started.
         errors: for each, what it sends the traceback over when it fails.
+
+    Example:
+        >>> import math
+        >>> context = flambeau.multiprocessing.start_processes(
+        ...     math.sqrt, nprocs=2, join=False, start_method="fork"
+        ... )
+        >>> len(context.pids())
+        2
+        >>> while not context.join():  # returns each time that one has ended
+        ...     pass
     """
 
     def __init__(self, processes: list[Any], errors: list[Any]) -> None:
@@ -187,7 +229,20 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """A ProcessContext of processes that began anew."""
+    """A ProcessContext of processes that began anew.
+
+    Args:
+        processes, errors: as of `ProcessContext`.
+
+    Example:
+        >>> import math
+        >>> from flambeau import multiprocessing
+        >>> context = multiprocessing.spawn(math.sqrt, join=False)
+        >>> isinstance(context, multiprocessing.SpawnContext)
+        True
+        >>> context.join()
+        True
+    """
 
 
 def start_processes(
@@ -211,6 +266,15 @@ def start_processes(
         ProcessRaisedException: if one raised an exception: all are ended, and its traceback is in
             the message.
         ProcessExitedException: if one exited otherwise.
+
+    Example:
+        >>> def mark(index, squares):
+        ...     squares[index] = index**2
+        >>> squares = flambeau.zeros(3).share_memory_()
+        >>> from flambeau.multiprocessing import start_processes
+        >>> start_processes(mark, (squares,), nprocs=3, start_method="fork")
+        >>> squares
+        tensor([0., 1., 4.])
     """
     starting = get_context(start_method)
     processes: list[Any] = []
@@ -244,7 +308,16 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Calls `fn(i, *args)` in `nprocs` processes that begin anew; see `start_processes`."""
+    """Calls `fn(i, *args)` in `nprocs` processes that begin anew; see `start_processes`.
+
+    Args:
+        fn, args, nprocs, join, daemon: as of `start_processes`.
+        start_method: "spawn"; others warn.
+
+    Example:
+        >>> import operator
+        >>> flambeau.multiprocessing.spawn(operator.add, (flambeau.ones(2),), nprocs=2)
+    """
     if start_method != "spawn":
         warnings.warn(
             f"spawn: start_method is {start_method!r}; use start_processes for other methods than "

@@ -9,12 +9,22 @@ _strategy = "file_descriptor"
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The names that `set_sharing_strategy` takes."""
+    """The names that `set_sharing_strategy` takes.
+
+    Example:
+        >>> sorted(flambeau.multiprocessing.get_all_sharing_strategies())
+        ['file_descriptor', 'file_system']
+    """
     return set(_STRATEGIES)
 
 
 def get_sharing_strategy() -> str:
-    """The name that was set; "file_descriptor" from the start."""
+    """The name that was set; "file_descriptor" from the start.
+
+    Example:
+        >>> flambeau.multiprocessing.get_sharing_strategy()
+        'file_descriptor'
+    """
     return _strategy
 
 
@@ -25,8 +35,17 @@ def set_sharing_strategy(new_strategy: str) -> None:
     few descriptors, holds anyway: small ones share a descriptor. And a file with a name would
     outlive processes that are killed.
 
+    Args:
+        new_strategy: one of `get_all_sharing_strategies`.
+
     Raises:
         ValueError: if the name is none of `get_all_sharing_strategies`.
+
+    Example:
+        >>> flambeau.multiprocessing.set_sharing_strategy("file_system")
+        >>> flambeau.multiprocessing.get_sharing_strategy()
+        'file_system'
+        >>> flambeau.multiprocessing.set_sharing_strategy("file_descriptor")
     """
     global _strategy
     if new_strategy not in _STRATEGIES:

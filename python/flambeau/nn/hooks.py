@@ -14,6 +14,9 @@ _identifiers = itertools.count()
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook away; also a context manager.
 
+    Args:
+        hooks: the dict that holds the hook, and others to take it out of.
+
     Example:
         >>> layer = flambeau.nn.ReLU()
         >>> handle = layer.register_forward_hook(lambda module, args, output: print("called"))

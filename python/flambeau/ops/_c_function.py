@@ -14,7 +14,14 @@ Library = str | os.PathLike[str] | ctypes.CDLL
 
 
 class CFunction(Protocol):
-    """What `c_function` returns."""
+    """What `c_function` returns.
+
+    Example:
+        >>> absolute: flambeau.ops.CFunction
+        >>> absolute = flambeau.ops.c_function("int32 abs(int32 x)", "libc.so.6")
+        >>> absolute(-3), absolute.__name__
+        (3, 'abs')
+    """
 
     __name__: str
 

@@ -17,6 +17,10 @@ _HEADERS = "headers"  # paths; each state of their contents has a folder of its 
 def cache_folder() -> Path:
     """Where compiled operators are kept: the variable FLAMBEAU_CACHE, or `flambeau` in the user's
     cache folder. It may be deleted at any time.
+
+    Example:
+        >>> flambeau.ops.cache_folder().name
+        'operators'
     """
     given = os.environ.get("FLAMBEAU_CACHE")
     if given:

@@ -107,6 +107,13 @@ class MemoryEvent:
 class FunctionEventAvg(Measured):
     """What calls of one name took together: times in microseconds, memory in bytes.
 
+    Args:
+        key: the name.
+        input_shapes, stack: of the calls, where they are grouped by them.
+        count: of the calls.
+        cpu_time_total, self_cpu_time_total: with and without calls inside.
+        allocated_bytes, freed_bytes, self_allocated_bytes, self_freed_bytes: likewise.
+
     Example:
         >>> with flambeau.profiler.profile() as profile:
         ...     for _ in range(3):
@@ -140,6 +147,9 @@ class FunctionEventAvg(Measured):
 
 class EventList(list[Any]):
     """Events of a profile, or their averages by name; printed as a table.
+
+    Args:
+        iterable: of events.
 
     Example:
         >>> with flambeau.profiler.profile() as profile:

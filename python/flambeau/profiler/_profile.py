@@ -112,6 +112,16 @@ def tensorboard_trace_handler(
     Args:
         worker_name: None: of the host and the process.
         use_gzip: whether files are compressed.
+        dir_name: the folder, made if need be.
+
+    Example:
+        >>> import os, tempfile
+        >>> from flambeau.profiler import profile, tensorboard_trace_handler
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with profile(on_trace_ready=tensorboard_trace_handler(folder, "worker0")):
+        ...         _ = flambeau.ones(3).exp()
+        ...     print(*os.listdir(folder))
+        worker0....pt.trace.json
     """
 
     def write(finished: profile) -> None:

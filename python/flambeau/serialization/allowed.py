@@ -58,6 +58,9 @@ def clear_safe_globals() -> None:
 def safe_globals(allowed: Sequence[Allowed]) -> Iterator[None]:
     """Allows classes and functions inside a `with` block.
 
+    Args:
+        allowed: classes and functions, or pairs of one and its name.
+
     Example:
         >>> class Settings:
         ...     pass

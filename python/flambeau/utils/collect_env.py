@@ -15,6 +15,14 @@ __all__ = ["SystemEnv", "get_env_info", "get_pretty_env_info", "main"]
 class SystemEnv(NamedTuple):
     """Facts of this machine and process.
 
+    Args:
+        flambeau_version, python_version, python_platform: of the program.
+        cpu: the processor's name.
+        instruction_set: that loops use.
+        threads: that kernels run on.
+        cuda_devices: their names.
+        packages: NumPy and SciPy with their versions.
+
     Example:
         >>> flambeau.utils.collect_env.get_env_info().flambeau_version == flambeau.__version__
         True
@@ -77,7 +85,12 @@ def get_pretty_env_info() -> str:
 
 
 def main() -> None:
-    """Prints them."""
+    """Prints them.
+
+    Example:
+        >>> flambeau.utils.collect_env.main()
+        flambeau...: ...
+    """
     print(get_pretty_env_info())
 
 

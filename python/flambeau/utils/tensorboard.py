@@ -50,6 +50,16 @@ class SummaryWriter:
 
     Raises:
         ModuleNotFoundError: on import, without the package tensorboard.
+
+    Example:
+        >>> import os, tempfile
+        >>> from flambeau.utils.tensorboard import SummaryWriter
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with SummaryWriter(folder) as writer:
+        ...         for step in range(3):
+        ...             writer.add_scalar("loss", 1 / (step + 1), step)
+        ...     print(*os.listdir(folder))
+        events.out.tfevents...
     """
 
     def __init__(

@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "core/backends/dispatch.h"
+#include "core/backends/queue.h"
 #include "core/base/error.h"
 
 namespace flambeau::opencl {
@@ -105,6 +106,29 @@ Backend backend() {
   static const Backend index = register_backend("opencl");
   return index;
 }
+
+namespace {
+/// A mark behind all commands, which the device sets when they have run.
+bool is_done(Device) {
+  cl_event mark = nullptr;
+  const cl_command_queue queue = Context::instance().queue;
+  check_cl(clEnqueueMarkerWithWaitList(queue, 0, nullptr, &mark), "clEnqueueMarkerWithWaitList");
+  cl_int state = CL_QUEUED;
+  const cl_int flushed = clFlush(queue);
+  const cl_int asked =
+      clGetEventInfo(mark, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+  clReleaseEvent(mark);
+  check_cl(flushed, "clFlush");
+  check_cl(asked, "clGetEventInfo");
+  return state == CL_COMPLETE;
+}
+
+struct RegisterQueue {
+  RegisterQueue() {
+    register_queue(backend(), {[](Device) { synchronize(); }, &is_done});
+  }
+} const queue_registration;
+}  // namespace
 
 void synchronize() { check_cl(clFinish(Context::instance().queue), "clFinish"); }
 

@@ -24,6 +24,9 @@ def register_kl(type_p: type[Distribution], type_q: type[Distribution]) -> Calla
     A pair of subclasses takes the function of the nearest classes that have one; where the nearest
     for p and for q are different ones, that of p, with a warning.
 
+    Args:
+        type_p, type_q: classes of distributions.
+
     Raises:
         TypeError: a type is no class of distributions.
 

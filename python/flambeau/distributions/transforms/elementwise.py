@@ -33,6 +33,9 @@ class _Increasing(_Parameterless):
 class ExpTransform(_Increasing):
     """y = exp(x).
 
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
+
     Example:
         >>> from flambeau.distributions import ExpTransform
         >>> transform = ExpTransform()
@@ -58,6 +61,9 @@ class ExpTransform(_Increasing):
 
 class SigmoidTransform(_Increasing):
     """y = 1 / (1 + exp(-x)), kept inside (0, 1); x = log(y / (1 - y)).
+
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
 
     Example:
         >>> from flambeau.distributions import SigmoidTransform
@@ -88,6 +94,9 @@ class SigmoidTransform(_Increasing):
 class SoftplusTransform(_Increasing):
     """y = log(1 + exp(x)).
 
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
+
     Example:
         >>> from flambeau.distributions import SoftplusTransform
         >>> transform = SoftplusTransform()
@@ -113,6 +122,9 @@ class SoftplusTransform(_Increasing):
 
 class TanhTransform(_Increasing):
     """y = tanh(x).
+
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
 
     Example:
         >>> from flambeau.distributions import TanhTransform
@@ -141,6 +153,9 @@ class TanhTransform(_Increasing):
 class AbsTransform(_Parameterless):
     """y = |x|; the inverse is y itself.
 
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
+
     Example:
         >>> from flambeau.distributions import AbsTransform
         >>> transform = AbsTransform()
@@ -163,6 +178,10 @@ class AbsTransform(_Parameterless):
 
 class PowerTransform(Transform):
     """y = x ** exponent, of positive numbers.
+
+    Args:
+        exponent: broadcasts with x.
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
 
     Example:
         >>> from flambeau.distributions import PowerTransform

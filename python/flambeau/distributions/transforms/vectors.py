@@ -16,6 +16,9 @@ from flambeau.nn.functional import pad, softplus
 class SoftmaxTransform(_Parameterless):
     """y = softmax(x) along the last dim; the inverse is log(y). Not one to one.
 
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
+
     Example:
         >>> from flambeau.distributions import SoftmaxTransform
         >>> transform = SoftmaxTransform()
@@ -45,6 +48,9 @@ class StickBreakingTransform(_Parameterless):
     """K numbers to K + 1 probabilities: each takes its share, a sigmoid, of what is left of 1.
 
     Number k is shifted by log(K - k), so that zeros become equal probabilities.
+
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
 
     Example:
         >>> from flambeau.distributions import StickBreakingTransform
@@ -96,6 +102,9 @@ class CorrCholeskyTransform(_Parameterless):
     the factor is z_ij times the root of what j - 1 elements have left of the row's length 1 (D.
     Lewandowski, D. Kurowicka, H. Joe, "Generating random correlation matrices based on vines and
     extended onion method", 2009).
+
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
 
     Example:
         >>> from flambeau.distributions import CorrCholeskyTransform
@@ -152,6 +161,9 @@ class CorrCholeskyTransform(_Parameterless):
 class LowerCholeskyTransform(_Parameterless):
     """Matrices to their lower triangles, with exponentials on the diagonal.
 
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
+
     Example:
         >>> from flambeau.distributions import LowerCholeskyTransform
         >>> transform = LowerCholeskyTransform()
@@ -176,6 +188,9 @@ class LowerCholeskyTransform(_Parameterless):
 
 class PositiveDefiniteTransform(_Parameterless):
     """Matrices to positive definite ones: L L^T of what `LowerCholeskyTransform` makes of them.
+
+    Args:
+        cache_size: 1: keep the last pair of x and y, so that the inverse of y is x.
 
     Example:
         >>> from flambeau.distributions import PositiveDefiniteTransform

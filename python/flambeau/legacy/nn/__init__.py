@@ -1,5 +1,45 @@
 # mypy: implicit-reexport
-"""Modules with `forward` and `backward`, containers of them, and criterions."""
+"""Modules with `forward` and `backward`, containers of them, and criterions.
+
+Args:
+    inputSize, outputSize: the numbers of features.
+    inputsize, outputsize: the numbers of features.
+    inputSize1, inputSize2: the numbers of features of the two inputs.
+    inputFrameSize, outputFrameSize: the numbers of features of a step of time.
+    nInputPlane, nOutputPlane: the numbers of channels.
+    nOutput: the number of channels.
+    bias: whether something is added that is learned.
+    kT, kW, kH: sizes of the kernel or window: times, columns, rows.
+    dT, dW, dH: its steps; an output has (size + 2 pad - k) // d + 1 places.
+    padT, padW, padH: zeros on both sides.
+    pad_l, pad_r, pad_t, pad_b: columns left and right, rows above and below.
+    pleft, pright, ptop, pbottom, pfront, pback: planes on each of the six sides.
+    conMatrix: pairs (input channel, output channel), shape (connections, 2).
+    kernel: weights of the neighbourhood, a vector or a matrix of odd sizes.
+    threshold: below it, deviations are replaced.
+    thresval: what they are replaced with.
+    poolingModule: the layer whose places are used.
+    eps: is added to variances.
+    momentum: the share of a batch in running statistics.
+    affine: whether factors and shifts are learned.
+    dimension: a dim, from 0.
+    pos: where the dim is put.
+    index: the place along it.
+    squeeze: whether the dim goes.
+    p: the probability of a zero.
+    inplace: whether the input's memory is written.
+    lower, upper: bounds of slopes.
+    min_value, max_value: bounds of elements.
+    constant_scalar: the number.
+    pow: the exponent.
+    intype, outtype: dtypes, or names of types of tensors.
+    trans: whether the matrix is transposed first.
+    transA, transB: whether the first and the second are transposed first.
+    nClasses: the number of classes.
+    weights: None, or a factor per class or element.
+    sizeAverage: whether the loss is divided by the number of elements or samples, or a sum.
+    margin: the distance that is asked for.
+"""
 
 from __future__ import annotations
 

@@ -196,6 +196,14 @@ class SpatialConvolutionMap(Module):
     Args:
         conMatrix: pairs (input channel, output channel), shape (connections, 2).
         kW, kH, dW, dH: sizes and steps of the kernel.
+
+    Example:
+        >>> pairs = flambeau.tensor([[0, 0], [1, 0], [1, 1]])  # output 1 sees input 1 alone
+        >>> module = flambeau.legacy.nn.SpatialConvolutionMap(pairs, 3, 3)
+        >>> module.weight.shape  # a kernel per connection
+        flambeau.Size([3, 3, 3])
+        >>> module.forward(flambeau.ones(1, 2, 5, 5)).shape
+        flambeau.Size([1, 2, 3, 3])
     """
 
     def __init__(self, conMatrix: Tensor, kW: int, kH: int, dW: int = 1, dH: int = 1) -> None:
@@ -217,7 +225,14 @@ class SpatialConvolutionMap(Module):
 
 
 class SpatialFullConvolutionMap(SpatialConvolutionMap):
-    """The transpose of such a convolution."""
+    """The transpose of such a convolution.
+
+    Example:
+        >>> pairs = flambeau.tensor([[0, 0], [1, 0], [1, 1]])
+        >>> module = flambeau.legacy.nn.SpatialFullConvolutionMap(pairs, 3, 3)
+        >>> module.forward(flambeau.ones(1, 2, 3, 3)).shape
+        flambeau.Size([1, 2, 5, 5])
+    """
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         kernels = self._kernels(weight).transpose(0, 1)

@@ -49,6 +49,9 @@ class _Bucket:
 class GradBucket:
     """What a communication hook gets: the gradients of some parameters, in one piece of memory.
 
+    Args:
+        last: whether no other bucket follows.
+
     Example:
         >>> def average(state, bucket):  # in each of two processes
         ...     work = flambeau.distributed.all_reduce(bucket.buffer().div_(2), async_op=True)

@@ -127,4 +127,10 @@ class LRScheduler:
 
 
 class _LRScheduler(LRScheduler):
-    """The former name of LRScheduler, for classes that derive from it; arguments as of that."""
+    """The former name of LRScheduler, for classes that derive from it; arguments as of that.
+
+    Example:
+        >>> from flambeau.optim.lr_scheduler import LRScheduler, _LRScheduler
+        >>> issubclass(_LRScheduler, LRScheduler)
+        True
+    """

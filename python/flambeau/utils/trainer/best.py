@@ -120,6 +120,21 @@ class SaveBest(Callback):
 
     Raises:
         ValueError: if the folder of the file does not exist.
+
+    Example:
+        >>> import os, tempfile
+        >>> from flambeau import nn, optim
+        >>> from flambeau.utils.trainer import SaveBest, train
+        >>> x = flambeau.linspace(-1, 1, 64).unsqueeze(1)
+        >>> data, line = flambeau.utils.data.TensorDataset(x, 3 * x + 1), nn.Linear(1, 1)
+        >>> sgd = optim.SGD(line.parameters(), lr=0.5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "best.pth")
+        ...     callbacks = [SaveBest(path)]
+        ...     _ = train(data, line, nn.MSELoss(), sgd, epochs=5, seed=0, callbacks=callbacks)
+        ...     best = flambeau.load(path)  # the last, as the loss falls in each epoch
+        >>> flambeau.equal(best["weight"], line.weight)
+        True
     """
 
     def __init__(

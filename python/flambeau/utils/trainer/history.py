@@ -10,6 +10,9 @@ class History:
     """A row of numbers per epoch: "epoch", "learning_rate", "loss", metrics by name, and the same
     with "validation_" in front.
 
+    Args:
+        rows: to begin with.
+
     Example:
         >>> history = History([{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.25}])
         >>> history["loss"]

@@ -42,6 +42,17 @@ class ProgressBar(Callback):
     Args:
         lines: where standard output is no terminal, print a line after each epoch.
         describe: a row of the history to text; of the epoch so far while it runs.
+
+    Example:
+        >>> from flambeau import nn, optim
+        >>> from flambeau.utils.trainer import ProgressBar, train
+        >>> x = flambeau.linspace(-1, 1, 64).unsqueeze(1)
+        >>> data, line = flambeau.utils.data.TensorDataset(x, 3 * x + 1), nn.Linear(1, 1)
+        >>> sgd = optim.SGD(line.parameters(), lr=0.5)
+        >>> bar = ProgressBar(describe=lambda row: f"loss below 1: {row['loss'] < 1}")
+        >>> _ = train(data, line, nn.MSELoss(), sgd, epochs=2, seed=0, callbacks=[bar])
+        Epoch 1/2  loss below 1: False
+        Epoch 2/2  loss below 1: True
     """
 
     def __init__(

@@ -29,6 +29,10 @@ class DDPCommHookType(enum.Enum):
 def register_ddp_comm_hook(comm_hook_type: DDPCommHookType, model: Any, state: Any = None) -> None:
     """Registers a hook for a DistributedDataParallel. `state`: of the hook, None: all processes.
 
+    Args:
+        comm_hook_type: a `DDPCommHookType`.
+        model: the DistributedDataParallel.
+
     Example:
         >>> from flambeau.distributed.algorithms import ddp_comm_hooks as hooks
         >>> rank = flambeau.distributed.get_rank()  # in each of two processes

@@ -14,6 +14,10 @@ __all__ = ["noop_hook"]
 def noop_hook(_: Any, bucket: GradBucket) -> Future[Tensor]:
     """Leaves each process its own gradients.
 
+    Args:
+        _: accepted.
+        bucket: gradients, a `GradBucket`.
+
     Example:
         >>> from flambeau.distributed.algorithms.ddp_comm_hooks import debugging_hooks
         >>> rank = flambeau.distributed.get_rank()  # in each of two processes

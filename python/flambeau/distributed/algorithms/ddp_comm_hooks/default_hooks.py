@@ -43,6 +43,10 @@ def _only(done: Future[list[Any]]) -> Tensor:
 def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
     """Averages gradients over a group; None: all processes.
 
+    Args:
+        process_group: None: all processes.
+        bucket: gradients, a `GradBucket`.
+
     Example:
         >>> from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
         >>> rank = flambeau.distributed.get_rank()  # in each of two processes
@@ -66,6 +70,10 @@ def _compressed(
 def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
     """Sends gradients as float16, and averages them so; None: among all processes.
 
+    Args:
+        process_group: None: all processes.
+        bucket: gradients, a `GradBucket`.
+
     Example:
         >>> from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
         >>> rank = flambeau.distributed.get_rank()  # in each of two processes
@@ -81,6 +89,10 @@ def fp16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -
 
 def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future[Tensor]:
     """Sends gradients as bfloat16, and averages them so; None: among all processes.
+
+    Args:
+        process_group: None: all processes.
+        bucket: gradients, a `GradBucket`.
 
     Example:
         >>> from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks

@@ -484,3 +484,17 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "taps_within": lambda reach: 2 * math.ceil(reach) + 1,
 }
+
+
+def _kind(value: Any) -> str:
+    """What a dtype, a number or a tensor is: as in NumPy's kinds."""
+    if isinstance(value, str | np.ndarray):
+        return np.dtype(value if isinstance(value, str) else value.dtype).kind
+    return {bool: "b", int: "i", float: "f", complex: "c"}[type(value)]
+
+
+DTYPE_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "is_integral": lambda value: _kind(value) in "biu",
+    "is_floating": lambda value: _kind(value) == "f",
+    "is_complex": lambda value: _kind(value) == "c",
+}
