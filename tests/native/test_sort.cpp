@@ -1,6 +1,7 @@
 // Sorting and selection against std::stable_sort.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -41,6 +42,31 @@ std::vector<int64_t> expected_order(const T* data, int64_t count, bool descendin
   return order;
 }
 
+/// The first k of each row in order, by its positions in order.
+template <class T>
+void check_topk(const Tensor& x, const Tensor& order, int64_t k, bool largest) {
+  const int64_t length = x.size(1);
+  const Tensor best = empty(Shape{3, k}, x.dtype()), where = empty(Shape{3, k}, DType::int64);
+  cpu::topk(best, where, x, k, dim_of(x, 1), largest, true);
+  bool same = true;
+  for (int64_t row = 0; row < 3; ++row) {
+    for (int64_t i = 0; i < k; ++i)
+      same &= where.data<int64_t>()[row * k + i] == order.data<int64_t>()[row * length + i];
+  }
+  CHECK(same);
+}
+
+template <class T>
+void check_kthvalue(const Tensor& x, const Tensor& order) {
+  const int64_t length = x.size(1);
+  for (const int64_t k : {int64_t{1}, length / 3 + 1, length}) {
+    const Tensor value = empty(Shape{3}, x.dtype()), where = empty(Shape{3}, DType::int64);
+    cpu::kthvalue(value, where, x, k, dim_of(x, 1), false);
+    for (int64_t row = 0; row < 3; ++row)
+      CHECK(where.data<int64_t>()[row] == order.data<int64_t>()[row * length + k - 1]);
+  }
+}
+
 template <class T>
 void check_sort(int64_t length, int64_t distinct) {
   const Tensor x = random_tensor<T>(Shape{3, length}, distinct, 7);
@@ -64,14 +90,13 @@ void check_sort(int64_t length, int64_t distinct) {
       }
       CHECK(same);
     }
-    const int64_t k = std::min<int64_t>(length, 5);
-    const Tensor best = empty(Shape{3, k}, x.dtype()), where = empty(Shape{3, k}, DType::int64);
-    cpu::topk(best, where, x, k, dim_of(x, 1), descending, true);
-    for (int64_t row = 0; row < 3; ++row) {
-      for (int64_t i = 0; i < k; ++i) {
-        CHECK(where.data<int64_t>()[row * k + i] == indices.data<int64_t>()[row * length + i]);
-      }
-    }
+    for (const int64_t k : {std::min<int64_t>(length, 5), length / 2, length})
+      check_topk<T>(x, indices, k, descending);
+    if (!descending) check_kthvalue<T>(x, indices);
+    const Tensor alone = empty(x.sizes(), x.dtype());
+    cpu::sorted_values(alone, x, dim_of(x, -1), descending);
+    CHECK(memcmp(alone.data<T>(), values.data<T>(), static_cast<size_t>(3 * length) * sizeof(T)) ==
+          0);
   }
 }
 
@@ -113,7 +138,7 @@ TEST(others) {
 }
 
 TEST(sort_and_topk) {
-  for (const int64_t length : {1, 3, 100, 300, 5000}) {
+  for (const int64_t length : {1, 3, 100, 300, 5000, 20001}) {
     for (const int64_t distinct : {4, 1000000}) {
       check_sort<float>(length, distinct);
       check_sort<double>(length, distinct);
@@ -121,6 +146,54 @@ TEST(sort_and_topk) {
       check_sort<int32_t>(length, distinct);
       if (distinct == 4) check_sort<int8_t>(length, distinct);
     }
+  }
+}
+
+/// One row, which threads share.
+template <class T>
+void check_long_row(int64_t length, int64_t distinct) {
+  const Tensor x = random_tensor<T>(Shape{length}, distinct, 11);
+  const Tensor values = empty(x.sizes(), x.dtype()), indices = empty(x.sizes(), DType::int64);
+  cpu::sort(values, indices, x, dim_of(x, 0), false, false);
+  const std::vector<int64_t> order = expected_order(x.data<T>(), length, false);
+  CHECK(std::equal(order.begin(), order.end(), indices.data<int64_t>()));
+  const Tensor best = empty(Shape{50}, x.dtype()), where = empty(Shape{50}, DType::int64);
+  cpu::topk(best, where, x, 50, dim_of(x, 0), false, true);
+  CHECK(std::equal(order.begin(), order.begin() + 50, where.data<int64_t>()));
+  const Tensor middle = empty(Shape(), x.dtype()), at = empty(Shape(), DType::int64);
+  cpu::kthvalue(middle, at, x, length / 2, dim_of(x, 0), false);
+  CHECK(*at.data<int64_t>() == order[static_cast<size_t>(length / 2 - 1)]);
+  const Tensor unique = cpu::unique_values(x, true);
+  std::vector<T> different(values.data<T>(), values.data<T>() + length);
+  different.erase(std::unique(different.begin(), different.end()), different.end());
+  CHECK(unique.numel() == static_cast<int64_t>(different.size()) &&
+        std::equal(different.begin(), different.end(), unique.data<T>()));
+}
+
+TEST(long_rows) {
+  for (const int64_t distinct : {1, 5, 1000, 100000000}) {
+    check_long_row<float>(200003, distinct);
+    check_long_row<double>(200003, distinct);
+    check_long_row<int16_t>(200003, std::min<int64_t>(distinct, 60000));
+    check_long_row<int64_t>(200003, distinct);
+  }
+}
+
+TEST(counts) {
+  for (const int64_t distinct : {1000, 100000}) {
+    const Tensor x = random_tensor<int64_t>(Shape{150000}, distinct, 4);
+    std::vector<int64_t> counts;
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      int64_t& value = x.data<int64_t>()[i];
+      value = std::abs(value);
+      if (value >= static_cast<int64_t>(counts.size()))
+        counts.resize(static_cast<size_t>(value + 1));
+      ++counts[static_cast<size_t>(value)];
+    }
+    const Tensor found = cpu::bincount(x, Tensor(), 0), longer = cpu::bincount(x, Tensor(), 200000);
+    CHECK(found.numel() == static_cast<int64_t>(counts.size()) && longer.numel() == 200000);
+    CHECK(std::equal(counts.begin(), counts.end(), found.data<int64_t>()));
+    CHECK(std::equal(counts.begin(), counts.end(), longer.data<int64_t>()));
   }
 }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <vector>
 
 #include "core/base/checked.h"
@@ -9,7 +11,8 @@
 namespace flambeau::cpu {
 namespace {
 
-constexpr int64_t kPart = 1 << 16;  // elements that are worth a thread
+constexpr int64_t kPart = 1 << 16;        // elements that are worth a thread
+constexpr int64_t kShortTable = 1 << 14;  // integers whose counts fit the second-level cache
 
 /// The smallest and the largest of count > 0 integers.
 std::pair<int64_t, int64_t> extremes(const int64_t* data, int64_t count) {
@@ -31,6 +34,36 @@ std::pair<int64_t, int64_t> extremes(const int64_t* data, int64_t count) {
     found[0].second = std::max(found[0].second, most);
   }
   return found[0];
+}
+
+/// The counts of integers up to the largest one, if all are in [0, kShortTable): then one reading
+/// finds which there are and how often. Each thread has a table of its own.
+std::optional<std::vector<int64_t>> short_counts(const int64_t* data, int64_t count) {
+  const int64_t parts = std::clamp<int64_t>(count / kPart, 1, num_threads());
+  std::vector<int64_t> tables(static_cast<size_t>(parts * kShortTable), 0);
+  std::atomic<bool> is_short = true;
+  parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      int64_t* const table = tables.data() + part * kShortTable;
+      const int64_t start = count * part / parts;
+      in_blocks(count * (part + 1) / parts - start, [&](int64_t first, int64_t last) {
+        if (!is_short) return;
+        for (int64_t i = start + first; i < start + last; ++i) {
+          const auto value = static_cast<uint64_t>(data[i]);
+          if (value >= kShortTable) return is_short.store(false);
+          ++table[value];
+        }
+      });
+    }
+  });
+  if (!is_short) return std::nullopt;
+  for (int64_t part = 1; part < parts; ++part)
+    for (int64_t i = 0; i < kShortTable; ++i)
+      tables[static_cast<size_t>(i)] += tables[static_cast<size_t>(part * kShortTable + i)];
+  int64_t length = kShortTable;
+  while (length > 0 && tables[static_cast<size_t>(length - 1)] == 0) --length;
+  tables.resize(static_cast<size_t>(length));
+  return tables;
 }
 
 /// Counts of integers in [0, length), which is what they are as long as nobody writes to them: each
@@ -63,6 +96,16 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   const int64_t* const data = dense.data<int64_t>();
   const int64_t numel = dense.numel();
   int64_t length = minlength;
+  if (!weights.defined() && numel >= kShortTable) {
+    if (const auto counts = short_counts(data, numel)) {
+      const auto found = static_cast<int64_t>(counts->size());
+      const Tensor result =
+          flambeau::empty(Shape{std::max(length, found)}, DType::int64, self.device());
+      fill_data(result, 0);
+      std::copy(counts->begin(), counts->end(), result.data<int64_t>());
+      return result;
+    }
+  }
   if (numel > 0) {
     const auto [least, most] = extremes(data, numel);
     check(least >= 0, ErrorKind::runtime, "bincount(): expected integers from 0, got ", least);

@@ -14,7 +14,7 @@ template <class T>
 using KeyOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 template <class T>
-inline KeyOf<T> order_key(T value) {
+FLAMBEAU_INLINE KeyOf<T> order_key(T value) {
   using Key = KeyOf<T>;
   constexpr Key top = Key{1} << (sizeof(Key) * 8 - 1);
   if constexpr (is_half_type<T>) {
@@ -33,7 +33,7 @@ inline KeyOf<T> order_key(T value) {
 
 /// The value that a key was made of: all zeros are 0, and all NaN are one.
 template <class T>
-inline T value_of(KeyOf<T> key) {
+FLAMBEAU_INLINE T value_of(KeyOf<T> key) {
   using Key = KeyOf<T>;
   constexpr Key top = Key{1} << (sizeof(Key) * 8 - 1);
   if constexpr (is_half_type<T>) {
@@ -49,21 +49,10 @@ inline T value_of(KeyOf<T> key) {
   }
 }
 
-/// Whether values that differ in their bits have this key.
+/// Whether values that differ in their bits have one key: all zeros, and all NaN, whose key is the
+/// largest.
 template <class T>
-inline bool is_shared_key(KeyOf<T> key) {
-  if constexpr (std::is_floating_point_v<T> || is_half_type<T>) {
-    return key == order_key(T(0.f)) || key == KeyOf<T>(-1);
-  }
-  return false;
-}
-
-/// A key alone.
-template <class Key>
-struct KeyItem {
-  Key key;
-  friend bool operator<(const KeyItem& a, const KeyItem& b) { return a.key < b.key; }
-};
+inline constexpr bool has_shared_keys = std::is_floating_point_v<T> || is_half_type<T>;
 
 /// A key and where it stood. Equal keys keep their order, because positions differ.
 struct WideItem {
@@ -79,21 +68,17 @@ template <class Key>
 using Item = std::conditional_t<sizeof(Key) == 4, uint64_t, WideItem>;
 
 template <class Key>
-inline Item<Key> make_item(Key key, int64_t position) {
+FLAMBEAU_INLINE Item<Key> make_item(Key key, int64_t position) {
   if constexpr (sizeof(Key) == 4) {
     return static_cast<uint64_t>(key) << 32 | static_cast<uint32_t>(position);
   } else {
     return {key, position};
   }
 }
-inline int64_t position_of(uint64_t item) { return static_cast<uint32_t>(item); }
-inline int64_t position_of(const WideItem& item) { return item.position; }
-inline uint64_t key_of(uint64_t item) { return item >> 32; }
-inline uint64_t key_of(const WideItem& item) { return item.key; }
-template <class Key>
-inline uint64_t key_of(const KeyItem<Key>& item) {
-  return item.key;
-}
+FLAMBEAU_INLINE int64_t position_of(uint64_t item) { return static_cast<uint32_t>(item); }
+FLAMBEAU_INLINE int64_t position_of(const WideItem& item) { return item.position; }
+FLAMBEAU_INLINE uint64_t key_of(uint64_t item) { return item >> 32; }
+FLAMBEAU_INLINE uint64_t key_of(const WideItem& item) { return item.key; }
 
 /// Room for items, not filled, in memory that was used before: pages of new memory take as long as
 /// a pass of the sorting.
@@ -107,13 +92,5 @@ class Items {
  private:
   Tensor owner_;
 };
-
-/// Sorts items that are listed in order of position, ascending; `scratch` is as long. Short lists
-/// by comparison, long ones by digits of 11 bits, of which those that all keys share are skipped:
-/// the lowest first where there are few, else the highest first.
-void sort_items(uint64_t* items, uint64_t* scratch, int64_t count);
-void sort_items(WideItem* items, WideItem* scratch, int64_t count);
-void sort_items(KeyItem<uint32_t>* items, KeyItem<uint32_t>* scratch, int64_t count);
-void sort_items(KeyItem<uint64_t>* items, KeyItem<uint64_t>* scratch, int64_t count);
 
 }  // namespace flambeau::cpu

@@ -1,8 +1,13 @@
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
-#include "cpu/sort/keys.h"
+#include "cpu/sort/key_kernels.h"
+#include "cpu/sort/ordering.h"
+#include "cpu/sort/parts.h"
+#include "cpu/sort/word_kernels.h"
 #include "kernels/sorting.h"
 
 namespace flambeau::cpu {
@@ -40,7 +45,7 @@ Unique unique_by_keys(const Tensor& self, const T* data) {
   const int64_t numel = self.numel();
   const Items<Item<Key>> memory(2 * numel);
   auto* const items = memory.data();
-  in_blocks(numel, [&](int64_t begin, int64_t end) {
+  over_row(numel, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       items[i] = make_item<Key>(static_cast<Key>(order_key(data[i])), i);
   });
@@ -49,10 +54,21 @@ Unique unique_by_keys(const Tensor& self, const T* data) {
   return collect<T>(self, data, position, [&](int64_t i) {
     const uint64_t key = key_of(items[i]);
     // NaN differs from NaN here, as everywhere.
-    if constexpr (!std::is_integral_v<T>)
+    if constexpr (has_shared_keys<T>)
       if (key == KeyOf<T>(-1)) return true;
     return key != key_of(items[i - 1]);
   });
+}
+
+/// Of keys in order those that differ from the one before, in parts: each part has its own in
+/// to[0, count), where a part of the keys begins in `to`.
+template <class Key>
+std::vector<int64_t> distinct_parts(Key* to, const Key* keys, int64_t count, int64_t parts) {
+  std::vector<int64_t> counts(static_cast<size_t>(parts));
+  over_parts(count, parts, [&](int64_t part, int64_t begin, int64_t end) {
+    counts[static_cast<size_t>(part)] = word_kernels<Key>().distinct(to + begin, keys, begin, end);
+  });
+  return counts;
 }
 
 /// The elements of which the one before has another key, once they are in order.
@@ -60,27 +76,33 @@ template <class T>
 Tensor distinct(const Tensor& self, const T* data) {
   using Key = KeyOf<T>;
   const int64_t numel = self.numel();
-  const Items<KeyItem<Key>> memory(2 * numel);
-  auto* const items = memory.data();
-  in_blocks(numel, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) items[i] = {order_key(data[i])};
+  const Items<Key> memory(2 * numel);
+  Key *const keys = memory.data(), *const found = keys + numel;
+  over_row(numel, [&](int64_t begin, int64_t end) {
+    key_kernels<T>().keys(keys + begin, data + begin, end - begin, Key{0});
   });
-  sort_items(items, items + numel, numel);
-  const auto is_nan = [](Key key) { return is_shared_key<T>(key) && key == Key(-1); };
-  int64_t count = 0;
-  for (int64_t i = 0; i < numel; ++i) {
-    const Key key = items[i].key;
-    // NaN differs from NaN.
-    if (i == 0 || key != items[count - 1].key || is_nan(key)) items[count++].key = key;
-  }
-  const Tensor result = flambeau::empty(Shape{count}, self.dtype(), self.device());
+  sort_keys(keys, found, numel);
+  // NaN differs from NaN: each counts.
+  const int64_t numbers =
+      has_shared_keys<T> ? std::lower_bound(keys, keys + numel, ~Key{0}) - keys : numel;
+  const int64_t parts = parts_of_row(numbers);
+  const std::vector<int64_t> counts = distinct_parts(found, keys, numbers, parts);
+  const int64_t count = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  const Tensor result =
+      flambeau::empty(Shape{count + (numel - numbers)}, self.dtype(), self.device());
   T* const out = result.data<T>();
-  for (int64_t i = 0; i < count; ++i) {
-    const Key key = items[i].key;
+  over_parts(numbers, parts, [&](int64_t part, int64_t begin, int64_t) {
+    const auto at = counts.begin() + part;
+    const int64_t start = std::accumulate(counts.begin(), at, int64_t{0});
+    key_kernels<T>().values(out + start, found + begin, *at, Key{0});
+  });
+  if constexpr (has_shared_keys<T>) {
+    key_kernels<T>().values(out + count, keys + numbers, numel - numbers, Key{0});
     // Of zeros the first one, with its sign.
-    const bool is_zero = is_shared_key<T>(key) && !is_nan(key);
-    const T* const zero = is_zero ? std::find(data, data + numel, T(0.f)) : data + numel;
-    out[i] = zero < data + numel ? *zero : value_of<T>(key);
+    T* const zero = std::lower_bound(out, out + count, T(0.f));
+    if (zero == out + count || !(*zero == T(0.f))) return result;
+    const T* const first = std::find(data, data + numel, T(0.f));
+    if (first < data + numel) *zero = *first;
   }
   return result;
 }
