@@ -64,9 +64,9 @@ class FormulaEvaluator(ElementEvaluator):
         return found(value)
 
     def function(self, node: Expression, name: str) -> Callable[..., Any]:
-        element = self.table.get(name)
-        if element is not None and (element.numpy is not None or element.expands is not None):
-            return self._numpy(element)
+        for found in (self.table.get(name), self.table.shape.get(name)):
+            if found is not None and (found.numpy is not None or found.expands is not None):
+                return self._numpy(found)
         if name in self.operators:
             return lambda *args, **keywords: self._call(node, name, args, keywords)
         if name in FUNCTIONS:

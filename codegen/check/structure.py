@@ -10,6 +10,7 @@ from flambeau.codegen.check.element_types import check_element_types
 from flambeau.codegen.check.examples import check_example
 from flambeau.codegen.check.forward import check_forward
 from flambeau.codegen.check.graph import check_graph
+from flambeau.codegen.check.hidden import check_hidden
 from flambeau.codegen.check.kinds import check_arguments_read, check_kind
 from flambeau.codegen.check.names import NameCheck
 from flambeau.codegen.check.report import Context, Report
@@ -58,6 +59,7 @@ def check_structure(context: Context) -> list[Diagnostic]:
     for partial in context.partial:
         _check_partial(partial, names, documented, context, diagnostics)
     check_graph(context, diagnostics)
+    check_hidden(context, diagnostics)
     return diagnostics.sorted()
 
 

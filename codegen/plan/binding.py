@@ -143,17 +143,22 @@ class Binding:
 Group = list[tuple[Operator, Form]]  # overloads of one name
 
 
-def plan_bindings(declarations: Declarations) -> list[Binding]:
-    """Every Python name, in declaration order."""
+def overloads_by_home(declarations: Declarations) -> dict[Place, Group]:
+    """The overloads that are bound together, in the order in which calls try them."""
     groups: dict[Place, Group] = {}
     # The first overload is the one that calls take the short way to: of strided tensors.
     for operator in sorted(declarations.own, key=lambda o: o.is_for_layouts):
         for form in (Form.FUNCTION, Form.KEYWORD, Form.INPLACE_FUNCTION):
             if _is_bound(operator, form):
                 groups.setdefault(_home(operator, form), []).append((operator, form))
+    return groups
+
+
+def plan_bindings(declarations: Declarations) -> list[Binding]:
+    """Every Python name, in declaration order."""
     bindings = [
         binding
-        for home, overloads in groups.items()
+        for home, overloads in overloads_by_home(declarations).items()
         for binding in _bindings_of_name(home, overloads)
     ]
     listed = [o for o in declarations.own if "list" in o.variants]

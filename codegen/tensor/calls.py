@@ -243,6 +243,8 @@ class CallRules(NumberRules):
         """A function of the shape language."""
         if keywords or len(values) != function.arity:
             raise fail(node, f"'{function.name}' takes {function.arity} arguments by position")
+        if function.expands is not None:
+            return self.emit(function.expand(node.arguments))
         arguments = []
         name = function.cpp if "::" in function.cpp else f"shape_rules::{function.cpp}"
         for value, parameter, source in zip(

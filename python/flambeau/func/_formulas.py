@@ -100,6 +100,8 @@ class Evaluator(Walker):
         has_tensor = any(_holds_tensor(a) for a in (*args, *kwargs.values()))
         shape = _element_functions().shape.get(name)
         if shape is not None and not (has_tensor and _TENSORS.isdisjoint(_types(shape))):
+            if shape.expands is not None:
+                return self._defined(shape.parameters, shape.expands, args)
             return _shape_call(name, shape, args)
         function = _element_functions().get(name)
         if function is not None and args and not has_tensor and not kwargs:
