@@ -28,6 +28,13 @@ int guarded(const Body& body) {
   }
 }
 
+/// Of what a question was answered with: not ready is no error.
+bool is_ready(cudaError_t state) {
+  if (state != cudaErrorNotReady) FLAMBEAU_CUDA(state);
+  cudaGetLastError();
+  return state == cudaSuccess;
+}
+
 }  // namespace
 
 extern "C" {
@@ -120,6 +127,12 @@ FLAMBEAU_API int flambeau_cuda_stream_synchronize(int index, void* stream) {
     FLAMBEAU_CUDA(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
   });
 }
+FLAMBEAU_API int flambeau_cuda_stream_query(int index, void* stream, int* is_done) {
+  return guarded([&] {
+    const DeviceGuard guard(index);
+    *is_done = is_ready(cudaStreamQuery(static_cast<cudaStream_t>(stream)));
+  });
+}
 FLAMBEAU_API int flambeau_cuda_stream_wait(int index, void* stream, void* event) {
   return guarded([&] {
     const DeviceGuard guard(index);
@@ -165,15 +178,7 @@ FLAMBEAU_API int flambeau_cuda_event_synchronize(void* event) {
   return guarded([&] { FLAMBEAU_CUDA(cudaEventSynchronize(static_cast<cudaEvent_t>(event))); });
 }
 FLAMBEAU_API int flambeau_cuda_event_query(void* event, int* is_done) {
-  return guarded([&] {
-    const cudaError_t state = cudaEventQuery(static_cast<cudaEvent_t>(event));
-    *is_done = state == cudaSuccess;
-    if (state == cudaErrorNotReady) {
-      cudaGetLastError();
-    } else {
-      FLAMBEAU_CUDA(state);
-    }
-  });
+  return guarded([&] { *is_done = is_ready(cudaEventQuery(static_cast<cudaEvent_t>(event))); });
 }
 FLAMBEAU_API int flambeau_cuda_event_elapsed(void* start, void* end, float* milliseconds) {
   return guarded([&] {

@@ -26,7 +26,7 @@ template <class Word>
 __global__ void __launch_bounds__(kTile* kTileRows)
     transpose_kernel(const __grid_constant__ TransposePlan plan) {
   // One more column: the words of a column lie in different banks.
-  __shared__ alignas(16) char memory[kTile * (kTile + 1) * sizeof(Word)];
+  alignas(16) __shared__ char memory[kTile * (kTile + 1) * sizeof(Word)];
   Word(*square)[kTile + 1] = reinterpret_cast<Word(*)[kTile + 1]>(memory);
   int64_t tile = blockIdx.x;
   const int64_t column = tile % plan.column_tiles * kTile;
@@ -62,8 +62,8 @@ void copy_as(const Iterator& iter) {
 template <class Word>
 void transpose_as(const TransposePlan& plan, unsigned blocks, int device) {
   const DeviceGuard guard(device);
-  transpose_kernel<Word><<<blocks, dim3(kTile, kTileRows), 0, current_stream(device)>>>(plan);
-  FLAMBEAU_CUDA_LAUNCHED("copy");
+  launch_kernel("copy", transpose_kernel<Word>, blocks, dim3(kTile, kTileRows),
+                current_stream(device), plan);
 }
 
 }  // namespace

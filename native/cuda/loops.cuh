@@ -32,6 +32,7 @@
 
 #include "core/types/kernel_types.h"
 #include "cuda/device.h"
+#include "cuda/launch.cuh"
 #include "cuda/layout.h"
 #include "cuda/random.cuh"
 #include "cuda/types.cuh"
@@ -345,9 +346,8 @@ void launch(const Iterator& iter, const Formula& formula, const RandomStream& ra
     const int64_t singles = layout.count - int64_t{layout.vectors} * M::kVector;
     const int64_t work =
         std::max<int64_t>(layout.vectors, (singles + M::kSingles - 1) / M::kSingles);
-    map_kernel<M, Formula>
-        <<<blocks_for(work, device), kThreads, 0, stream>>>(layout, random, formula);
-    FLAMBEAU_CUDA_LAUNCHED(iter.op());
+    launch_kernel(iter.op(), map_kernel<M, Formula>, blocks_for(work, device), kThreads, stream,
+                  layout, random, formula);
   }
 }
 

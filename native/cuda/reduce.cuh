@@ -20,6 +20,7 @@
 #include "core/tensor/tensor.h"
 #include "cuda/device.h"
 #include "cuda/fold_plan.h"
+#include "cuda/launch.cuh"
 #include "cuda/loops.cuh"
 #include "cuda/types.cuh"
 
@@ -128,7 +129,7 @@ struct FoldKernel {
   static __device__ __forceinline__ A meet(const Fold& fold, A value, int row, int column, int rows,
                                            int columns) {
     if (rows == 1) return value;
-    __shared__ alignas(16) char memory[kFoldThreads * sizeof(A)];
+    alignas(16) __shared__ char memory[kFoldThreads * sizeof(A)];
     A* shared = reinterpret_cast<A*>(memory);
     const int own = row * columns + column;
     shared[own] = value;
@@ -235,17 +236,16 @@ void reduce(const Reduction& reduction, const Fold& fold, Outs<Out...>) {
     memory = empty(Shape{bytes}, DType::uint8, reduction.device());
   }
   A* partial = memory.defined() ? static_cast<A*>(memory.raw_data()) : nullptr;
-  fold_kernel<K, Fold>
-      <<<dim3(blocks, static_cast<unsigned>(plan.splits)), kFoldThreads, 0, stream>>>(plan, fold,
-                                                                                      partial);
-  FLAMBEAU_CUDA_LAUNCHED(reduction.op());
+  const dim3 first(blocks, static_cast<unsigned>(plan.splits));
+  launch_kernel(reduction.op(), fold_kernel<K, Fold>, first, kFoldThreads, stream, plan, fold,
+                partial);
   if (plan.splits == 1) return;
   int rows = 1;
   while (rows < plan.splits && rows < kFoldThreads) rows *= 2;
   const int columns = kFoldThreads / rows;
   const auto second = static_cast<unsigned>((plan.output_count + columns - 1) / columns);
-  combine_kernel<K, Fold><<<second, kFoldThreads, 0, stream>>>(plan, fold, partial, rows);
-  FLAMBEAU_CUDA_LAUNCHED(reduction.op());
+  launch_kernel(reduction.op(), combine_kernel<K, Fold>, second, kFoldThreads, stream, plan, fold,
+                partial, rows);
 }
 
 }  // namespace detail

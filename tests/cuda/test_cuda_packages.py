@@ -11,6 +11,8 @@ import pytest
 import flambeau
 from flambeau import ops
 
+pytestmark = pytest.mark.hardware  # nvcc compiles their kernels
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "python" / "examples" / "operators_package"
 
 

@@ -70,7 +70,10 @@ class Stream:
 
     def query(self) -> bool:
         """Whether the stream's work so far is done."""
-        return self.record_event().query()
+        is_done = ctypes.c_int()
+        stream = ctypes.c_void_p(self.cuda_stream)
+        _library.call("stream_query", self.device_index, stream, ctypes.byref(is_done))
+        return bool(is_done.value)
 
     def record_event(self, event: flambeau.cuda.Event | None = None) -> flambeau.cuda.Event:
         """Marks the end of the stream's work so far, with a new event unless one is given."""
