@@ -34,6 +34,14 @@ class Settings(Options):
     learning_rate: Annotated[float, "of Adam, at most"] = 4e-3
 
 
+def convolution(
+    inputs: int, outputs: int, size: int, stride: int = 1, dilation: int = 1
+) -> nn.Conv2d:
+    """Mirrors the image at its border, which zeros around it would show."""
+    padding = size // 2 * dilation
+    return nn.Conv2d(inputs, outputs, size, stride, padding, dilation, padding_mode="reflect")
+
+
 class Residual(nn.Module):
     """Adds what a wider look around says."""
 
@@ -41,7 +49,7 @@ class Residual(nn.Module):
         super().__init__()
         self.layers = nn.Sequential(
             nn.ReLU(),
-            nn.Conv2d(width, width, 3, 1, dilation, dilation, padding_mode="reflect"),
+            convolution(width, width, 3, dilation=dilation),
             nn.BatchNorm2d(width),
         )
 
@@ -59,13 +67,14 @@ class Painter(nn.Module):
         super().__init__()
         wide = 2 * width
         self.layers = nn.Sequential(
-            *(nn.Conv2d(4, width, 5, 1, 2, padding_mode="reflect"), nn.BatchNorm2d(width)),
-            *(nn.ReLU(), nn.Conv2d(width, wide, 4, 2, 1), nn.BatchNorm2d(wide)),
-            *(nn.ReLU(), nn.Conv2d(wide, wide, 4, 2, 1), nn.BatchNorm2d(wide)),
+            *(convolution(4, width, 5), nn.BatchNorm2d(width)),
+            *(nn.ReLU(), convolution(width, wide, 3, stride=2), nn.BatchNorm2d(wide)),
+            *(nn.ReLU(), convolution(wide, wide, 3, stride=2), nn.BatchNorm2d(wide)),
             *(Residual(wide, 1), Residual(wide, 2), Residual(wide, 4)),
-            *(nn.ReLU(), nn.Upsample(scale_factor=2), nn.Conv2d(wide, width, 3, 1, 1)),
-            *(nn.BatchNorm2d(width), nn.ReLU(), nn.Upsample(scale_factor=2)),
-            nn.Conv2d(width, 3, 5, 1, 2, padding_mode="reflect"),
+            *(nn.ReLU(), nn.Upsample(scale_factor=2, mode="bilinear")),
+            *(convolution(wide, width, 3), nn.BatchNorm2d(width)),
+            *(nn.ReLU(), nn.Upsample(scale_factor=2, mode="bilinear")),
+            convolution(width, 3, 5),
         )
 
     def forward(self, images: Tensor) -> Tensor:
