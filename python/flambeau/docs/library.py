@@ -257,9 +257,11 @@ def _class_members(
 
 def _shared_arguments(value: Any, module: ModuleType) -> str:
     """Those that the docstring of the module describes for all."""
-    shared = shared_by(value, module)
-    entries = "".join(f"    {name}: {text}\n" for name, text in shared.items())
-    return to_markdown(f"Args:\n{entries}") + "\n" if shared else ""
+    names: dict[str, list[str]] = {}  # by what is said of them
+    for name, text in shared_by(value, module).items():
+        names.setdefault(text, []).append(name)
+    entries = "".join(f"    {', '.join(alike)}: {text}\n" for text, alike in names.items())
+    return to_markdown(f"Args:\n{entries}") + "\n" if names else ""
 
 
 def _example_link(name: str, space: str, module: ModuleType) -> str:
