@@ -158,7 +158,7 @@ class _Reader:
         if text.value not in (*RESULT_WORDS, *self._table.names):
             parse_expression(text)
         if self._kind is Kind.POINTWISE and text.value not in (*KERNEL_WORDS, *self._table.names):
-            message = f"an elementwise kernel writes 'common', 'real' or a dtype, not '{text.value}'"
+            message = f"elementwise kernels write 'common', 'real' or a dtype, not '{text.value}'"
             hint = "a composite can convert what it computes with"
             raise DeclarationError.at(text.span, message, hint)
         self._result_dtypes[name] = text.value
