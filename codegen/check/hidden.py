@@ -72,7 +72,8 @@ def _twins(groups: dict[Place, Group]) -> Iterator[tuple[Operator, Operator]]:
     for overloads in groups.values():
         for (earlier, first), (later, second) in combinations(overloads, 2):
             alike = first is second and earlier.layouts == later.layouts
-            if alike and _takes_all(earlier, later, first):
+            is_another = earlier.identifier != later.identifier
+            if alike and is_another and _takes_all(earlier, later, first):
                 yield earlier, later
 
 

@@ -18,6 +18,7 @@ _INTEGERS = ("bool", "unsigned", "signed", "limited")
 _WITHOUT_KERNEL = (Kind.VIEW, Kind.COMPOSITE)
 # Results may also be called by what they are made from.
 RESULT_WORDS = ("common", "real", "complex")
+KERNEL_WORDS = ("common", "real")  # of them, those that elementwise kernels know
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,10 @@ class _Reader:
             raise DeclarationError.at(text.span, message)
         if text.value not in (*RESULT_WORDS, *self._table.names):
             parse_expression(text)
+        if self._kind is Kind.POINTWISE and text.value not in (*KERNEL_WORDS, *self._table.names):
+            message = f"elementwise kernels write 'common', 'real' or a dtype, not '{text.value}'"
+            hint = "a composite can convert what it computes with"
+            raise DeclarationError.at(text.span, message, hint)
         self._result_dtypes[name] = text.value
 
     def _default_promote(self) -> tuple[str, ...]:

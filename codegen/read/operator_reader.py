@@ -148,15 +148,7 @@ class _Reader:
             return None
         doc = self._read("doc", lambda n: read_doc(n, diagnostics), EMPTY_DOC)
         signature = _document(signature, doc, self._around.argument_docs)
-        before = len(diagnostics)
-        dtypes = read_dtype_rule(
-            self._read("dtypes", lambda n: schema.mapping(n, "'dtypes'"), None),
-            signature,
-            kind,
-            self._around.dtypes,
-            diagnostics,
-        )
-        self.flawed |= {"dtypes"} if len(diagnostics) > before else set()
+        dtypes = self._dtype_rule(signature, kind)
         no_body: formulas.Body = ((), None)
         body_lets, body = self._read(
             "body", lambda n: formulas.body(n, signature, diagnostics), no_body
@@ -211,6 +203,15 @@ class _Reader:
         if len(self._diagnostics) > before:
             self.flawed.add(key)
         return found
+
+    def _dtype_rule(self, signature: Signature, kind: Kind) -> DtypeRule:
+        """What is given, filled up; without it what follows from the signature."""
+        before = len(self._diagnostics)
+        given = self._read("dtypes", lambda n: schema.mapping(n, "'dtypes'"), None)
+        rule = read_dtype_rule(given, signature, kind, self._around.dtypes, self._diagnostics)
+        if len(self._diagnostics) > before:
+            self.flawed.add("dtypes")
+        return rule
 
     def _derivative(self, signature: Signature, kind: Kind, dtypes: DtypeRule) -> Derivative | None:
         """What is given; what a pointwise entry leaves out follows from its expression."""

@@ -211,10 +211,14 @@ class _Ends:
 
     head: int
     tail: int
-    skips: bool
+    size: int  # of the dimension
 
-    def indices(self, size: int) -> list[int]:
-        return [*range(self.head), *range(size - self.tail, size)]
+    @property
+    def skips(self) -> bool:
+        return self.head + self.tail < self.size
+
+    def indices(self) -> list[int]:
+        return [*range(self.head), *range(self.size - self.tail, self.size)]
 
 
 def _ends(shape: Sequence[int], edgeitems: int, cut: bool) -> list[_Ends]:
@@ -224,11 +228,10 @@ def _ends(shape: Sequence[int], edgeitems: int, cut: bool) -> list[_Ends]:
     found = []
     for size in reversed(shape):
         skips = cut and size > 2 * edgeitems
-        ends = _Ends(edgeitems, edgeitems, True) if skips else _Ends(size, 0, False)
-        count = ends.head + ends.tail
-        if cut and shown * count > most:
-            ends, count = _Ends(1, 0, size > 1), 1
-        shown *= count
+        ends = _Ends(edgeitems, edgeitems, size) if skips else _Ends(size, 0, size)
+        if cut and shown * (ends.head + ends.tail) > most:
+            ends = _Ends(1, 0, size)
+        shown *= ends.head + ends.tail
         found.append(ends)
     return found[::-1]
 
@@ -238,12 +241,11 @@ def _shown_values(tensor: Tensor, ends: Sequence[_Ends]) -> Nested:
     if not ends:
         return tensor.tolist()
     first, rest = ends[0], ends[1:]
-    size = tensor.shape[0]
     if rest:
-        return [_shown_values(tensor[index], rest) for index in first.indices(size)]
+        return [_shown_values(tensor[index], rest) for index in first.indices()]
     if not first.skips:
         return tensor.tolist()
-    return tensor[: first.head].tolist() + tensor[size - first.tail :].tolist()
+    return tensor[: first.head].tolist() + tensor[first.size - first.tail :].tolist()
 
 
 def _format_nested(

@@ -1,7 +1,5 @@
-#include <cmath>
-#include <numeric>
-
 #include "cpu/lapack/matrices.h"
+#include "cpu/lapack/small.h"
 #include "kernels/linalg_factors.h"
 
 namespace flambeau::cpu {
@@ -9,45 +7,6 @@ namespace flambeau::cpu {
 using namespace lapack;
 
 namespace {
-
-/// Matrices of up to so many rows and columns are done before LAPACK has begun.
-constexpr int64_t kSmall = 16;
-
-/// What LAPACK chooses pivots by.
-template <class T>
-Real<T> size_of(T value) {
-  if constexpr (kIsComplex<T>) {
-    return std::abs(value.re) + std::abs(value.im);
-  } else {
-    return std::abs(value);
-  }
-}
-
-/// What getrf does, column by column. Returns the number of the first pivot that is 0, from 1.
-template <class T>
-int factor_small(int64_t m, int64_t n, T* a, int64_t step, int* swaps) {
-  int failed = 0;
-  for (int64_t k = 0; k < std::min(m, n); ++k) {
-    T* const column = a + k * step;
-    int64_t pivot = k;
-    for (int64_t i = k + 1; i < m; ++i)
-      if (size_of(column[i]) > size_of(column[pivot])) pivot = i;
-    swaps[k] = static_cast<int>(pivot + 1);
-    if (column[pivot] == T(0)) {
-      if (failed == 0) failed = static_cast<int>(k + 1);
-      continue;
-    }
-    if (pivot != k)
-      for (int64_t j = 0; j < n; ++j) std::swap(a[k + j * step], a[pivot + j * step]);
-    for (int64_t i = k + 1; i < m; ++i) column[i] = column[i] / column[k];
-    for (int64_t j = k + 1; j < n; ++j) {
-      T* const other = a + j * step;
-      const T factor = other[k];
-      for (int64_t i = k + 1; i < m; ++i) other[i] = other[i] - column[i] * factor;
-    }
-  }
-  return failed;
-}
 
 template <class T>
 void factor_all(const Tensor& LU, const Tensor& pivots, const Tensor& info, const Tensor& A) {

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/tensor/tensor.h"
 #include "core/threads/parallel.h"
+#include "cpu/lapack/one_thread.h"
 #include "cpu/lapack/routines.h"
 
 /// Batches of matrices: tensors of any strides on one side, LAPACK's columns on the other.
@@ -139,10 +140,12 @@ class Columns {
 };
 
 /// Calls body(begin, end) over the matrices of a batch, on several threads where each has enough to
-/// do. `work`: about how many multiplications one matrix takes.
+/// do; LAPACK uses more than one for large single ones. `work`: about how many multiplications one
+/// matrix takes.
 template <class Body>
 void over_matrices(int64_t count, int64_t work, const Body& body) {
-  constexpr int64_t kWorth = 20'000;
+  constexpr int64_t kWorth = 20'000, kWorthThreads = int64_t{1} << 30;
+  const OneThread one(count > 1 || work < kWorthThreads);
   parallel_for(0, count, std::max<int64_t>(1, kWorth / std::max<int64_t>(work, 1)), body);
 }
 

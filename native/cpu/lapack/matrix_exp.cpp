@@ -3,6 +3,7 @@
 
 #include "core/threads/interrupt.h"
 #include "cpu/lapack/matrices.h"
+#include "cpu/lapack/small.h"
 #include "cpu/linalg/gemm.h"
 #include "kernels/linalg_functions.h"
 
@@ -137,6 +138,12 @@ class Exponential {
       result()[i] = even()[i] + spare()[i];
     }
     std::vector<int> pivots(static_cast<size_t>(n_));
+    if (n_ <= kSmall) {
+      factor_small<T>(n_, n_, divisor(), n_, pivots.data());
+      for (int64_t j = 0; j < n_; ++j)
+        solve_small<T>(n_, divisor(), n_, pivots.data(), result() + j * n_);
+      return;
+    }
     int failed = 0;
     getrf<T>(n_, n_, divisor(), n_, pivots.data(), &failed);
     getrs<T>('N', n_, n_, divisor(), n_, pivots.data(), result(), n_, &failed);

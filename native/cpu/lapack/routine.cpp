@@ -6,6 +6,7 @@
 
 #include "core/backends/foreign.h"
 #include "core/base/error.h"
+#include "cpu/lapack/one_thread.h"
 
 namespace flambeau::cpu::lapack::detail {
 
@@ -49,6 +50,7 @@ void AnyRoutine::find() {
          ", expected (", wanted, ") with int of 32 bits");
   }
   address_ = found.address;
+  know_library(found.address);
 }
 
 void AnyRoutine::find_all(AnyRoutine* first) {

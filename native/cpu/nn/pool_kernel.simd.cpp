@@ -212,35 +212,67 @@ T window_sum(const PoolGeometry& geometry, size_t i, size_t j, const T* image) {
   return sum;
 }
 
+/// The sums of a row of windows, of which those inside the image lie in regular steps.
+template <class T>
+void sum_regular_row(const PoolGeometry& geometry, size_t i, const T* image, T* out) {
+  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  for (int64_t j = 0; j < columns.inner_begin; ++j)
+    out[j] = window_sum(geometry, i, static_cast<size_t>(j), image);
+  const int64_t count = columns.inner_end - columns.inner_begin;
+  if (count > 0) {
+    T* inner = out + columns.inner_begin;
+    const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];
+    std::fill_n(inner, count, T(0));
+    with_stride(columns.stride, [&](auto fixed) {
+      constexpr int64_t value = decltype(fixed)::value;
+      const int64_t stride = value ? value : columns.stride;
+      for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y)
+        for (int64_t s = 0; s < columns.kernel; ++s) {
+          const T* taps = image + y * geometry.input_columns + first + s;
+#pragma omp simd
+          for (int64_t j = 0; j < count; ++j) inner[j] += taps[j * stride];
+        }
+    });
+  }
+  for (int64_t j = columns.inner_end; j < geometry.output_columns; ++j)
+    out[j] = window_sum(geometry, i, static_cast<size_t>(j), image);
+}
+
+/// The sums of a row of windows of any size: first the rows of the image under it are added up.
+template <class T>
+void sum_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T* sums, T* out) {
+  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  const int64_t width = geometry.input_columns;
+  std::fill_n(sums, width, T(0));
+  for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y) {
+    const T* row = image + y * width;
+#pragma omp simd
+    for (int64_t x = 0; x < width; ++x) sums[x] += row[x];
+  }
+  for (int64_t j = 0; j < geometry.output_columns; ++j) {
+    const size_t window = static_cast<size_t>(j);
+    T sum = 0;
+    for (int64_t x = columns.begin[window]; x < columns.end[window]; ++x) sum += sums[x];
+    out[j] = sum;
+  }
+}
+
 template <class T>
 void average(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
              const T* input, T* result) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  const bool is_irregular =
+      geometry.columns.inner_begin == geometry.columns.inner_end && geometry.output_columns > 1;
+  std::vector<T> sums(is_irregular ? static_cast<size_t>(geometry.input_columns) : 0);
   for (int64_t plane = begin; plane < end; ++plane) {
     const T* image = input + plane * geometry.input_plane();
     for (int64_t i = 0; i < geometry.output_rows; ++i) {
       T* out = result + plane * geometry.output_plane() + i * geometry.output_columns;
       const size_t row = static_cast<size_t>(i);
-      for (int64_t j = 0; j < columns.inner_begin; ++j)
-        out[j] = window_sum(geometry, row, static_cast<size_t>(j), image);
-      const int64_t count = columns.inner_end - columns.inner_begin;
-      if (count > 0) {
-        T* inner = out + columns.inner_begin;
-        const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];
-        std::fill_n(inner, count, T(0));
-        with_stride(columns.stride, [&](auto fixed) {
-          constexpr int64_t value = decltype(fixed)::value;
-          const int64_t stride = value ? value : columns.stride;
-          for (int64_t y = rows.begin[row]; y < rows.end[row]; ++y)
-            for (int64_t s = 0; s < columns.kernel; ++s) {
-              const T* taps = image + y * geometry.input_columns + first + s;
-#pragma omp simd
-              for (int64_t j = 0; j < count; ++j) inner[j] += taps[j * stride];
-            }
-        });
+      if (is_irregular) {
+        sum_columns_first(geometry, row, image, sums.data(), out);
+      } else {
+        sum_regular_row(geometry, row, image, out);
       }
-      for (int64_t j = columns.inner_end; j < geometry.output_columns; ++j)
-        out[j] = window_sum(geometry, row, static_cast<size_t>(j), image);
       const T* divisor = divisors + i * geometry.output_columns;
 #pragma omp simd
       for (int64_t j = 0; j < geometry.output_columns; ++j) out[j] /= divisor[j];

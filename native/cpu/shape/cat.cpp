@@ -1,4 +1,5 @@
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/blocks.h"
 #include "cpu/walk.h"
@@ -7,9 +8,42 @@
 namespace flambeau::cpu {
 namespace {
 
+constexpr int64_t kShort = 256;  // bytes of a block that is not worth a call
+
+/// Calls body(size) with sizes that a copy needs no call for as constants.
+template <class Body>
+void with_size(int64_t bytes, const Body& body) {
+  switch (bytes) {
+    case 1:
+      return body(std::integral_constant<size_t, 1>());
+    case 2:
+      return body(std::integral_constant<size_t, 2>());
+    case 4:
+      return body(std::integral_constant<size_t, 4>());
+    case 8:
+      return body(std::integral_constant<size_t, 8>());
+    case 16:
+      return body(std::integral_constant<size_t, 16>());
+    default:
+      return body(static_cast<size_t>(bytes));
+  }
+}
+
+/// The same of short blocks, which are copied whole.
+void copy_short_blocks(char* destination, const char* source, int64_t outer, int64_t bytes,
+                       int64_t pitch) {
+  parallel_for(0, outer, std::max<int64_t>(1, kCopyGrain / bytes), [&](int64_t begin, int64_t end) {
+    with_size(bytes, [&](auto size) {
+      for (int64_t i = begin; i < end; ++i)
+        memcpy(destination + i * pitch, source + i * bytes, size);
+    });
+  });
+}
+
 /// Copies dense `source` of blocks [outer][bytes] into rows of `pitch` bytes.
 void copy_blocks(char* destination, const char* source, int64_t outer, int64_t bytes,
                  int64_t pitch) {
+  if (bytes <= kShort) return copy_short_blocks(destination, source, outer, bytes, pitch);
   parallel_for(0, outer * bytes, kCopyGrain, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t block = begin / bytes, skipped = begin % bytes;

@@ -1,5 +1,6 @@
 #include "autograd/graph/history.h"
 #include "autograd/graph/state.h"
+#include "core/base/warning.h"
 #include "core/tensor/sparse.h"
 #include "ops/view.h"
 #include "python/autograd/autograd_bindings.h"
@@ -61,6 +62,8 @@ PyObject* version(const Tensor& self) { return PyLong_FromUnsignedLong(self.vers
 PyObject* transposed(const Tensor& self) {
   const int64_t rank = self.dim();
   if (rank == 2) return to_python(ops::transpose(self, 0, 1));
+  warn("Tensor.T: of a tensor of shape ", self.sizes(), " all dims are reversed; if matrices are ",
+       "meant, mT transposes them, and permute says which order is meant");
   Shape dims(static_cast<size_t>(rank), 0);
   for (int64_t i = 0; i < rank; ++i) dims[static_cast<size_t>(i)] = rank - 1 - i;
   return to_python(ops::permute(self, dims));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -333,7 +334,14 @@ class _InstanceNorm(_Norm):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)
-        single = self._channel_dim(input) == 0
+        channels = self._channel_dim(input)
+        if input.shape[channels] != self.num_features and self.weight is None:
+            warnings.warn(
+                f"{type(self).__name__}: expected num_features={self.num_features} channels in dim "
+                f"{channels}, got shape {tuple(input.shape)}",
+                stacklevel=3,
+            )
+        single = channels == 0
         result = F.instance_norm(
             input.unsqueeze(0) if single else input,
             self.running_mean,

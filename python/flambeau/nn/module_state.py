@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -210,6 +211,12 @@ def _load_one(
         problems.append(f"{prefix}{name}: shape {tuple(given.shape)}, expected {tuple(own.shape)}")
         return
     if not assign:
+        if own.is_meta and not given.is_meta:
+            warnings.warn(
+                f"load_state_dict: {prefix}{name} is a meta tensor, which holds nothing: nothing "
+                "is copied into it; assign=True takes the given tensor instead",
+                stacklevel=2,
+            )
         own.copy_(given)
     elif name in part._parameters:
         fitting = given if isinstance(given, Parameter) else Parameter(given, own.requires_grad)

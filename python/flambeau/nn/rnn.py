@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import flambeau
@@ -74,6 +75,11 @@ class RNNBase(Module):
         if not 0 <= proj_size < hidden_size:
             raise ValueError(
                 f"{name}: proj_size must be within [0, hidden_size), got {brief(proj_size)}"
+            )
+        if dropout and num_layers == 1:
+            warnings.warn(
+                f"{name}: dropout={dropout} does nothing: it is between layers, and there is one",
+                stacklevel=3,
             )
         self.mode = mode
         self.input_size = input_size

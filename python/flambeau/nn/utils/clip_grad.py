@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 
 import flambeau
 from flambeau import Tensor
@@ -108,6 +109,12 @@ def clip_grad_norm_(
         tensor([0.6000, 0.8000])
     """
     listed = _listed(parameters)
+    if not listed and isinstance(parameters, Iterator):
+        warnings.warn(
+            "clip_grad_norm_: the iterator of parameters gives none, so nothing is clipped (was it "
+            "used up before?)",
+            stacklevel=2,
+        )
     total = get_total_norm(_grads(listed), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(listed, max_norm, total, foreach)
     return total

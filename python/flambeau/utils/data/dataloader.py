@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
@@ -85,6 +87,13 @@ class DataLoader(Generic[T]):
             raise ValueError("DataLoader: prefetch_factor needs num_workers > 0")
         if num_workers == 0 and persistent_workers:
             raise ValueError("DataLoader: persistent_workers needs num_workers > 0")
+        cores = len(os.sched_getaffinity(0))
+        if num_workers > cores:
+            warnings.warn(
+                f"DataLoader: {num_workers} processes load batches, and this one may use {cores} "
+                "processors: more than that many slow each other down",
+                stacklevel=2,
+            )
         self.iterable = isinstance(dataset, IterableDataset)
         if self.iterable and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(
