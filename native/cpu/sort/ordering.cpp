@@ -25,7 +25,7 @@ class Buckets {
     limits_ = limits();
     pieces_.resize(static_cast<size_t>(parts_ * buckets_));
   }
-  void sort() {
+  void sort(Finish finish) {
     over_parts(count_, parts_, [&](int64_t part, int64_t begin, int64_t end) {
       divide(words_ + begin, spare_ + begin, end - begin, &piece(part, 0), 0, buckets_);
     });
@@ -53,6 +53,7 @@ class Buckets {
     over_buckets([&](int64_t bucket, int64_t start) {
       const int64_t size = starts[static_cast<size_t>(bucket) + 1] - start;
       kernels_.sort(together + start, words_ + start, size, true);
+      in_blocks(size, [&](int64_t begin, int64_t end) { finish(start + begin, start + end); });
     });
   }
 
@@ -95,38 +96,42 @@ class Buckets {
 };
 
 template <class Word>
-void sort_words(Word* words, Word* spare, int64_t count) {
-  if (parts_of_row(count) == 1) return word_kernels<Word>().sort(words, spare, count, false);
-  Buckets<Word>(words, spare, count).sort();
+void sort_words(Word* words, Word* spare, int64_t count, Finish finish) {
+  if (parts_of_row(count) > 1) return Buckets<Word>(words, spare, count).sort(finish);
+  word_kernels<Word>().sort(words, spare, count, false);
+  over_row(count, finish);
 }
 
 template <class Word>
-void sort_any_keys(Word* keys, Word* spare, int64_t count) {
+void sort_any_keys(Word* keys, Word* spare, int64_t count, Finish finish) {
   constexpr int64_t kLong = 4 << kDigitBits;  // beside a table of digits
   const bool by_words = word_kernels<Word>().sort != nullptr;
   const bool is_long = count >= kLong;
   if (by_words && !(is_long && differing_bits(keys, count, kDigitBits + 1) <= kDigitBits))
-    return sort_words(keys, spare, count);
+    return sort_words(keys, spare, count, finish);
   sort_by_digits(keys, spare, count);
+  over_row(count, finish);
 }
 
 }  // namespace
 
-void sort_keys(uint32_t* keys, uint32_t* spare, int64_t count) {
-  sort_any_keys(keys, spare, count);
+void sort_keys(uint32_t* keys, uint32_t* spare, int64_t count, Finish finish) {
+  sort_any_keys(keys, spare, count, finish);
 }
-void sort_keys(uint64_t* keys, uint64_t* spare, int64_t count) {
-  sort_any_keys(keys, spare, count);
+void sort_keys(uint64_t* keys, uint64_t* spare, int64_t count, Finish finish) {
+  sort_any_keys(keys, spare, count, finish);
 }
 
-void sort_items(uint64_t* items, uint64_t* spare, int64_t count) {
+void sort_items(uint64_t* items, uint64_t* spare, int64_t count, Finish finish) {
   // As words: those of equal keys differ in their positions.
-  if (word_kernels<uint64_t>().sort) return sort_words(items, spare, count);
+  if (word_kernels<uint64_t>().sort) return sort_words(items, spare, count, finish);
   sort_items_by_digits(items, spare, count);
+  over_row(count, finish);
 }
 
-void sort_items(WideItem* items, WideItem* spare, int64_t count) {
+void sort_items(WideItem* items, WideItem* spare, int64_t count, Finish finish) {
   sort_by_digits(items, spare, count);
+  over_row(count, finish);
 }
 
 }  // namespace flambeau::cpu

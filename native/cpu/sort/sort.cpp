@@ -65,9 +65,8 @@ void sort_with_positions(const SortedRow<T>& row) {
   over_row(row.length, [&](int64_t begin, int64_t end) {
     kernels.items(items + begin, row.from + begin, begin, end - begin, row.flip);
   });
-  sort_items(items, items + row.length, row.length);
   const bool is_dense = row.position_step == 1 && row.value_step == 1;
-  over_row(row.length, [&](int64_t begin, int64_t end) {
+  sort_items(items, items + row.length, row.length, [&](int64_t begin, int64_t end) {
     if (is_dense) {
       T* const values = row.values ? row.values + begin : nullptr;
       return kernels.split(values, row.positions + begin, items + begin, end - begin, row.flip);
@@ -93,8 +92,7 @@ void sort_alone(const SortedRow<T>& row) {
   over_row(row.length, [&](int64_t begin, int64_t end) {
     kernels.keys(keys + begin, row.from + begin, end - begin, row.flip);
   });
-  sort_keys(keys, keys + row.length, row.length);
-  over_row(row.length, [&](int64_t begin, int64_t end) {
+  sort_keys(keys, keys + row.length, row.length, [&](int64_t begin, int64_t end) {
     if (row.value_step == 1)
       return kernels.values(row.values + begin, keys + begin, end - begin, row.flip);
     for (int64_t i = begin; i < end; ++i)
