@@ -158,27 +158,20 @@ void finish_weights(const ConvWeightSums<T>& call, int64_t first, int64_t last) 
 }
 
 template <class T>
-void copy_row(const T* from, int64_t step, int64_t count, T* to) {
-  if (step == 2) {
-    // The last element apart: whole vectors may then read its neighbour.
-    for (int64_t i = 0; i < count - 1; ++i) to[i] = from[2 * i];
-    if (count > 0) to[count - 1] = from[2 * (count - 1)];
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
-  }
-}
-
-template <class T>
 void pad_rows(const SourceRows<T>& rows, T* to) {
   if (rows.step == 1)
     pad_by_vectors(rows, to, [&](int64_t count, int64_t lane) {
-      return [data = rows.data, mask = Mask<T>(std::max<int64_t>(count, 1), lane)](int64_t place) {
+      return [data = rows.data, mask = Mask<T>(count, lane)](int64_t place) {
         return mask.load(data + place);
       };
     });
+  else if (rows.step == 2)
+    pad_by_vectors(rows, to, [&](int64_t count, int64_t lane) {
+      return EvenReader<T>(rows.data, count, lane);
+    });
   else
     pad_by_elements(rows, to, [&](int64_t place, T* row) {
-      copy_row(rows.data + place, rows.step, rows.count, row);
+      for (int64_t i = 0; i < rows.count; ++i) row[i] = rows.data[place + i * rows.step];
     });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/linalg/vector.h"
+#include "cpu/nn/conv_padding.h"
 
 // Filters over single planes, row by row.
 
@@ -28,15 +29,6 @@ void pad(const ConvGeometry& geometry, const PlaneSource<T>& source, int64_t pit
     for (int64_t j = 0; j < whole; j += lanes) store(to + j, load(from + j));
     if (whole < width) rest.store(to + whole, rest.load(from + whole));
   }
-}
-
-/// The elements at even places of two vectors.
-template <class T>
-Vector<T> even_elements(Vector<T> first, Vector<T> second) {
-  typedef typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type Index;
-  Index even;
-  for (int i = 0; i < kLanes<T>; ++i) even[i] = 2 * i;
-  return __builtin_shuffle(first, second, even);
 }
 
 template <class T, int step>
