@@ -50,15 +50,14 @@ struct Sums {
   /// The first `count` elements of each row.
   void write(T* to, int64_t row, int64_t count) const {
     constexpr int lanes = kLanes<T>;
-    for (int i = 0; i < lines; ++i)
-      for (int v = 0; v < vectors; ++v) {
-        const int64_t left = count - v * lanes;
-        T* const out = to + i * row + v * lanes;
-        if (left >= lanes)
-          store(out, at[i][v]);
-        else if (left > 0)
-          Mask<T>(left).store(out, at[i][v]);
+    for (int v = 0; v < vectors; ++v, to += lanes, count -= lanes) {
+      if (count >= lanes) {
+        for (int i = 0; i < lines; ++i) store(to + i * row, at[i][v]);
+      } else if (count > 0) {
+        const Mask<T> mask(count);
+        for (int i = 0; i < lines; ++i) mask.store(to + i * row, at[i][v]);
       }
+    }
   }
 };
 
@@ -75,7 +74,7 @@ struct AnyFilter {
       const T* from = source + r * rows.dilation * call.pitch;
       for (int64_t s = 0; s < columns.kernel; ++s, from += columns.dilation) {
         const Vector<T> factor = splat(*weight++);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int i = 0; i < lines; ++i)
 #pragma GCC unroll 4
           for (int v = 0; v < vectors; ++v)
@@ -135,10 +134,11 @@ void filter_lines(const PlaneFilter<T>& call, int64_t first) {
 
 template <class Filter, class T>
 void filter_rows(const PlaneFilter<T>& call) {
-  constexpr int lines = 4;
+  constexpr int few = 4, many = kVectorBytes == 64 ? 7 : few;  // of 32 registers, or of 16
   const int64_t height = call.geometry.axes[0].output;
   int64_t i = 0;
-  for (; i + lines <= height; i += lines) filter_lines<Filter, lines>(call, i);
+  for (; i + many <= height; i += many) filter_lines<Filter, many>(call, i);
+  for (; i + few <= height; i += few) filter_lines<Filter, few>(call, i);
   for (; i < height; ++i) filter_lines<Filter, 1>(call, i);
 }
 
