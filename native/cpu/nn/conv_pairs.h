@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "cpu/linalg/half_lines.h"
-#include "cpu/linalg/tile.h"
-#include "cpu/nn/conv_kernel.h"
+#include "cpu/nn/conv_forward.h"
 #include "cpu/nn/conv_padding.h"
 
 // Pairs of bfloat16 of two channels: the source and the filters of convolutions with vectors of
