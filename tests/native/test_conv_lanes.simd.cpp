@@ -51,7 +51,7 @@ void compare(const Filters& given, int64_t longest, bool has_bias) {
     pack_lane_weights<T>({filters.data(), outputs, row, majors, major, count, taps.data()},
                          k / width, packed.data());
     forward_lanes<T>({some, depth, positions, packed.data(), offsets.data(), source.data(),
-                      runs.data(), sums.data(), width});
+                      runs.data(), sums.data()});
     for (int64_t i = 0; i < width; ++i)
       CHECK(sums[static_cast<size_t>(positions * width + i)] == T(77));
     turn_lanes<T>(sums.data(), positions, some, has_bias ? bias.data() + k : nullptr,

@@ -34,7 +34,7 @@ void pack_by_element(const HalfLines<typename Form::Half>& lines, int64_t elemen
     }
 }
 
-/// Tiles in vector registers.
+/// Tiles in vector registers, which write halves themselves.
 template <class F>
 struct RegisterTiles {
   using Form = F;
@@ -45,18 +45,72 @@ struct RegisterTiles {
                         typename Form::Packed* packed) {
     pack_by_element<Form>(lines, elements, kRows, packed);
   }
+  static constexpr bool kWritesHalves = true;
+  /// Some rows of a times a panel of b; `out`: where the sums go.
+  template <class Rows, class Out>
+  static void run_to(int64_t rows, int64_t elements, const Rows& a, const typename Form::Packed* b,
+                     const Out& out) {
+    using Packed = typename Form::Packed;
+    run_whole_tile<Packed>(rows, elements, a, SteppedLines<Packed>{b, kColumns}, out);
+  }
   /// sums [kRows, kColumns] = (+=) a panel of a times a panel of b.
   static void run(int64_t rows, int64_t elements, const typename Form::Packed* a,
                   const typename Form::Packed* b, float* sums, bool adds) {
     using Packed = typename Form::Packed;
-    run_whole_tile(rows, elements, PackedRows<Packed>{a}, SteppedLines<Packed>{b, kColumns},
-                   Epilogue<Packed>{sums, kColumns, 1.0f, adds ? 1.0f : 0.0f, nullptr});
+    run_to(rows, elements, PackedRows<Packed>{a}, b,
+           Epilogue<Packed>{sums, kColumns, 1.0f, adds ? 1.0f : 0.0f, nullptr});
   }
 };
 
 inline constexpr int64_t kOuterDepth = 4096;        // steps that are packed at a time
 inline constexpr int64_t kPackedColumns = 1 << 20;  // bytes of b: in L2 or L3
 inline constexpr int64_t kPackedRows = 256 << 10;   // bytes of a: in L2
+inline constexpr int64_t kRowsInPlace = 4;          // panels of b that do not pay for packing a
+
+/// Finished sums on their way to c, where nothing is read: rounded, times alpha, plus a bias.
+template <class Form>
+class HalfTarget {
+  using T = typename Form::Half;
+  static constexpr int64_t kLine = kLanes<float>;
+
+ public:
+  /// Columns [j, j + columns) of c, no more than a tile has.
+  HalfTarget(const Product<T>& call, int64_t j, int64_t columns)
+      : c_(call.c + j),
+        ldc_(call.ldc),
+        columns_(columns),
+        alpha_(call.alpha),
+        is_plain_(call.alpha == 1 && !call.bias) {
+    for (int64_t q = 0; call.bias && q < columns; ++q)
+      shift_[q] = static_cast<float>(call.bias[j + q]);
+  }
+  /// The same, `rows` further down.
+  HalfTarget below(int64_t rows) const {
+    HalfTarget moved = *this;
+    moved.c_ += rows * ldc_;
+    return moved;
+  }
+
+  static constexpr bool reads() { return false; }
+  const T* at(int i, int j) const { return c_ + i * ldc_ + j; }
+  [[gnu::always_inline]] void write(int i, int j, Vector<float> sum, const Mask<float>*) const {
+    const HalfVector halves =
+        is_plain_ ? Form::narrow(sum) : narrowed<T>(sum * splat(alpha_) + load(shift_ + j));
+    T* const to = c_ + i * ldc_ + j;
+    const int64_t left = columns_ - j;
+    if (left >= kLine)
+      *reinterpret_cast<HalfVector*>(to) = halves;
+    else if (left > 0)
+      std::memcpy(static_cast<void*>(to), &halves, static_cast<size_t>(left) * sizeof(T));
+  }
+
+ private:
+  T* c_;
+  int64_t ldc_, columns_;
+  float alpha_;
+  bool is_plain_;
+  float shift_[kTileColumns<float>] = {};
+};
 
 /// What becomes of finished sums: rounded, with all else that the call asks for.
 template <class Form>
@@ -64,20 +118,14 @@ class HalfResult {
   using T = typename Form::Half;
 
  public:
-  explicit HalfResult(const Product<T>& call)
-      : call_(call), is_plain_(call.alpha == 1 && call.beta == 0 && !call.bias) {}
+  explicit HalfResult(const Product<T>& call) : call_(call) {}
 
   /// `sums` [rows, stride] belong at (i, j); `kept`: sums of earlier parts of the depth.
   void write(int64_t i, int64_t j, int64_t rows, int64_t columns, const float* sums, int64_t stride,
              const float* kept, int64_t kept_stride) const {
-    if (is_plain_ && !kept && columns == kTileColumns<float>)
-      return write_whole(call_.c + i * call_.ldc + j, rows, sums, stride);
+    if (call_.beta == 0 && !kept) return write_whole(i, j, rows, columns, sums, stride);
     for (int64_t r = 0; r < rows; ++r, sums += stride) {
       T* const out = call_.c + (i + r) * call_.ldc + j;
-      if (is_plain_ && !kept) {
-        convert(out, sums, columns, &Form::narrow);
-        continue;
-      }
       float line[kTileColumns<float>];
       for (int64_t q = 0; q < columns; ++q) {
         float value = call_.alpha * (kept ? sums[q] + kept[r * kept_stride + q] : sums[q]);
@@ -85,35 +133,68 @@ class HalfResult {
         if (call_.bias) value += static_cast<float>(call_.bias[j + q]);
         line[q] = value;
       }
-      convert(out, line, columns, &narrowed<T>);
+      convert(out, line, columns);
     }
   }
 
  private:
-  /// Lines of two vectors, as they are.
-  void write_whole(T* out, int64_t rows, const float* sums, int64_t stride) const {
-    static_assert(kTileVectors == 2);
-    constexpr int64_t lanes = kLanes<float>;
-    for (int64_t r = 0; r < rows; ++r, out += call_.ldc, sums += stride) {
-      *reinterpret_cast<HalfVector*>(out) = Form::narrow(load(sums));
-      *reinterpret_cast<HalfVector*>(out + lanes) = Form::narrow(load(sums + lanes));
-    }
+  void write_whole(int64_t i, int64_t j, int64_t rows, int64_t columns, const float* sums,
+                   int64_t stride) const {
+    const HalfTarget<Form> to = HalfTarget<Form>(call_, j, columns).below(i);
+    for (int64_t r = 0; r < rows; ++r, sums += stride)
+      for (int q = 0; q < kTileVectors * kLanes<float>; q += kLanes<float>)
+        to.write(static_cast<int>(r), q, load(sums + q), nullptr);
   }
 
-  template <class Narrow>
-  [[gnu::always_inline]] static void convert(T* to, const float* from, int64_t count,
-                                             const Narrow& narrow) {
+  static void convert(T* to, const float* from, int64_t count) {
     constexpr int64_t lanes = kLanes<float>;
     for (; count >= lanes; count -= lanes, from += lanes, to += lanes)
-      *reinterpret_cast<HalfVector*>(to) = narrow(load(from));
+      *reinterpret_cast<HalfVector*>(to) = narrowed<T>(load(from));
     if (count == 0) return;
-    const HalfVector rest = narrow(Mask<float>(count).load(from));
+    const HalfVector rest = narrowed<T>(Mask<float>(count).load(from));
     std::memcpy(static_cast<void*>(to), &rest, static_cast<size_t>(count) * sizeof(T));
   }
 
   const Product<T>& call_;
-  bool is_plain_;
 };
+
+/// Rows of pairs where they lie in memory.
+struct PairRows {
+  const bfloat16* data;
+  int64_t row;
+  Bfloat16Pair at(int i) const {
+    Bfloat16Pair pair;
+    std::memcpy(&pair, data + i * row, sizeof pair);
+    return pair;
+  }
+  void advance() { data += 2; }
+};
+
+/// Rows [i0, i0 + rows) and columns [j0, j0 + columns) of c, finished: their panels of b are packed
+/// already.
+template <class Tiles>
+void write_products(const Product<typename Tiles::Form::Half>& call, int64_t i0, int64_t rows,
+                    int64_t j0, int64_t columns, typename Tiles::Form::Packed* packed,
+                    const typename Tiles::Form::Packed* b) {
+  using Form = typename Tiles::Form;
+  using Packed = typename Form::Packed;
+  constexpr int64_t kRows = Tiles::kRows, kColumns = Tiles::kColumns;
+  const int64_t elements = (call.k + Form::kSteps - 1) / Form::kSteps;
+  const MatrixView<typename Form::Half> a = call.a.at(i0, 0);
+  const auto run = [&](const auto& rows_at) {
+    for (int64_t j = 0; j < columns; j += kColumns) {
+      const HalfTarget<Form> out(call, j0 + j, std::min(kColumns, columns - j));
+      for (int64_t i = 0; i < rows; i += kRows)
+        Tiles::run_to(std::min(kRows, rows - i), elements, rows_at(i), b + j * elements,
+                      out.below(i0 + i));
+    }
+  };
+  if constexpr (std::is_same_v<Packed, Bfloat16Pair>)
+    if (a.column == 1 && call.k % 2 == 0 && call.n <= kRowsInPlace * kColumns)
+      return run([&](int64_t i) { return PairRows{a.data + i * a.row, a.row}; });
+  Tiles::pack_rows({a.data, a.row, a.column, rows, call.k}, elements, packed);
+  run([&](int64_t i) { return PackedRows<Packed>{packed + i * elements}; });
+}
 
 /// On one thread.
 template <class Tiles>
@@ -151,6 +232,11 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
         check_interrupt();
         const int64_t rows = std::min(row_step, call.m - i0);
         const MatrixView<Half> left = call.a.at(i0, p);
+        if constexpr (Tiles::kWritesHalves)
+          if (call.beta == 0 && !is_cut) {
+            write_products<Tiles>(call, i0, rows, j0, columns, a, b);
+            continue;
+          }
         Tiles::pack_rows({left.data, left.row, left.column, rows, depth}, elements, a);
         for (int64_t j = 0; j < columns; j += kColumns) {
           // A pass reads part of a panel of b that stays near while it meets all of a.

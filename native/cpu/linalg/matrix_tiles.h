@@ -14,6 +14,7 @@ struct MatrixTiles {
   using Form = Paired;
   static constexpr int64_t kRows = 32, kColumns = 32;
   static constexpr int64_t kMultiple = 16;
+  static constexpr bool kWritesHalves = false;
   static constexpr int64_t kElements = 256;  // of a pass: its part of a panel of b stays in L1
 
   static void pack_rows(const HalfLines<bfloat16>& lines, int64_t elements, Bfloat16Pair* packed) {

@@ -23,10 +23,25 @@ inline constexpr int64_t kTileColumns = kTileVectors* kLanes<T>;
 /// How a finished tile reaches c.
 template <class T>
 struct Epilogue {
-  Sum<T>* c;
+  using S = Sum<T>;
+  S* c;
   int64_t ldc;
-  Sum<T> alpha, beta;
-  const Sum<T>* bias;
+  S alpha, beta;
+  const S* bias;
+
+  bool reads() const { return beta != S(0); }
+  const S* at(int i, int j) const { return c + i * ldc + j; }
+  /// A vector of sums, the first of column j; `mask`: those that belong to c, or null for all.
+  [[gnu::always_inline]] void write(int i, int j, Vector<S> sum, const Mask<S>* mask) const {
+    Vector<S> value = alpha == S(1) ? sum : sum * splat(alpha);
+    S* const to = c + i * ldc + j;
+    if (beta != S(0)) value += (mask ? mask->load(to) : load(to)) * splat(beta);
+    if (bias) value += mask ? mask->load(bias + j) : load(bias + j);
+    if (mask)
+      mask->store(to, value);
+    else
+      store(to, value);
+  }
 };
 
 /// Element (i, p) of a at data[i * row + p * column].
@@ -65,15 +80,15 @@ struct ScatteredLines {
 };
 
 /// One tile: `rows` x `vectors` vectors, over the whole depth. The last vector may be partial.
-template <class T, class Rows, class Lines, int rows, int vectors, bool partial>
-void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) {
+template <class T, class Rows, class Lines, class Out, int rows, int vectors, bool partial>
+void tile(int64_t depth, Rows a, Lines b, const Out& out, int64_t last) {
   using S = Sum<T>;
   constexpr int lanes = kLanes<T>;
-  if (out.beta != S(0)) {
+  if (out.reads()) {
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) __builtin_prefetch(out.c + i * out.ldc + j * lanes, 1);
+      for (int j = 0; j < vectors; ++j) __builtin_prefetch(out.at(i, j * lanes), 1);
   }
   const Mask<T> mask(partial ? last : lanes);
   const Mask<S> sums(partial ? last : lanes);
@@ -98,54 +113,40 @@ void tile(int64_t depth, Rows a, Lines b, const Epilogue<T>& out, int64_t last) 
     a.advance();
     b.advance();
   }
-  const bool plain = out.alpha == S(1);
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) {
-    S* c = out.c + i * out.ldc;
+  for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j) {
-      const bool masked = partial && j == vectors - 1;
-      Vector<S> value = plain ? sum[i][j] : sum[i][j] * splat(out.alpha);
-      if (out.beta != S(0)) {
-        const Vector<S> before = masked ? sums.load(c + j * lanes) : load(c + j * lanes);
-        value += before * splat(out.beta);
-      }
-      if (out.bias) value += masked ? sums.load(out.bias + j * lanes) : load(out.bias + j * lanes);
-      if (masked)
-        sums.store(c + j * lanes, value);
-      else
-        store(c + j * lanes, value);
-    }
-  }
+    for (int j = 0; j < vectors; ++j)
+      out.write(i, j * lanes, sum[i][j], partial && j == vectors - 1 ? &sums : nullptr);
 }
 
-template <class T, class Rows, class Lines>
-using Tile = void (*)(int64_t, Rows, Lines, const Epilogue<T>&, int64_t);
+template <class T, class Rows, class Lines, class Out>
+using Tile = void (*)(int64_t, Rows, Lines, const Out&, int64_t);
 
 /// The tile function for `least`..kTileRows rows, 1 or 2 vectors, whole or partial.
-template <class T, class Rows, class Lines, int least, int... index>
-constexpr std::array<Tile<T, Rows, Lines>, sizeof...(index)> make_tiles(
+template <class T, class Rows, class Lines, class Out, int least, int... index>
+constexpr std::array<Tile<T, Rows, Lines, Out>, sizeof...(index)> make_tiles(
     std::integer_sequence<int, index...>) {
-  return {tile<T, Rows, Lines, index / 4 + least, index / 2 % 2 + 1, index % 2 == 1>...};
+  return {tile<T, Rows, Lines, Out, index / 4 + least, index / 2 % 2 + 1, index % 2 == 1>...};
 }
-template <class T, class Rows, class Lines, int least>
-inline constexpr auto kTiles = make_tiles<T, Rows, Lines, least>(
+template <class T, class Rows, class Lines, class Out, int least>
+inline constexpr auto kTiles = make_tiles<T, Rows, Lines, Out, least>(
     std::make_integer_sequence<int, (kTileRows - least + 1) * 4>());
 
-template <class T, class Rows, class Lines, int... index>
-constexpr std::array<Tile<T, Rows, Lines>, sizeof...(index)> make_whole_tiles(
+template <class T, class Rows, class Lines, class Out, int... index>
+constexpr std::array<Tile<T, Rows, Lines, Out>, sizeof...(index)> make_whole_tiles(
     std::integer_sequence<int, index...>) {
-  return {tile<T, Rows, Lines, index + 1, kTileVectors, false>...};
+  return {tile<T, Rows, Lines, Out, index + 1, kTileVectors, false>...};
 }
-template <class T, class Rows, class Lines>
+template <class T, class Rows, class Lines, class Out>
 inline constexpr auto kWholeTiles =
-    make_whole_tiles<T, Rows, Lines>(std::make_integer_sequence<int, kTileRows>());
+    make_whole_tiles<T, Rows, Lines, Out>(std::make_integer_sequence<int, kTileRows>());
 
-/// kTileColumns<T> columns; 1 <= rows <= kTileRows.
-template <class T, class Rows, class Lines>
+/// kTileColumns<T> columns, whose lines are whole; 1 <= rows <= kTileRows.
+template <class T, class Rows, class Lines, class Out>
 inline void run_whole_tile(int64_t rows, int64_t depth, const Rows& a, const Lines& b,
-                           const Epilogue<T>& out) {
-  kWholeTiles<T, Rows, Lines>[static_cast<size_t>(rows - 1)](depth, a, b, out, kLanes<T>);
+                           const Out& out) {
+  kWholeTiles<T, Rows, Lines, Out>[static_cast<size_t>(rows - 1)](depth, a, b, out, kLanes<T>);
 }
 
 /// least <= rows <= kTileRows, columns <= kTileColumns<T>.
@@ -155,7 +156,7 @@ inline void run_tile(int64_t rows, int64_t columns, int64_t depth, const Rows& a
   const int64_t vectors = (columns + kLanes<T> - 1) / kLanes<T>;
   const int64_t last = columns - (vectors - 1) * kLanes<T>;
   const int64_t index = (rows - least) * 4 + (vectors - 1) * 2 + (last != kLanes<T>);
-  kTiles<T, Rows, Lines, least>[static_cast<size_t>(index)](depth, a, b, out, last);
+  kTiles<T, Rows, Lines, Epilogue<T>, least>[static_cast<size_t>(index)](depth, a, b, out, last);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

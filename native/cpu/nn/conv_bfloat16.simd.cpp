@@ -5,6 +5,9 @@
 #define FLAMBEAU_BFLOAT16_PRODUCTS  // the compiler's own macro does not follow the pragma
 #endif
 #include "cpu/nn/conv_forward.h"
+#include "cpu/nn/conv_lanes.h"
+#include "cpu/nn/conv_padding.h"
+#include "cpu/nn/conv_pairs.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
@@ -17,7 +20,10 @@ void copy_row(const bfloat16* from, int64_t step, int64_t count, bfloat16* to) {
     return static_cast<__mmask16>((1u << std::min(left, lanes)) - 1);
   };
   if (step == 1) {
-    for (int64_t i = 0; i < count; i += lanes) {
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes)
+      *reinterpret_cast<HalfVector*>(to + i) = load_halves(from + i);
+    if (i < count) {
       const __mmask16 mask = first_of(count - i);
       _mm256_mask_storeu_epi16(to + i, mask, _mm256_maskz_loadu_epi16(mask, from + i));
     }
@@ -35,6 +41,12 @@ void copy_row(const bfloat16* from, int64_t step, int64_t count, bfloat16* to) {
   }
 }
 
+void pad_rows(const SourceRows<bfloat16>& rows, bfloat16* to) {
+  pad_by_elements(rows, to, [&](int64_t place, bfloat16* row) {
+    copy_row(rows.data + place, rows.step, rows.count, row);
+  });
+}
+
 void finish_row(const float* sums, float shift, int64_t count, bfloat16* to) {
   constexpr int64_t lanes = kLanes<float>;
   for (; count >= lanes; count -= lanes, sums += lanes, to += lanes)
@@ -47,9 +59,18 @@ void finish_row(const float* sums, float shift, int64_t count, bfloat16* to) {
 }  // namespace
 
 const ConvKernels<bfloat16>* paired_conv_kernels() {
-  static constexpr ConvKernels<bfloat16> kernels{
-      &pack_conv_weights<bfloat16>, &forward_packed<bfloat16>, &copy_row, &finish_row, kTileRows,
-      PatchReader<bfloat16>::kSteps};
+  static constexpr ConvKernels<bfloat16> kernels{&pack_conv_weights<bfloat16>,
+                                                 &forward_packed<bfloat16>,
+                                                 &pad_rows,
+                                                 &finish_row,
+                                                 kTileRows,
+                                                 PatchReader<bfloat16>::kSteps,
+                                                 &pack_lane_pairs,
+                                                 &forward_lanes<bfloat16>,
+                                                 &turn_lanes<bfloat16>,
+                                                 kTileColumns<Bfloat16Pair>,
+                                                 kLanes<Bfloat16Pair>,
+                                                 &pad_pairs};
   return &kernels;
 }
 #else

@@ -54,4 +54,8 @@ struct PaddedPlanes {
 template <class T>
 void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* padded);
 
+/// The same with pairs of `channels` channels, each two of them a plane.
+void pad_pairs(const PaddedPlanes& planes, int64_t channels, int64_t first, const bfloat16* image,
+               uint32_t* padded);
+
 }  // namespace flambeau::cpu

@@ -34,6 +34,18 @@ struct ConvBlock {
   bool in_memory = false;  ///< the source is not a copy that was made just before
 };
 
+/// The same for one panel of outputs, whose vectors they fill. A step of the depth is what tiles
+/// multiply: the source holds it at every place.
+template <class T>
+struct LaneBlock {
+  int64_t outputs, depth, positions;
+  const ConvPacked<T>* weights;  ///< from pack_lanes
+  const int64_t* offsets;        ///< [depth]
+  const ConvPacked<T>* source;
+  const ConvRun* runs;
+  ConvSum<T>* sums;  ///< [positions, panel_lanes]
+};
+
 /// sums[i, k] += sum over q of source[offsets[i] + places[q]] * grad[k, q]; the gradient's
 /// positions are those of one image after the other.
 template <class T>
@@ -66,24 +78,34 @@ struct ConvWeights {
   const int64_t* taps;
 };
 
+/// Rows of a plane inside zeros: elements [begin, begin + count) of each are data[row * row_step +
+/// i * step].
+template <class T>
+struct SourceRows {
+  const T* data;
+  int64_t row_step, step;
+  int64_t rows, begin, count, pitch;
+};
+
 template <class T>
 struct ConvKernels {
   void (*pack_weights)(const ConvWeights<T>& weights, int64_t panel, ConvPacked<T>* packed);
   void (*forward)(const ConvBlock<T>& block);
-  /// to[i] = from[i * step]
-  void (*copy_row)(const T* from, int64_t step, int64_t count, T* to);
+  /// to[row * pitch + j]: zeros around what comes of the source.
+  void (*pad_rows)(const SourceRows<T>& rows, T* to);
   /// to[i] = sums[i] + shift, rounded
   void (*finish_row)(const ConvSum<T>* sums, ConvSum<T> shift, int64_t count, T* to);
   int64_t panel_rows;  ///< outputs per packed panel
   int64_t steps;       ///< of the depth per packed element
-  /// The same with vectors of outputs (conv_lanes.h); none for pairs.
-  void (*pack_lanes)(const ConvWeights<T>& weights, int64_t panel, ConvPacked<T>* packed) = nullptr;
-  /// Of one panel of outputs: sums[position, panel_lanes].
-  void (*forward_lanes)(const ConvBlock<T>& block) = nullptr;
+  /// The same with vectors of outputs (conv_lanes.h).
+  void (*pack_lanes)(const ConvWeights<T>& weights, int64_t panel, ConvPacked<T>* packed);
+  void (*forward_lanes)(const LaneBlock<T>& block);
   /// to[output * step + position] = sums + bias, which may be null.
   void (*turn_lanes)(const ConvSum<T>* sums, int64_t positions, int64_t outputs, const T* bias,
-                     T* to, int64_t step) = nullptr;
-  int64_t panel_lanes = 0, vector_lanes = 0;
+                     T* to, int64_t step);
+  int64_t panel_lanes, vector_lanes;
+  /// The same with pairs of these rows and of `next`, of the same layout, or of 0 where it is null.
+  void (*pad_pairs)(const SourceRows<T>& rows, const T* next, ConvPacked<T>* to) = nullptr;
 };
 
 template <class T>

@@ -4,6 +4,7 @@
 #include "cpu/linalg/scratch.h"
 #include "cpu/nn/conv_forward.h"
 #include "cpu/nn/conv_lanes.h"
+#include "cpu/nn/conv_padding.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -157,16 +158,21 @@ void finish_weights(const ConvWeightSums<T>& call, int64_t first, int64_t last) 
 }
 
 template <class T>
-void copy_row(const T* from, int64_t step, int64_t count, T* to) {
-  if (step == 1) {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i];
-  } else if (step == 2) {
-    // The last element apart: whole vectors may then read its neighbour.
-    for (int64_t i = 0; i < count - 1; ++i) to[i] = from[2 * i];
-    if (count > 0) to[count - 1] = from[2 * (count - 1)];
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
-  }
+void pad_rows(const SourceRows<T>& rows, T* to) {
+  if (rows.step == 1)
+    pad_by_vectors(rows, to, [&](int64_t count, int64_t lane) {
+      return [data = rows.data, mask = Mask<T>(count, lane)](int64_t place) {
+        return mask.load(data + place);
+      };
+    });
+  else if (rows.step == 2)
+    pad_by_vectors(rows, to, [&](int64_t count, int64_t lane) {
+      return EvenReader<T>(rows.data, count, lane);
+    });
+  else
+    pad_by_elements(rows, to, [&](int64_t place, T* row) {
+      for (int64_t i = 0; i < rows.count; ++i) row[i] = rows.data[place + i * rows.step];
+    });
 }
 
 template <class T>
@@ -179,7 +185,7 @@ void finish_row(const T* sums, T shift, int64_t count, T* to) {
 template <class T>
 const ConvKernels<T>& conv_kernels() {
   static constexpr ConvKernels<T> kernels{
-      &pack_conv_weights<T>, &forward<T>,       &copy_row<T>,
+      &pack_conv_weights<T>, &forward<T>,       &pad_rows<T>,
       &finish_row<T>,        kTileRows,         PatchReader<T>::kSteps,
       &pack_lane_weights<T>, &forward_lanes<T>, &turn_lanes<T>,
       kTileColumns<T>,       kLanes<T>};

@@ -52,14 +52,16 @@ void pack_lane_weights(const ConvWeights<T>& weights, int64_t panel, T* packed) 
 
 /// sums[position * kTileColumns + output] of one panel of outputs.
 template <class T>
-void forward_lanes(const ConvBlock<T>& block) {
-  constexpr int64_t width = kTileColumns<T>;
-  constexpr int64_t most = kLinesOfWeights / (width * static_cast<int64_t>(sizeof(T)));
+void forward_lanes(const LaneBlock<T>& block) {
+  using Packed = ConvPacked<T>;
+  using S = ConvSum<T>;
+  constexpr int64_t width = kTileColumns<Packed>;
+  constexpr int64_t most = kLinesOfWeights / (width * static_cast<int64_t>(sizeof(Packed)));
   const int64_t parts = (block.depth + most - 1) / most, part = (block.depth + parts - 1) / parts;
   for (int64_t p = 0; p < block.depth; p += part) {
     const int64_t depth = std::min(part, block.depth - p);
-    const SteppedLines<T> weights{block.weights + p * width, width};
-    T* sums = block.sums;
+    const SteppedLines<Packed> weights{block.weights + p * width, width};
+    S* sums = block.sums;
     const ConvRun* run = block.runs;
     for (int64_t left = block.positions; left > 0; left -= run++->count) {
       // Tiles of about the same height: short ones wait for their own sums.
@@ -67,29 +69,48 @@ void forward_lanes(const ConvBlock<T>& block) {
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t first = run->count * t / tiles, last = run->count * (t + 1) / tiles;
         run_tile(last - first, block.outputs, depth,
-                 FollowingRows<T>{block.source + run->place + first, block.offsets + p}, weights,
-                 Epilogue<T>{sums, width, T(1), T(p ? 1 : 0), nullptr});
+                 FollowingRows<Packed>{block.source + run->place + first, block.offsets + p},
+                 weights, Epilogue<Packed>{sums, width, S(1), S(p ? 1 : 0), nullptr});
         sums += (last - first) * width;
       }
     }
   }
 }
 
+/// Some elements of a row of results, rounded.
+template <class T>
+[[gnu::always_inline]] inline void write_results(T* to, Vector<ConvSum<T>> value,
+                                                 const Mask<ConvSum<T>>& mask, int64_t count) {
+  if constexpr (std::is_same_v<T, ConvSum<T>>) {
+    mask.store(to, value);
+  } else {
+    const HalfVector halves = narrowed<T>(value);
+    if (count == kLanes<ConvSum<T>>)
+      *reinterpret_cast<HalfVector*>(to) = halves;
+    else
+      std::memcpy(static_cast<void*>(to), &halves, static_cast<size_t>(count) * sizeof(T));
+  }
+}
+
 /// to[output * step + position] = what forward_lanes found + bias[output]; `bias` may be null.
 template <class T>
-void turn_lanes(const T* sums, int64_t positions, int64_t outputs, const T* bias, T* to,
+void turn_lanes(const ConvSum<T>* sums, int64_t positions, int64_t outputs, const T* bias, T* to,
                 int64_t step) {
-  constexpr int64_t lanes = kLanes<T>, width = kTileColumns<T>;
+  using S = ConvSum<T>;
+  constexpr int64_t lanes = kLanes<S>, width = kTileColumns<S>;
   for (int64_t q = 0; q < positions; q += lanes) {
     const int64_t count = std::min(lanes, positions - q);
-    const Mask<T> mask(count);
+    const Mask<S> mask(count);
     for (int64_t k = 0; k < outputs; k += lanes) {
-      Vector<T> square[lanes];
+      Vector<S> square[lanes];
       for (int64_t i = 0; i < lanes; ++i)
-        square[i] = i < count ? load(sums + (q + i) * width + k) : Vector<T>{};
-      transpose_square<T>(square);
-      for (int64_t i = 0; i < std::min(lanes, outputs - k); ++i)
-        mask.store(to + (k + i) * step + q, bias ? square[i] + splat(bias[k + i]) : square[i]);
+        square[i] = i < count ? load(sums + (q + i) * width + k) : Vector<S>{};
+      transpose_square<S>(square);
+      for (int64_t i = 0; i < std::min(lanes, outputs - k); ++i) {
+        const S shift = bias ? static_cast<S>(bias[k + i]) : S(0);
+        write_results(to + (k + i) * step + q, bias ? square[i] + splat(shift) : square[i], mask,
+                      count);
+      }
     }
   }
 }

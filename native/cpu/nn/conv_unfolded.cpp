@@ -239,6 +239,7 @@ namespace {
 
 constexpr int64_t kFewPositions = 64;  // tiles that read images in place stay half empty
 constexpr int64_t kGemmSide = 8;       // channels that fill a good part of a tile
+constexpr int64_t kDeepPhase = 4;      // sums of so many elements for each channel that is written
 
 bool fills_tiles(const ConvGeometry& geometry) {
   return std::min(geometry.in_channels, geometry.out_channels) >= kGemmSide;
@@ -266,9 +267,11 @@ bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
                 depth = geometry.in_channels * geometry.kernel_size();
   if (std::min(outputs, depth) < kGemmSide) return false;
   const bool strides = std::min(rows.stride, columns.stride) > 1;
-  // Pairs of what the windows share are faster than columns of floats.
+  // Pairs of what the windows share are faster than columns of floats, and so are deep phases of
+  // the stride, each of which has these taps at least.
+  const int64_t taps = rows.kernel / rows.stride * (columns.kernel / columns.stride);
   if (strides && geometry.kernel_size() > rows.stride * columns.stride &&
-      convolves_pairs(geometry, dtype))
+      (convolves_pairs(geometry, dtype) || taps * outputs >= kDeepPhase * geometry.in_channels))
     return false;
   return strides || geometry.output_plane() == 1 || is_pointwise_of_small_images(geometry);
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
@@ -25,18 +26,49 @@ constexpr int64_t kBlocks = 96;  // of Winograd's, between two passes over the s
 /// Whether all are: the sum of 0 times each is 0 then.
 bool are_finite(const Tensor& tensor) {
   const float* const data = tensor.data<float>();
-  const int64_t count = tensor.numel();
-  float seen = 0;
+  std::atomic<bool> finite{true};
+  parallel_for(0, tensor.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    float seen = 0;
 #pragma omp simd reduction(+ : seen)
-  for (int64_t i = 0; i < count; ++i) seen += data[i] * 0.f;
-  return seen == 0;
+    for (int64_t i = begin; i < end; ++i) seen += data[i] * 0.f;
+    if (seen != 0) finite.store(false, std::memory_order_relaxed);
+  });
+  return finite.load(std::memory_order_relaxed);
+}
+
+/// Few images under many filters: blocks of the gradient, each the sum over the whole batch.
+void run_winograd_blocks(const WinogradShape& shape, const ConvGeometry& geometry, float* out,
+                         const float* grad, const float* input) {
+  const WinogradKernels& all = winograd_kernels();
+  const WinogradBatchKernels& kernels = all.batch;
+  const int64_t batch = geometry.batch;
+  const Tensor source =
+      empty(Shape{kernels.source_size(shape, batch, kWinogradBlock)}, DType::float32);
+  const Tensor grads = empty(Shape{kernels.grad_size(shape, batch)}, DType::float32);
+  float* const v = source.data<float>();
+  float* const g = grads.data<float>();
+  parallel_for(0, 2 * batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      if (i < batch)
+        kernels.transform(shape, batch, i, input, kWinogradBlock, v);
+      else
+        kernels.transform_grad(shape, batch, i - batch, grad, g);
+  });
+  const int64_t panels = (shape.outputs + all.panel_columns - 1) / all.panel_columns;
+  const int64_t blocks = (shape.channels + kWinogradBlock - 1) / kWinogradBlock;
+  parallel_for(0, panels * blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      check_interrupt();
+      kernels.weight(shape, batch, i / blocks, i % blocks, v, g, out);
+    }
+  });
 }
 
 /// 3x3 filters of unit stride, if there are enough channels and the gradient is finite.
 bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
                   const Tensor& input) {
   for (const ConvAxis& axis : geometry.axes)
-    if (axis.kernel != 3 || axis.stride != 1 || axis.dilation != 1) return false;
+    if (axis.kernel != 3 || axis.stride != 1) return false;
   const auto& [rows, columns] = geometry.axes;
   const int64_t groups = geometry.groups, batch = geometry.batch;
   const WinogradShape shape{geometry.in_channels,
@@ -45,11 +77,23 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
                             {rows.output, columns.output},
                             {rows.padding, columns.padding},
                             groups * geometry.in_channels * geometry.input_plane(),
-                            groups * geometry.out_channels * geometry.output_plane()};
+                            groups * geometry.out_channels * geometry.output_plane(),
+                            {rows.dilation, columns.dilation}};
   if (!winograd_pays(shape)) return false;
   const WinogradKernels& kernels = winograd_kernels();
+  // Sums of all filters on each thread are written and read more than what is transformed once.
+  const int64_t blocks = batch * shape.strips() * shape.strip_blocks();
+  if (blocks * (shape.channels + shape.outputs) <=
+      2 * num_threads() * shape.channels * shape.outputs) {
+    for (int64_t group = 0; group < groups; ++group)
+      run_winograd_blocks(shape, geometry,
+                          out.data<float>() + group * shape.outputs * shape.channels * 9,
+                          grad.data<float>() + group * shape.outputs * geometry.output_plane(),
+                          input.data<float>() + group * shape.channels * geometry.input_plane());
+    return are_finite(out);
+  }
   const WinogradCut cut(shape, batch, kBlocks);
-  const int64_t size = 16 * shape.channels * kernels.padded(shape.outputs);
+  const int64_t size = kernels.sums_size(shape);
   const int64_t threads = std::clamp<int64_t>(cut.parts * cut.work / kThreadWork, 1,
                                               std::min<int64_t>(num_threads(), cut.parts));
   const Tensor sums = empty(Shape{threads * size}, DType::float32);
@@ -58,18 +102,22 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
     const float* from = grad.data<float>() + group * shape.outputs * geometry.output_plane();
     parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t thread = begin; thread < end; ++thread) {
-        float* mine = sums.data<float>() + thread * size;
-        std::fill_n(mine, size, 0.f);
-        for (int64_t i = cut.parts * thread / threads; i < cut.parts * (thread + 1) / threads;
-             ++i) {
+        const int64_t first = cut.parts * thread / threads;
+        for (int64_t i = first; i < cut.parts * (thread + 1) / threads; ++i) {
           check_interrupt();
           kernels.weight(shape, cut.part(shape, i), source + cut.first_image(i) * shape.source_step,
-                         from + cut.first_image(i) * shape.result_step, mine);
+                         from + cut.first_image(i) * shape.result_step, i > first,
+                         sums.data<float>() + thread * size);
         }
       }
     });
-    kernels.finish(shape, threads, size, sums.data<float>(),
-                   out.data<float>() + group * shape.outputs * shape.channels * 9);
+    const int64_t lanes = kernels.lanes, steps = (shape.channels + lanes - 1) / lanes;
+    const int64_t grain = std::max<int64_t>(1, kGrain / (16 * lanes * shape.outputs * threads));
+    parallel_for(0, steps, grain, [&](int64_t begin, int64_t end) {
+      kernels.finish(shape, threads, size, sums.data<float>(), begin * lanes,
+                     std::min(end * lanes, shape.channels),
+                     out.data<float>() + group * shape.outputs * shape.channels * 9);
+    });
   }
   return are_finite(out);
 }

@@ -17,6 +17,7 @@ constexpr int64_t kThreadWork = 200'000;     // multiplications that pay for a t
 constexpr int64_t kPairChannels = 8;         // fewer leave tiles of pairs empty
 constexpr int64_t kLeastRows = 5;            // of tiles of two vectors
 constexpr int64_t kTurns = 4;                // patches that are copied while sums are turned
+constexpr int64_t kSmallImage = 64;          // positions that are near in place
 
 /// A task is some rows of an image, or several images; it is computed in blocks of rows.
 template <class T>
@@ -25,19 +26,28 @@ struct Plan {
   std::vector<int64_t> offsets;  // of the depth
   Tensor packed;                 // weights
   int64_t depth = 0, panels = 0, panel_size = 0;
+  int64_t element_bytes = 0;  // of the padded source
   int64_t images = 1, item_rows = 0, block_rows = 0, items_per_image = 0, items = 0;
   int64_t pitch = 0;       // of rows of sums
   bool in_place = false;   // the source is read where it is
   bool by_panels = false;  // through copies of patches, which leave no gaps between rows
   bool by_lanes = false;   // vectors of outputs, no patches: no gaps either
   bool direct = false;     // sums are the result
+  int64_t source_size() const {
+    return task.weights.majors * task.planes.rows * task.planes.columns;
+  }
   int64_t image_step() const {
     const PaddedPlanes& planes = task.planes;
-    return in_place ? task.groups * planes.channels * planes.rows * planes.columns
-                    : planes.channels * planes.channel();
+    return in_place ? task.groups * source_size() : planes.channels * planes.channel();
   }
   int64_t sets() const { return (task.batch + images - 1) / images; }
 };
+
+/// Whether the result's elements follow each other in memory.
+template <class T>
+bool has_whole_rows(const Correlation<T>& task) {
+  return task.column_step == 1 && task.row_step == task.columns;
+}
 
 /// How many rows of how many images a task takes.
 template <class T>
@@ -46,7 +56,7 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
   const PaddedPlanes& planes = task.planes;
   const int64_t row_bytes =
       std::max<int64_t>(planes.channels * planes.row_stride * planes.column_stride * planes.pitch *
-                            static_cast<int64_t>(sizeof(T)),
+                            plan.element_bytes,
                         1);
   const auto share = [](int64_t all, int64_t parts) { return (all + parts - 1) / parts; };
   const auto fitting = [&](int64_t rows) {
@@ -75,12 +85,16 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
 /// output.
 template <class T>
 bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
-  if (std::is_same_v<T, bfloat16> || plan.depth == 0) return false;
+  const Correlation<T>& task = plan.task;
+  // What is read in place is no pair of channels; pairs are written row by row.
+  if (plan.depth == 0 || (kernels.steps > 1 && (plan.in_place || !has_whole_rows(task))))
+    return false;
+  if (plan.in_place && task.rows * task.columns > kSmallImage) return false;
   const auto share = [](int64_t all, int64_t most) { return (all + most - 1) / most; };
-  const int64_t outputs = plan.task.weights.outputs, columns = plan.task.columns;
+  const int64_t outputs = task.weights.outputs;
+  const int64_t run = plan.in_place ? task.rows * task.columns : task.columns;
   const int64_t vectors = share(outputs, kernels.vector_lanes);
-  return plan.depth > kTurns * outputs &&
-         columns / share(columns, kernels.panel_rows) >= kLeastRows &&
+  return plan.depth >= kTurns * outputs && run / share(run, kernels.panel_rows) >= kLeastRows &&
          outputs * 4 >= vectors * kernels.vector_lanes * 3;
 }
 
@@ -98,7 +112,9 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   planes.pitch = task.columns + halo_columns;
   planes.height = task.rows + halo_rows;
   plan.in_place = planes.is_identity();
-  plan.by_lanes = !plan.in_place && lanes_pay(plan, kernels);
+  plan.by_lanes = lanes_pay(plan, kernels);
+  plan.element_bytes = plan.by_lanes ? sizeof(ConvPacked<T>) : sizeof(T);
+  if (plan.by_lanes) planes.channels = (planes.channels + kernels.steps - 1) / kernels.steps;
   // One row of tiles does not pay for copies of what it reads.
   plan.by_panels = plan.depth > 0 && !plan.by_lanes &&
                    (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
@@ -106,10 +122,9 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   cut(plan, halo_rows);
   if (!plan.in_place) planes.height = plan.item_rows + halo_rows;
   plan.direct = std::is_same_v<T, ConvSum<T>> && plan.depth > 0 && plan.images == 1 &&
-                plan.pitch == task.columns && task.column_step == 1 &&
-                task.row_step == task.columns;
+                plan.pitch == task.columns && has_whole_rows(task);
   plan.offsets.reserve(static_cast<size_t>(plan.depth));
-  for (int64_t c = 0; c < task.weights.majors; ++c)
+  for (int64_t c = 0; c < planes.channels; ++c)
     for (size_t t = 0; t < task.tap_rows.size(); ++t)
       plan.offsets.push_back(c * planes.channel() +
                              planes.offset(task.tap_rows[t], task.tap_columns[t]));
@@ -123,7 +138,8 @@ void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
   const int64_t width = plan.by_lanes ? kernels.panel_lanes : kernels.panel_rows;
   const auto pack_panel = plan.by_lanes ? kernels.pack_lanes : kernels.pack_weights;
   plan.panels = (task.weights.outputs + width - 1) / width;
-  plan.panel_size = (plan.depth + kernels.steps - 1) / kernels.steps * width;
+  plan.panel_size = width * (plan.by_lanes ? static_cast<int64_t>(plan.offsets.size())
+                                           : (plan.depth + kernels.steps - 1) / kernels.steps);
   // Pairs of halves take the room of a float.
   plan.packed = empty(Shape{task.groups * plan.panels * plan.panel_size}, dtype_of<ConvSum<T>>);
   Packed* const packed = static_cast<Packed*>(plan.packed.raw_data());
@@ -145,8 +161,7 @@ void write_out(const Plan<T>& plan, const ConvKernels<T>& kernels, const ConvSum
                T* result) {
   using S = ConvSum<T>;
   const Correlation<T>& task = plan.task;
-  const bool is_dense =
-      task.column_step == 1 && plan.pitch == task.columns && task.row_step == task.columns;
+  const bool is_dense = plan.pitch == task.columns && has_whole_rows(task);
   const int64_t lines = is_dense ? 1 : rows, count = is_dense ? rows * task.columns : task.columns;
   for (int64_t k = 0; k < outputs; ++k) {
     const S shift = bias ? static_cast<S>(bias[k]) : S(0);
@@ -176,22 +191,46 @@ void find_runs(const PaddedPlanes& planes, int64_t images, int64_t image_step, i
   }
 }
 
-/// What a task reads and writes: rows [first, last) of a group of some images.
+/// What a task reads and writes: rows [first, last) of a group of some images. `source`: of the
+/// first image, all its rows.
 template <class T>
 struct Item {
   int64_t images, first, last;
-  const T *source, *packed, *bias;
+  const T* source;
+  const ConvPacked<T>* packed;
+  const T* bias;
   T* result;
 };
+
+/// What lanes read of the source: padded planes, of pairs where these are multiplied.
+template <class T>
+const ConvPacked<T>* lane_source(const Plan<T>& plan, const Item<T>& item) {
+  const PaddedPlanes& planes = plan.task.planes;
+  if constexpr (std::is_same_v<T, ConvPacked<T>>)
+    if (plan.in_place) return item.source + item.first * planes.pitch;
+  auto* const padded =
+      scratch<ConvPacked<T>>(0, static_cast<size_t>(item.images * plan.image_step()));
+  for (int64_t n = 0; n < item.images; ++n) {
+    const T* const image = item.source + n * plan.task.groups * plan.source_size();
+    if constexpr (std::is_same_v<T, ConvPacked<T>>)
+      pad_planes(planes, item.first, image, padded + n * plan.image_step());
+    else
+      pad_pairs(planes, plan.task.weights.majors, item.first, image,
+                padded + n * plan.image_step());
+  }
+  return padded;
+}
 
 /// With vectors of outputs: a panel of them after the other, whose sums are turned when finished.
 template <class T>
 void run_lanes(const Plan<T>& plan, const ConvKernels<T>& kernels, const Item<T>& item) {
+  using S = ConvSum<T>;
   const Correlation<T>& task = plan.task;
   const int64_t outputs = task.weights.outputs, width = kernels.panel_lanes;
+  const auto depth = static_cast<int64_t>(plan.offsets.size());
   const int64_t most = plan.images * plan.block_rows * task.columns;
-  T* const sums = scratch<T>(1, static_cast<size_t>(most * width));
-  T* const turned = plan.direct ? nullptr : scratch<T>(2, static_cast<size_t>(most * width));
+  const ConvPacked<T>* const source = lane_source(plan, item);
+  S* const sums = scratch<S>(1, static_cast<size_t>(most * width));
   std::vector<ConvRun> runs;
   for (int64_t row = item.first; row < item.last; row += plan.block_rows) {
     const int64_t rows = std::min(plan.block_rows, item.last - row), area = rows * task.columns;
@@ -201,19 +240,23 @@ void run_lanes(const Plan<T>& plan, const ConvKernels<T>& kernels, const Item<T>
     for (int64_t panel = 0; panel < plan.panels; ++panel) {
       const int64_t k = panel * width, count = std::min(width, outputs - k);
       const int64_t positions = item.images * area;
-      kernels.forward_lanes({count, plan.depth, positions, item.packed + panel * plan.panel_size,
-                             plan.offsets.data(), item.source, runs.data(), sums, width});
+      kernels.forward_lanes({count, depth, positions, item.packed + panel * plan.panel_size,
+                             plan.offsets.data(), source, runs.data(), sums});
       const T* const bias = item.bias ? item.bias + k : nullptr;
       T* const to = item.result + k * task.channel_step;
-      if (plan.direct) {
-        kernels.turn_lanes(sums, positions, count, bias, to + row * task.row_step,
-                           task.channel_step);
+      if (has_whole_rows(task)) {
+        for (int64_t n = 0; n < item.images; ++n)
+          kernels.turn_lanes(sums + n * area * width, area, count, bias,
+                             to + n * task.image_step + row * task.row_step, task.channel_step);
         continue;
       }
-      kernels.turn_lanes(sums, positions, count, nullptr, turned, most);
-      for (int64_t n = 0; n < item.images; ++n)
-        write_out(plan, kernels, turned + n * area, most, row, rows, count, bias,
-                  to + n * task.image_step);
+      if constexpr (std::is_same_v<T, S>) {
+        T* const turned = scratch<T>(2, static_cast<size_t>(most * width));
+        kernels.turn_lanes(sums, positions, count, nullptr, turned, most);
+        for (int64_t n = 0; n < item.images; ++n)
+          write_out(plan, kernels, turned + n * area, most, row, rows, count, bias,
+                    to + n * task.image_step);
+      }
     }
   }
 }
@@ -228,8 +271,14 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
   const int64_t images = std::min(plan.images, task.batch - image);
   const int64_t first = index % plan.items_per_image * plan.item_rows;
   const int64_t last = std::min(first + plan.item_rows, task.rows);
-  const int64_t source_size = planes.channels * planes.rows * planes.columns;
+  const int64_t source_size = plan.source_size(), outputs = task.weights.outputs;
   const T* source = task.source + (image * task.groups + group) * source_size;
+  T* const result = task.result + image * task.image_step + group * outputs * task.channel_step;
+  const T* bias = task.bias ? task.bias + group * outputs : nullptr;
+  const auto* packed = static_cast<const ConvPacked<T>*>(plan.packed.raw_data()) +
+                       group * plan.panels * plan.panel_size;
+  if (plan.by_lanes)
+    return run_lanes(plan, kernels, {images, first, last, source, packed, bias, result});
   if (plan.in_place) {
     source += first * planes.pitch;
   } else {
@@ -239,14 +288,6 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
                  padded + n * plan.image_step());
     source = padded;
   }
-  const int64_t outputs = task.weights.outputs;
-  T* const result = task.result + image * task.image_step + group * outputs * task.channel_step;
-  const T* bias = task.bias ? task.bias + group * outputs : nullptr;
-  const auto* packed = static_cast<const ConvPacked<T>*>(plan.packed.raw_data()) +
-                       group * plan.panels * plan.panel_size;
-  if constexpr (!std::is_same_v<T, bfloat16>)
-    if (plan.by_lanes)
-      return run_lanes(plan, kernels, {images, first, last, source, packed, bias, result});
   const int64_t step = plan.direct ? task.channel_step : plan.images * plan.block_rows * plan.pitch;
   S* buffer = plan.direct ? nullptr : scratch<S>(1, static_cast<size_t>(outputs * step));
   if (plan.depth == 0 && !plan.direct) std::fill_n(buffer, outputs * step, S(0));

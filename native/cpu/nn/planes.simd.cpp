@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/linalg/vector.h"
+#include "cpu/nn/conv_padding.h"
 
 // Filters over single planes, row by row.
 
@@ -15,23 +16,19 @@ void pad(const ConvGeometry& geometry, const PlaneSource<T>& source, int64_t pit
   const auto& [data, height, width, row_step, column_step] = source;
   const auto& [rows, columns] = geometry.axes;
   padded += rows.padding * pitch + columns.padding;
+  constexpr int64_t lanes = kLanes<T>;
+  const int64_t whole = width / lanes * lanes;
+  const Mask<T> rest(std::max<int64_t>(1, width - whole));
   for (int64_t i = 0; i < height; ++i) {
     const T* const from = data + i * width;
     T* const to = padded + i * row_step * pitch;
-    if (column_step == 1)
-      std::copy_n(from, width, to);
-    else
+    if (column_step != 1) {
       for (int64_t j = 0; j < width; ++j) to[j * column_step] = from[j];
+      continue;
+    }
+    for (int64_t j = 0; j < whole; j += lanes) store(to + j, load(from + j));
+    if (whole < width) rest.store(to + whole, rest.load(from + whole));
   }
-}
-
-/// The elements at even places of two vectors.
-template <class T>
-Vector<T> even_elements(Vector<T> first, Vector<T> second) {
-  typedef typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type Index;
-  Index even;
-  for (int i = 0; i < kLanes<T>; ++i) even[i] = 2 * i;
-  return __builtin_shuffle(first, second, even);
 }
 
 template <class T, int step>
@@ -42,67 +39,119 @@ Vector<T> neighbours(const T* source) {
 
 /// `lines` rows of the result, `vectors` x kLanes elements of each: sums enough to hide how long
 /// one addition takes.
-template <class T, int step, int lines, int vectors>
-void block(const PlaneFilter<T>& call, const T* source, int64_t count, T* to) {
-  constexpr int lanes = kLanes<T>;
-  const auto& [rows, columns] = call.geometry.axes;
-  const int64_t line_step = rows.stride * call.pitch;
-  Vector<T> sum[lines][vectors];
-  for (auto& line : sum)
-    for (auto& one : line) one = splat(call.bias);
-  const T* weight = call.weights;
-  for (int64_t r = 0; r < rows.kernel; ++r) {
-    const T* from = source + r * rows.dilation * call.pitch;
-    for (int64_t s = 0; s < columns.kernel; ++s, from += columns.dilation) {
-      const Vector<T> factor = splat(*weight++);
-#pragma GCC unroll 4
-      for (int i = 0; i < lines; ++i)
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v)
-          sum[i][v] = multiply_add<T>(neighbours<T, step>(from + i * line_step + v * step * lanes),
-                                      factor, sum[i][v]);
+template <class T, int lines, int vectors>
+struct Sums {
+  Vector<T> at[lines][vectors];
+
+  explicit Sums(T bias) {
+    for (auto& line : at)
+      for (auto& one : line) one = splat(bias);
+  }
+  /// The first `count` elements of each row.
+  void write(T* to, int64_t row, int64_t count) const {
+    constexpr int lanes = kLanes<T>;
+    for (int v = 0; v < vectors; ++v, to += lanes, count -= lanes) {
+      if (count >= lanes) {
+        for (int i = 0; i < lines; ++i) store(to + i * row, at[i][v]);
+      } else if (count > 0) {
+        const Mask<T> mask(count);
+        for (int i = 0; i < lines; ++i) mask.store(to + i * row, at[i][v]);
+      }
     }
   }
-  for (int i = 0; i < lines; ++i)
-    for (int v = 0; v < vectors; ++v) {
-      const int64_t left = count - v * lanes;
-      T* const out = to + i * columns.output + v * lanes;
-      if (left >= lanes)
-        store(out, sum[i][v]);
-      else if (left > 0)
-        Mask<T>(left).store(out, sum[i][v]);
-    }
-}
+};
 
-template <class T, int step, int lines>
+/// Filters of any size and step.
+template <class T, int step>
+struct AnyFilter {
+  static constexpr int kStep = step;
+  template <int lines, int vectors>
+  static void add(const PlaneFilter<T>& call, const T* source, Sums<T, lines, vectors>& sums) {
+    const auto& [rows, columns] = call.geometry.axes;
+    const int64_t line_step = rows.stride * call.pitch;
+    const T* weight = call.weights;
+    for (int64_t r = 0; r < rows.kernel; ++r) {
+      const T* from = source + r * rows.dilation * call.pitch;
+      for (int64_t s = 0; s < columns.kernel; ++s, from += columns.dilation) {
+        const Vector<T> factor = splat(*weight++);
+#pragma GCC unroll 8
+        for (int i = 0; i < lines; ++i)
+#pragma GCC unroll 4
+          for (int v = 0; v < vectors; ++v)
+            sums.at[i][v] =
+                multiply_add<T>(neighbours<T, step>(from + i * line_step + v * step * kLanes<T>),
+                                factor, sums.at[i][v]);
+      }
+    }
+  }
+};
+
+/// Filters of `taps` rows that follow each other: what is read is multiplied by all taps of its
+/// column.
+template <class T, int taps>
+struct DenseFilter {
+  static constexpr int kStep = 1;
+  template <int lines, int vectors>
+  static void add(const PlaneFilter<T>& call, const T* source, Sums<T, lines, vectors>& sums) {
+    const ConvAxis& columns = call.geometry.axes[1];
+    for (int64_t s = 0; s < columns.kernel; ++s, source += columns.dilation) {
+      Vector<T> factor[taps];
+#pragma GCC unroll 8
+      for (int r = 0; r < taps; ++r) factor[r] = splat(call.weights[r * columns.kernel + s]);
+#pragma GCC unroll 16
+      for (int y = 0; y < lines + taps - 1; ++y)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) {
+          const Vector<T> line = load(source + y * call.pitch + v * kLanes<T>);
+#pragma GCC unroll 8
+          for (int r = 0; r < taps; ++r)
+            if (y - r >= 0 && y - r < lines)
+              sums.at[y - r][v] = multiply_add<T>(line, factor[r], sums.at[y - r][v]);
+        }
+    }
+  }
+};
+
+template <class Filter, int lines, class T>
 void filter_lines(const PlaneFilter<T>& call, int64_t first) {
-  constexpr int lanes = kLanes<T>;
+  constexpr int lanes = kLanes<T>, step = Filter::kStep;
   const auto& [rows, columns] = call.geometry.axes;
   const T* const source = call.padded + first * rows.stride * call.pitch;
   T* const to = call.result + first * columns.output;
   const int64_t count = columns.output;
   int64_t j = 0;
-  for (; j + lanes < count; j += 2 * lanes)
-    block<T, step, lines, 2>(call, source + j * step, count - j, to + j);
-  for (; j < count; j += lanes)
-    block<T, step, lines, 1>(call, source + j * step, count - j, to + j);
+  for (; j + lanes < count; j += 2 * lanes) {
+    Sums<T, lines, 2> sums(call.bias);
+    Filter::add(call, source + j * step, sums);
+    sums.write(to + j, count, count - j);
+  }
+  if (j < count) {
+    Sums<T, lines, 1> sums(call.bias);
+    Filter::add(call, source + j * step, sums);
+    sums.write(to + j, count, count - j);
+  }
 }
 
-template <class T, int step>
+template <class Filter, class T>
 void filter_rows(const PlaneFilter<T>& call) {
-  constexpr int lines = 4;
+  constexpr int few = 4, many = kVectorBytes == 64 ? 7 : few;  // of 32 registers, or of 16
   const int64_t height = call.geometry.axes[0].output;
   int64_t i = 0;
-  for (; i + lines <= height; i += lines) filter_lines<T, step, lines>(call, i);
-  for (; i < height; ++i) filter_lines<T, step, 1>(call, i);
+  for (; i + many <= height; i += many) filter_lines<Filter, many>(call, i);
+  for (; i + few <= height; i += few) filter_lines<Filter, few>(call, i);
+  for (; i < height; ++i) filter_lines<Filter, 1>(call, i);
 }
 
 template <class T>
 void filter(const PlaneFilter<T>& call) {
-  if (call.geometry.axes[1].stride == 1)
-    filter_rows<T, 1>(call);
-  else
-    filter_rows<T, 2>(call);
+  const auto& [rows, columns] = call.geometry.axes;
+  if (columns.stride != 1) return filter_rows<AnyFilter<T, 2>>(call);
+  if (rows.stride == 1 && rows.dilation == 1) {
+    if (rows.kernel == 3) return filter_rows<DenseFilter<T, 3>>(call);
+    if (rows.kernel == 5) return filter_rows<DenseFilter<T, 5>>(call);
+    if (rows.kernel == 7) return filter_rows<DenseFilter<T, 7>>(call);
+  }
+  filter_rows<AnyFilter<T, 1>>(call);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "core/backends/instruction_set.h"
 #include "cpu/nn/conv_kernel.h"
 
@@ -14,16 +16,52 @@ struct WinogradShape {
   int64_t source[2], result[2];      ///< sizes of the planes
   int64_t border[2];                 ///< zeros above and to the left of the source
   int64_t source_step, result_step;  ///< from image to image
-  int64_t strips() const { return (result[0] + 1) / 2; }  ///< rows of blocks
-  int64_t strip_blocks() const { return (result[1] + 1) / 2; }
+  int64_t dilation[2] = {1, 1};      ///< between the taps, and between the pixels of a block
+  int64_t strips() const { return blocks_along(0); }  ///< rows of blocks
+  int64_t strip_blocks() const { return blocks_along(1); }
+  /// Where block i begins: twice as many pixels as they are apart hold that many blocks.
+  int64_t corner(int axis, int64_t i) const {
+    return i / dilation[axis] * 2 * dilation[axis] + i % dilation[axis];
+  }
+
+ private:
+  int64_t blocks_along(int axis) const {
+    const int64_t apart = dilation[axis], pixels = result[axis];
+    return pixels / (2 * apart) * apart + std::min(pixels % (2 * apart), apart);
+  }
 };
 
-/// Some images, or some strips of one image.
+/// Some images, or some strips of one image: whole rows of the result.
 struct WinogradPart {
   int64_t images, first_strip, strips;
 };
 
+/// Channels of a pass, whose panel of filters stays in L1; those of a block of the filters'
+/// gradient, whole tiles and whole vectors.
+inline constexpr int64_t kWinogradDepth = 128, kWinogradBlock = 48;
+
+/// For few blocks under many filters, which would not stay in a cache once they are transformed:
+/// the images of a batch are, then a panel of outputs at a time meets all of them. The matrices of
+/// a batch have `source_size` and `grad_size` floats.
+struct WinogradBatchKernels {
+  /// Image i of a batch, `most` channels at a time: kWinogradDepth for `forward`, kWinogradBlock
+  /// for `weight`. `source` and `grad`, shaped like the result: the first image.
+  void (*transform)(const WinogradShape& shape, int64_t batch, int64_t i, const float* source,
+                    int64_t most, float* v);
+  void (*transform_grad)(const WinogradShape& shape, int64_t batch, int64_t i, const float* grad,
+                         float* g);
+  int64_t (*source_size)(const WinogradShape& shape, int64_t batch, int64_t most);
+  int64_t (*grad_size)(const WinogradShape& shape, int64_t batch);
+  /// Of outputs [panel * panel_columns, ...): as `forward` of all their filters.
+  bool (*forward)(const WinogradShape& shape, int64_t batch, const ConvWeights<float>& weights,
+                  int64_t panel, const float* v, const float* bias, float* result);
+  /// The gradient of the filters of those outputs, channels [block * kWinogradBlock, ...).
+  void (*weight)(const WinogradShape& shape, int64_t batch, int64_t panel, int64_t block,
+                 const float* v, const float* g, float* result);
+};
+
 struct WinogradKernels {
+  WinogradBatchKernels batch;
   /// Transforms the filters of outputs [panel * panel_columns, ...) of all channels.
   void (*pack)(const WinogradShape& shape, const ConvWeights<float>& weights, int64_t panel,
                float* packed);
@@ -32,15 +70,18 @@ struct WinogradKernels {
   /// more than once, and make NaN of it.
   bool (*forward)(const WinogradShape& shape, const WinogradPart& part, const float* packed,
                   const float* source, const float* bias, float* result);
-  /// Adds the transformed gradient of the filters; `grad` is shaped like the result.
+  /// Sets `sums` to the transformed gradient of the filters, or adds it; `grad` is shaped like the
+  /// result.
   void (*weight)(const WinogradShape& shape, const WinogradPart& part, const float* source,
-                 const float* grad, float* sums);
-  /// The filters' gradient [outputs, channels, 3, 3] of sums that are [parts, 16, channels, lines].
+                 const float* grad, bool adds, float* sums);
+  /// Channels [first, last) of the filters' gradient [outputs, channels, 3, 3], of the sums of all
+  /// parts.
   void (*finish)(const WinogradShape& shape, int64_t parts, int64_t part_step, const float* sums,
-                 float* result);
-  int64_t panel_columns;  ///< outputs per packed panel
-  int64_t lanes;          ///< lines are padded to a multiple
-  int64_t padded(int64_t count) const { return (count + lanes - 1) / lanes * lanes; }
+                 int64_t first, int64_t last, float* result);
+  int64_t (*filter_size)(const WinogradShape& shape);  ///< floats of a packed panel
+  int64_t (*sums_size)(const WinogradShape& shape);    ///< floats of a part's sums
+  int64_t panel_columns;                               ///< outputs per packed panel
+  int64_t lanes;                                       ///< channels that are finished at a time
 };
 
 FLAMBEAU_IN_EACH_SET(const WinogradKernels& winograd_kernels();)

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/linalg/vector.h"
+#include "cpu/nn/conv_kernel.h"
+
+// Planes inside zeros. Include only from *.simd.cpp files.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+/// Rows of vectors: read(count, lane) makes a function of places in the source, whose vectors hold
+/// the elements from there on in lanes [lane, lane + count), and 0 in all others.
+template <class E, class T, class Read>
+void pad_by_vectors(const SourceRows<T>& rows, E* to, const Read& read) {
+  constexpr int64_t lanes = kLanes<E>;
+  for (int64_t j = 0; j < rows.pitch; j += lanes) {
+    const int64_t lane = std::clamp<int64_t>(rows.begin - j, 0, lanes);
+    const int64_t count = std::clamp<int64_t>(rows.begin + rows.count - j, 0, lanes) - lane;
+    const int64_t first = (j - rows.begin) * rows.step;
+    const Mask<E> room(std::min(lanes, rows.pitch - j));
+    const auto reader = read(std::max<int64_t>(count, 1), std::min(lane, lanes - 1));
+    // Where a row is less than a vector, what is behind it is written next.
+    const int64_t whole =
+        rows.pitch <= lanes
+            ? std::max<int64_t>(rows.rows - (lanes + rows.pitch - 1) / rows.pitch, 0)
+            : 0;
+    if (count <= 0) {
+      for (int64_t i = 0; i < rows.rows; ++i) room.store(to + i * rows.pitch + j, Vector<E>{});
+      continue;
+    }
+    for (int64_t i = 0; i < whole; ++i)
+      store(to + i * rows.pitch, reader(i * rows.row_step + first));
+    for (int64_t i = whole; i < rows.rows; ++i)
+      room.store(to + i * rows.pitch + j, reader(i * rows.row_step + first));
+  }
+}
+
+/// The elements at even places of two vectors.
+template <class T>
+Vector<T> even_elements(Vector<T> first, Vector<T> second) {
+  typedef typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type Index;
+  Index even;
+  for (int i = 0; i < kLanes<T>; ++i) even[i] = 2 * i;
+  return __builtin_shuffle(first, second, even);
+}
+
+/// Every second element; those between are read where they lie between two that are wanted.
+template <class T>
+class EvenReader {
+  static constexpr int64_t kLine = kLanes<T>;
+
+ public:
+  EvenReader(const T* data, int64_t count, int64_t lane)
+      : data_(data),
+        in_first_(2 * lane < kLine),
+        in_second_(2 * (lane + count) - 1 > kLine),
+        first_(in_first_ ? std::min(2 * count - 1, kLine - 2 * lane) : 1, in_first_ ? 2 * lane : 0),
+        second_(in_second_ ? 2 * (lane + count) - 1 - std::max(2 * lane, kLine) : 1,
+                in_second_ ? std::max<int64_t>(2 * lane - kLine, 0) : 0) {}
+  Vector<T> operator()(int64_t place) const {
+    const T* const from = data_ + place;
+    return even_elements<T>(in_first_ ? first_.load(from) : Vector<T>{},
+                            in_second_ ? second_.load(from + kLine) : Vector<T>{});
+  }
+
+ private:
+  const T* data_;
+  bool in_first_, in_second_;
+  Mask<T> first_, second_;
+};
+
+/// Rows whose elements are apart; copy(element, where to).
+template <class E, class T, class Copy>
+void pad_by_elements(const SourceRows<T>& rows, E* to, const Copy& copy) {
+  for (int64_t i = 0; i < rows.rows; ++i, to += rows.pitch) {
+    std::fill_n(to, rows.begin, E(0));
+    copy(i * rows.row_step, to + rows.begin);
+    std::fill(to + rows.begin + rows.count, to + rows.pitch, E(0));
+  }
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
