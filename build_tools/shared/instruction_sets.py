@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from .compiler import BuildError
 
@@ -89,10 +90,7 @@ def header() -> str:
 
 def _machine(sets: Sequence[InstructionSet]) -> list[str]:
     lines = ["", "/// X(name, whether the processor has it)"]
-    lines += ["#define FLAMBEAU_FOR_EACH_INSTRUCTION_SET(X) \\"]
-    tests = (" && ".join(one.needs.values()) or "true" for one in sets)
-    lines += [f"  X({one.name}, {test}) \\" for one, test in zip(sets, tests, strict=True)]
-    lines[-1] = lines[-1].removesuffix(" \\")
+    lines += _macro("FLAMBEAU_FOR_EACH_INSTRUCTION_SET(X)", chain.from_iterable(map(_known, sets)))
     for one in sets:
         word = one.name.upper()
         lines += [f"#ifndef FLAMBEAU_WITHOUT_{word}"]
@@ -102,9 +100,21 @@ def _machine(sets: Sequence[InstructionSet]) -> list[str]:
         lines += [f"#define FLAMBEAU_WITH_{word}(BEFORE, ...)", "#endif"]
     words = [one.name.upper() for one in sets]
     lines += ["/// What stands in the namespace of each set that loops were compiled for."]
-    inside = " ".join(f"FLAMBEAU_IN_{word}(__VA_ARGS__)" for word in words)
-    lines += [f"#define FLAMBEAU_IN_EACH_SET(...) {inside}"]
+    inside = (f"FLAMBEAU_IN_{word}(__VA_ARGS__)" for word in words)
+    lines += _macro("FLAMBEAU_IN_EACH_SET(...)", inside)
     lines += ["/// The names of these sets, each with what is given around it, after a comma."]
-    listed = " ".join(f"FLAMBEAU_WITH_{word}(BEFORE, __VA_ARGS__)" for word in words)
-    lines += [f"#define FLAMBEAU_EACH_SET(BEFORE, ...) {listed}"]
+    listed = (f"FLAMBEAU_WITH_{word}(BEFORE, __VA_ARGS__)" for word in words)
+    lines += _macro("FLAMBEAU_EACH_SET(BEFORE, ...)", listed)
     return lines
+
+
+def _known(one: InstructionSet) -> list[str]:
+    """X of a set: each condition is a line."""
+    tests = " &&\n    ".join(one.needs.values()) or "true"
+    return f"X({one.name}, {tests})".splitlines()
+
+
+def _macro(head: str, body: Iterable[str]) -> list[str]:
+    """The definition of a macro in several lines."""
+    lines = [f"#define {head}", *(f"  {line}" for line in body)]
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]

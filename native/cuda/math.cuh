@@ -31,6 +31,24 @@ FLAMBEAU_SHORT float erf(float x) { return ::erff(x); }
 FLAMBEAU_SHORT float sigmoid(float x) { return 1 / (1 + exp(-x)); }
 FLAMBEAU_LONG float fmod(float a, float b) { return ::fmodf(a, b); }
 FLAMBEAU_LONG double fmod(double a, double b) { return ::fmod(a, b); }
+
+/// The power of 2 that x is a fraction in [0.5, 1) of; 0 of what is none.
+template <class T>
+FLAMBEAU_LONG T binary_exponent(T x) {
+  if (!(x - x == 0)) return T(0);
+  int exponent = 0;
+  (void)::frexp(x, &exponent);
+  return static_cast<T>(exponent);
+}
+/// x without that power.
+template <class T>
+FLAMBEAU_LONG T binary_fraction(T x) {
+  if (!(x - x == 0)) return x;
+  int exponent = 0;
+  return static_cast<T>(::frexp(x, &exponent));
+}
+FLAMBEAU_SHORT float nextafter(float a, float b) { return ::nextafterf(a, b); }
+FLAMBEAU_LONG double nextafter(double a, double b) { return ::nextafter(a, b); }
 FLAMBEAU_LONG float lgamma(float x) { return ::lgammaf(x); }
 FLAMBEAU_LONG double lgamma(double x) { return ::lgamma(x); }
 FLAMBEAU_LONG float erfinv(float x) { return ::erfinvf(x); }

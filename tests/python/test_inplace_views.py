@@ -168,5 +168,14 @@ def test_an_imaginary_part_is_not_dropped() -> None:
             with pytest.raises(RuntimeError, match="imaginary part|does not fit"):
                 call(x)
         assert x.fill_(3 + 0j).tolist() == [3, 3]
-    with pytest.raises(RuntimeError, match="imaginary part"):
-        flambeau.zeros(1, dtype=flambeau.bool).fill_(1j)
+
+
+def test_a_complex_number_is_a_truth_value() -> None:
+    """It is false where both of its parts are 0."""
+    for number in (1j, 0j, 2 + 0j):
+        x = flambeau.zeros(3, dtype=flambeau.bool)
+        x[0] = number
+        mask = flambeau.tensor([False, True, False])
+        assert x.masked_fill(mask, number).tolist() == [bool(number)] * 2 + [False]
+        assert x.fill_(number).tolist() == [bool(number)] * 3
+        assert flambeau.full((1,), number, dtype=flambeau.bool).item() is bool(number)

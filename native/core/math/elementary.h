@@ -7,10 +7,11 @@
 ///     FLAMBEAU_SHORT         specifiers of functions that are inlined,
 ///     FLAMBEAU_DEAR          of dear ones: inlined where loops vectorise, else called,
 ///     FLAMBEAU_LONG          of long ones, with loops or branches,
-/// and defines in that namespace the float forms of exp, exp2, erf and sigmoid, for which a room
-/// may have faster ones than its C library, and detail::zero_divisor<T>(name), the quotient of
-/// integers that have none. Integer arguments of functions on reals are computed in double.
-/// Functions are branch-free where loops over them should vectorise.
+/// and defines in that namespace the float forms of exp, exp2, erf and sigmoid, and nextafter,
+/// fmod, binary_exponent and binary_fraction of float and double, for which a room may have faster
+/// ones than its C library, and detail::zero_divisor<T>(name), the quotient of integers that have
+/// none. Integer arguments of functions on reals are computed in double. Functions are branch-free
+/// where loops over them should vectorise.
 
 #include <concepts>
 #include <cstdint>
@@ -52,13 +53,15 @@ concept Arithmetic = std::is_arithmetic_v<T>;
 #define FLAMBEAU_REAL_1(name, kind)                           \
   FLAMBEAU_SHORT float name(float x) { return ::name##f(x); } \
   FLAMBEAU_WIDE_1(name, kind)
+#define FLAMBEAU_WIDE_2(name)                                    \
+  template <Arithmetic A, Arithmetic B>                          \
+  FLAMBEAU_SHORT double name(A a, B b) {                         \
+    return name(static_cast<double>(a), static_cast<double>(b)); \
+  }
 #define FLAMBEAU_REAL_2(name)                                             \
   FLAMBEAU_SHORT float name(float a, float b) { return ::name##f(a, b); } \
   FLAMBEAU_DEAR double name(double a, double b) { return ::name(a, b); }  \
-  template <Arithmetic A, Arithmetic B>                                   \
-  FLAMBEAU_SHORT double name(A a, B b) {                                  \
-    return name(static_cast<double>(a), static_cast<double>(b));          \
-  }
+  FLAMBEAU_WIDE_2(name)
 
 FLAMBEAU_WIDE_1(exp, FLAMBEAU_DEAR)
 FLAMBEAU_WIDE_1(exp2, FLAMBEAU_DEAR)
@@ -84,10 +87,11 @@ FLAMBEAU_REAL_1(erfc, FLAMBEAU_DEAR)
 FLAMBEAU_REAL_1(sqrt, FLAMBEAU_SHORT)
 FLAMBEAU_REAL_2(atan2)
 FLAMBEAU_REAL_2(hypot)
-FLAMBEAU_REAL_2(nextafter)
+FLAMBEAU_WIDE_2(nextafter)
 
 #undef FLAMBEAU_WIDE_1
 #undef FLAMBEAU_REAL_1
+#undef FLAMBEAU_WIDE_2
 #undef FLAMBEAU_REAL_2
 
 /// 1 / (1 + e^-x)
@@ -258,6 +262,15 @@ FLAMBEAU_DEAR T floor_divide(T a, T b) {
   whole = quotient == 0 ? copysign(T(0), a / b) : whole;
   return b == 0 ? a / b : whole;
 }
+/// Of float in double, where the quotient of two numbers of 24 bits is not rounded to an integer
+/// that it is below, while integers of that size are told apart.
+FLAMBEAU_SHORT float floor_divide(float a, float b) {
+  const double quotient = static_cast<double>(a) / b;
+  // An infinite divisor leaves of a quotient below 0 its sign; an infinite a has no rest.
+  const bool is_below = (quotient == 0) & (a != 0) & ((a < 0) != (b < 0));
+  const double whole = is_below ? -1 : floor(quotient);
+  return static_cast<float>((a - a == 0) | (b == 0) ? whole : quotient - quotient);
+}
 template <Integer T>
 FLAMBEAU_SHORT T floor_divide(T a, T b) {
   if (FLAMBEAU_UNLIKELY(b == T(0))) return detail::zero_divisor<T>("floor_divide");
@@ -281,22 +294,6 @@ FLAMBEAU_LONG T gcd(T a, T b) {
     small = rest;
   }
   return static_cast<T>(large);
-}
-
-/// The power of 2 that x is a fraction in [0.5, 1) of; 0 of what is none.
-template <Real T>
-FLAMBEAU_LONG T binary_exponent(T x) {
-  if (!(x - x == 0)) return T(0);
-  int exponent = 0;
-  (void)::frexp(x, &exponent);
-  return static_cast<T>(exponent);
-}
-/// x without that power.
-template <Real T>
-FLAMBEAU_LONG T binary_fraction(T x) {
-  if (!(x - x == 0)) return x;
-  int exponent = 0;
-  return static_cast<T>(::frexp(x, &exponent));
 }
 
 FLAMBEAU_DEAR float pow(float a, float b) { return ::powf(a, b); }

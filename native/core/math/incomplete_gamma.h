@@ -9,13 +9,6 @@ namespace FLAMBEAU_MATH {
 
 namespace detail {
 
-template <int count>
-FLAMBEAU_SHORT double horner(const double (&coefficients)[count], double x) {
-  double sum = coefficients[count - 1];
-  for (int i = count - 2; i >= 0; --i) sum = sum * x + coefficients[i];
-  return sum;
-}
-
 /// log gamma(1 + a), 0 <= a <= 1, with small relative error: a (a - 1) times a rational function
 /// that agrees with the quotient in 15 Chebyshev points, computed with mpmath.
 FLAMBEAU_LONG double log_gamma_1p(double a) {
@@ -42,16 +35,25 @@ FLAMBEAU_LONG double excess_of_log1p(double mu) {
   return r * mu - 2 * r * z * sum;
 }
 
-/// x^a e^-x / gamma(a + 1).
+/// x^a e^-x / gamma(a + 1). Of a large a, x^a / a^a and e^(a - x) are corrected for what x / a and
+/// a - x were rounded by; where the powers leave the range of doubles, the exponents are added.
 FLAMBEAU_LONG double gamma_prefix(double a, double x) {
   if (a < 30) {
     if (x > 1000) return 0;
-    return pow(x, a) * exp(-x) / ::tgamma(a + 1);
+    const double half = exp(-0.5 * x);
+    // The sum a + 1 is rounded, which a steep gamma function shows.
+    return pow(x, a) * half / (a < 1 ? ::tgamma(a + 1) : a * ::tgamma(a)) * half;
   }
   const double r = 1 / a, z = r * r;
   const double stirling =
       r * (1. / 12 - z * (1. / 360 - z * (1. / 1260 - z * (1. / 1680 - z / 1188))));
-  return exp(-a * excess_of_log1p((x - a) / a) - stirling) / sqrt(6.283185307179586 * a);
+  const double scale = exp(-stirling) / sqrt(6.283185307179586 * a);
+  if (abs(x - a) > 1000 || a > 1000 || x < 1e-30 * a)
+    return exp(-a * excess_of_log1p((x - a) / a)) * scale;
+  const double ratio = x / a, difference = a - x, back = difference + x;
+  const double off = ::fma(-ratio, a, x) / ratio + (a - back) + (back - difference - x);
+  const double power = pow(ratio, 0.5 * a) * exp(0.5 * difference);
+  return power * power * scale * (1 + off);
 }
 
 /// P for x not far above a: its power series.
@@ -64,22 +66,18 @@ FLAMBEAU_LONG double lower_gamma_series(double a, double x) {
   return gamma_prefix(a, x) * sum;
 }
 
-/// Q for x above a + 1: Legendre's continued fraction, evaluated by the method of Lentz.
+/// Q for x above a + 1: Legendre's continued fraction, as the sum of the steps between its
+/// convergents, which have one sign and get smaller (J. Steed's method).
 FLAMBEAU_LONG double upper_gamma_fraction(double a, double x) {
-  constexpr double kTiny = 1e-300;
-  double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, h = d;
-  for (int k = 1; k < 10000; ++k) {
-    const double factor = k * (a - k);
+  double b = x + 1 - a, d = 1 / b, step = d, sum = d;
+  for (int k = 1; k < 10000 && abs(step) > 2e-17 * sum; ++k) {
+    const double factor = k * (a - k) * d;
     b += 2;
-    d = factor * d + b;
-    d = 1 / (d == 0 ? kTiny : d);
-    c = b + factor / c;
-    if (c == 0) c = kTiny;
-    const double step = c * d;
-    h *= step;
-    if (abs(step - 1) < 2e-16) break;
+    d = 1 / (b + factor);
+    step *= -factor * d;
+    sum += step;
   }
-  return gamma_prefix(a, x) * a * h;
+  return gamma_prefix(a, x) * a * sum;
 }
 
 /// Q for a and x at most 1: 1 - x^a / gamma(a + 1) (1 + a sum_k (-x)^k / (k! (a + k))).
@@ -154,12 +152,15 @@ FLAMBEAU_LONG double incomplete_gamma(int64_t upper, double a, double x) {
   if (a == highest<double>() && x == a) return a - x;
   if (x == 0 || a == highest<double>()) return is_upper ? 1 : 0;
   if (a == 0 || x == highest<double>()) return is_upper ? 0 : 1;
-  if (a > 200 && abs(x - a) < 0.3 * a) return detail::gamma_uniform(is_upper, a, x);
+  // Far from x = a, what is computed exactly there is a power: an error of its exponent shows.
+  if (a > 200 && abs(x - a) < (a > 5000 ? 0.3 * a : 4.5 * sqrt(a)))
+    return detail::gamma_uniform(is_upper, a, x);
   if (x <= 1 && a <= 1) {
     if (is_upper) return detail::upper_gamma_small(a, x);
     return detail::lower_gamma_series(a, x);
   }
-  if (x < a + 1) {
+  // From a + 1 on both are cheap; Q is small before that, and 1 - P would show the errors of P.
+  if (x < (is_upper && x > 1 ? a : a + 1)) {
     const double lower = detail::lower_gamma_series(a, x);
     return is_upper ? 1 - lower : lower;
   }

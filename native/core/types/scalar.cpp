@@ -49,7 +49,7 @@ bool Scalar::fits_integers(DType dtype) const {
 }
 
 void Scalar::check_fits(DType dtype, const char* op, const char* argument) const {
-  if (imaginary_ != 0 && !flambeau::is_complex(dtype)) {
+  if (imaginary_ != 0 && !flambeau::is_complex(dtype) && dtype != DType::bool_) {
     fail(ErrorKind::runtime, op, ": argument ", argument, " = ", *this,
          " has an imaginary part, which ", dtype, " has no room for");
   }

@@ -75,6 +75,8 @@ inline T Scalar::to() const {
     return T(to<float>());
   } else if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>) {
     return static_cast<T>(is_integral() ? value_.integer : static_cast<int64_t>(value_.floating));
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return is_integral() ? whole<T>() : value_.floating != 0 || imaginary_ != 0;
   } else {
     return is_integral() ? whole<T>() : static_cast<T>(value_.floating);
   }

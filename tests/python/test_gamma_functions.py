@@ -1,0 +1,100 @@
+"""Gamma-like functions in float64: within a few steps of exact values, which closed forms give.
+
+They are computed here with sixty digits: sums of fractions, and
+logarithms and exponentials of `decimal`.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, getcontext
+
+import numpy as np
+import pytest
+from scipy import special as sp
+
+import flambeau
+
+getcontext().prec = 60
+EULER = Decimal("0.57721566490153286060651209008240243104215933593992359880576723")
+ZERO = Decimal("1.46163214496836234126265954232572132846819620400644")  # of digamma
+
+
+def steps(found: float, wanted: Decimal) -> float:
+    """How many steps of float64 a result is away."""
+    return float(abs(Decimal(found) - wanted) / Decimal(math.ulp(float(wanted))))
+
+
+def upper(a: int, x: float) -> Decimal:
+    """Q(a, x) = e^-x (1 + x + x^2 / 2! + ... + x^(a - 1) / (a - 1)!)."""
+    term = total = Decimal(1)
+    for k in range(1, a):
+        term = term * Decimal(x) / k
+        total += term
+    return total * (-Decimal(x)).exp()
+
+
+@pytest.mark.parametrize("a", [1, 2, 3, 7, 15, 29, 30, 31, 64, 120, 199])
+def test_incomplete_gamma_functions_of_integers(a: int) -> None:
+    points = np.unique(np.concatenate([a * np.geomspace(0.05, 4, 60), np.linspace(0.1, 3, 30)]))
+    x = flambeau.tensor(points)
+    above = flambeau.igammac(flambeau.tensor(float(a)), x).tolist()
+    below = flambeau.igamma(flambeau.tensor(float(a)), x).tolist()
+    for point, q, p in zip(points.tolist(), above, below, strict=True):
+        assert steps(q, upper(a, point)) <= 8, (a, point, q)
+        assert steps(p, 1 - upper(a, point)) <= 8, (a, point, p)
+
+
+def test_the_upper_incomplete_gamma_function_of_one_half() -> None:
+    """Q(1/2, x) = erfc(sqrt(x)), Q(3/2, x) = Q(1/2, x) + 2 sqrt(x / pi) e^-x."""
+    x = np.linspace(0.05, 20, 500)
+    half = flambeau.igammac(flambeau.tensor(0.5), flambeau.tensor(x)).numpy()
+    more = flambeau.igammac(flambeau.tensor(1.5), flambeau.tensor(x)).numpy()
+    wanted = np.array([math.erfc(math.sqrt(v)) for v in x])
+    # The root is rounded, and erfc falls as fast as 2 x of it.
+    assert np.all(abs(half - wanted) <= (6 + 2 * x) * np.spacing(wanted))
+    wanted = wanted + 2 * np.sqrt(x / np.pi) * np.exp(-x)
+    assert np.all(abs(more - wanted) <= (8 + 2 * x) * np.spacing(wanted))
+
+
+def test_far_from_the_middle_nothing_underflows() -> None:
+    for a, x in ((29, 720.0), (29, 760.0), (190, 900.0)):
+        found = flambeau.igammac(
+            flambeau.tensor(float(a), dtype=flambeau.float64),
+            flambeau.tensor(x, dtype=flambeau.float64),
+        ).item()
+        assert steps(found, upper(a, x)) <= 8
+
+
+def test_digamma_of_integers_and_halves() -> None:
+    """-gamma + 1 + 1/2 + ... + 1 / (n - 1), and -gamma - 2 log 2 + 2 + 2/3 + ... + 2 / (2n - 1)."""
+    whole, half = -EULER, -EULER - 2 * Decimal(2).ln()
+    for n in range(1, 40):
+        for x, wanted in ((float(n), whole), (n - 0.5, half)):
+            found = flambeau.digamma(flambeau.tensor(x, dtype=flambeau.float64)).item()
+            assert steps(found, wanted) <= 8, x
+        whole += 1 / Decimal(n)
+        half += 2 / Decimal(2 * n - 1)
+
+
+def test_digamma_near_its_zero() -> None:
+    """There it is the distance from the zero times the slope, and SciPy is exact to a step."""
+    at = float(ZERO)
+    slope = float(sp.polygamma(1, at))
+    found = flambeau.digamma(flambeau.tensor(at, dtype=flambeau.float64)).item()
+    assert found == pytest.approx(float(Decimal(at) - ZERO) * slope, rel=1e-12)
+    x = np.concatenate([np.linspace(1, 2, 2001), at + np.geomspace(1e-12, 0.1, 100)])
+    wanted = sp.digamma(x)
+    assert np.all(
+        abs(flambeau.digamma(flambeau.tensor(x)).numpy() - wanted) <= 8 * np.spacing(abs(wanted))
+    )
+    narrow = flambeau.digamma(flambeau.tensor(x, dtype=flambeau.float32)).numpy()
+    wanted = sp.digamma(x.astype(np.float32).astype(np.float64))
+    assert np.all(abs(narrow - wanted) <= np.spacing(abs(wanted).astype(np.float32)))
+
+
+def test_digamma_of_small_and_negative_numbers() -> None:
+    x = np.concatenate([np.geomspace(1e-300, 1, 300), -np.geomspace(1e-300, 0.45, 300)])
+    wanted = sp.digamma(x)
+    found = flambeau.digamma(flambeau.tensor(x)).numpy()
+    assert np.all(abs(found - wanted) <= 8 * np.spacing(abs(wanted)))
