@@ -1,15 +1,14 @@
 """The shape language in Python: the same functions as native/core/geometry/shape_rules.h and
-formula_rules.h.
+formula_rules.h. A build, which has no NumPy, uses those of sizes, dtypes and numbers.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
-
-import numpy as np
 
 Shape = list[int]
 
@@ -194,23 +193,25 @@ def interleaved(a: Sequence[int], b: Sequence[int]) -> Shape:
 
 def fits(operand: Any, dtype: str) -> bool:
     """Whether an element of a dtype can be a number; of tensors True."""
-    if isinstance(operand, np.ndarray) or np.dtype(dtype).kind not in "iu":
+    kind, bits = _kind_and_bits(dtype)
+    if _is_array(operand) or kind not in "iu":
         return True
-    bounds = np.iinfo(dtype)
-    lowest = -bounds.max if bounds.kind == "u" else bounds.min  # counts from above, as in C
-    return bool(lowest <= math.trunc(operand) <= bounds.max) if np.isfinite(operand) else False
+    highest = (1 << (bits if kind == "u" else bits - 1)) - 1
+    lowest = -highest if kind == "u" else -highest - 1  # counts from above, as in C
+    is_finite = isinstance(operand, int) or math.isfinite(operand)
+    return is_finite and lowest <= math.trunc(operand) <= highest
 
 
 def can_hold(operand: Any, dtype: str) -> bool:
     """Whether an element of a dtype can be a number, or what a 0-d array holds."""
-    if isinstance(operand, np.ndarray):
+    if _is_array(operand):
         return operand.ndim > 0 or operand.dtype == dtype or fits(operand.item(), dtype)
     return fits(operand, dtype)
 
 
 def is_negative_number(operand: Any) -> bool:
     """Whether an operand is a number below 0; of tensors False."""
-    return not isinstance(operand, np.ndarray | complex) and bool(operand < 0)
+    return not (_is_array(operand) or isinstance(operand, complex)) and bool(operand < 0)
 
 
 def range_dtype(start: float, end: float, step: float) -> str:
@@ -225,7 +226,7 @@ def spacing_dtype(start: complex, end: complex) -> str:
 
 def range_length(start: float, end: float, step: float, dtype: str) -> int:
     """How many numbers of a dtype lie from `start` to below `end`."""
-    if np.dtype(dtype) == np.int64:
+    if _kind_and_bits(dtype) == ("i", 64):
         start, end, step = int(start), int(end), int(step)
     return max(math.ceil((end - start) / step), 0)
 
@@ -486,10 +487,25 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+_KINDS = {"bool": "b", "int": "i", "uint": "u", "float": "f", "bfloat": "f", "complex": "c"}
+
+
+def _kind_and_bits(dtype: Any) -> tuple[str, int]:
+    """Of a name, or a dtype of NumPy: ("i", 64)."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or dtype.__name__
+    family = name.rstrip("_0123456789")
+    return _KINDS[family], int(name[len(family) :].strip("_") or 8)
+
+
+def _is_array(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
 def _kind(value: Any) -> str:
     """What a dtype, a number or a tensor is: as in NumPy's kinds."""
-    if isinstance(value, str | np.ndarray):
-        return np.dtype(value if isinstance(value, str) else value.dtype).kind
+    if isinstance(value, str) or _is_array(value):
+        return _kind_and_bits(value if isinstance(value, str) else value.dtype)[0]
     return {bool: "b", int: "i", float: "f", complex: "c"}[type(value)]
 
 
