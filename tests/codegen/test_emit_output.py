@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import flambeau
 from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.write.everything import emit_everything
@@ -109,26 +105,3 @@ def test_an_edit_of_words_changes_no_code(tmp_path: Path) -> None:
 
 def emit_again(folder: Path, generated: Path) -> list[Path]:
     return emit_everything(load_declarations(folder), generated).changed
-
-
-def test_a_build_needs_no_numpy(tmp_path: Path) -> None:
-    """What pip builds with is the generator's own needs alone."""
-    package = tmp_path / "flambeau"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for part in ("codegen", "_build"):
-        (package / part).symlink_to(Path(flambeau.__file__).absolute().parent / part)
-    code = (
-        "import sys; sys.modules['numpy'] = None\n"
-        "from flambeau.codegen.formula.shape_rules import DTYPE_FUNCTIONS, fits\n"
-        "import flambeau.codegen.write.everything\n"
-        "print(DTYPE_FUNCTIONS['is_floating']('bfloat16'), fits(-255, 'uint8'), fits(256, 'uint8'))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "True True False\n", done.stderr

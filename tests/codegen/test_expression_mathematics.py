@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from support import load_text
 
-from flambeau.codegen.check import derivatives, shape_rules
+from flambeau.codegen.check import derivatives
 from flambeau.codegen.check.mathematics import check_mathematics
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.samples import EvaluationError, sample_value
 from flambeau.codegen.check.trial import Trial
+from flambeau.codegen.formula import shape_rules
 from flambeau.codegen.model.entries import Kind
 from flambeau.codegen.read.loader import load_declarations
 from flambeau.codegen.text.source import DeclarationError

@@ -25,7 +25,7 @@ CPP = [p for p in sorted((ROOT / "native").rglob("*")) if p.suffix in (".h", ".c
 # What the words are that files list, where they are no operators although some are called so.
 WORDS = {
     "codegen/check/samples.py": "makers of the sample language",
-    "codegen/check/shape_rules.py": "functions of the shape language",
+    "codegen/formula/shape_rules.py": "functions of the shape language",
     "codegen/tools/diff.py": "a command of the tool",
     "codegen/plan/coverage.py": "how a derivative comes about",
     "codegen/write/stubs.py": "Python's special methods",
