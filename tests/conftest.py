@@ -22,6 +22,7 @@ ENVIRONMENT = (
     "there is no OpenCL",
     "there are no OpenCL headers",
     "is not installed",
+    "SciPy is not built with OpenBLAS",
     "this system has no fork",
     "only root can become somebody else",
     "the address sanitizer takes terabytes of address space",

@@ -28,7 +28,7 @@ PROGRAMS: dict[str, Goal] = {
     "distributed_digits": ({"epochs": 3}, lambda right: right > 0.9, set()),
     "hogwild": ({"steps": 60}, lambda right: right > 0.9, {"hogwild.png"}),
     "resnet_folder": (
-        {"drawn": 250, "epochs": 6, "learning_rate": 0.01},
+        {"drawn": 300, "epochs": 8, "learning_rate": 0.01},
         lambda right: right > 0.4,
         {"resnet_folder.png"},
     ),
