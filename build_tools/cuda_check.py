@@ -49,14 +49,29 @@ def find_flambeau() -> Path:
     )
 
 
+def backend_sources() -> list[Path]:
+    """Of the backend: what is written by hand, and what is generated."""
+    return [file for room in (ROOT / "native", GENERATED) for file in cuda_files(room / "cuda")]
+
+
+def compile_backend(ninja_file: Path, *options: str) -> None:
+    """Runs ninja.
+
+    Raises:
+        BuildError: something does not compile.
+    """
+    command = [find_ninja(), "-f", str(ninja_file), *options]
+    if subprocess.run(command, check=False, cwd=ROOT).returncode != 0:
+        raise BuildError("The CUDA backend did not compile: the messages above say why.")
+
+
 def write_ninja(nvcc: str, arch: str) -> Path:
     """Writes build/cuda/build.ninja if it changed and returns its path."""
     writer = NinjaWriter()
     writer.variable("builddir", str(FOLDER))
     includes = include_flags((ROOT / "native", GENERATED))
     write_cuda_rules(writer, nvcc, [arch], includes)
-    sources = [file for room in (ROOT / "native", GENERATED) for file in cuda_files(room / "cuda")]
-    objects = cuda_objects(writer, sources, FOLDER / arch, (GENERATED, ROOT))
+    objects = cuda_objects(writer, backend_sources(), FOLDER / arch, (GENERATED, ROOT))
     flambeau = str(find_flambeau())
     # Symbols that nobody defines are an error here, not at load.
     libraries = (
@@ -80,10 +95,8 @@ def check(arch: str, jobs: int, verbose: bool = False) -> Path:
     nvcc = find_nvcc()
     generate(GENERATED)
     with exclusive(FOLDER):
-        command = [find_ninja(), "-f", str(write_ninja(nvcc, arch)), "-j", str(jobs), "-k", "0"]
-        done = subprocess.run([*command, *(["-v"] if verbose else [])], check=False, cwd=ROOT)
-    if done.returncode != 0:
-        raise BuildError("The CUDA backend did not compile: the messages above say why.")
+        shown = ["-v"] if verbose else []
+        compile_backend(write_ninja(nvcc, arch), "-j", str(jobs), "-k", "0", *shown)
     return FOLDER / LIBRARY
 
 

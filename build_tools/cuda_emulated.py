@@ -19,10 +19,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from build_tools.build import generate
-from build_tools.cuda_check import GENERATED, ROOT, find_flambeau
-from build_tools.shared.compiler import BuildError, compiler_name, find_compiler, find_ninja
+from build_tools.cuda_check import (
+    GENERATED,
+    ROOT,
+    backend_sources,
+    compile_backend,
+    find_flambeau,
+)
+from build_tools.shared.compiler import BuildError, compiler_name, find_compiler
 from build_tools.shared.compiling import cpp_files, include_flags, place, write_rules
-from build_tools.shared.cuda import LIBRARY, cuda_files
+from build_tools.shared.cuda import LIBRARY
 from build_tools.shared.lock import exclusive
 from build_tools.shared.ninja_writer import NinjaWriter
 
@@ -44,9 +50,8 @@ def write_ninja(library: Path) -> Path:
     headers = include_flags((EMULATOR / "include", ROOT / "native", GENERATED))
     write_rules(writer, find_compiler(compiler_name()), headers, "-Wl,-z,defs")
     bases = (GENERATED, ROOT)
-    sources = [file for room in (ROOT / "native", GENERATED) for file in cuda_files(room / "cuda")]
     objects = []
-    for source in [*sources, *cpp_files(EMULATOR)]:
+    for source in [*backend_sources(), *cpp_files(EMULATOR)]:
         objects.append(f"{place(source, FOLDER / 'objects', bases)}.o")
         flags = _KERNELS if source.suffix == ".cu" else "-O2"
         writer.build(objects[-1], "compile", [str(source)], variables={"extra": flags})
@@ -71,11 +76,7 @@ def build_emulated(jobs: int | None = None) -> dict[str, str]:
     generate(GENERATED)
     library = find_flambeau()
     with exclusive(FOLDER):
-        command = [find_ninja(), "-f", str(write_ninja(library))]
-        command += ["-j", str(jobs)] if jobs else []
-        done = subprocess.run(command, check=False, cwd=ROOT)
-    if done.returncode != 0:
-        raise BuildError("The CUDA backend did not compile: the messages above say why.")
+        compile_backend(write_ninja(library), *(["-j", str(jobs)] if jobs else []))
     # The package that holds the library, where it is this tree's.
     paths = [str(library.parents[1] / "package"), os.environ.get("PYTHONPATH", "")]
     return {

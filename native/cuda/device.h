@@ -50,7 +50,4 @@ struct DeviceLimits {
 };
 FLAMBEAU_API const DeviceLimits& limits(int device);
 
-/// The thread's last error after a launch, which itself returns none.
-#define FLAMBEAU_CUDA_LAUNCHED(op) ::flambeau::cuda::check_call(cudaGetLastError(), (op))
-
 }  // namespace flambeau::cuda
