@@ -19,6 +19,7 @@ from pathlib import Path
 from build_tools.ninja_file import abi_header, write_ninja
 from build_tools.shared.compiler import BuildError, compiler_name
 from build_tools.shared.ending import ending
+from build_tools.shared.instruction_sets import flags_of
 from build_tools.shared.lock import exclusive
 from build_tools.shared.ninja_writer import write_if_changed
 from build_tools.stage import stage_links
@@ -69,9 +70,9 @@ def write_abi_header(generated: Path) -> None:
     write_if_changed(abi_header(ROOT), f"#pragma once\n\n#define FLAMBEAU_ABI {symbol}\n")
 
 
-def prepare(sanitize: str | None = None, fuzzing: bool = False, wheel: bool = False) -> Build:
-    """Generates and writes build.ninja; nothing is compiled. `wheel`: for other machines, too, and
-    for this Python alone.
+def prepare(sanitize: str | None = None, fuzzing: str = "", wheel: bool = False) -> Build:
+    """Generates and writes build.ninja; nothing is compiled. `fuzzing`: the instruction set whose
+    loops are fuzzed. `wheel`: for other machines, too, and for this Python alone.
     """
     name = f"sanitize-{sanitize}" if sanitize else "release"
     if wheel:
@@ -79,7 +80,9 @@ def prepare(sanitize: str | None = None, fuzzing: bool = False, wheel: bool = Fa
     toolchain = find_toolchain(compiler_name())
     if toolchain.machine != platform.machine():
         name += f"-{toolchain.machine}"
-    folder = ROOT / "build" / (f"{name}-fuzzing" if fuzzing else name)
+    if fuzzing:
+        name += "-fuzzing" if fuzzing == "baseline" else f"-fuzzing-{fuzzing}"
+    folder = ROOT / "build" / name
     generated = ROOT / "build" / "generated"
     # The generated files are shared by all builds, the rest is of this one.
     with exclusive(ROOT / "build"):
@@ -93,7 +96,7 @@ def prepare(sanitize: str | None = None, fuzzing: bool = False, wheel: bool = Fa
 def build(
     sanitize: str | None = None,
     jobs: int | None = None,
-    fuzzing: bool = False,
+    fuzzing: str = "",
     wheel: bool = False,
 ) -> Build:
     """Brings the build folder up to date."""
@@ -151,7 +154,8 @@ def _newest(folders: list[Path]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_tools.build", description=__doc__)
     parser.add_argument("--sanitize", help="address,undefined or thread: an instrumented build")
-    parser.add_argument("--fuzzing", action="store_true", help="assertions, exact blocks of memory")
+    text = "assertions, exact blocks of memory, and the loops of this instruction set"
+    parser.add_argument("--fuzzing", choices=list(flags_of()), default="", help=text)
     parser.add_argument("--wheel", action="store_true", help="what wheels for other machines carry")
     parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
     options = parser.parse_args()

@@ -15,7 +15,7 @@ from build_tools.shared.compiling import (
     include_flags,
     write_rules,
 )
-from build_tools.shared.instruction_sets import without_flags
+from build_tools.shared.instruction_sets import flags_of, without_flags
 from build_tools.shared.ninja_writer import NinjaWriter
 from build_tools.toolchain import Toolchain
 
@@ -73,11 +73,12 @@ def write_ninja(
     generated: Path,
     toolchain: Toolchain,
     sanitize: str | None,
-    fuzzing: bool = False,
+    fuzzing: str = "",
     wheel: bool = False,
 ) -> Path:
-    """Writes build/build.ninja if it changed and returns its path. Those of wheels share the
-    objects that do not know Python, which lie in the folder above.
+    """Writes build/build.ninja if it changed and returns its path. `fuzzing`: with assertions, and
+    the loops of the baseline and of this set. Those of wheels share the objects that do not know
+    Python, which lie in the folder above.
     """
     writer = NinjaWriter()
     # Of wheels, only what includes Python.h is compiled for each Python.
@@ -85,13 +86,14 @@ def write_ninja(
     includes = include_flags((root / "native", generated), () if wheel else headers)
     shared = build.parent if wheel else build
     sanitizer = f"-fsanitize={sanitize} -fno-omit-frame-pointer -g1" if sanitize else ""
-    # The loops of one instruction set are half of the work.
     machine = toolchain.machine
-    chosen = wheel_instruction_sets(machine) if wheel else built_instruction_sets(machine)
-    sets = {"baseline": ""} if fuzzing else chosen
+    sets = wheel_instruction_sets(machine) if wheel else built_instruction_sets(machine)
+    if fuzzing:  # the loops of one instruction set are half of the work
+        flags = flags_of(machine)
+        sets = {name: flags[name] for name in ("baseline", fuzzing)}
     without = without_flags(sets, machine)
     further = " ".join(filter(None, [sanitizer, FUZZING if fuzzing else "", without]))
-    optimized = plain_level(sanitize, fuzzing)
+    optimized = plain_level(sanitize, bool(fuzzing))
     writer.variable("builddir", str(shared))
     writer.variable("math_libraries", " ".join(math_libraries(toolchain.compiler)))
     link_flags = STRIPPED if wheel else sanitizer

@@ -5,9 +5,9 @@
 says which failed. The interpreter is not instrumented: the sanitizer's runtime is loaded before it.
 `--native` leaves out what is generated and Python: some minutes instead of half an hour.
 
-`--fuzz 2000` builds a library of one instruction set with assertions, and runs that many calls of
-tests/fuzz with it instead of all tests; what follows `--` are further arguments of these. With
-`--native`, the C++ tests run with this library first.
+`--fuzz 2000` builds a library with assertions and the loops of one instruction set, the baseline or
+that of `--set avx512`, and runs that many calls of tests/fuzz with it instead of all tests; what
+follows `--` are further arguments of these. With `--native`, the C++ tests run with it first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from pathlib import Path
 
 from build_tools.build import ROOT, Build, build, prepare
 from build_tools.native_tests import build_programs, programs, run_program
+from build_tools.processor import runnable_instruction_sets
 from build_tools.shared.compiler import BuildError
+from build_tools.shared.instruction_sets import flags_of
 from build_tools.stage import stage_links
 
 # Python never gives its memory back at exit, so leaks are not looked for. Copies of the stack on
@@ -46,13 +48,13 @@ _TESTS = {
 }
 
 
-def run_native(result: Build, sanitize: str, jobs: int | None, fuzzing: bool = False) -> list[str]:
+def run_native(result: Build, sanitize: str, jobs: int | None, fuzzing: str = "") -> list[str]:
     """The programs that fail."""
-    wanted = [p for p in programs() if not fuzzing or p.instruction_set in ("", "baseline")]
+    wanted = programs(sets={fuzzing: flags_of()[fuzzing]} if fuzzing else None)
     build_programs(result.folder, wanted, sanitize, jobs)
     failed = []
     for program in wanted:
-        options = {**_OPTIONS, **_FUZZ_OPTIONS} if fuzzing else _OPTIONS
+        options = _fuzz_options(fuzzing) if fuzzing else _OPTIONS
         process = run_program(result.folder, program, options)
         print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}", flush=True)
         if process.returncode != 0:
@@ -71,12 +73,17 @@ def run_python(result: Build, sanitize: str, tests: tuple[str, ...], jobs: int |
     return subprocess.run([*command, *tests], cwd=ROOT, env=environment, check=False).returncode
 
 
-def run_fuzzer(result: Build, sanitize: str, calls: int, arguments: Sequence[str]) -> int:
+def run_fuzzer(
+    result: Build, sanitize: str, fuzzing: str, calls: int, arguments: Sequence[str]
+) -> int:
     """tests/fuzz with an instrumented library that asserts."""
-    further = {**_FUZZ_OPTIONS, "FLAMBEAU_CPU": "baseline"}  # the only loops of such a build
-    environment = {**_environment(result, sanitize), **further}
+    environment = {**_environment(result, sanitize), **_fuzz_options(fuzzing)}
     command = [sys.executable, "tests/fuzz", "--calls", str(calls), *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def _fuzz_options(instruction_set: str) -> dict[str, str]:
+    return {**_OPTIONS, **_FUZZ_OPTIONS, "FLAMBEAU_CPU": instruction_set}
 
 
 def _environment(result: Build, sanitize: str) -> dict[str, str]:
@@ -103,11 +110,11 @@ def _runtime(compiler: str, name: str) -> str:
 
 def _fuzz(options: argparse.Namespace, further: Sequence[str]) -> list[str]:
     """What fails of the C++ tests, where they are wanted, and of the calls."""
-    result = build(options.sanitize, options.jobs, fuzzing=True)
+    result = build(options.sanitize, options.jobs, options.set)
     failed = []
     if options.native:
-        failed += run_native(result, options.sanitize, options.jobs, fuzzing=True)
-    status = run_fuzzer(result, options.sanitize, options.fuzz, further)
+        failed += run_native(result, options.sanitize, options.jobs, options.set)
+    status = run_fuzzer(result, options.sanitize, options.set, options.fuzz, further)
     return failed + ["tests/fuzz"] * (status != 0)
 
 
@@ -130,6 +137,12 @@ def main() -> int:
     parser.add_argument("-j", "--jobs", type=int, help="compilers and test processes at a time")
     parser.add_argument("--native", action="store_true", help="C++ tests only")
     parser.add_argument("--fuzz", type=int, metavar="CALLS", help="tests/fuzz only")
+    parser.add_argument(
+        "--set",
+        choices=runnable_instruction_sets(),
+        default="baseline",
+        help="with --fuzz: whose loops",
+    )
     # What follows `--` is read by those that run: argparse would take it for its own.
     given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
