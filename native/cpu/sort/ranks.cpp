@@ -16,23 +16,34 @@ int64_t first_nan(const T* row, int64_t length, Item<KeyOf<T>>* items) {
   return counted.inside == 0 ? -1 : position_of(items[0]);
 }
 
+/// For each row along `dim`: find(row, length, items) says which position is wanted, working in
+/// `items`, and put(row, position, place) writes what is wanted of it at the row's place.
+template <class Find, class Put>
+void find_in_rows(const Tensor& self, Dim dim, const char* op, const Find& find, const Put& put) {
+  for_rows(self, dim, 1, op,
+           [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
+             const Items<Item<KeyOf<T>>> memory(2 * length);
+             for (int64_t row = begin; row < end; ++row) {
+               const T* const data = from + row * length;
+               put(data, find(data, length, memory.data()), place(row, 0));
+             }
+           });
+}
+
 }  // namespace
 
 void kthvalue(const Tensor& values, const Tensor& indices, const Tensor& self, int64_t k, Dim dim,
               bool) {
   if (self.numel() == 0) return;
-  for_rows(self, dim, 1, "kthvalue",
-           [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
-             const Items<Item<KeyOf<T>>> memory(2 * length);
-             auto* const items = memory.data();
-             for (int64_t row = begin; row < end; ++row) {
-               const T* const data = from + row * length;
-               const int64_t position =
-                   position_of(item_at_rank(data, length, k - 1, KeyOf<T>{0}, items));
-               indices.data<int64_t>()[place(row, 0)] = position;
-               values.data<T>()[place(row, 0)] = data[position];
-             }
-           });
+  find_in_rows(
+      self, dim, "kthvalue",
+      [&]<class T>(const T* row, int64_t length, Item<KeyOf<T>>* items) {
+        return position_of(item_at_rank(row, length, k - 1, KeyOf<T>{0}, items));
+      },
+      [&]<class T>(const T* row, int64_t position, int64_t place) {
+        indices.data<int64_t>()[place] = position;
+        values.data<T>()[place] = row[position];
+      });
 }
 
 void median_position(const Tensor& result, const Tensor& self, Dim dim, bool) {
@@ -40,20 +51,16 @@ void median_position(const Tensor& result, const Tensor& self, Dim dim, bool) {
   check(size > 0 || result.numel() == 0, ErrorKind::index, "median(): dim ", dim, " of shape ",
         self.sizes(), " has no elements");
   if (self.numel() == 0) return;
-  for_rows(self, dim, 1, "median",
-           [&]<class T>(const T* from, int64_t begin, int64_t end, int64_t length, auto&& place) {
-             const Items<Item<KeyOf<T>>> memory(2 * length);
-             auto* const items = memory.data();
-             for (int64_t row = begin; row < end; ++row) {
-               const T* const data = from + row * length;
-               int64_t position = first_nan(data, length, items);
-               if (position < 0) {
-                 const int64_t middle = (length - 1) / 2;
-                 position = position_of(item_at_rank(data, length, middle, KeyOf<T>{0}, items));
-               }
-               result.data<int64_t>()[place(row, 0)] = position;
-             }
-           });
+  find_in_rows(
+      self, dim, "median",
+      []<class T>(const T* row, int64_t length, Item<KeyOf<T>>* items) {
+        const int64_t nan = first_nan(row, length, items);
+        if (nan >= 0) return nan;
+        return position_of(item_at_rank(row, length, (length - 1) / 2, KeyOf<T>{0}, items));
+      },
+      [&](const auto*, int64_t position, int64_t place) {
+        result.data<int64_t>()[place] = position;
+      });
 }
 
 void median(const Tensor& result, const Tensor& self) {
