@@ -173,7 +173,8 @@ _MAKERS = (
 
 
 def _is_random(statements: list[str], entry: Entry) -> bool:
-    words = ("empty", "Generator", "Tensor(")  # the last: typed tensors of sizes are not filled
+    # Neither what a tensor grows by is filled, nor typed tensors of sizes.
+    words = ("empty", "Generator", "resize_", "Tensor(")
     return entry.random or any(word in s for s in statements for word in words)
 
 
