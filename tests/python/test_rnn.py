@@ -347,11 +347,14 @@ def test_gradients_of_gradients(kind: Any, options: dict[str, Any]) -> None:
     assert gradgradcheck(lambda x, *_: all_of(layer(x)), (x, *layer.parameters()))
 
 
+@pytest.mark.parametrize(("hidden", "samples"), [(37, 19), (270, 12)])
 @pytest.mark.parametrize(("kind", "options"), LAYERS)
-def test_both_ways_through_a_sequence_agree(kind: Any, options: dict[str, Any]) -> None:
+def test_both_ways_through_a_sequence_agree(
+    kind: Any, options: dict[str, Any], hidden: int, samples: int
+) -> None:
     """Steps run one by one where a tangent travels along; sizes are no multiples of vectors."""
-    layer = kind(5, 37, **options)
-    x, direction = flambeau.randn(6, 19, 5), flambeau.randn(6, 19, 5)
+    layer = kind(5, hidden, **options)
+    x, direction = flambeau.randn(6, samples, 5), flambeau.randn(6, samples, 5)
     with forward_ad.dual_level():
         stepped = all_of(layer(forward_ad.make_dual(x, direction)))
         pairs = [forward_ad.unpack_dual(part) for part in stepped]
@@ -365,18 +368,39 @@ def test_both_ways_through_a_sequence_agree(kind: Any, options: dict[str, Any]) 
     assert float((grad * direction).sum()) == pytest.approx(along, rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("samples", [1, 9, 64])
-def test_threads_and_sizes(samples: int, threads: int) -> None:
+@pytest.mark.parametrize(("kind", "options"), LAYERS)
+def test_wide_packed_sequences_are_each_run_alone(kind: Any, options: dict[str, Any]) -> None:
+    """Threads share the hidden units of a batch; a sequence alone has too little work for two."""
+    layer = kind(4, 270, bidirectional=True, **options)
+    listed = [flambeau.randn(n, 4) for n in (3, 5, 1, 5, 4, 2, 3, 3, 1, 2, 5, 4)]
+    weights = [flambeau.randn(len(x), 540) for x in listed]
+    alone = [layer(x)[0] for x in listed]
+    total = flambeau.cat(alone), flambeau.cat(weights)
+    expected = flambeau.autograd.grad((total[0] * total[1]).sum(), list(layer.parameters()))
+    packed = layer(sequences.pack_sequence(listed, enforce_sorted=False))[0]
+    padded, lengths = sequences.pad_packed_sequence(packed, batch_first=True)
+    found = [row[:n] for row, n in zip(padded, lengths.tolist(), strict=True)]
+    for ours, one in zip(found, alone, strict=True):
+        np.testing.assert_allclose(values(ours), values(one), rtol=1e-5, atol=1e-6)
+    grads = flambeau.autograd.grad((flambeau.cat(found) * total[1]).sum(), list(layer.parameters()))
+    for grad, one in zip(grads, expected, strict=True):
+        np.testing.assert_allclose(values(grad), values(one), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("samples", "hidden"), [(1, 96), (9, 96), (64, 96), (1, 800), (9, 270), (64, 160)]
+)
+def test_threads_and_sizes(samples: int, hidden: int, threads: int) -> None:
     before = flambeau.get_num_threads()
     try:
         flambeau.set_num_threads(threads)
-        layer = nn.LSTM(8, 96)
+        layer = nn.LSTM(8, hidden)
         x = flambeau.randn(5, samples, 8)
         output, (h, c) = layer(x)
     finally:
         flambeau.set_num_threads(before)
-    zeros = np.zeros((1, samples, 96))
+    zeros = np.zeros((1, samples, hidden))
     expected, hs, cs = reference(layer, values(x), zeros, zeros)
     np.testing.assert_allclose(values(output), expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(values(h), hs, rtol=1e-4, atol=1e-5)
