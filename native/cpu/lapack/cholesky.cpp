@@ -22,7 +22,7 @@ void factor_all(const Tensor& L, const Tensor& info, const Tensor& self, bool up
   const Batch<T> wanted(L);
   const Batch<int> status(info, 0);
   const int64_t n = given.rows();
-  over_matrices(given.count(), n * n * n / 3, [&](int64_t begin, int64_t end) {
+  over_matrices_by_lapack(given.count(), n * n * n / 3, [&](int64_t begin, int64_t end) {
     Scratch<T> scratch;
     for (int64_t b = begin; b < end; ++b) {
       const Columns<T> factor(wanted[b], scratch);
@@ -40,7 +40,7 @@ void factor_all(const Tensor& L, const Tensor& info, const Tensor& self, bool up
 
 void cholesky_factor(const Tensor& L, const Tensor& info, const Tensor& self, bool upper,
                      bool check_errors) {
-  visit_elements(self.dtype(), [&]<class T>() { factor_all<T>(L, info, self, upper); });
+  visit_elements_of_lapack(self.dtype(), [&]<class T>() { factor_all<T>(L, info, self, upper); });
   if (!check_errors) return;
   const int64_t failure = first_failure(info);
   if (failure < 0) return;

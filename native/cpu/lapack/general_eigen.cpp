@@ -85,7 +85,7 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
   std::optional<Batch<Complex>> wanted;
   if (vectors.defined()) wanted.emplace(vectors);
   const int64_t n = given.rows();
-  over_matrices(given.count(), 25 * n * n * n, [&](int64_t begin, int64_t end) {
+  over_matrices_by_lapack(given.count(), 25 * n * n * n, [&](int64_t begin, int64_t end) {
     Solver<T> solve;
     Scratch<T> scratch;
     Scratch<Complex> scratch_values, scratch_vectors;
@@ -110,13 +110,13 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
 }  // namespace
 
 void general_eigen(const Tensor& eigenvalues, const Tensor& eigenvectors, const Tensor& A) {
-  visit_elements(A.dtype(),
-                 [&]<class T>() { decompose<T>("general_eigen", eigenvalues, eigenvectors, A); });
+  visit_elements_of_lapack(
+      A.dtype(), [&]<class T>() { decompose<T>("general_eigen", eigenvalues, eigenvectors, A); });
 }
 
 void general_eigenvalues(const Tensor& result, const Tensor& A) {
-  visit_elements(A.dtype(),
-                 [&]<class T>() { decompose<T>("general_eigenvalues", result, Tensor(), A); });
+  visit_elements_of_lapack(
+      A.dtype(), [&]<class T>() { decompose<T>("general_eigenvalues", result, Tensor(), A); });
 }
 
 }  // namespace flambeau::cpu

@@ -15,7 +15,7 @@ void factor_all(const Tensor& LD, const Tensor& pivots, const Tensor& info, cons
   const Batch<int> swaps(pivots, 1), status(info, 0);
   auto& factor = hermitian ? hetrf<T> : sytrf<T>;
   const int64_t n = given.rows();
-  over_matrices(given.count(), n * n * n / 3, [&](int64_t begin, int64_t end) {
+  over_matrices_by_lapack(given.count(), n * n * n / 3, [&](int64_t begin, int64_t end) {
     Scratch<T> scratch, work;
     for (int64_t b = begin; b < end; ++b) {
       const Columns<T> matrix(wanted[b], scratch);
@@ -43,7 +43,7 @@ void solve_all(const Tensor& result, const Tensor& LD, const Tensor& pivots, con
   const Batch<T> solutions(result);
   auto& solve = hermitian ? hetrs<T> : sytrs<T>;
   const int64_t n = factors.rows(), k = sides.columns();
-  over_matrices(factors.count(), n * n * k, [&](int64_t begin, int64_t end) {
+  over_matrices_by_lapack(factors.count(), n * n * k, [&](int64_t begin, int64_t end) {
     Scratch<T> scratch, packed;
     Scratch<int> order;
     for (int64_t b = begin; b < end; ++b) {
@@ -83,7 +83,8 @@ void check_pivots(const Tensor& pivots, int64_t n) {
 
 void ldl_factors(const Tensor& LD, const Tensor& pivots, const Tensor& info, const Tensor& A,
                  bool hermitian, bool check_errors) {
-  visit_elements(A.dtype(), [&]<class T>() { factor_all<T>(LD, pivots, info, A, hermitian); });
+  visit_elements_of_lapack(A.dtype(),
+                           [&]<class T>() { factor_all<T>(LD, pivots, info, A, hermitian); });
   if (!check_errors) return;
   const int64_t failure = first_failure(info);
   if (failure < 0) return;
@@ -95,7 +96,8 @@ void ldl_factors(const Tensor& LD, const Tensor& pivots, const Tensor& info, con
 void ldl_solution(const Tensor& result, const Tensor& LD, const Tensor& pivots, const Tensor& B,
                   bool hermitian) {
   check_pivots(pivots, LD.size(-1));
-  visit_elements(LD.dtype(), [&]<class T>() { solve_all<T>(result, LD, pivots, B, hermitian); });
+  visit_elements_of_lapack(LD.dtype(),
+                           [&]<class T>() { solve_all<T>(result, LD, pivots, B, hermitian); });
 }
 
 }  // namespace flambeau::cpu

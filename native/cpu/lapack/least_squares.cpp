@@ -124,7 +124,7 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
   const Batch<int64_t> ranks(to.rank, 0);
   const int64_t m = matrices.rows(), n = matrices.columns(), k = sides.columns();
   const auto cutoff = static_cast<Real<T>>(rcond);
-  over_matrices(
+  over_matrices_by_lapack(
       matrices.count(), 4 * m * n * (std::min(m, n) + k), [&](int64_t begin, int64_t end) {
         // Without right-hand sides of one that is 0: rank and singular values are found all the
         // same.
@@ -163,7 +163,7 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
 void least_squares(const Tensor& solution, const Tensor& residuals, const Tensor& rank,
                    const Tensor& singular_values, const Tensor& A, const Tensor& B, double rcond,
                    std::string_view driver) {
-  visit_elements(A.dtype(), [&]<class T>() {
+  visit_elements_of_lapack(A.dtype(), [&]<class T>() {
     solve_all<T>({solution, residuals, rank, singular_values}, A, B, rcond, driver);
   });
 }

@@ -1,6 +1,6 @@
-#include "cpu/lapack/matrices.h"
-#include "cpu/lapack/small.h"
+#include "cpu/lapack/lu_factors.h"
 #include "kernels/linalg_factors.h"
+#include "kernels/linalg_solve.h"
 
 namespace flambeau::cpu {
 
@@ -9,39 +9,78 @@ using namespace lapack;
 namespace {
 
 template <class T>
-void factor_all(const Tensor& LU, const Tensor& pivots, const Tensor& info, const Tensor& A) {
-  const Batch<const T> given(A);
-  const Batch<T> wanted(LU);
-  const Batch<int> swaps(pivots, 1), status(info, 0);
-  const int64_t m = given.rows(), n = given.columns(), k = std::min(m, n);
-  over_matrices(given.count(), m * n * k, [&](int64_t begin, int64_t end) {
-    Scratch<T> scratch;
-    for (int64_t b = begin; b < end; ++b) {
-      const Columns<T> factors(wanted[b], scratch);
-      factors.fill(given[b]);
-      int* const failed = status[b].data;
-      *failed = 0;
-      if (std::max(m, n) <= kSmall) {
-        *failed = factor_small<T>(m, n, factors.data(), factors.step(), swaps[b].data);
-      } else if (k > 0) {
-        getrf<T>(m, n, factors.data(), factors.step(), swaps[b].data, failed);
+void factor_all(const Factors<T>& all) {
+  const int64_t lanes = all.is_tiny() ? small_factors<T>().lanes : all.given.count() + 1;
+  over_matrices(all.given.count(), all.work(), [&](int64_t begin, int64_t end) {
+    if (begin + lanes <= end) {
+      for (TinyFactors<T> some(all); begin + lanes <= end; begin += lanes) {
+        some.find(begin);
+        some.keep(begin);
       }
-      factors.finish();
+    }
+    for (; begin < end; ++begin) all.find(begin);
+  });
+}
+
+/// Solves tiny systems, as many right-hand sides as matrices; `all` gets the factors of the last
+/// few, which are no whole number of lanes.
+template <class T>
+void solve_tiny(const Factors<T>& all, const Batch<T>& unknown) {
+  const int64_t lanes = small_factors<T>().lanes, columns = unknown.columns();
+  over_matrices(unknown.count(), all.work(), [&](int64_t begin, int64_t end) {
+    TinyFactors<T> some(all);
+    for (Lanes<T> b(all.rows(), columns); begin + lanes <= end; begin += lanes) {
+      some.find(begin);
+      b.take(unknown, begin);
+      some.solve(b, columns);
+      b.give(unknown, begin);
+    }
+    for (; begin < end; ++begin) {
+      all.find(begin);
+      solve_factored(constant(all.wanted[begin]), all.swaps[begin].data, unknown[begin]);
     }
   });
+}
+
+template <class T>
+void solve_each(const Tensor& factors, const Tensor& swaps, const Tensor& result) {
+  const Batch<const T> all(with_batch_of(factors, result, 2));
+  const Batch<const int> orders(with_batch_of(swaps, result, 1), 1);
+  const Batch<T> unknown(result);
+  const int64_t work = unknown.rows() * unknown.rows() * unknown.columns();
+  over_matrices(unknown.count(), work, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) solve_factored(all[b], orders[b].data, unknown[b]);
+  });
+}
+
+void check_factors(const char* op, const Tensor& info) {
+  const int64_t failure = first_failure(info);
+  if (failure < 0) return;
+  fail(ErrorKind::linalg, op, "(): ", which(info, failure), "the matrix is singular: element ",
+       *Batch<int>(info, 0)[failure].data, " of the diagonal of U is zero");
 }
 
 }  // namespace
 
 void lu_factors(const Tensor& LU, const Tensor& pivots, const Tensor& info, const Tensor& A,
                 bool check_errors) {
-  visit_elements(A.dtype(), [&]<class T>() { factor_all<T>(LU, pivots, info, A); });
-  if (!check_errors) return;
-  const int64_t failure = first_failure(info);
-  if (failure < 0) return;
-  fail(ErrorKind::linalg, "lu_factors(): ", which(info, failure),
-       "the matrix is singular: element ", *Batch<int>(info, 0)[failure].data,
-       " of the diagonal of U is zero");
+  visit_elements(A.dtype(), [&]<class T>() { factor_all<T>({LU, pivots, info, A}); });
+  if (check_errors) check_factors("lu_factors", info);
+}
+
+void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, const Tensor& B,
+                  bool check_errors) {
+  const Tensor factors = empty(A.sizes(), A.dtype());
+  const Tensor swaps = empty(IntList(A.sizes()).first(A.sizes().size() - 1), DType::int32);
+  copy_data(result, B);
+  visit_elements(A.dtype(), [&]<class T>() {
+    const Factors<T> all(factors, swaps, info, A);
+    const Batch<T> unknown(result);
+    const bool is_tiny = all.is_tiny() && unknown.count() == all.given.count();
+    is_tiny ? solve_tiny(all, unknown) : factor_all(all);
+    if (check_errors) check_factors("solve_system", info);
+    if (!is_tiny) solve_each<T>(factors, swaps, result);
+  });
 }
 
 void pivots_to_permutation(const Tensor& result, const Tensor& pivots, int64_t) {

@@ -75,6 +75,10 @@ class Batch {
 template <class T>
 void copy(const Matrix<const T>& from, const Matrix<T>& to) {
   constexpr int64_t kSquare = 16;
+  if (from.column_step == 1 && to.column_step == 1) {
+    for (int64_t i = 0; i < to.rows; ++i) std::copy_n(&from(i, 0), to.columns, &to(i, 0));
+    return;
+  }
   for (int64_t j = 0; j < to.columns; j += kSquare) {
     for (int64_t i = 0; i < to.rows; i += kSquare) {
       const int64_t row_end = std::min(to.rows, i + kSquare);
@@ -85,8 +89,34 @@ void copy(const Matrix<const T>& from, const Matrix<T>& to) {
   }
 }
 template <class T>
+Matrix<T> part(const Matrix<T>& whole, int64_t row, int64_t column, int64_t rows, int64_t columns) {
+  return {whole.data + row * whole.row_step + column * whole.column_step, rows, columns,
+          whole.row_step, whole.column_step};
+}
+
+template <class T>
+Matrix<T> transposed(const Matrix<T>& matrix) {
+  return {matrix.data, matrix.columns, matrix.rows, matrix.column_step, matrix.row_step};
+}
+
+template <class T>
 Matrix<const T> constant(const Matrix<T>& matrix) {
   return {matrix.data, matrix.rows, matrix.columns, matrix.row_step, matrix.column_step};
+}
+
+/// The tensor as if it had the dims in front of its last ones that the result has in front of its
+/// matrices.
+inline Tensor with_batch_of(const Tensor& tensor, const Tensor& result, size_t last) {
+  const size_t outer = result.sizes().size() - 2, own = tensor.sizes().size() - last;
+  Shape sizes, strides;
+  for (size_t d = 0; d < outer + last; ++d) {
+    const bool is_own = d + own >= outer;
+    const size_t from = is_own ? d + own - outer : 0;
+    sizes.push_back(d < outer ? result.sizes()[d] : tensor.sizes()[from]);
+    const bool is_repeated = !is_own || (d < outer && tensor.sizes()[from] == 1);
+    strides.push_back(is_repeated ? 0 : tensor.strides()[from]);
+  }
+  return make_view(tensor, sizes, strides, tensor.offset());
 }
 
 /// Memory of one thread that grows as it is asked to.
@@ -140,13 +170,19 @@ class Columns {
 };
 
 /// Calls body(begin, end) over the matrices of a batch, on several threads where each has enough to
-/// do; LAPACK uses more than one for large single ones. `work`: about how many multiplications one
-/// matrix takes.
+/// do. `work`: about how many multiplications one matrix takes.
 template <class Body>
 void over_matrices(int64_t count, int64_t work, const Body& body) {
-  constexpr int64_t kWorth = 20'000, kWorthThreads = int64_t{1} << 30;
-  const OneThread one(count > 1 || work < kWorthThreads);
+  constexpr int64_t kWorth = 20'000;
   parallel_for(0, count, std::max<int64_t>(1, kWorth / std::max<int64_t>(work, 1)), body);
+}
+
+/// The same, where the body calls LAPACK: that uses threads of its own for large single matrices.
+template <class Body>
+void over_matrices_by_lapack(int64_t count, int64_t work, const Body& body) {
+  constexpr int64_t kWorthThreads = int64_t{1} << 30;
+  const OneThread one(count > 1 || work < kWorthThreads);
+  over_matrices(count, work, body);
 }
 
 /// The size of the workspace that a query answered with.
@@ -159,25 +195,30 @@ int64_t asked_size(const T& answer) {
   }
 }
 
-/// Calls function.template operator()<T>() with the type of elements that LAPACK knows.
+/// Calls function.template operator()<T>() with the type of elements of matrices.
 template <class Function>
 void visit_elements(DType dtype, Function&& function) {
-  const auto visit = [&]<class T>() {
-    find_routines<T>();
-    function.template operator()<T>();
-  };
   switch (dtype) {
     case DType::float32:
-      return visit.template operator()<float>();
+      return function.template operator()<float>();
     case DType::float64:
-      return visit.template operator()<double>();
+      return function.template operator()<double>();
     case DType::complex64:
-      return visit.template operator()<complex<float>>();
+      return function.template operator()<complex<float>>();
     case DType::complex128:
-      return visit.template operator()<complex<double>>();
+      return function.template operator()<complex<double>>();
     default:
-      fail(ErrorKind::runtime, "linalg: no function of LAPACK takes ", dtype);
+      fail(ErrorKind::runtime, "linalg: matrices of ", dtype, " have no factors");
   }
+}
+
+/// The same, for a function that calls LAPACK.
+template <class Function>
+void visit_elements_of_lapack(DType dtype, Function&& function) {
+  visit_elements(dtype, [&]<class T>() {
+    find_routines<T>();
+    function.template operator()<T>();
+  });
 }
 
 /// The first matrix of which `info` is not 0; -1 where all went well.

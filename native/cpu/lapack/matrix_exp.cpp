@@ -2,8 +2,7 @@
 #include <span>
 
 #include "core/threads/interrupt.h"
-#include "cpu/lapack/matrices.h"
-#include "cpu/lapack/small.h"
+#include "cpu/lapack/blocks.h"
 #include "cpu/linalg/gemm.h"
 #include "kernels/linalg_functions.h"
 
@@ -138,15 +137,8 @@ class Exponential {
       result()[i] = even()[i] + spare()[i];
     }
     std::vector<int> pivots(static_cast<size_t>(n_));
-    if (n_ <= kSmall) {
-      factor_small<T>(n_, n_, divisor(), n_, pivots.data());
-      for (int64_t j = 0; j < n_; ++j)
-        solve_small<T>(n_, divisor(), n_, pivots.data(), result() + j * n_);
-      return;
-    }
-    int failed = 0;
-    getrf<T>(n_, n_, divisor(), n_, pivots.data(), &failed);
-    getrs<T>('N', n_, n_, divisor(), n_, pivots.data(), result(), n_, &failed);
+    factor<T>({divisor(), n_, n_, 1, n_}, pivots.data());
+    solve_factored<T>({divisor(), n_, n_, 1, n_}, pivots.data(), {result(), n_, n_, 1, n_});
   }
 
   int64_t n_;

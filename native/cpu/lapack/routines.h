@@ -28,15 +28,9 @@ constexpr const char* either(const char* real, const char* complex) {
   return kIsComplex<T> ? complex : real;
 }
 
-// Triangles, Cholesky and LU.
-template <class T>
-inline Routine<T, char, char, char, char, int, int, T, T, int, T, int> trsm{"trsm", "blas"};
+// Cholesky.
 template <class T>
 inline Routine<T, char, int, T, int, int> potrf{"potrf"};
-template <class T>
-inline Routine<T, int, int, T, int, int, int> getrf{"getrf"};
-template <class T>
-inline Routine<T, char, int, int, T, int, int, T, int, int> getrs{"getrs"};
 
 // Symmetric indefinite matrices; those of complex numbers may be Hermitian.
 template <class T>
@@ -47,12 +41,6 @@ template <class T>
 inline Routine<T, char, int, int, T, int, int, T, int, int> sytrs{"sytrs"};
 template <class T>
 inline Routine<T, char, int, int, T, int, int, T, int, int> hetrs{either<T>("sytrs", "hetrs")};
-
-// QR: Householder reflections.
-template <class T>
-inline Routine<T, int, int, T, int, T, T, int, int> geqrf{"geqrf"};
-template <class T>
-inline Routine<T, int, int, int, T, int, T, T, int, int> orgqr{either<T>("orgqr", "ungqr")};
 
 // Eigenvalues and singular values. The real ones take no real workspace.
 template <class T>

@@ -89,7 +89,7 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
     const bool reduced = left->columns() == k && right->rows() == k;
     vectors = reduced ? Vectors::reduced : Vectors::all;
   }
-  over_matrices(given.count(), 10 * m * n * k, [&](int64_t begin, int64_t end) {
+  over_matrices_by_lapack(given.count(), 10 * m * n * k, [&](int64_t begin, int64_t end) {
     Solver<T> solve(vectors, m, n);
     Scratch<T> scratch, scratch_left, scratch_right;
     Scratch<Real<T>> scratch_values;
@@ -120,11 +120,12 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
 }  // namespace
 
 void singular_vectors(const Tensor& U, const Tensor& S, const Tensor& Vh, const Tensor& A, bool) {
-  visit_elements(A.dtype(), [&]<class T>() { decompose<T>("singular_vectors", U, S, Vh, A); });
+  visit_elements_of_lapack(A.dtype(),
+                           [&]<class T>() { decompose<T>("singular_vectors", U, S, Vh, A); });
 }
 
 void singular_values(const Tensor& result, const Tensor& A) {
-  visit_elements(A.dtype(), [&]<class T>() {
+  visit_elements_of_lapack(A.dtype(), [&]<class T>() {
     decompose<T>("singular_values", Tensor(), result, Tensor(), A);
   });
 }

@@ -59,7 +59,7 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
   std::optional<Batch<T>> wanted;
   if (vectors.defined()) wanted.emplace(vectors);
   const int64_t n = given.rows();
-  over_matrices(given.count(), 9 * n * n * n, [&](int64_t begin, int64_t end) {
+  over_matrices_by_lapack(given.count(), 9 * n * n * n, [&](int64_t begin, int64_t end) {
     Solver<T> solve;
     Scratch<T> scratch;
     Scratch<Real<T>> scratch_values;
@@ -85,13 +85,13 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
 
 void symmetric_eigen(const Tensor& eigenvalues, const Tensor& eigenvectors, const Tensor& A,
                      bool lower) {
-  visit_elements(A.dtype(), [&]<class T>() {
+  visit_elements_of_lapack(A.dtype(), [&]<class T>() {
     decompose<T>("symmetric_eigen", eigenvalues, eigenvectors, A, lower);
   });
 }
 
 void symmetric_eigenvalues(const Tensor& result, const Tensor& A, bool lower) {
-  visit_elements(A.dtype(), [&]<class T>() {
+  visit_elements_of_lapack(A.dtype(), [&]<class T>() {
     decompose<T>("symmetric_eigenvalues", result, Tensor(), A, lower);
   });
 }

@@ -1,0 +1,165 @@
+#include "cpu/lapack/blocks.h"
+#include "cpu/lapack/small_factors.h"
+
+// R. Schreiber and C. Van Loan, A Storage-Efficient WY Representation for Products of Householder
+// Transformations, 1989: k reflections multiply to I - V T V^H, T an upper triangle. E. Elmroth and
+// F. Gustavson, Applying Recursion to Serial and Parallel QR Factorization, 2000.
+
+namespace flambeau::cpu::lapack {
+namespace {
+
+/// A matrix of its own, by columns, full of zeros.
+template <class T>
+class Owned {
+ public:
+  Owned(int64_t rows, int64_t columns)
+      : rows_(rows), columns_(columns), memory_(std::make_unique<T[]>(size_of(rows, columns))) {}
+  Matrix<T> all() const { return {memory_.get(), rows_, columns_, 1, std::max<int64_t>(rows_, 1)}; }
+
+ private:
+  static size_t size_of(int64_t rows, int64_t columns) {
+    return static_cast<size_t>(rows * columns);
+  }
+  int64_t rows_, columns_;
+  std::unique_ptr<T[]> memory_;
+};
+
+template <class T>
+void conjugate(const Matrix<T>& matrix) {
+  for (int64_t j = 0; j < matrix.columns; ++j)
+    for (int64_t i = 0; i < matrix.rows; ++i) matrix(i, j).im = -matrix(i, j).im;
+}
+
+/// conj(matrix): the matrix itself where it is real, else a copy.
+template <class T>
+class Conjugate {
+ public:
+  explicit Conjugate(const Matrix<T>& matrix) : matrix_(matrix) {
+    if constexpr (kIsComplex<T>) {
+      copy_.emplace(matrix.rows, matrix.columns);
+      copy<T>(constant(matrix), copy_->all());
+      conjugate(copy_->all());
+      matrix_ = copy_->all();
+    }
+  }
+  /// The matrix, conjugated and transposed.
+  Matrix<const T> adjoint() const { return constant(transposed(matrix_)); }
+
+ private:
+  Matrix<T> matrix_;
+  std::optional<Owned<T>> copy_;
+};
+
+/// The vectors of the reflections in `a`: below their ones; `v` is full of zeros.
+template <class T>
+void copy_vectors(const Matrix<const T>& a, const Matrix<T>& v) {
+  for (int64_t j = 0; j < v.columns; ++j) {
+    v(j, j) = T(1);
+    for (int64_t i = j + 1; i < v.rows; ++i) v(i, j) = a(i, j);
+  }
+}
+
+/// T of few reflections, one after the other.
+template <class T>
+void find_small_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
+  const Owned<T> products(v.columns, v.columns);
+  const Matrix<T> angles = products.all();
+  multiply(angles, T(1), Conjugate<T>(v).adjoint(), constant(v), T(0));
+  for (int64_t j = 0; j < v.columns; ++j) {
+    for (int64_t i = 0; i < j; ++i) {
+      T sum(0);
+      for (int64_t k = i; k < j; ++k) sum = sum + t(i, k) * angles(k, j);
+      t(i, j) = -(tau[j] * sum);
+    }
+    t(j, j) = tau[j];
+  }
+}
+
+/// The block of T beside those of two groups of reflections.
+template <class T>
+void join_inner(const Matrix<T>& v, const Matrix<T>& t, int64_t half) {
+  const int64_t rest = v.columns - half, rows = v.rows - half;
+  const Matrix<T> first = part(v, half, 0, rows, half), second = part(v, half, half, rows, rest);
+  const Owned<T> products(half, rest), turned(half, rest);
+  multiply(products.all(), T(1), Conjugate<T>(first).adjoint(), constant(second), T(0));
+  multiply(turned.all(), T(1), constant(part(t, 0, 0, half, half)), constant(products.all()), T(0));
+  multiply(part(t, 0, half, half, rest), T(-1), constant(turned.all()),
+           constant(part(t, half, half, rest, rest)), T(0));
+}
+
+/// T of reflections whose vectors are known.
+template <class T>
+void find_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
+  const int64_t k = v.columns;
+  if (k <= kPanel) return find_small_inner(v, tau, t);
+  const int64_t half = half_of(k, kPanel), rest = k - half;
+  find_inner(part(v, 0, 0, v.rows, half), tau, part(t, 0, 0, half, half));
+  find_inner(part(v, half, half, v.rows - half, rest), tau + half, part(t, half, half, rest, rest));
+  join_inner(v, t, half);
+}
+
+/// c = (I - V T V^H)^H c.
+template <class T>
+void apply_adjoint(const Matrix<T>& v, const Matrix<T>& t, const Matrix<T>& c) {
+  const Owned<T> products(v.columns, c.columns), turned(v.columns, c.columns);
+  multiply(products.all(), T(1), Conjugate<T>(v).adjoint(), constant(c), T(0));
+  multiply(turned.all(), T(1), Conjugate<T>(t).adjoint(), constant(products.all()), T(0));
+  multiply(c, T(-1), constant(v), constant(turned.all()), T(1));
+}
+
+/// Factors a, which has no more columns than rows, and finds V and T.
+template <class T>
+void factor_tall(const Matrix<T>& a, T* tau, const Matrix<T>& v, const Matrix<T>& t) {
+  const int64_t m = a.rows, n = a.columns;
+  if (n <= kPanel) {
+    small_factors<T>().reflect(m, n, a.data, a.column_step, tau);
+    copy_vectors(constant(a), v);
+    return find_small_inner(v, tau, t);
+  }
+  const int64_t half = half_of(n, kPanel), rest = n - half;
+  const Matrix<T> first = part(v, 0, 0, m, half), inner = part(t, 0, 0, half, half);
+  factor_tall(part(a, 0, 0, m, half), tau, first, inner);
+  apply_adjoint(first, inner, part(a, 0, half, m, rest));
+  factor_tall(part(a, half, half, m - half, rest), tau + half, part(v, half, half, m - half, rest),
+              part(t, half, half, rest, rest));
+  join_inner(v, t, half);
+}
+
+}  // namespace
+
+template <class T>
+void factor_by_reflections(const Matrix<T>& a, T* tau) {
+  const int64_t m = a.rows, n = a.columns, k = std::min(m, n);
+  if (k == 0) return;
+  if (n <= kPanel) return small_factors<T>().reflect(m, n, a.data, a.column_step, tau);
+  const Owned<T> v(m, k), t(k, k);
+  factor_tall(part(a, 0, 0, m, k), tau, v.all(), t.all());
+  if (n > k) apply_adjoint(v.all(), t.all(), part(a, 0, k, m, n - k));
+}
+
+template <class T>
+void multiply_reflections(const Matrix<T>& result, const Matrix<const T>& a, const T* tau,
+                          int64_t k) {
+  const int64_t m = result.rows, n = result.columns;
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) result(i, j) = T(i == j ? 1 : 0);
+  if (k == 0 || n == 0) return;
+  const Owned<T> v(m, k), t(k, k), products(k, n);
+  copy_vectors(part(a, 0, 0, m, k), v.all());
+  find_inner(v.all(), tau, t.all());
+  // I - V T V^H, of which the last factor is multiplied by the first columns of I.
+  const Conjugate<T> top(part(v.all(), 0, 0, n, k));
+  multiply(products.all(), T(1), constant(t.all()), top.adjoint(), T(0));
+  multiply(result, T(-1), constant(v.all()), constant(products.all()), T(1));
+}
+
+#define FLAMBEAU_REFLECTIONS(T)                              \
+  template void factor_by_reflections(const Matrix<T>&, T*); \
+  template void multiply_reflections(const Matrix<T>&, const Matrix<const T>&, const T*, int64_t);
+FLAMBEAU_REFLECTIONS(float)
+FLAMBEAU_REFLECTIONS(double)
+FLAMBEAU_REFLECTIONS(complex<float>)
+FLAMBEAU_REFLECTIONS(complex<double>)
+#undef FLAMBEAU_REFLECTIONS
+
+}  // namespace flambeau::cpu::lapack

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "core/backends/instruction_set.h"
+#include "core/types/complex.h"
+
+namespace flambeau::cpu {
+
+/// A square triangle and the right-hand sides beside it, of any strides.
+template <class T>
+struct Triangular {
+  bool is_upper, is_unit;
+  int64_t rows, columns;  ///< rows: at most kTriangle
+  const T* a;
+  int64_t a_row, a_column;
+  T* b;
+  int64_t b_row, b_column;
+};
+
+/// Factors of few columns, and systems of few rows: what large ones are cut into. Matrices lie by
+/// columns. Compiled once per instruction set (small_factors.simd.cpp).
+template <class T>
+struct SmallFactors {
+  /// What LAPACK's getrf does, column by column: `a` lies by columns, `step` elements apart.
+  /// Returns the number of the first pivot that is 0, from 1; 0: there is none.
+  int (*factor)(int64_t rows, int64_t columns, T* a, int64_t step, int* swaps);
+  /// The same for `lanes` matrices at once: an element of all, then the next of the row, row after
+  /// row. Likewise lie the swaps, min(rows, columns) of each matrix; failed[i] is of matrix i.
+  void (*factor_lanes)(int64_t rows, int64_t columns, T* a, int* swaps, int* failed);
+  /// Solves with these factors of n rows for each of `columns` right-hand sides, which lie
+  /// likewise.
+  void (*solve_lanes)(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b);
+  int64_t lanes;
+  /// What LAPACK's geqr2 does: R, and below it the vectors of as many reflections as tau has
+  /// numbers, the smaller of rows and columns.
+  void (*reflect)(int64_t rows, int64_t columns, T* a, int64_t step, T* tau);
+  /// Solves for each column of b, which becomes the solution.
+  void (*substitute)(const Triangular<T>& system);
+};
+
+/// Columns that are factored one by one, and rows that are solved one by one.
+inline constexpr int64_t kPanel = 16, kTriangle = 32;
+/// Rows and columns up to which matrices of a batch are factored in lanes.
+inline constexpr int64_t kTiny = 16;
+
+FLAMBEAU_IN_EACH_SET(template <class T> const SmallFactors<T>& small_factors();)
+
+/// The kernels for the processor at hand.
+template <class T>
+const SmallFactors<T>& small_factors() {
+  static const SmallFactors<T>& best = FLAMBEAU_PICK(small_factors<T>)();
+  return best;
+}
+
+}  // namespace flambeau::cpu

@@ -1,0 +1,405 @@
+#include "cpu/lapack/small_factors.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/linalg/vector.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+/// What pivots are chosen by: the modulus, or for complex numbers the sum of their parts.
+template <class T>
+T size_of(T value) {
+  return std::abs(value);
+}
+template <class T>
+T size_of(complex<T> value) {
+  return std::abs(value.re) + std::abs(value.im);
+}
+
+/// The row, from `first` on, of the largest element; `first` where that is no number.
+template <class T>
+int64_t pivot_of(int64_t first, int64_t rows, const T* column) {
+  auto largest = size_of(column[first]);
+#pragma omp simd reduction(max : largest)
+  for (int64_t i = first; i < rows; ++i) {
+    const auto size = size_of(column[i]);
+    largest = size > largest ? size : largest;
+  }
+  for (int64_t i = first; i < rows; ++i)
+    if (size_of(column[i]) == largest) return i;
+  return first;
+}
+
+/// y -= factor * x in elements [first, rows).
+template <class T>
+void subtract(int64_t first, int64_t rows, T factor, const T* __restrict x, T* __restrict y) {
+#pragma omp simd
+  for (int64_t i = first; i < rows; ++i) y[i] = y[i] - factor * x[i];
+}
+
+template <class T>
+int factor(int64_t rows, int64_t columns, T* a, int64_t step, int* swaps) {
+  int failed = 0;
+  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
+    T* const column = a + k * step;
+    const int64_t pivot = pivot_of(k, rows, column);
+    swaps[k] = static_cast<int>(pivot + 1);
+    if (column[pivot] == T(0)) {
+      if (failed == 0) failed = static_cast<int>(k + 1);
+      continue;
+    }
+    if (pivot != k)
+      for (int64_t j = 0; j < columns; ++j) std::swap(a[k + j * step], a[pivot + j * step]);
+    const T divisor = column[k];
+#pragma omp simd
+    for (int64_t i = k + 1; i < rows; ++i) column[i] = column[i] / divisor;
+    for (int64_t j = k + 1; j < columns; ++j)
+      subtract(k + 1, rows, a[k + j * step], column, a + j * step);
+  }
+  return failed;
+}
+
+/// As many as fill a register with the real parts.
+template <class T>
+constexpr int64_t kMatrices = kLanes<T>;
+template <class T>
+constexpr int64_t kMatrices<complex<T>> = kLanes<T>;
+
+/// What makes elements comparable, in each lane.
+template <class T>
+using Size = decltype(size_of(T()));
+
+/// In each lane, row k is exchanged with the row of that number, counted from 1.
+template <class T>
+void exchange_rows(int64_t k, int64_t rows, int64_t columns, T* a, const int* numbers) {
+  constexpr int64_t lanes = kMatrices<T>;
+  for (int64_t i = k + 1; i < rows; ++i) {
+    bool swapped[lanes];
+    for (int64_t l = 0; l < lanes; ++l) swapped[l] = numbers[l] == i + 1;
+    for (int64_t j = 0; j < columns; ++j) {
+      T* const one = a + (k * columns + j) * lanes;
+      T* const other = a + (i * columns + j) * lanes;
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l) {
+        const T first = one[l], second = other[l];
+        one[l] = swapped[l] ? second : first;
+        other[l] = swapped[l] ? first : second;
+      }
+    }
+  }
+}
+
+/// Rows k and those of the largest elements of column k are exchanged.
+template <class T>
+void choose_pivots(int64_t k, int64_t rows, int64_t columns, T* a, int* swaps) {
+  constexpr int64_t lanes = kMatrices<T>;
+  const auto row = [&](int64_t i) { return a + i * columns * lanes; };
+  Size<T> largest[lanes], chosen[lanes];  // rows as numbers of the elements' width
+  for (int64_t l = 0; l < lanes; ++l) {
+    largest[l] = size_of(row(k)[k * lanes + l]);
+    chosen[l] = static_cast<Size<T>>(k);
+  }
+  for (int64_t i = k + 1; i < rows; ++i) {
+    const T* const candidate = row(i) + k * lanes;
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+      const Size<T> size = size_of(candidate[l]);
+      const bool larger = size > largest[l];
+      largest[l] = larger ? size : largest[l];
+      chosen[l] = larger ? static_cast<Size<T>>(i) : chosen[l];
+    }
+  }
+  for (int64_t l = 0; l < lanes; ++l) swaps[k * lanes + l] = static_cast<int>(chosen[l]) + 1;
+  exchange_rows(k, rows, columns, a, swaps + k * lanes);
+}
+
+template <class T>
+void factor_lanes(int64_t rows, int64_t columns, T* a, int* swaps, int* failed) {
+  constexpr int64_t lanes = kMatrices<T>;
+  std::fill_n(failed, lanes, 0);
+  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
+    choose_pivots(k, rows, columns, a, swaps);
+    const T* const pivots = a + (k * columns + k) * lanes;
+    T divisors[lanes];
+    for (int64_t l = 0; l < lanes; ++l) {
+      const bool is_zero = pivots[l] == T(0);
+      if (is_zero && failed[l] == 0) failed[l] = static_cast<int>(k + 1);
+      divisors[l] = is_zero ? T(1) : pivots[l];  // what is divided is zero, too
+    }
+    for (int64_t i = k + 1; i < rows; ++i) {
+      T* const row = a + i * columns * lanes;
+      T factors[lanes];
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l)
+        factors[l] = row[k * lanes + l] = row[k * lanes + l] / divisors[l];
+      for (int64_t j = k + 1; j < columns; ++j) {
+        const T* const above = a + (k * columns + j) * lanes;
+#pragma omp simd
+        for (int64_t l = 0; l < lanes; ++l)
+          row[j * lanes + l] = row[j * lanes + l] - factors[l] * above[l];
+      }
+    }
+  }
+}
+
+/// b of row i, less what row k of it contributes.
+template <class T>
+void subtract_lanes(int64_t columns, const T* factors, const T* from, T* to) {
+  constexpr int64_t lanes = kMatrices<T>;
+  for (int64_t j = 0; j < columns; ++j) {
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l)
+      to[j * lanes + l] = to[j * lanes + l] - factors[l] * from[j * lanes + l];
+  }
+}
+
+template <class T>
+void solve_lanes(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b) {
+  constexpr int64_t lanes = kMatrices<T>;
+  const auto factor_at = [&](int64_t i, int64_t k) { return factors + (i * n + k) * lanes; };
+  const auto row = [&](int64_t i) { return b + i * columns * lanes; };
+  for (int64_t k = 0; k < n; ++k) exchange_rows(k, n, columns, b, swaps + k * lanes);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < i; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
+  for (int64_t i = n - 1; i >= 0; --i) {
+    for (int64_t k = i + 1; k < n; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
+    const T* const divisors = factor_at(i, i);
+    for (int64_t j = 0; j < columns; ++j) {
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l)
+        row(i)[j * lanes + l] = row(i)[j * lanes + l] / divisors[l];
+    }
+  }
+}
+
+template <class T>
+T conjugate(T value) {
+  return value;
+}
+template <class T>
+complex<T> conjugate(complex<T> value) {
+  return {value.re, -value.im};
+}
+
+/// The sum of conj(x[i]) y[i].
+template <class T>
+T inner_product(int64_t count, const T* x, const T* y) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += x[i] * y[i];
+  return sum;
+}
+template <class T>
+complex<T> inner_product(int64_t count, const complex<T>* x, const complex<T>* y) {
+  T re = 0, im = 0;
+#pragma omp simd reduction(+ : re, im)
+  for (int64_t i = 0; i < count; ++i) {
+    re += x[i].re * y[i].re + x[i].im * y[i].im;
+    im += x[i].re * y[i].im - x[i].im * y[i].re;
+  }
+  return {re, im};
+}
+
+/// The Euclidean norm, which neither overflows nor vanishes before its time.
+double norm_of(int64_t count, const float* x) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return std::sqrt(sum);
+}
+double norm_of(int64_t count, const double* x) {
+  double largest = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (!(std::abs(x[i]) <= largest)) largest = std::abs(x[i]);
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  const double unit = std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1000, 1000));
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += x[i] * unit * (x[i] * unit);
+  return std::sqrt(sum) / unit;
+}
+template <class T>
+double norm_of(int64_t count, const complex<T>* x) {
+  return norm_of(2 * count, reinterpret_cast<const T*>(x));
+}
+
+/// The factor of the reflection that leaves of a column its first element alone, which becomes its
+/// norm with the opposite sign, and the rest what the reflection's vector has after a 1.
+template <class T>
+T make_reflection(int64_t count, T* x) {
+  const double rest = norm_of(count - 1, x + 1);
+  T factor, shift;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (rest == 0) return T(0);
+    const double norm = std::hypot(static_cast<double>(x[0]), rest);
+    const T beta = static_cast<T>(std::signbit(x[0]) ? norm : -norm);
+    factor = (beta - x[0]) / beta;
+    shift = x[0] - beta;
+    x[0] = beta;
+  } else {
+    using Real = typename T::value_type;
+    if (rest == 0 && x[0].im == 0) return T(0);
+    const double norm = std::hypot(norm_of(1, x), rest);
+    const Real beta = static_cast<Real>(std::signbit(x[0].re) ? norm : -norm);
+    factor = {(beta - x[0].re) / beta, -x[0].im / beta};
+    shift = x[0] - T(beta);
+    x[0] = T(beta);
+  }
+#pragma omp simd
+  for (int64_t i = 1; i < count; ++i) x[i] = x[i] / shift;
+  return factor;
+}
+
+template <class T>
+void reflect(int64_t rows, int64_t columns, T* a, int64_t step, T* tau) {
+  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
+    T* const vector = a + k * step + k;
+    const int64_t count = rows - k;
+    tau[k] = make_reflection(count, vector);
+    for (int64_t j = k + 1; j < columns; ++j) {
+      T* const other = a + j * step + k;
+      const T along = other[0] + inner_product(count - 1, vector + 1, other + 1);
+      const T factor = conjugate(tau[k]) * along;
+      other[0] = other[0] - factor;
+      subtract(1, count, factor, vector, other);
+    }
+  }
+}
+
+/// A triangle's elements beside its diagonal, by rows.
+template <class T>
+struct Packed {
+  explicit Packed(const Triangular<T>& s) : is_upper(s.is_upper), is_unit(s.is_unit), rows(s.rows) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t k = first(i); k < last(i); ++k)
+        factors[i][k] = s.a[i * s.a_row + k * s.a_column];
+      diagonal[i] = s.a[i * (s.a_row + s.a_column)];
+    }
+  }
+  /// The unknowns [first, last) are found before that of row i.
+  int64_t first(int64_t i) const { return is_upper ? i + 1 : 0; }
+  int64_t last(int64_t i) const { return is_upper ? rows : i; }
+
+  bool is_upper, is_unit;
+  int64_t rows;
+  T factors[kTriangle][kTriangle], diagonal[kTriangle];
+};
+
+/// Right-hand sides that are solved side by side: as many vectors, or as many complex numbers.
+constexpr int kWide = 8;
+template <class T>
+constexpr int64_t kBeside = kWide* kLanes<T>;
+template <class T>
+constexpr int64_t kBeside<complex<T>> = kWide;
+
+/// Row i of so many columns of b, whose other rows are found already.
+template <int vectors, class T>
+void substitute_row(const Packed<T>& packed, int64_t i, T* b, int64_t step) {
+  Vector<T> sum[vectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) sum[v] = load(b + i * step + v * kLanes<T>);
+  for (int64_t k = packed.first(i); k < packed.last(i); ++k) {
+    const Vector<T> factor = splat(-packed.factors[i][k]);
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v)
+      sum[v] = multiply_add<T>(factor, load(b + k * step + v * kLanes<T>), sum[v]);
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < vectors; ++v) {
+    if (!packed.is_unit) sum[v] /= splat(packed.diagonal[i]);
+    store(b + i * step + v * kLanes<T>, sum[v]);
+  }
+}
+template <int columns, class T>
+void substitute_row(const Packed<complex<T>>& packed, int64_t i, complex<T>* b, int64_t step) {
+  for (int64_t k = packed.first(i); k < packed.last(i); ++k)
+    for (int c = 0; c < columns; ++c)
+      b[i * step + c] = b[i * step + c] - packed.factors[i][k] * b[k * step + c];
+  if (packed.is_unit) return;
+  for (int c = 0; c < columns; ++c) b[i * step + c] = b[i * step + c] / packed.diagonal[i];
+}
+
+/// Rows of b are dense.
+template <int wide, class T>
+void substitute_rows(const Packed<T>& packed, T* b, int64_t step) {
+  for (int64_t done = 0; done < packed.rows; ++done)
+    substitute_row<wide>(packed, packed.is_upper ? packed.rows - 1 - done : done, b, step);
+}
+
+template <class T>
+void copy_elements(int64_t rows, int64_t columns, const T* from, int64_t from_row,
+                   int64_t from_column, T* to, int64_t to_row, int64_t to_column) {
+  if (from_column == 1 && to_column == 1) {
+    for (int64_t i = 0; i < rows; ++i) std::copy_n(from + i * from_row, columns, to + i * to_row);
+    return;
+  }
+  // In squares: columns far apart share places in the cache.
+  constexpr int64_t kSquare = 16;
+  for (int64_t first = 0; first < columns; first += kSquare)
+    for (int64_t i = 0; i < rows; i += kSquare)
+      for (int64_t c = first; c < std::min(columns, first + kSquare); ++c)
+        for (int64_t r = i; r < std::min(rows, i + kSquare); ++r)
+          to[r * to_row + c * to_column] = from[r * from_row + c * from_column];
+}
+
+/// Some columns of b, at most kBeside, in a copy: rows that are far apart share places in the
+/// cache.
+template <class T>
+void substitute_copy(const Packed<T>& packed, T* b, int64_t b_row, int64_t b_column,
+                     int64_t columns) {
+  T lines[kTriangle][kBeside<T>];
+  const bool is_narrow = columns <= kBeside<T> / kWide;
+  const int64_t beside = is_narrow ? kBeside<T> / kWide : kBeside<T>;
+  copy_elements(packed.rows, columns, b, b_row, b_column, lines[0], kBeside<T>, 1);
+  for (int64_t i = 0; i < packed.rows; ++i) std::fill(lines[i] + columns, lines[i] + beside, T(0));
+  if (is_narrow)
+    substitute_rows<1>(packed, lines[0], kBeside<T>);
+  else
+    substitute_rows<kWide>(packed, lines[0], kBeside<T>);
+  copy_elements(packed.rows, columns, lines[0], kBeside<T>, 1, b, b_row, b_column);
+}
+
+/// Few numbers: as they lie.
+template <class T>
+void substitute_few(const Triangular<T>& s) {
+  for (int64_t c = 0; c < s.columns; ++c) {
+    T* const b = s.b + c * s.b_column;
+    for (int64_t done = 0; done < s.rows; ++done) {
+      const int64_t k = s.is_upper ? s.rows - 1 - done : done;
+      const T* const column = s.a + k * s.a_column;
+      if (!s.is_unit) b[k * s.b_row] = b[k * s.b_row] / column[k * s.a_row];
+      const T found = b[k * s.b_row];
+      const int64_t first = s.is_upper ? 0 : k + 1, last = s.is_upper ? k : s.rows;
+      for (int64_t i = first; i < last; ++i)
+        b[i * s.b_row] = b[i * s.b_row] - column[i * s.a_row] * found;
+    }
+  }
+}
+
+template <class T>
+void substitute(const Triangular<T>& s) {
+  constexpr int64_t kFew = 8;
+  if (s.columns < kFew || s.rows < kFew) return substitute_few(s);
+  const Packed<T> packed(s);
+  for (int64_t c = 0; c < s.columns; c += kBeside<T>) {
+    const int64_t columns = std::min(kBeside<T>, s.columns - c);
+    substitute_copy(packed, s.b + c * s.b_column, s.b_row, s.b_column, columns);
+  }
+}
+
+}  // namespace
+
+template <class T>
+const SmallFactors<T>& small_factors() {
+  static constexpr SmallFactors<T> kernels{&factor<T>,   &factor_lanes<T>, &solve_lanes<T>,
+                                           kMatrices<T>, &reflect<T>,      &substitute<T>};
+  return kernels;
+}
+template const SmallFactors<float>& small_factors();
+template const SmallFactors<double>& small_factors();
+template const SmallFactors<complex<float>>& small_factors();
+template const SmallFactors<complex<double>>& small_factors();
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
