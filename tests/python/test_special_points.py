@@ -105,3 +105,16 @@ def test_weights_of_nothing_count_nothing() -> None:
     )
     assert result.dtype == flambeau.int64
     np.testing.assert_array_equal(result.numpy(), [0, 0])
+
+
+def test_a_score_that_is_just_far_enough_has_no_gradient() -> None:
+    scores = flambeau.tensor([[2.0, 1.0, 1.5, 0.0]], requires_grad=True)
+    F.multi_margin_loss(scores, flambeau.tensor([0])).backward()
+    np.testing.assert_allclose(scores.grad.numpy(), [[-0.25, 0.0, 0.25, 0.0]])
+
+
+def test_selected_extremes_are_found_before_they_are_converted() -> None:
+    x = flambeau.tensor([3.0, -1.2, 0.5])
+    assert flambeau.masked.amin(x, dtype=flambeau.int8) == -1
+    assert flambeau.masked.amax(x, dtype=flambeau.bool).dtype is flambeau.bool
+    assert flambeau.masked.amin(x, dtype=flambeau.uint8) == np.float32(-1.2).astype(np.int64) % 256
