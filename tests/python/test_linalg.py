@@ -179,12 +179,45 @@ def test_tiny_matrices_side_by_side(dtype: flambeau.dtype, n: int) -> None:
         np.testing.assert_allclose(exact @ result.numpy()[good], right[good], atol=bound)
     laid = x.mT.contiguous().mT
     np.testing.assert_array_equal(linalg.lu_factor_ex(laid)[0].numpy(), linalg.lu_factor_ex(x)[0])
+    for q, r in (linalg.qr(x), linalg.qr(laid, "complete")):
+        np.testing.assert_allclose((q @ r).numpy()[good], x.numpy()[good], atol=1e-5)
+        unit = np.broadcast_to(np.eye(n), x.shape)
+        np.testing.assert_allclose((q.mH @ q).numpy()[good], unit[good], atol=1e-5)
+        np.testing.assert_array_equal(r.numpy()[good], np.triu(r.numpy()[good]))
     p, lower, upper = linalg.lu(x)
     np.testing.assert_allclose((p @ lower @ upper).numpy()[good], x.numpy()[good], atol=1e-5)
     wanted = np.linalg.det(exact)
     scale = 1e-4 * np.abs(wanted).max()
     np.testing.assert_allclose(linalg.det(x).numpy()[good], wanted, atol=scale)
     assert linalg.det(x)[1, 5] == 0
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("n", [1, 3, 16])
+@pytest.mark.parametrize("dtype", [flambeau.float32, flambeau.float64, flambeau.complex64])
+def test_tiny_definite_matrices_side_by_side(dtype: flambeau.dtype, n: int, upper: bool) -> None:
+    x = random(50, n, n, dtype=dtype).detach()
+    x = x @ x.mH + flambeau.eye(n, dtype=dtype)
+    x[3, n - 1, n - 1] = -1
+    x[40, 0, 0] = float("nan")
+    found, info = linalg.cholesky_ex(x, upper=upper)
+    assert int(info[3]) == n and int(info[40]) == 1
+    good = np.ones(50, bool)
+    good[[3, 40]] = False
+    assert not info.numpy()[good].any()
+    factors = np.linalg.cholesky(x.numpy()[good])
+    wanted = factors.conj().swapaxes(-1, -2) if upper else factors
+    np.testing.assert_allclose(found.numpy()[good], wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(40, 5, 3), (40, 3, 5), (40, 16, 1), (40, 1, 4)], ids=str)
+@pytest.mark.parametrize("scale", [0.0, 1e-310, 1e-170, 1.0, 1e170])
+def test_tiny_qr_side_by_side(shape: tuple[int, ...], scale: float) -> None:
+    x = random(*shape).detach() * scale
+    q, r = linalg.qr(x)
+    np.testing.assert_allclose((q @ r).numpy(), x.numpy(), atol=1e-12 * scale + 1e-307)
+    unit = np.broadcast_to(np.eye(q.shape[-1]), (40, q.shape[-1], q.shape[-1]))
+    np.testing.assert_allclose((q.mH @ q).numpy(), unit, atol=1e-12)
 
 
 SIZES = [(17, 17), (40, 40), (257, 257), (300, 90), (90, 300), (20, 500), (500, 20)]

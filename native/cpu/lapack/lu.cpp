@@ -10,10 +10,11 @@ namespace {
 
 template <class T>
 void factor_all(const Factors<T>& all) {
-  const int64_t lanes = all.is_tiny() ? small_factors<T>().lanes : all.given.count() + 1;
   over_matrices(all.given.count(), all.work(), [&](int64_t begin, int64_t end) {
-    if (begin + lanes <= end) {
-      for (TinyFactors<T> some(all); begin + lanes <= end; begin += lanes) {
+    const int64_t lanes = lane_factors<T>().lanes;
+    const int64_t tiny = begin + count_in_lanes<T>(begin, end, all.rows(), all.columns());
+    if (begin < tiny) {
+      for (TinyFactors<T> some(all); begin < tiny; begin += lanes) {
         some.find(begin);
         some.keep(begin);
       }
@@ -26,10 +27,11 @@ void factor_all(const Factors<T>& all) {
 /// few, which are no whole number of lanes.
 template <class T>
 void solve_tiny(const Factors<T>& all, const Batch<T>& unknown) {
-  const int64_t lanes = small_factors<T>().lanes, columns = unknown.columns();
+  const int64_t lanes = lane_factors<T>().lanes, columns = unknown.columns();
   over_matrices(unknown.count(), all.work(), [&](int64_t begin, int64_t end) {
+    const int64_t tiny = begin + count_in_lanes<T>(begin, end, all.rows(), all.columns());
     TinyFactors<T> some(all);
-    for (Lanes<T> b(all.rows(), columns); begin + lanes <= end; begin += lanes) {
+    for (Lanes<T> b(lanes, all.rows(), columns); begin < tiny; begin += lanes) {
       some.find(begin);
       b.take(unknown, begin);
       some.solve(b, columns);

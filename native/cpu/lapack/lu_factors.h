@@ -1,9 +1,7 @@
 #pragma once
 
-#include <vector>
-
 #include "cpu/lapack/blocks.h"
-#include "cpu/lapack/small_factors.h"
+#include "cpu/lapack/lanes.h"
 
 /// LU factors of batches, one matrix after the other or, of a few numbers each, side by side.
 namespace flambeau::cpu::lapack {
@@ -29,70 +27,35 @@ struct Factors {
   }
 };
 
-/// The same element of as many matrices as a register has lanes, then the next of the row.
-template <class T>
-class Lanes {
- public:
-  Lanes(int64_t rows, int64_t columns)
-      : columns_(columns), elements_(static_cast<size_t>(rows * columns * lanes_)) {}
-  T* data() { return elements_.data(); }
-  /// Matrices from number `first` on.
-  template <class E>
-  void take(const Batch<E>& matrices, int64_t first) {
-    each(matrices, first, [](T& ours, const T& given) { ours = given; });
-  }
-  void give(const Batch<T>& matrices, int64_t first) {
-    each(matrices, first, [](const T& ours, T& wanted) { wanted = ours; });
-  }
-
- private:
-  template <class E, class Move>
-  void each(const Batch<E>& matrices, int64_t first, const Move& move) {
-    for (int64_t l = 0; l < lanes_; ++l) {
-      const Matrix<E> matrix = matrices[first + l];
-      for (int64_t i = 0; i < matrix.rows; ++i)
-        for (int64_t j = 0; j < matrix.columns; ++j)
-          move(elements_[static_cast<size_t>((i * columns_ + j) * lanes_ + l)], matrix(i, j));
-    }
-  }
-  const int64_t lanes_ = small_factors<T>().lanes;
-  int64_t columns_;
-  std::vector<T> elements_;
-};
-
-/// Factors of as many matrices at once.
+/// Factors of as many tiny matrices at once as a register has lanes.
 template <class T>
 class TinyFactors {
  public:
   explicit TinyFactors(const Factors<T>& all)
       : all_(all),
-        elements_(all.rows(), all.columns()),
-        swaps_(static_cast<size_t>(all.least() * lanes_)),
-        failed_(static_cast<size_t>(lanes_)) {}
+        elements_(kernels_.lanes, all.rows(), all.columns()),
+        swaps_(kernels_.lanes, all.least(), 1),
+        failed_(kernels_.lanes, 1, 1) {}
 
-  /// Matrices from number `first` on.
+  /// Of matrices from number `first` on.
   void find(int64_t first) {
     elements_.take(all_.given, first);
-    small_factors<T>().factor_lanes(all_.rows(), all_.columns(), elements_.data(), swaps_.data(),
-                                    failed_.data());
-    for (int64_t l = 0; l < lanes_; ++l)
-      *all_.status[first + l].data = failed_[static_cast<size_t>(l)];
+    kernels_.factor(all_.rows(), all_.columns(), elements_.data(), swaps_.data(), failed_.data());
+    failed_.give(all_.status, first);
   }
   void keep(int64_t first) {
     elements_.give(all_.wanted, first);
-    for (int64_t l = 0; l < lanes_; ++l)
-      for (int64_t k = 0; k < all_.least(); ++k)
-        all_.swaps[first + l].data[k] = swaps_[static_cast<size_t>(k * lanes_ + l)];
+    swaps_.give(all_.swaps, first);
   }
   void solve(Lanes<T>& b, int64_t columns) {
-    small_factors<T>().solve_lanes(all_.rows(), columns, elements_.data(), swaps_.data(), b.data());
+    kernels_.solve(all_.rows(), columns, elements_.data(), swaps_.data(), b.data());
   }
 
  private:
+  const LaneFactors<T>& kernels_ = lane_factors<T>();
   const Factors<T>& all_;
-  const int64_t lanes_ = small_factors<T>().lanes;
   Lanes<T> elements_;
-  std::vector<int> swaps_, failed_;
+  Lanes<int> swaps_, failed_;
 };
 
 }  // namespace flambeau::cpu::lapack

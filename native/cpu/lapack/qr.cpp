@@ -1,9 +1,44 @@
 #include "cpu/lapack/blocks.h"
+#include "cpu/lapack/lanes.h"
 #include "kernels/linalg_qr.h"
 
 namespace flambeau::cpu {
 
 using namespace lapack;
+
+namespace {
+
+/// R and reflections of matrices [begin, end), a whole number of lanes.
+template <class T>
+void factor_tiny(const Batch<const T>& given, const Batch<T>& wanted, const Batch<T>& factors,
+                 int64_t begin, int64_t end) {
+  const LaneFactors<T>& kernels = lane_factors<T>();
+  Lanes<T> elements(kernels.lanes, given.rows(), given.columns());
+  Lanes<T> numbers(kernels.lanes, factors.rows(), 1);
+  for (; begin < end; begin += kernels.lanes) {
+    elements.take(given, begin);
+    kernels.reflect(given.rows(), given.columns(), elements.data(), numbers.data());
+    elements.give(wanted, begin);
+    numbers.give(factors, begin);
+  }
+}
+
+template <class T>
+void multiply_tiny(const Batch<T>& products, const Batch<const T>& given,
+                   const Batch<const T>& factors, int64_t begin, int64_t end) {
+  const LaneFactors<T>& kernels = lane_factors<T>();
+  const int64_t m = given.rows(), n = given.columns(), k = factors.rows();
+  Lanes<T> vectors(kernels.lanes, m, n), numbers(kernels.lanes, k, 1);
+  Lanes<T> found(kernels.lanes, m, n);
+  for (; begin < end; begin += kernels.lanes) {
+    vectors.take(given, begin);
+    numbers.take(factors, begin);
+    kernels.multiply_reflections(m, n, k, vectors.data(), numbers.data(), found.data());
+    found.give(products, begin);
+  }
+}
+
+}  // namespace
 
 void geqrf(const Tensor& a, const Tensor& tau, const Tensor& self) {
   visit_elements(self.dtype(), [&]<class T>() {
@@ -11,8 +46,10 @@ void geqrf(const Tensor& a, const Tensor& tau, const Tensor& self) {
     const Batch<T> reflections(a), factors(tau, 1);
     const int64_t m = given.rows(), n = given.columns(), k = std::min(m, n);
     over_matrices(given.count(), m * n * k * 2, [&](int64_t begin, int64_t end) {
+      const int64_t tiny = begin + count_in_lanes<T>(begin, end, m, n);
+      if (begin < tiny) factor_tiny(given, reflections, factors, begin, tiny);
       Scratch<T> scratch, scratch_factors;
-      for (int64_t b = begin; b < end; ++b) {
+      for (int64_t b = tiny; b < end; ++b) {
         const Columns<T> matrix(reflections[b], scratch), vector(factors[b], scratch_factors);
         matrix.fill(given[b]);
         factor_by_reflections(matrix.part(m, n), vector.data());
@@ -29,8 +66,10 @@ void reflections_product(const Tensor& result, const Tensor& a, const Tensor& ta
     const Batch<T> products(result);
     const int64_t m = given.rows(), n = given.columns(), k = factors.rows();
     over_matrices(given.count(), m * n * k * 2, [&](int64_t begin, int64_t end) {
+      const int64_t tiny = begin + count_in_lanes<T>(begin, end, m, n);
+      if (begin < tiny) multiply_tiny(products, given, factors, begin, tiny);
       Scratch<T> scratch;
-      for (int64_t b = begin; b < end; ++b) {
+      for (int64_t b = tiny; b < end; ++b) {
         T* const line = scratch.of(k);
         for (int64_t i = 0; i < k; ++i) line[i] = factors[b](i, 0);
         multiply_reflections(products[b], given[b], line, k);

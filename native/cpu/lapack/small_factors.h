@@ -23,13 +23,6 @@ struct SmallFactors {
   /// What LAPACK's getrf does, column by column: `a` lies by columns, `step` elements apart.
   /// Returns the number of the first pivot that is 0, from 1; 0: there is none.
   int (*factor)(int64_t rows, int64_t columns, T* a, int64_t step, int* swaps);
-  /// The same for `lanes` matrices at once: an element of all, then the next of the row, row after
-  /// row. Likewise lie the swaps, min(rows, columns) of each matrix; failed[i] is of matrix i.
-  void (*factor_lanes)(int64_t rows, int64_t columns, T* a, int* swaps, int* failed);
-  /// Solves with these factors of n rows for each of `columns` right-hand sides, which lie
-  /// likewise.
-  void (*solve_lanes)(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b);
-  int64_t lanes;
   /// What LAPACK's geqr2 does: R, and below it the vectors of as many reflections as tau has
   /// numbers, the smaller of rows and columns.
   void (*reflect)(int64_t rows, int64_t columns, T* a, int64_t step, T* tau);
@@ -39,8 +32,6 @@ struct SmallFactors {
 
 /// Columns that are factored one by one, and rows that are solved one by one.
 inline constexpr int64_t kPanel = 16, kTriangle = 32;
-/// Rows and columns up to which matrices of a batch are factored in lanes.
-inline constexpr int64_t kTiny = 16;
 
 FLAMBEAU_IN_EACH_SET(template <class T> const SmallFactors<T>& small_factors();)
 

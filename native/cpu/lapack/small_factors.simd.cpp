@@ -3,20 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/lapack/numbers.h"
 #include "cpu/linalg/vector.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
-
-/// What pivots are chosen by: the modulus, or for complex numbers the sum of their parts.
-template <class T>
-T size_of(T value) {
-  return std::abs(value);
-}
-template <class T>
-T size_of(complex<T> value) {
-  return std::abs(value.re) + std::abs(value.im);
-}
 
 /// The row, from `first` on, of the largest element; `first` where that is no number.
 template <class T>
@@ -59,128 +50,6 @@ int factor(int64_t rows, int64_t columns, T* a, int64_t step, int* swaps) {
       subtract(k + 1, rows, a[k + j * step], column, a + j * step);
   }
   return failed;
-}
-
-/// As many as fill a register with the real parts.
-template <class T>
-constexpr int64_t kMatrices = kLanes<T>;
-template <class T>
-constexpr int64_t kMatrices<complex<T>> = kLanes<T>;
-
-/// What makes elements comparable, in each lane.
-template <class T>
-using Size = decltype(size_of(T()));
-
-/// In each lane, row k is exchanged with the row of that number, counted from 1.
-template <class T>
-void exchange_rows(int64_t k, int64_t rows, int64_t columns, T* a, const int* numbers) {
-  constexpr int64_t lanes = kMatrices<T>;
-  for (int64_t i = k + 1; i < rows; ++i) {
-    bool swapped[lanes];
-    for (int64_t l = 0; l < lanes; ++l) swapped[l] = numbers[l] == i + 1;
-    for (int64_t j = 0; j < columns; ++j) {
-      T* const one = a + (k * columns + j) * lanes;
-      T* const other = a + (i * columns + j) * lanes;
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l) {
-        const T first = one[l], second = other[l];
-        one[l] = swapped[l] ? second : first;
-        other[l] = swapped[l] ? first : second;
-      }
-    }
-  }
-}
-
-/// Rows k and those of the largest elements of column k are exchanged.
-template <class T>
-void choose_pivots(int64_t k, int64_t rows, int64_t columns, T* a, int* swaps) {
-  constexpr int64_t lanes = kMatrices<T>;
-  const auto row = [&](int64_t i) { return a + i * columns * lanes; };
-  Size<T> largest[lanes], chosen[lanes];  // rows as numbers of the elements' width
-  for (int64_t l = 0; l < lanes; ++l) {
-    largest[l] = size_of(row(k)[k * lanes + l]);
-    chosen[l] = static_cast<Size<T>>(k);
-  }
-  for (int64_t i = k + 1; i < rows; ++i) {
-    const T* const candidate = row(i) + k * lanes;
-#pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l) {
-      const Size<T> size = size_of(candidate[l]);
-      const bool larger = size > largest[l];
-      largest[l] = larger ? size : largest[l];
-      chosen[l] = larger ? static_cast<Size<T>>(i) : chosen[l];
-    }
-  }
-  for (int64_t l = 0; l < lanes; ++l) swaps[k * lanes + l] = static_cast<int>(chosen[l]) + 1;
-  exchange_rows(k, rows, columns, a, swaps + k * lanes);
-}
-
-template <class T>
-void factor_lanes(int64_t rows, int64_t columns, T* a, int* swaps, int* failed) {
-  constexpr int64_t lanes = kMatrices<T>;
-  std::fill_n(failed, lanes, 0);
-  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
-    choose_pivots(k, rows, columns, a, swaps);
-    const T* const pivots = a + (k * columns + k) * lanes;
-    T divisors[lanes];
-    for (int64_t l = 0; l < lanes; ++l) {
-      const bool is_zero = pivots[l] == T(0);
-      if (is_zero && failed[l] == 0) failed[l] = static_cast<int>(k + 1);
-      divisors[l] = is_zero ? T(1) : pivots[l];  // what is divided is zero, too
-    }
-    for (int64_t i = k + 1; i < rows; ++i) {
-      T* const row = a + i * columns * lanes;
-      T factors[lanes];
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l)
-        factors[l] = row[k * lanes + l] = row[k * lanes + l] / divisors[l];
-      for (int64_t j = k + 1; j < columns; ++j) {
-        const T* const above = a + (k * columns + j) * lanes;
-#pragma omp simd
-        for (int64_t l = 0; l < lanes; ++l)
-          row[j * lanes + l] = row[j * lanes + l] - factors[l] * above[l];
-      }
-    }
-  }
-}
-
-/// b of row i, less what row k of it contributes.
-template <class T>
-void subtract_lanes(int64_t columns, const T* factors, const T* from, T* to) {
-  constexpr int64_t lanes = kMatrices<T>;
-  for (int64_t j = 0; j < columns; ++j) {
-#pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l)
-      to[j * lanes + l] = to[j * lanes + l] - factors[l] * from[j * lanes + l];
-  }
-}
-
-template <class T>
-void solve_lanes(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b) {
-  constexpr int64_t lanes = kMatrices<T>;
-  const auto factor_at = [&](int64_t i, int64_t k) { return factors + (i * n + k) * lanes; };
-  const auto row = [&](int64_t i) { return b + i * columns * lanes; };
-  for (int64_t k = 0; k < n; ++k) exchange_rows(k, n, columns, b, swaps + k * lanes);
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t k = 0; k < i; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
-  for (int64_t i = n - 1; i >= 0; --i) {
-    for (int64_t k = i + 1; k < n; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
-    const T* const divisors = factor_at(i, i);
-    for (int64_t j = 0; j < columns; ++j) {
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l)
-        row(i)[j * lanes + l] = row(i)[j * lanes + l] / divisors[l];
-    }
-  }
-}
-
-template <class T>
-T conjugate(T value) {
-  return value;
-}
-template <class T>
-complex<T> conjugate(complex<T> value) {
-  return {value.re, -value.im};
 }
 
 /// The sum of conj(x[i]) y[i].
@@ -393,8 +262,7 @@ void substitute(const Triangular<T>& s) {
 
 template <class T>
 const SmallFactors<T>& small_factors() {
-  static constexpr SmallFactors<T> kernels{&factor<T>,   &factor_lanes<T>, &solve_lanes<T>,
-                                           kMatrices<T>, &reflect<T>,      &substitute<T>};
+  static constexpr SmallFactors<T> kernels{&factor<T>, &reflect<T>, &substitute<T>};
   return kernels;
 }
 template const SmallFactors<float>& small_factors();

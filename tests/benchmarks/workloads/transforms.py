@@ -44,9 +44,16 @@ def _solve_in_numpy(numpy: Any) -> Call:
     return lambda: numpy.linalg.solve(a, b)
 
 
-def _solves(torch: Any) -> Call:
-    a, b = filled(torch, 1000, 8, 8), filled(torch, 1000, 8, 1)
-    return lambda: torch.linalg.solve(a, b)
+def _many(name: str, size: int) -> Workload:
+    """A thousand small matrices."""
+
+    def make(torch: Any) -> Call:
+        arguments = [filled(torch, 1000, size, size)]
+        if name == "solve":
+            arguments.append(filled(torch, 1000, size, 1))
+        return lambda: getattr(torch.linalg, name)(*arguments)
+
+    return Workload(f"{name} 1000 of {size}", 0.3, make)
 
 
 def _distances(torch: Any) -> Call:
@@ -81,7 +88,7 @@ WORKLOADS = (
     _linalg("eigh", 256, definite=True),
     _linalg("cholesky", 512, definite=True),
     Workload("solve 512", 1.0, _solve, _solve_in_numpy),
-    Workload("solve 1000 of 8", 1.0, _solves),
+    *(_many(name, size) for name in ("det", "inv", "solve", "qr", "cholesky") for size in (4, 8)),
     Workload("cdist 1000x2000", 1.0, _distances),
     Workload("grid_sample", 1.0, _grid),
     Workload("interpolate bilinear", 1.0, _resized),

@@ -1,0 +1,278 @@
+#include "cpu/lapack/lane_factors.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cpu/lapack/numbers.h"
+#include "cpu/linalg/vector.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+/// As many as fill a register with the real parts.
+template <class T>
+constexpr int64_t kMatrices = kLanes<T>;
+template <class T>
+constexpr int64_t kMatrices<complex<T>> = kLanes<T>;
+
+/// In each lane, row k is exchanged with the row of that number, counted from 1.
+template <class T>
+void exchange_rows(int64_t k, int64_t rows, int64_t columns, T* a, const int* numbers) {
+  constexpr int64_t lanes = kMatrices<T>;
+  Size<T> wanted[lanes];  // as wide as elements, which are chosen by them
+  for (int64_t l = 0; l < lanes; ++l) wanted[l] = static_cast<Size<T>>(numbers[l] - 1);
+  for (int64_t i = k + 1; i < rows; ++i) {
+    const Size<T> number = static_cast<Size<T>>(i);
+    if (std::find(wanted, wanted + lanes, number) == wanted + lanes) continue;
+    for (int64_t j = 0; j < columns; ++j) {
+      T* const one = a + (k * columns + j) * lanes;
+      T* const other = a + (i * columns + j) * lanes;
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l) {
+        const T first = one[l], second = other[l];
+        one[l] = wanted[l] == number ? second : first;
+        other[l] = wanted[l] == number ? first : second;
+      }
+    }
+  }
+}
+
+/// Rows k and those of the largest elements of column k are exchanged.
+template <class T>
+void choose_pivots(int64_t k, int64_t rows, int64_t columns, T* a, int* swaps) {
+  constexpr int64_t lanes = kMatrices<T>;
+  const auto row = [&](int64_t i) { return a + i * columns * lanes; };
+  Size<T> largest[lanes], chosen[lanes];  // rows as numbers of the elements' width
+  for (int64_t l = 0; l < lanes; ++l) {
+    largest[l] = size_of(row(k)[k * lanes + l]);
+    chosen[l] = static_cast<Size<T>>(k);
+  }
+  for (int64_t i = k + 1; i < rows; ++i) {
+    const T* const candidate = row(i) + k * lanes;
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+      const Size<T> size = size_of(candidate[l]);
+      const bool larger = size > largest[l];
+      largest[l] = larger ? size : largest[l];
+      chosen[l] = larger ? static_cast<Size<T>>(i) : chosen[l];
+    }
+  }
+  for (int64_t l = 0; l < lanes; ++l) swaps[k * lanes + l] = static_cast<int>(chosen[l]) + 1;
+  exchange_rows(k, rows, columns, a, swaps + k * lanes);
+}
+
+template <class T>
+void factor_lanes(int64_t rows, int64_t columns, T* a, int* swaps, int* failed) {
+  constexpr int64_t lanes = kMatrices<T>;
+  std::fill_n(failed, lanes, 0);
+  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
+    choose_pivots(k, rows, columns, a, swaps);
+    const T* const pivots = a + (k * columns + k) * lanes;
+    T divisors[lanes];
+    for (int64_t l = 0; l < lanes; ++l) {
+      const bool is_zero = pivots[l] == T(0);
+      if (is_zero && failed[l] == 0) failed[l] = static_cast<int>(k + 1);
+      divisors[l] = is_zero ? T(1) : pivots[l];  // what is divided is zero, too
+    }
+    for (int64_t i = k + 1; i < rows; ++i) {
+      T* const row = a + i * columns * lanes;
+      T factors[lanes];
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l)
+        factors[l] = row[k * lanes + l] = row[k * lanes + l] / divisors[l];
+      for (int64_t j = k + 1; j < columns; ++j) {
+        const T* const above = a + (k * columns + j) * lanes;
+#pragma omp simd
+        for (int64_t l = 0; l < lanes; ++l)
+          row[j * lanes + l] = row[j * lanes + l] - factors[l] * above[l];
+      }
+    }
+  }
+}
+
+/// b of row i, less what row k of it contributes.
+template <class T>
+void subtract_lanes(int64_t columns, const T* factors, const T* from, T* to) {
+  constexpr int64_t lanes = kMatrices<T>;
+  for (int64_t j = 0; j < columns; ++j) {
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l)
+      to[j * lanes + l] = to[j * lanes + l] - factors[l] * from[j * lanes + l];
+  }
+}
+
+template <class T>
+void solve_lanes(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b) {
+  constexpr int64_t lanes = kMatrices<T>;
+  const auto factor_at = [&](int64_t i, int64_t k) { return factors + (i * n + k) * lanes; };
+  const auto row = [&](int64_t i) { return b + i * columns * lanes; };
+  for (int64_t k = 0; k < n; ++k) exchange_rows(k, n, columns, b, swaps + k * lanes);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t k = 0; k < i; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
+  for (int64_t i = n - 1; i >= 0; --i) {
+    for (int64_t k = i + 1; k < n; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
+    const T* const divisors = factor_at(i, i);
+    for (int64_t j = 0; j < columns; ++j) {
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l)
+        row(i)[j * lanes + l] = row(i)[j * lanes + l] / divisors[l];
+    }
+  }
+}
+
+template <class T>
+void factor_definite_lanes(int64_t n, T* a, int* failed) {
+  constexpr int64_t lanes = kMatrices<T>;
+  std::fill_n(failed, lanes, 0);
+  const auto at = [&](int64_t i, int64_t j) { return a + (i * n + j) * lanes; };
+  for (int64_t k = 0; k < n; ++k) {
+    T* const diagonal = at(k, k);
+    Size<T> roots[lanes];
+    for (int64_t l = 0; l < lanes; ++l) {
+      const Size<T> square = real_part(diagonal[l]);
+      if (!(square > 0) && failed[l] == 0) failed[l] = static_cast<int>(k + 1);
+      roots[l] = std::sqrt(square);
+      diagonal[l] = T(roots[l]);
+    }
+    for (int64_t i = k + 1; i < n; ++i) {
+      T* const row = at(i, k);
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l) row[l] = row[l] / T(roots[l]);
+      for (int64_t j = k + 1; j <= i; ++j) {
+        const T* const other = at(j, k);
+        T* const to = at(i, j);
+#pragma omp simd
+        for (int64_t l = 0; l < lanes; ++l) to[l] = to[l] - row[l] * conjugate(other[l]);
+      }
+      std::fill_n(at(k, i), lanes, T(0));
+    }
+  }
+}
+
+/// The vector of a reflection of so many rows, the first a 1: where column k has it.
+template <class T>
+struct Vectors {
+  const T* a;
+  int64_t rows, columns;
+  const T* at(int64_t i, int64_t k) const { return a + (i * columns + k) * kMatrices<T>; }
+};
+
+/// b = (I - factors v v^H) b in columns [first, columns) of b.
+template <class T>
+void apply_lanes(const Vectors<T>& vectors, int64_t k, const T* factors, T* b, int64_t first,
+                 int64_t columns) {
+  constexpr int64_t lanes = kMatrices<T>;
+  const auto at = [&](int64_t i, int64_t j) { return b + (i * columns + j) * lanes; };
+  for (int64_t j = first; j < columns; ++j) {
+    T sums[lanes];
+    std::copy_n(at(k, j), lanes, sums);
+    for (int64_t i = k + 1; i < vectors.rows; ++i) {
+      const T *const v = vectors.at(i, k), *const x = at(i, j);
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l) sums[l] = sums[l] + conjugate(v[l]) * x[l];
+    }
+    T* const top = at(k, j);
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+      sums[l] = factors[l] * sums[l];
+      top[l] = top[l] - sums[l];
+    }
+    for (int64_t i = k + 1; i < vectors.rows; ++i) {
+      const T* const v = vectors.at(i, k);
+      T* const x = at(i, j);
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l) x[l] = x[l] - v[l] * sums[l];
+    }
+  }
+}
+
+/// Norms of column k from row `first` on, in units of the largest number.
+template <class T>
+void find_norms(const Vectors<T>& vectors, int64_t first, int64_t k, Size<T>* norms) {
+  constexpr int64_t lanes = kMatrices<T>;
+  Size<T> largest[lanes] = {}, sums[lanes] = {};
+  for (int64_t i = first; i < vectors.rows; ++i) {
+    const T* const x = vectors.at(i, k);
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+      const Size<T> size = size_of(x[l]);
+      largest[l] = size > largest[l] || size != size ? size : largest[l];
+    }
+  }
+  for (int64_t l = 0; l < lanes; ++l)  // less than this is nothing
+    largest[l] = largest[l] < std::numeric_limits<Size<T>>::min() ? Size<T>(1) : largest[l];
+  for (int64_t i = first; i < vectors.rows; ++i) {
+    const T* const x = vectors.at(i, k);
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+      const T part = x[l] / T(largest[l]);
+      sums[l] += real_part(part * conjugate(part));
+    }
+  }
+#pragma omp simd
+  for (int64_t l = 0; l < lanes; ++l) norms[l] = largest[l] * std::sqrt(sums[l]);
+}
+
+/// As make_reflection (small_factors.simd.cpp), in each lane.
+template <class T>
+void make_reflections(int64_t rows, int64_t columns, int64_t k, T* a, T* factors) {
+  constexpr int64_t lanes = kMatrices<T>;
+  const Vectors<T> vectors{a, rows, columns};
+  Size<T> rest[lanes], norms[lanes];
+  find_norms(vectors, k + 1, k, rest);
+  find_norms(vectors, k, k, norms);
+  T* const diagonal = a + (k * columns + k) * lanes;
+  T shifts[lanes];
+  for (int64_t l = 0; l < lanes; ++l) {
+    const T alpha = diagonal[l];
+    const Size<T> size = real_part(alpha);
+    const bool is_done = rest[l] == 0 && alpha == T(size);
+    const Size<T> beta = std::signbit(size) ? norms[l] : -norms[l];
+    factors[l] = is_done ? T(0) : (T(beta) - alpha) / T(beta);
+    shifts[l] = is_done ? T(1) : alpha - T(beta);
+    diagonal[l] = is_done ? alpha : T(beta);
+  }
+  for (int64_t i = k + 1; i < rows; ++i) {
+    T* const x = a + (i * columns + k) * lanes;
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) x[l] = x[l] / shifts[l];
+  }
+}
+
+template <class T>
+void reflect_lanes(int64_t rows, int64_t columns, T* a, T* tau) {
+  constexpr int64_t lanes = kMatrices<T>;
+  for (int64_t k = 0; k < std::min(rows, columns); ++k, tau += lanes) {
+    make_reflections(rows, columns, k, a, tau);
+    T factors[lanes];
+    for (int64_t l = 0; l < lanes; ++l) factors[l] = conjugate(tau[l]);
+    apply_lanes(Vectors<T>{a, rows, columns}, k, factors, a, k + 1, columns);
+  }
+}
+
+template <class T>
+void multiply_lanes(int64_t rows, int64_t columns, int64_t count, const T* a, const T* tau,
+                    T* result) {
+  constexpr int64_t lanes = kMatrices<T>;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      std::fill_n(result + (i * columns + j) * lanes, lanes, T(i == j ? 1 : 0));
+  for (int64_t k = count - 1; k >= 0; --k)
+    apply_lanes(Vectors<T>{a, rows, columns}, k, tau + k * lanes, result, k, columns);
+}
+
+}  // namespace
+
+template <class T>
+const LaneFactors<T>& lane_factors() {
+  static constexpr LaneFactors<T> kernels{kMatrices<T>,      &factor_lanes<T>,
+                                          &solve_lanes<T>,   &factor_definite_lanes<T>,
+                                          &reflect_lanes<T>, &multiply_lanes<T>};
+  return kernels;
+}
+template const LaneFactors<float>& lane_factors();
+template const LaneFactors<double>& lane_factors();
+template const LaneFactors<complex<float>>& lane_factors();
+template const LaneFactors<complex<double>>& lane_factors();
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -1,0 +1,42 @@
+#pragma once
+
+/// What the kernels of factors ask of real and complex numbers alike. Include only from *.simd.cpp
+/// files.
+
+#include <cmath>
+
+#include "core/types/complex.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+/// What pivots are chosen by: the modulus, or for complex numbers the sum of their parts.
+template <class T>
+T size_of(T value) {
+  return std::abs(value);
+}
+template <class T>
+T size_of(complex<T> value) {
+  return std::abs(value.re) + std::abs(value.im);
+}
+template <class T>
+using Size = decltype(size_of(T()));
+
+template <class T>
+T conjugate(T value) {
+  return value;
+}
+template <class T>
+complex<T> conjugate(complex<T> value) {
+  return {value.re, -value.im};
+}
+
+template <class T>
+T real_part(T value) {
+  return value;
+}
+template <class T>
+T real_part(complex<T> value) {
+  return value.re;
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
