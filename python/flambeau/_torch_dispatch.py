@@ -10,6 +10,7 @@ from typing import Any
 from flambeau import _C
 from flambeau._C import Tensor, _overrides, _taken
 from flambeau._torch_function import DisableTorchFunction
+from flambeau._values import brief
 
 is_set = False
 
@@ -136,7 +137,7 @@ def _make_wrapper_subclass(
     """
     if storage_offset != 0:
         raise ValueError(
-            f"_make_wrapper_subclass(): storage_offset must be 0, got {storage_offset}"
+            f"_make_wrapper_subclass(): storage_offset must be 0, got {brief(storage_offset)}"
         )
     size = [int(n) for n in size]
     if strides is None:

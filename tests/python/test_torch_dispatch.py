@@ -192,3 +192,11 @@ def test_tensors_without_data_are_what_they_were() -> None:
     y[0] = y[1] * 2
     y.sum().backward()
     assert w.grad.is_meta and tuple(w.grad.shape) == (3,)
+
+
+def test_offsets_of_wrappers_are_refused_whatever_they_are() -> None:
+    offset: list[Any] = []
+    for _ in range(100_000):
+        offset = [offset]
+    with pytest.raises(ValueError, match=r"_make_wrapper_subclass\(\): storage_offset must be 0"):
+        Tensor._make_wrapper_subclass(Counted, (2,), None, offset)
