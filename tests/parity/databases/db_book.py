@@ -263,7 +263,7 @@ def _missed(error: BaseException) -> str:
 
 def _is_internal(error: BaseException) -> bool:
     """Whether PyTorch's test code asked for an operator by its internal name."""
-    return isinstance(error, AttributeError) and "no custom operator 'aten::" in str(error)
+    return isinstance(error, AttributeError) and "ops.aten: there is no operator" in str(error)
 
 
 def same_type(own: BaseException, error: BaseException) -> bool:
