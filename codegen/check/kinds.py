@@ -67,6 +67,14 @@ def _check_batching(report: Report) -> None:
     operator = report.operator
     if operator.batch_rule is BatchRule.BODY and operator.body is None:
         report.error("'batch: body' needs a body", "batch", key=True)
+    is_silent = operator.batching is None and operator.batch_rule is BatchRule.BODY
+    if is_silent and operator.kernels and operator.tensor_arguments and not operator.package:
+        report.error(
+            "there is a kernel and a body: say by 'batch' how vmap computes it",
+            "kernel",
+            key=True,
+            hint="'leading', 'joined' and formulas call the kernel; 'body' is slower",
+        )
 
 
 def check_arguments_read(report: Report) -> None:

@@ -75,7 +75,7 @@ class NameCheck:
             yield operator.flops, replace(shape, what="'flops'")
         yield from _body(operator, tensor)
         batch = replace(tensor.with_names({"n"}), what="a formula of 'batch'")
-        for _, formula in operator.batching.formulas if operator.batching else ():
+        for formula in operator.batching.formulas if operator.batching else ():
             yield formula, batch
         yield from self._gradients(operator, element, tensor.with_names(everything))
         for condition, value in operator.skip_when:

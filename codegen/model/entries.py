@@ -338,6 +338,7 @@ class BatchRule(Enum):
     """How an operator is computed for all slices of a batch at once: see `batch` of an entry."""
 
     LEADING = "leading"  # the batch is a dim before those of all tensors
+    JOINED = "joined"  # the batch is one with the first dim of all tensors
     BROADCAST = "broadcast"  # the same, and the dims behind it broadcast
     BODY = "body"  # the body, computed for all slices
     FORMULA = "formula"
@@ -346,13 +347,18 @@ class BatchRule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """`batch` of an entry. `formulas`: over tensors whose first dim is the batch of `n` slices;
-    each for the case that these arguments have one and others do not, () for all other cases, in
-    which every tensor has one.
+    """`batch` of an entry. `cases`: formulas over tensors whose first dim is the batch of `n`
+    slices, or other rules; each for the case that these arguments have one and others do not, ()
+    for all other cases, in which every tensor has one.
     """
 
     rule: BatchRule
-    formulas: tuple[tuple[tuple[str, ...], Expression], ...] = ()
+    cases: tuple[tuple[tuple[str, ...], Expression | BatchRule], ...] = ()
+
+    @property
+    def formulas(self) -> tuple[Expression, ...]:
+        """Those among the cases."""
+        return tuple(case for _, case in self.cases if not isinstance(case, BatchRule))
 
 
 @dataclass(frozen=True, slots=True)

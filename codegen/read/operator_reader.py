@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
+from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_expression
 from flambeau.codegen.model.entries import (
     ANY_BACKEND,
@@ -186,7 +187,7 @@ class _Reader:
             inplace=self._read("inplace", self._inplace_argument, None),
             role=self._read("role", _role, None),
             autocast=self._read("autocast", lambda n: _autocast(n, diagnostics), None),
-            batching=self._read("batch", lambda n: _batching(n, signature, diagnostics), None),
+            batching=self._read("batch", lambda n: _batching(n, signature), None),
             layouts=self._read("layouts", lambda n: _layouts(n, signature), {}),
             flops=self._read("flops", lambda n: formulas.formula(n, "'flops'"), None),
             entry=entry,
@@ -397,13 +398,19 @@ _BATCH_WORDS = {rule.value: rule for rule in BatchRule if rule is not BatchRule.
 _OTHERWISE = "others"
 
 
-def _batching(node: Node, signature: Signature, diagnostics: Diagnostics) -> Batching:
-    """A word, a formula, or a formula for each set of arguments that have a batch."""
+def _batch_case(node: Node) -> Expression | BatchRule:
+    """A word or a formula."""
+    rule = _BATCH_WORDS.get(schema.text(node, "'batch'").value)
+    return formulas.formula(node, "'batch'") if rule is None else rule
+
+
+def _batching(node: Node, signature: Signature) -> Batching:
+    """A word, a formula, or one of them for each set of arguments that have a batch."""
     if not isinstance(node, Mapping):
-        word = schema.text(node, "'batch'").value
-        if word in _BATCH_WORDS:
-            return Batching(_BATCH_WORDS[word])
-        return Batching(BatchRule.FORMULA, (((), formulas.formula(node, "'batch'")),))
+        case = _batch_case(node)
+        if isinstance(case, BatchRule):
+            return Batching(case)
+        return Batching(BatchRule.FORMULA, (((), case),))
     known = [a.name for a in signature.arguments if a.type.base is Base.TENSOR]
     found = []
     for key, value in node.entries:
@@ -412,9 +419,9 @@ def _batching(node: Node, signature: Signature, diagnostics: Diagnostics) -> Bat
             if name not in known:
                 message = f"'batch' names '{name}', which is no tensor argument"
                 raise DeclarationError.at(key.span, message, did_you_mean(name, known))
-        found.append((names, formulas.formula(value, "'batch'")))
+        found.append((names, _batch_case(value)))
     if not any(not names for names, _ in found):
-        raise DeclarationError.at(node.span, f"'batch' has no formula for '{_OTHERWISE}'")
+        raise DeclarationError.at(node.span, f"'batch' has nothing for '{_OTHERWISE}'")
     return Batching(BatchRule.FORMULA, tuple(found))
 
 

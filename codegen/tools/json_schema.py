@@ -422,8 +422,8 @@ _KEYS: dict[str, tuple[Schema, str]] = {
     ),
     "batch": (
         {"anyOf": [{"type": "string"}, _formulas()]},
-        "how vmap computes it for all slices: leading, broadcast, body, loop, or a formula over "
-        "tensors whose first dim is the batch of `n` slices; or a formula for each set of "
+        "how vmap computes it for all slices: leading, joined, broadcast, body, loop, or a formula "
+        "over tensors whose first dim is the batch of `n` slices; or one of these for each set of "
         "arguments that have a batch, and for `others`, where all are given one",
     ),
     "flops": (

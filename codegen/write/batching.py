@@ -15,8 +15,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from flambeau.codegen.formula.nodes import Call, walk
+from flambeau.codegen.formula.nodes import Call, Expression, walk
 from flambeau.codegen.model.entries import (
+    Argument,
     BatchRule,
     Declarations,
     Kind,
@@ -27,6 +28,7 @@ from flambeau.codegen.model.entries import (
 from flambeau.codegen.model.operators import is_apart
 from flambeau.codegen.plan.binding import Parameter, plan_bindings
 from flambeau.codegen.plan.python_signature import Form, forms, is_method, places, result_name
+from flambeau.codegen.plan.reach import Reach
 from flambeau.codegen.write.files import Sink
 
 
@@ -38,13 +40,23 @@ def emit_batching(declarations: Declarations, sink: Sink) -> None:
 def batching_table(declarations: Declarations) -> str:
     """The table of the library, or of the package whose declarations these are, as JSON."""
     random = _random_names(declarations)
+    entries = {o.full_name: _entry(o, random) for o in declarations.own}
+    for name in _of_elements(declarations):
+        entries[name]["of_elements"] = True
     table = {
         "callables": _callables(declarations),
-        "operators": {o.full_name: _entry(o, random) for o in declarations.own},
+        "operators": entries,
         "names": _names(declarations),
         "functions": _functions(declarations),
     }
     return json.dumps(table, separators=(",", ":"))
+
+
+def _of_elements(declarations: Declarations) -> list[str]:
+    """Names of operators whose results have shapes that only the elements tell."""
+    reach = Reach(declarations)
+    without_data = {b.name for b in declarations.backends if b.emit == "none"}
+    return [o.full_name for o in declarations.own if not without_data <= reach.backends(o)]
 
 
 def _callables(declarations: Declarations) -> dict[str, Any]:
@@ -120,32 +132,32 @@ def _path(operator: Operator, name: str) -> str:
 
 def _entry(operator: Operator, random: set[str]) -> dict[str, Any]:
     rule = operator.batch_rule
+    rules = _rules(operator)
     entry: dict[str, Any] = {"rule": rule.value}
-    lists = [
-        a for a in operator.signature.arguments if a.type.is_list and not a.type.is_tensor_list
-    ]
+    arguments = operator.signature.arguments
+    lists = [a for a in arguments if a.type.is_list and not a.type.is_tensor_list]
     if lists:
         entry["lists"] = {a.name: a.type.list_length or 1 for a in lists}
-    if rule is BatchRule.LEADING:
+    if rules - {BatchRule.BROADCAST, BatchRule.LOOP}:
         meanings = [(a, a.type.meaning) for a in operator.signature.arguments if a.type.meaning]
         roles = {a.name: _role(meaning) for a, meaning in meanings}
         entry["roles"] = {name: role for name, role in roles.items() if role}
         entry["defaults"] = {a.name: a.default for a, _ in meanings if roles[a.name]}
-    if rule is BatchRule.BODY:
+    if BatchRule.BODY in rules:
         entry["body"] = [
             [[name, str(value)] for name, value in operator.body_lets],
             str(operator.body),
         ]
     if rule is BatchRule.FORMULA and operator.batching is not None:
-        entry["formulas"] = [[list(names), str(f)] for names, f in operator.batching.formulas]
-    if rule in (BatchRule.BODY, BatchRule.FORMULA):
+        entry["cases"] = [[list(names), _case(case)] for names, case in operator.batching.cases]
+    if rules & {BatchRule.BODY, BatchRule.FORMULA}:
         entry["defaults"] = {a.name: a.default for a in operator.signature.arguments}
-    if operator.kind is Kind.REDUCTION:
+    if operator.kind is Kind.REDUCTION or any(_may_lack_dims(a) for a in arguments):
         entry["all_dims"] = True  # without a dim, over all
     if operator.name in random:
         entry["random"] = True
     results = operator.signature.results
-    if rule is BatchRule.BODY and any(r.hidden for r in results):
+    if BatchRule.BODY in rules and any(r.hidden for r in results):
         entry["visible"] = [i for i, r in enumerate(results) if not r.hidden]
     if len(operator.signature.visible_results) > 1 and not operator.internal:
         entry["results"] = result_name(operator.namespace, operator.name)
@@ -161,6 +173,23 @@ def _entry(operator: Operator, random: set[str]) -> dict[str, Any]:
     if written:
         entry["written"] = written
     return entry
+
+
+def _rules(operator: Operator) -> set[BatchRule]:
+    """The rule, and those of its cases."""
+    cases = () if operator.batching is None else operator.batching.cases
+    return {operator.batch_rule, *(case for _, case in cases if isinstance(case, BatchRule))}
+
+
+def _case(case: Expression | BatchRule) -> list[str]:
+    """A rule, and the formula where it is that."""
+    return [case.value] if isinstance(case, BatchRule) else [BatchRule.FORMULA.value, str(case)]
+
+
+def _may_lack_dims(argument: Argument) -> bool:
+    kind = argument.type
+    is_dim = kind.meaning is not None and kind.meaning.role is Role.DIM
+    return is_dim and kind.is_list and kind.optional
 
 
 def _role(meaning: Meaning) -> str:

@@ -5,6 +5,8 @@ Importing this module attaches it to the compiled type.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flambeau import _C
@@ -30,6 +32,17 @@ def push_mode(mode: Any) -> None:
 
 
 pop_mode = _taken.pop_mode
+
+
+@contextmanager
+def modes_off() -> Iterator[None]:
+    """A context in which no mode is asked."""
+    modes = [_taken.pop_mode() for _ in _taken.modes()]
+    try:
+        yield
+    finally:
+        for mode in reversed(modes):
+            _taken.push_mode(mode)
 
 
 def seen(name: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -129,7 +129,7 @@ MISTAKES = [
     (
         "linear_in: [self, mat2]\n",
         'linear_in: [self, mat2]\n  batch: «{self: "self"}»\n',
-        "'batch' has no formula for 'others'",
+        "'batch' has nothing for 'others'",
         None,
     ),
     (
@@ -137,6 +137,12 @@ MISTAKES = [
         "kernel: {cpu: indexing/nonzero.cpp}\n  «batch»: body",
         "'batch: body' needs a body",
         None,
+    ),
+    (
+        "kernel: {cpu: indexing/nonzero.cpp}",
+        '«kernel»: {cpu: indexing/nonzero.cpp}\n  body: "self"',
+        "there is a kernel and a body: say by 'batch'",
+        "'joined'",
     ),
     (
         "linear_in: [self, mat2]\n",

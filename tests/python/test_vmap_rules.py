@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ import flambeau
 from flambeau import Tensor, vmap
 from flambeau.func import grad
 from flambeau.nn.functional import ctc_loss
+from flambeau.utils._python_dispatch import TorchDispatchMode
 
 GENERATOR = np.random.default_rng(7)
 
@@ -117,3 +118,41 @@ def test_shapes_that_depend_on_elements_are_refused() -> None:
     for func in (lambda m: flambeau.nonzero(m), lambda m: flambeau.masked_select(m, m)):
         with pytest.raises(RuntimeError, match="shape of a result depends on the elements"):
             vmap(func)(mask)
+
+
+REFUSED: list[tuple[Callable[[Tensor], Any], type[Exception], str]] = [
+    (lambda x: flambeau.softmax(x, dim=-2), IndexError, r"softmax\(\): dim -2 .* of 1 dim"),
+    (lambda x: x.sum(dim=-2), IndexError, r"sum\(\): dim -2 .* of 1 dim"),
+    (lambda x: x.sum(dim=1), IndexError, r"sum\(\): dim 1 .* of 1 dim"),
+    (lambda x: x.cumsum(-2), IndexError, r"cumsum\(\): dim -2 .* of 1 dim"),
+    (lambda x: x.select(-2, 0), IndexError, r"select\(\): dim -2 .* of 1 dim"),
+    (lambda x: x.cumsum_(-2), IndexError, r"cumsum\(\): dim -2 .* of 1 dim"),
+    (flambeau.tril, RuntimeError, "at least two dims, got shape .3."),
+    (flambeau.linalg.cholesky, RuntimeError, "expected square matrices.* of shape .3."),
+    (lambda x: flambeau.mm(x, flambeau.ones(3, 3)), RuntimeError, "shapes .3. and .3, 3."),
+]
+
+
+@pytest.mark.parametrize(("func", "kind", "message"), REFUSED)
+def test_a_slice_is_refused_that_has_too_few_dims(
+    func: Callable[[Tensor], Any], kind: type[Exception], message: str
+) -> None:
+    """The dim of the batch is none of the slice's: a vector is no matrix, in a batch neither."""
+    with pytest.raises(kind, match=message):
+        func(flambeau.ones(3))
+    with pytest.raises(kind, match=message):
+        vmap(func)(flambeau.eye(3))
+    assert vmap(vmap(flambeau.tril))(flambeau.ones(2, 2, 3, 3)).shape == (2, 2, 3, 3)
+
+
+def test_what_is_asked_of_a_slice_is_no_call() -> None:
+    class Calls(TorchDispatchMode):
+        names: ClassVar[list[str]] = []
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            self.names.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    with Calls():
+        vmap(lambda x: x.cumprod(0).tril())(flambeau.ones(2, 3, 3))
+    assert Calls.names.count("aten.cumprod.default") == 1, Calls.names

@@ -52,10 +52,32 @@ def unwrapped(level: Level, value: Any) -> Any:
     return value
 
 
-# All dims of tensors one further back ------------------------------------------------------------
+# Which case ---------------------------------------------------------------------------------------
 
 
-def leading(level: Level, func: Any, overload: Overload, given: Given, by_position: bool) -> Any:
+def case_of(level: Level, overload: Overload, given: Given) -> tuple[str, str | None, list[str]]:
+    """The rule, its formula where it is one, and the arguments that are given as batches: those
+    that are batches in a case of theirs, otherwise every tensor.
+    """
+    rule: str = overload.entry["rule"]
+    if rule in ("body", "loop", "broadcast"):  # which look for themselves
+        return rule, None, []
+    tensors = [n for n, v in given.items() if any(True for _ in _tensors(v))]
+    if rule != "formula":
+        return rule, None, tensors
+    batched = [n for n in tensors if any(level.has(x) for x in batches(given[n]))]
+    cases = {frozenset(names): case for names, case in overload.entry["cases"]}
+    case = cases.get(frozenset(batched))
+    chosen, names = (cases[frozenset()], tensors) if case is None else (case, batched)
+    return chosen[0], chosen[1] if len(chosen) > 1 else None, names
+
+
+# The batch before, or in, the first dim -----------------------------------------------------------
+
+
+def leading(
+    level: Level, func: Any, overload: Overload, given: Given, names: list[str], by_position: bool
+) -> Any:
     """The batch is a dim before those of all tensors; dims count from behind it, sizes begin with
     it.
     """
@@ -63,7 +85,7 @@ def leading(level: Level, func: Any, overload: Overload, given: Given, by_positi
     first = next(v for v in given.values() if isinstance(v, Tensor | tuple | list))
     ranked = first if isinstance(first, Tensor) else first[0]
     rank = ranked.dim()
-    moved = {name: unwrapped(level, value) for name, value in given.items()}
+    moved = {n: unwrapped(level, v) if n in names else v for n, v in given.items()}
     # A 0-d tensor has dim 0, which there is none of; dims of gradients are those of a size.
     if "dim" in roles.values() and "size" not in roles.values():
         single = [n for n, v in given.items() if isinstance(v, Tensor) and v.dim() == 0]
@@ -89,6 +111,31 @@ def _moved_dims(dims: Any, rank: int) -> Any:
     if isinstance(dims, int):
         return dims + 1 if dims >= 0 else dims
     return [d + 1 if d >= 0 else d for d in dims]
+
+
+def joined(
+    level: Level, func: Any, overload: Overload, given: Given, names: list[str], by_position: bool
+) -> Any:
+    """The batch and the first dim of all tensors, and of sizes, are one."""
+    count = level.size
+    moved = {n: _together(unwrapped(level, v)) if n in names else v for n, v in given.items()}
+    for name, role in overload.entry.get("roles", {}).items():
+        value = given.get(name)
+        if role == "size" and isinstance(value, Sequence):
+            moved[name] = [count * value[0], *value[1:]]
+    return wrapped(level, _apart(call(func, moved, by_position), count))
+
+
+def _together(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_together(item) for item in value]
+    return value.flatten(0, 1) if isinstance(value, Tensor) else value
+
+
+def _apart(value: Any, count: int) -> Any:
+    if isinstance(value, Tensor):
+        return value.reshape([count, value.shape[0] // count, *value.shape[1:]])
+    return type(value)(_apart(item, count) for item in value)
 
 
 def _without_dim(result: Any, dim: int) -> Any:
@@ -208,21 +255,11 @@ def body(level: Level, overload: Overload, key: str, given: Given) -> Any:
     return _named(overload, result)
 
 
-def formula(level: Level, overload: Overload, given: Given) -> Any:
-    """A formula over tensors that begin with the batch; for the case that only some of them do, or
-    for all others, in which every tensor is given one.
-    """
-    tensors = [n for n, v in given.items() if any(True for _ in _tensors(v))]
-    batched = {n for n in tensors if any(level.has(x) for x in batches(given[n]))}
-    formulas = {frozenset(names): text for names, text in overload.entry["formulas"]}
-    text = formulas.get(frozenset(batched))
-    values = {name: _listed(v) for name, v in given.items()}
-    for name in tensors:
-        if text is None or name in batched:
-            values[name] = unwrapped(level, given[name])
+def formula(level: Level, overload: Overload, given: Given, names: list[str], text: str) -> Any:
+    """A formula over tensors that begin with the batch."""
+    values = {n: unwrapped(level, v) if n in names else _listed(v) for n, v in given.items()}
     values["n"] = level.size
-    chosen = formulas[frozenset()] if text is None else text
-    result = evaluator(level, overload, values).formula((), chosen)
+    result = evaluator(level, overload, values).formula((), text)
     return _named(overload, wrapped(level, result))
 
 

@@ -11,6 +11,7 @@ from flambeau._C import _overrides, _taken
 from flambeau._torch_function import DisableTorchFunction
 from flambeau.func import _batch_rules as rules
 from flambeau.func._batch_members import MEMBERS
+from flambeau.func._batch_shells import ask_of_slice
 from flambeau.func._batched import Batched, Level, batched_copy, batches, engine
 from flambeau.func._batching_table import Overload, called_as, key_of, overloads_of
 
@@ -33,7 +34,10 @@ def interpret(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if overloads is None:  # of nobody's declarations
         return rules.loop(level, func, key, args, kwargs)
     _, place, given = bound
-    return _Call(level, func, key, overloads[place], given, args, kwargs).run(has_batch)
+    overload = overloads[place]
+    if has_batch and not level.bodies:
+        ask_of_slice(func, (key, place), overload, given, args, kwargs)
+    return _Call(level, func, key, overload, given, args, kwargs).run(has_batch)
 
 
 def _is_compiled(func: Any) -> bool:
@@ -107,27 +111,25 @@ class _Call:
         return self.given[names[0]] if names else None
 
     def _by_rule(self) -> Any:
-        rule = self.overload.entry["rule"]
         given = {n: v for n, v in self.given.items() if n not in ("inplace", "out")}
         by_position = not self.kwargs and len(given) == len(self.args)
+        rule, text, names = rules.case_of(self.level, self.overload, given)
         if rule == "body":
             return rules.body(self.level, self.overload, self.key, given)
-        if rule == "formula":
-            return rules.formula(self.level, self.overload, given)
         if rule == "loop":
             return rules.loop(self.level, self.func, self.key, self.args, self.kwargs)
-        func = self.func
-        if self.is_inplace and rule == "leading":
-            return self._inplace_leading(given, by_position)
-        if self.is_inplace:
-            result = self._inplace_broadcast(func, given, by_position)
-            return result
-        compute = rules.leading if rule == "leading" else rules.broadcast
-        return compute(self.level, func, self.overload, given, by_position)
+        if text is not None:
+            return rules.formula(self.level, self.overload, given, names, text)
+        if rule == "broadcast" and self.is_inplace:
+            return self._inplace_broadcast(self.func, given, by_position)
+        if rule == "broadcast":
+            return rules.broadcast(self.level, self.func, self.overload, given, by_position)
+        compute = rules.leading if rule == "leading" else rules.joined
+        result = compute(self.level, self.func, self.overload, given, names, by_position)
+        return self._as_written() if self.is_inplace else result
 
-    def _inplace_leading(self, given: dict[str, Any], by_position: bool) -> Tensor:
-        """Writes into the memory of all slices; a view of itself has another shape afterwards."""
-        rules.leading(self.level, self.func, self.overload, given, by_position)
+    def _as_written(self) -> Tensor:
+        """What was written in the memory of all slices; a view of itself has another shape now."""
         written: Tensor = next(iter(self.given.values()))
         value = self.level.unwrap(written)
         with DisableTorchFunction():

@@ -1,0 +1,64 @@
+"""Whether an operator takes what one slice of a batch is.
+
+With the batch as a dim more, a vector could pass for a matrix, and dim -2 be that of the batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau import Tensor
+from flambeau._C import _overrides
+from flambeau._torch_dispatch import modes_off
+from flambeau._torch_function import DisableTorchFunction
+from flambeau.func._batched import Batched
+from flambeau.func._batching_table import Overload
+
+_SLICES_AS_THEY_ARE = ("broadcast", "loop")
+_UNASKED = frozenset(("of_elements", "random"))  # entries that say so
+_taken: set[Any] = set()  # operators, with numbers of dims and dims that they took
+
+
+def ask_of_slice(
+    func: Any,
+    key: Any,
+    overload: Overload,
+    given: dict[str, Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
+    """Calls a function, once for numbers of dims, with tensors that have the shape and dtype of a
+    slice and no elements: it raises what it would raise of a slice.
+    """
+    entry = overload.entry
+    if entry["rule"] in _SLICES_AS_THEY_ARE or not _UNASKED.isdisjoint(entry):
+        return
+    dims = tuple(_plain(given.get(name)) for name in entry.get("roles", ()))
+    asked = (key, tuple(map(_rank, given.values())), dims)
+    if asked in _taken:
+        return
+    with DisableTorchFunction(), modes_off():
+        func(*map(_shell, args), **{name: _shell(value) for name, value in kwargs.items()})
+    _taken.add(asked)
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list | tuple) else value
+
+
+def _rank(value: Any) -> Any:
+    """How many dims a slice has; of what is no tensor nothing."""
+    if type(value) is Batched:
+        inner = value.batch_value
+        return (inner.dim() if type(inner) is not Batched else _rank(inner)) - 1
+    if isinstance(value, Tensor):
+        return value.dim()
+    return tuple(map(_rank, value)) if isinstance(value, list | tuple) else None
+
+
+def _shell(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return _overrides.shell(Tensor, value.shape, value.stride(), value.dtype)
+    if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
+        return type(value)(_shell(item) for item in value)
+    return value
