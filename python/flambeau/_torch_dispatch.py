@@ -78,6 +78,15 @@ def seen(name: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return tuple(p for p in parts if p is not None) if result is None else parts
 
 
+def asked_of(func: Any, args: Any, kwargs: Any) -> tuple[bool, Any]:
+    """Whether somebody is asked of an operator that Python computes, and what they make of it."""
+    instances = _instances((*args, *kwargs.values()))
+    if not instances and not _taken.modes():
+        return False, None
+    with DisableTorchFunction():
+        return True, _asked(func, tuple(type(x) for x in instances), args, kwargs)
+
+
 def _asked(func: Any, kinds: tuple[type, ...], args: Any, kwargs: Any) -> Any:
     modes = _taken.modes()
     if modes:

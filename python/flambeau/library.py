@@ -30,8 +30,10 @@ from typing import Any
 import flambeau
 from flambeau import _custom_autograd
 from flambeau._C import Tensor
+from flambeau._custom_overload import CustomOverload
 from flambeau._custom_schema import Schema, read_schema
 from flambeau._schema_text import parse_schema
+from flambeau._torch_dispatch import asked_of
 from flambeau.autograd.graph import increment_version
 
 __all__ = [
@@ -70,12 +72,13 @@ class CustomOpDef:
         self.schema = schema
         self._kernels: dict[str | None, Kernel] = dict.fromkeys(devices or (None,), function)
         self._fake: Kernel | None = None
+        self._default = CustomOverload(self)
         self._function = _custom_autograd.make_function(self)
 
     @property
-    def default(self) -> CustomOpDef:
-        """The operator itself: its only overload."""
-        return self
+    def default(self) -> CustomOverload:
+        """Its only overload, which dispatch modes are asked about."""
+        return self._default
 
     def __repr__(self) -> str:
         return f"<custom operator {self.name}{self.schema}>"
@@ -147,7 +150,13 @@ class CustomOpDef:
     # Running ------------------------------------------------------------------------------------
 
     def compute(self, values: dict[str, Any]) -> Any:
-        """Runs the kernel; nothing is recorded. `values` are checked arguments, by parameter."""
+        """Runs the kernel, or what a dispatch mode or a class makes of the call; nothing is
+        recorded. `values` are checked arguments, by parameter.
+        """
+        is_asked, result = asked_of(self._default, *self.schema.call_arguments(values))
+        if is_asked:
+            self.schema.check_result(self.name, result)
+            return result
         tensors = self.schema.tensors(values)
         kernel = self._kernel([tensor for _, tensor in tensors])
         versions = [tensor._version for _, tensor in tensors]

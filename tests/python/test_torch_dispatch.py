@@ -200,3 +200,55 @@ def test_offsets_of_wrappers_are_refused_whatever_they_are() -> None:
         offset = [offset]
     with pytest.raises(ValueError, match=r"_make_wrapper_subclass\(\): storage_offset must be 0"):
         Tensor._make_wrapper_subclass(Counted, (2,), None, offset)
+
+
+def test_custom_operators_are_seen_as_one() -> None:
+    @flambeau.library.custom_op("dispatched::squares", mutates_args=())
+    def squares(x: Tensor, *, times: int = 1) -> Tensor:
+        return times * x * x
+
+    def keep(ctx: Any, inputs: Any, keywords: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return 2 * ctx.saved_tensors[0] * grad
+
+    squares.register_autograd(backward, setup_context=keep)
+    x = flambeau.tensor([3.0], requires_grad=True)
+    with Names() as seen:
+        y = squares(x)
+        assert seen.names == ["squares"]  # and nothing of what the kernel calls
+        y.backward()
+    assert seen.names.count("mul") == 2
+    assert (y.item(), x.grad.item()) == (9.0, 6.0)
+    operator = flambeau.ops.dispatched.squares.default
+    assert (str(operator), operator.name()) == ("dispatched.squares.default", "dispatched::squares")
+    assert [a.name for a in operator._schema.arguments] == ["x", "times"]
+
+    class Hundredfold(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            assert func is operator
+            return func(*args, **kwargs) * 100
+
+    with Hundredfold():
+        y = squares(x, times=2)
+    assert y.item() == 1800.0 and y.requires_grad
+
+
+def test_classes_see_custom_operators() -> None:
+    @flambeau.library.custom_op("dispatched::halves", mutates_args=())
+    def halves(x: Tensor) -> Tensor:
+        return x / 2
+
+    class Seen(Tensor):
+        names: ClassVar[list[str]] = []
+
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            cls.names.append(str(func))
+            return func(*(a.as_subclass(Tensor) for a in args), **(kwargs or {}))
+
+    assert halves(flambeau.ones(1).as_subclass(Seen)).item() == 0.5
+    assert "dispatched.halves.default" in Seen.names
