@@ -38,7 +38,7 @@ def plan_composition(operator: Operator, translator: Translator) -> Composition 
         return None
     results = operator.signature.results  # a kernel gives the hidden ones too
     statements, value = translator.evaluated(
-        operator.body_lets, operator.body, argument_names(operator), results
+        operator.body, argument_names(operator), results, lets_of=operator
     )
     return _composition(operator, "without_history({})", statements, value)
 

@@ -178,7 +178,7 @@ def _body(operator: Operator, translator: Translator, names: Names) -> list[str]
         lines += _skip(operator, translator, names, condition, instead)
     results = operator.signature.visible_results
     statements, value = translator.evaluated(
-        operator.body_lets, operator.body, names, results, differentiated=True
+        operator.body, names, results, lets_of=operator, differentiated=True
     )
     written = next((a for a in operator.tensor_arguments if a.type.mutable), None)
     if written is None or results:
@@ -196,7 +196,7 @@ def _skip(
 ) -> list[str]:
     """An early return where there is nothing to compute."""
     results = operator.signature.visible_results
-    statements, result = translator.evaluated((), value, names, results)
+    statements, result = translator.evaluated(value, names, results)
     return [
         f"if ({translator.condition(condition, names)}) {{",
         *(f"  {line}" for line in [*statements, f"return {result};"]),
@@ -351,7 +351,7 @@ class Forms:
         lines = []
         for condition, value in operator.skip_when:
             statements, result = self.translator.evaluated(
-                (), value, names, operator.signature.visible_results
+                value, names, operator.signature.visible_results
             )
             lines.append(f"if ({self.translator.condition(condition, names)}) {{")
             lines += [f"  {line}" for line in self._written_out(statements, result)]

@@ -20,7 +20,8 @@ from flambeau.codegen.model.types import (
 )
 from flambeau.codegen.plan.cpp_types import cpp_dtype, cpp_name, result_type
 from flambeau.codegen.plan.derivation import Derivations
-from flambeau.codegen.tensor.to_cpp import TensorCode, emit_condition, emit_tensor
+from flambeau.codegen.tensor.later import later_lets, let_names
+from flambeau.codegen.tensor.to_cpp import Let, TensorCode, emit_condition, emit_tensor
 from flambeau.codegen.tensor.values import Symbol
 
 Names = dict[str, Symbol]
@@ -48,6 +49,7 @@ class Translator:
         self.dtype_names = frozenset(d.name for d in declarations.dtypes)
         self.families: set[str] = set()
         self.calls: set[str] = set()  # operators that bodies call
+        self.has_later = False  # whether a let is computed where it is read
         self.operator = "formula"  # whose formulas are translated: errors at run time name it
         self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}
         self._index = index
@@ -126,15 +128,17 @@ class Translator:
 
     def evaluated(
         self,
-        lets: tuple[tuple[str, Expression], ...],
         body: Expression,
         names: Names,
         results: tuple[Result, ...],
+        *,
+        lets_of: Operator | None = None,
         differentiated: bool = False,
     ) -> tuple[tuple[str, ...], str]:
         """A body that gives these results: statements, and the expression of its value.
 
-        `differentiated`: its operators are recorded, and their gradients are those of the body.
+        `lets_of`: whose lets it reads. `differentiated`: its operators are recorded, and their
+        gradients are those of the body.
         """
         code = emit_tensor(
             body,
@@ -143,12 +147,17 @@ class Translator:
             wanted=results_type(results),
             dtypes=self._dtypes,
             operator=self.operator,
-            lets=[(tuple(n.strip() for n in name.split(",")), value) for name, value in lets],
+            lets=[] if lets_of is None else self._lets(lets_of),
             differentiated=differentiated,
         )
         self.families |= code.families
+        self.has_later |= code.has_later
         self.calls |= code.calls
         return code.statements, code.code
+
+    def _lets(self, operator: Operator) -> list[Let]:
+        later = later_lets(operator, self._index)
+        return [Let(let_names(n), value, n in later) for n, value in operator.body_lets]
 
 
 __all__ = [

@@ -61,6 +61,19 @@ class TensorCode:
     families: frozenset[str]
     includes: frozenset[str]
     calls: frozenset[str]
+    has_later: bool = False  # it needs operators/later.h
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A value with a name, or several for the items of one list or of one call's results.
+
+    `later`: it is computed where it is read first.
+    """
+
+    names: tuple[str, ...]
+    value: Expression
+    later: bool = False
 
 
 def emit_tensor(
@@ -69,7 +82,7 @@ def emit_tensor(
     operators: OperatorIndex,
     *,
     wanted: ValueType | None = None,
-    lets: Sequence[tuple[Sequence[str], Expression]] = (),
+    lets: Sequence[Let] = (),
     dtypes: Mapping[str, str] | None = None,
     spell: Callable[[Operator], str] = lambda operator: f"ops::{operator.identifier}",
     functions: FunctionTable | None = None,
@@ -81,10 +94,9 @@ def emit_tensor(
     """C++ for one formula.
 
     `scope` says how names are spelled, and may spell metadata ("self.shape") that was saved. `lets`
-    are bound in order, several names to the items of one list or of one call's results. `wanted`
-    converts the value. `dtypes` spells the dtypes that formulas may name. Where a formula computes
-    with a `Tensor|Scalar`, both cases are written out, so that numbers keep their precision and
-    their weakness in promotion. `zero` spells a whole value that is a literal 0, as gradients have
+    are bound in order. `wanted` converts the value. `dtypes` spells the dtypes that formulas may
+    name. Where a formula computes with a `Tensor|Scalar`, both cases are written out, so that
+    numbers keep their precision and their weakness in promotion. `zero` spells a whole value that is a literal 0, as gradients have
     it that do not flow: "Tensor()". `operator`: whose formula it is, for errors at run time.
     `differentiated`: what is computed may be recorded, and no branch that is not taken may make a
     NaN of a gradient (branches.py).
@@ -95,8 +107,8 @@ def emit_tensor(
     emitter.zero = zero
     if differentiated:
         emitter.guard_branches()
-    for names, bound in lets:
-        emitter.bind_let(tuple(names), bound)
+    for let in lets:
+        emitter.bind_let(let)
     value = emitter.split_operands(expression, wanted)
     return TensorCode(
         tuple(emitter.statements),
@@ -105,6 +117,7 @@ def emit_tensor(
         frozenset(emitter.families),
         frozenset(emitter.includes),
         frozenset(emitter.calls),
+        emitter.is_later,
     )
 
 
@@ -164,6 +177,7 @@ class _Emitter(CallRules):
         self._values: dict[Expression, Value] = {}
         self._count = 0
         self._lazy = 0  # depth of branches that may not run
+        self.is_later = False  # whether a let is computed where it is read
 
     def guard_branches(self) -> None:
         """From now on, choices between tensors choose what enters their branches too."""
@@ -287,18 +301,20 @@ class _Emitter(CallRules):
         self.statements.append(f"const auto {name} = {value.code};")
         return Value(name, value.type, ATOM)
 
-    def bind_let(self, names: tuple[str, ...], expression: Expression) -> None:
+    def bind_let(self, let: Let) -> None:
         """`a, b = value`: later formulas read the names."""
-        self.count_shared(expression)
-        value = self.emit(expression)
-        if len(names) == 1:
-            value = self.settle(value, expression)
-            self.statements.append(f"[[maybe_unused]] const auto {names[0]}_let = {value.code};")
-            self.scope[names[0]] = Symbol(f"{names[0]}_let", value.type)
-            return
+        names, expression = let.names, let.value
         source = f"{'_'.join(names)}_let"
-        value = self.settle(value, expression)
-        self.statements.append(f"const auto {source} = {value.code};")
+        value = self._in_block(lambda: self._bound(let)) if let.later else self._bound(let)
+        if let.later and value.type.kind in (K.TENSOR, K.TENSORS, K.RESULTS):
+            self.is_later = True
+            self.statements.append(f"const forms::Later {source}([&] {{ return {value.code}; }});")
+            source = f"{source}()"
+        else:
+            self.statements.append(f"[[maybe_unused]] const auto {source} = {value.code};")
+        if len(names) == 1:
+            self.scope[names[0]] = Symbol(source, value.type)
+            return
         if value.type.kind is K.RESULTS:
             if len(value.type.results) != len(names):
                 raise fail(expression, f"{len(value.type.results)} results for {len(names)} names")
@@ -315,6 +331,10 @@ class _Emitter(CallRules):
         for i, name in enumerate(names):
             self.statements.append(f"[[maybe_unused]] const auto {name}_let = {source}[{i}];")
             self.scope[name] = Symbol(f"{name}_let", item)
+
+    def _bound(self, let: Let) -> Value:
+        self.count_shared(let.value)
+        return self.settle(self.emit(let.value), let.value)
 
     # --- nodes ---
 

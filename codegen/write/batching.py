@@ -13,6 +13,7 @@ lib/batching.json, and what the extension modules of packages carry.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from flambeau.codegen.formula.nodes import Call, Expression, walk
@@ -25,10 +26,11 @@ from flambeau.codegen.model.entries import (
     Operator,
     Role,
 )
-from flambeau.codegen.model.operators import is_apart
+from flambeau.codegen.model.operators import OperatorIndex, is_apart
 from flambeau.codegen.plan.binding import Parameter, plan_bindings
 from flambeau.codegen.plan.python_signature import Form, forms, is_method, places, result_name
 from flambeau.codegen.plan.reach import Reach
+from flambeau.codegen.tensor.later import later_lets
 from flambeau.codegen.write.files import Sink
 
 
@@ -40,7 +42,8 @@ def emit_batching(declarations: Declarations, sink: Sink) -> None:
 def batching_table(declarations: Declarations) -> str:
     """The table of the library, or of the package whose declarations these are, as JSON."""
     random = _random_names(declarations)
-    entries = {o.full_name: _entry(o, random) for o in declarations.own}
+    index = OperatorIndex(declarations.operators)
+    entries = {o.full_name: _entry(o, random, later_lets(o, index)) for o in declarations.own}
     for name in _of_elements(declarations):
         entries[name]["of_elements"] = True
     table = {
@@ -130,7 +133,7 @@ def _path(operator: Operator, name: str) -> str:
     return f"Tensor.{name}" if is_method(operator) else operator.name
 
 
-def _entry(operator: Operator, random: set[str]) -> dict[str, Any]:
+def _entry(operator: Operator, random: set[str], later: Collection[str]) -> dict[str, Any]:
     rule = operator.batch_rule
     rules = _rules(operator)
     entry: dict[str, Any] = {"rule": rule.value}
@@ -145,7 +148,7 @@ def _entry(operator: Operator, random: set[str]) -> dict[str, Any]:
         entry["defaults"] = {a.name: a.default for a, _ in meanings if roles[a.name]}
     if BatchRule.BODY in rules:
         entry["body"] = [
-            [[name, str(value)] for name, value in operator.body_lets],
+            [[name, str(value), name in later] for name, value in operator.body_lets],
             str(operator.body),
         ]
     if rule is BatchRule.FORMULA and operator.batching is not None:

@@ -64,6 +64,7 @@ def emit_family(
         family=family,
         operators=texts,
         includes=sorted(translator.families - {family}),
+        has_later=translator.has_later,
         warns=any(c.only_warns for operator in operators for c in operator.constraints),
     )
     plain, simd = handwritten(operators)

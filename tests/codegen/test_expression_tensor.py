@@ -9,7 +9,7 @@ from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.model.types import INTS, TENSOR, ValueKind, ValueType
 from flambeau.codegen.tensor.forward import tangent_terms
-from flambeau.codegen.tensor.to_cpp import Symbol, emit_condition, emit_tensor
+from flambeau.codegen.tensor.to_cpp import Let, Symbol, emit_condition, emit_tensor
 from flambeau.codegen.text.source import DeclarationError
 
 DECLARED = """
@@ -192,11 +192,18 @@ def test_a_branch_computes_nothing_for_the_other(index: OperatorIndex) -> None:
 
 
 def test_lets_and_unpacking(index: OperatorIndex) -> None:
-    lets = [(("b", "n"), parse_source("x.shape")), (("half",), parse_source("n // 2"))]
+    lets = [Let(("b", "n"), parse_source("x.shape")), Let(("half",), parse_source("n // 2"))]
     code = emit_tensor(parse_source("[b, half]"), SCOPE, index, wanted=INTS, lets=lets)
     assert code.code == "Shape{b_let, half_let}"
     assert "expected 2 items (b, n)" in code.statements[1]
     assert code.statements[-1].endswith('half_let = shape_rules::floor_div(n_let, 2, "formula");')
+
+
+def test_a_let_that_is_computed_later(index: OperatorIndex) -> None:
+    lets = [Let(("y",), parse_source("exp(x)"), later=True)]
+    code = emit_tensor(parse_source("y if dim > 0 else x"), SCOPE, index, lets=lets)
+    assert code.statements == ("const forms::Later y_let([&] { return ops::exp(x); });",)
+    assert (code.code, code.has_later) == ("dim > 0 ? y_let() : x", True)
 
 
 def test_items_of_lists_are_checked(index: OperatorIndex) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
@@ -56,6 +56,12 @@ def _dtypes() -> dict[str, Any]:
     return {n: v for n, v in vars(flambeau).items() if isinstance(v, flambeau.dtype)}
 
 
+class _Later(NamedTuple):
+    """A let that nobody has read."""
+
+    formula: Expression
+
+
 class Evaluator(Walker):
     """Computes formulas over the values of some names; `caller` calls operators."""
 
@@ -64,11 +70,19 @@ class Evaluator(Walker):
         self._caller = caller
         self._is_operator = is_operator
 
-    def formula(self, lets: Sequence[Sequence[str]], text: str) -> Any:
-        """The value of a formula, over those of lets, each of which sees the ones before it."""
-        for name, value in lets:
-            self.names[name] = self(_parsed(value))
+    def formula(self, lets: Sequence[tuple[str, str, bool]], text: str) -> Any:
+        """The value of a formula, over those of lets, each of which sees the ones before it. Of a
+        let is known whether it is computed only where it is read.
+        """
+        for name, value, is_later in lets:
+            self.names[name] = _Later(_parsed(value)) if is_later else self(_parsed(value))
         return self(_parsed(text))
+
+    def name(self, node: nodes.Name) -> Any:
+        found = super().name(node)
+        if isinstance(found, _Later):
+            found = self.names[node.identifier] = self(found.formula)
+        return found
 
     def conditional(self, node: nodes.Conditional) -> Any:
         condition = self(node.condition)
