@@ -53,6 +53,14 @@ def _plain(level: Level, value: Any) -> Any:
     return level.unwrap(value) if level.has(value) else value
 
 
+def _matrices_transposed(
+    level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The last two dims changed, which a slice must have."""
+    _seen(level, func, args, kwargs)
+    return _wrapped(level, func, args, kwargs)
+
+
 def _transposed(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The dims in reverse order."""
     value = level.unwrap(args[0])
@@ -132,7 +140,8 @@ MEMBERS: dict[str, Member] = {
     **_methods(_in_place, "requires_grad_", "retain_grad"),
     "Tensor.requires_grad.__set__": _of_value,
     "Tensor.grad.__set__": _set_gradient,
-    **_accessors(_wrapped, "mT", "data", "grad"),
+    **_accessors(_wrapped, "data", "grad"),
+    "Tensor.mT.__get__": _matrices_transposed,
     **_methods(_converted, "to", "cpu", "cuda", "type_as", "bool", "byte", "char", "short", "int"),
     **_methods(_converted, "long", "half", "bfloat16", "float", "double", "cfloat", "cdouble"),
     "Tensor.T.__get__": _transposed,

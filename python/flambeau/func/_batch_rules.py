@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import types
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
 from flambeau._C import _overrides
-from flambeau.func._batched import Level, batches
+from flambeau.func._batched import Level
 from flambeau.func._batching_table import (
     Overload,
     functions_named,
@@ -55,37 +55,44 @@ def unwrapped(level: Level, value: Any) -> Any:
 # Which case ---------------------------------------------------------------------------------------
 
 
-def case_of(level: Level, overload: Overload, given: Given) -> tuple[str, str | None, list[str]]:
-    """The rule, its formula where it is one, and the arguments that are given as batches: those
-    that are batches in a case of theirs, otherwise every tensor.
+def case_of(level: Level, overload: Overload, given: Given) -> tuple[str, str | None, Given]:
+    """The rule, its formula where it is one, and the arguments with the slices of batches: of those
+    that are batches in a case of theirs, otherwise of every tensor.
     """
     rule: str = overload.entry["rule"]
     if rule in ("body", "loop", "broadcast"):  # which look for themselves
-        return rule, None, []
-    tensors = [n for n, v in given.items() if any(True for _ in _tensors(v))]
-    if rule != "formula":
-        return rule, None, tensors
-    batched = [n for n in tensors if any(level.has(x) for x in batches(given[n]))]
-    cases = {frozenset(names): case for names, case in overload.entry["cases"]}
-    case = cases.get(frozenset(batched))
-    chosen, names = (cases[frozenset()], tensors) if case is None else (case, batched)
-    return chosen[0], chosen[1] if len(chosen) > 1 else None, names
+        return rule, None, given
+    text = None
+    names: Collection[str] = given
+    if rule == "formula":
+        batched = frozenset(n for n, v in given.items() if _is_batched(level, v))
+        case = overload.cases.get(batched)
+        if case is not None:
+            names = batched
+        rule, *formula = case or overload.cases[frozenset()]
+        text = formula[0] if formula else None
+    return rule, text, {n: unwrapped(level, v) if n in names else v for n, v in given.items()}
+
+
+def _is_batched(level: Level, value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return any(level.has(item) for item in value)
+    return level.has(value)
 
 
 # The batch before, or in, the first dim -----------------------------------------------------------
 
 
 def leading(
-    level: Level, func: Any, overload: Overload, given: Given, names: list[str], by_position: bool
+    level: Level, func: Any, overload: Overload, given: Given, moved: Given, by_position: bool
 ) -> Any:
     """The batch is a dim before those of all tensors; dims count from behind it, sizes begin with
-    it.
+    it. `moved`: the arguments with the slices of batches.
     """
     roles = overload.entry.get("roles", {})
     first = next(v for v in given.values() if isinstance(v, Tensor | tuple | list))
     ranked = first if isinstance(first, Tensor) else first[0]
     rank = ranked.dim()
-    moved = {n: unwrapped(level, v) if n in names else v for n, v in given.items()}
     # A 0-d tensor has dim 0, which there is none of; dims of gradients are those of a size.
     if "dim" in roles.values() and "size" not in roles.values():
         single = [n for n, v in given.items() if isinstance(v, Tensor) and v.dim() == 0]
@@ -114,11 +121,11 @@ def _moved_dims(dims: Any, rank: int) -> Any:
 
 
 def joined(
-    level: Level, func: Any, overload: Overload, given: Given, names: list[str], by_position: bool
+    level: Level, func: Any, overload: Overload, given: Given, moved: Given, by_position: bool
 ) -> Any:
     """The batch and the first dim of all tensors, and of sizes, are one."""
     count = level.size
-    moved = {n: _together(unwrapped(level, v)) if n in names else v for n, v in given.items()}
+    moved = {n: v if v is given[n] else _together(v) for n, v in moved.items()}
     for name, role in overload.entry.get("roles", {}).items():
         value = given.get(name)
         if role == "size" and isinstance(value, Sequence):
@@ -255,17 +262,12 @@ def body(level: Level, overload: Overload, key: str, given: Given) -> Any:
     return _named(overload, result)
 
 
-def formula(level: Level, overload: Overload, given: Given, names: list[str], text: str) -> Any:
+def formula(level: Level, overload: Overload, moved: Given, text: str) -> Any:
     """A formula over tensors that begin with the batch."""
-    values = {n: unwrapped(level, v) if n in names else _listed(v) for n, v in given.items()}
+    values = {name: _listed(value) for name, value in moved.items()}
     values["n"] = level.size
     result = evaluator(level, overload, values).formula((), text)
     return _named(overload, wrapped(level, result))
-
-
-def _tensors(value: Any) -> Any:
-    items = value if isinstance(value, tuple | list) else (value,)
-    return (item for item in items if isinstance(item, Tensor))
 
 
 def _named(overload: Overload, result: Any) -> Any:

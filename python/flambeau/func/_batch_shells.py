@@ -11,7 +11,6 @@ from flambeau import Tensor
 from flambeau._C import _overrides
 from flambeau._torch_dispatch import modes_off
 from flambeau._torch_function import DisableTorchFunction
-from flambeau.func._batched import Batched
 from flambeau.func._batching_table import Overload
 
 _SLICES_AS_THEY_ARE = ("broadcast", "loop")
@@ -48,9 +47,6 @@ def _plain(value: Any) -> Any:
 
 def _rank(value: Any) -> Any:
     """How many dims a slice has; of what is no tensor nothing."""
-    if type(value) is Batched:
-        inner = value.batch_value
-        return (inner.dim() if type(inner) is not Batched else _rank(inner)) - 1
     if isinstance(value, Tensor):
         return value.dim()
     return tuple(map(_rank, value)) if isinstance(value, list | tuple) else None

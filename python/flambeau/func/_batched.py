@@ -111,18 +111,47 @@ class Batched(Tensor):
     batch_value: Tensor
     batch_level: Level
 
+    # Rules read these all the time: nobody else is asked.
+    @property
+    def shape(self) -> flambeau.Size:
+        return self.batch_value.shape[1:]
+
+    @property
+    def dtype(self) -> flambeau.dtype:
+        return self.batch_value.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.batch_value.dim() - 1
+
+    def dim(self) -> int:
+        return self.batch_value.dim() - 1
+
     @classmethod
     def __torch_function__(
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        levels = [x.batch_level for x in batches((args, kwargs))]
-        return max(levels, key=lambda level: level.depth).interpret(func, args, kwargs or {})
+        kwargs = kwargs or {}
+        levels = [x.batch_level for x in batches_in(args, kwargs)]
+        level = levels[0] if len(levels) == 1 else max(levels, key=lambda level: level.depth)
+        return level.interpret(func, args, kwargs)
 
 
 def batches(value: Any) -> list[Batched]:
     """All batches in a nest."""
     found: list[Batched] = []
     _collect(value, found)
+    return found
+
+
+def batches_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Batched]:
+    """All batches among the arguments of a call."""
+    found: list[Batched] = []
+    for value in args:
+        if type(value) not in _PLAIN:
+            _collect(value, found)
+    if kwargs:
+        _collect(kwargs, found)
     return found
 
 

@@ -12,14 +12,14 @@ from flambeau._torch_function import DisableTorchFunction
 from flambeau.func import _batch_rules as rules
 from flambeau.func._batch_members import MEMBERS
 from flambeau.func._batch_shells import ask_of_slice
-from flambeau.func._batched import Batched, Level, batched_copy, batches, engine
+from flambeau.func._batched import Batched, Level, batched_copy, batches, batches_in, engine
 from flambeau.func._batching_table import Overload, called_as, key_of, overloads_of
 
 
 def interpret(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a function gives for all slices of a level."""
     key = key_of(func)
-    has_batch = any(b.batch_level is level for b in batches((args, kwargs)))
+    has_batch = any(b.batch_level is level for b in batches_in(args, kwargs))
     overloads = overloads_of(func)
     if not has_batch:
         if overloads is None or not any(o.entry.get("random") for o in overloads):
@@ -113,19 +113,19 @@ class _Call:
     def _by_rule(self) -> Any:
         given = {n: v for n, v in self.given.items() if n not in ("inplace", "out")}
         by_position = not self.kwargs and len(given) == len(self.args)
-        rule, text, names = rules.case_of(self.level, self.overload, given)
+        rule, text, moved = rules.case_of(self.level, self.overload, given)
         if rule == "body":
             return rules.body(self.level, self.overload, self.key, given)
         if rule == "loop":
             return rules.loop(self.level, self.func, self.key, self.args, self.kwargs)
         if text is not None:
-            return rules.formula(self.level, self.overload, given, names, text)
+            return rules.formula(self.level, self.overload, moved, text)
         if rule == "broadcast" and self.is_inplace:
             return self._inplace_broadcast(self.func, given, by_position)
         if rule == "broadcast":
             return rules.broadcast(self.level, self.func, self.overload, given, by_position)
         compute = rules.leading if rule == "leading" else rules.joined
-        result = compute(self.level, self.func, self.overload, given, names, by_position)
+        result = compute(self.level, self.func, self.overload, given, moved, by_position)
         return self._as_written() if self.is_inplace else result
 
     def _as_written(self) -> Tensor:

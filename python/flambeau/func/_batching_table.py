@@ -15,6 +15,7 @@ import flambeau
 from flambeau import _C, Tensor
 
 Module = types.ModuleType
+Cases = dict[frozenset[str], tuple[str] | tuple[str, str]]
 
 
 class Overload(NamedTuple):
@@ -23,6 +24,7 @@ class Overload(NamedTuple):
     name: str  # of the operator
     entry: dict[str, Any]
     writes: bool  # the result is written into the first argument
+    cases: Cases  # the rule, and its formula, for the arguments that are batches
     module: Module = _C  # that declares it
 
 
@@ -97,9 +99,14 @@ def _overloads(module: Module, key: str) -> tuple[Overload, ...] | None:
     if found is None:
         return None
     operators = _table(module)["operators"]
+    entries = ((name, operators.get(name, {"rule": "loop"}), writes) for name, writes in found)
     return tuple(
-        Overload(name, operators.get(name, {"rule": "loop"}), w, module) for name, w in found
+        Overload(name, entry, writes, _cases(entry), module) for name, entry, writes in entries
     )
+
+
+def _cases(entry: dict[str, Any]) -> Cases:
+    return {frozenset(names): tuple(case) for names, case in entry.get("cases", ())}
 
 
 class Called(NamedTuple):
