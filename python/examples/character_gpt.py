@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 from dataclasses import dataclass
 from typing import Annotated
@@ -110,7 +111,10 @@ def main(options: Settings) -> float:
     prompt = flambeau.tensor([numbers[character] for character in options.prompt])
     written = model.write(prompt, 600, options.context, options.temperature)
     sample = "".join(alphabet[number] for number in written.tolist())
-    print(f"a character of new text costs {bits:.2f} bits; a sample:\n\n{sample}")
+    packed = [len(lzma.compress(part.encode())) for part in (source, source[: -len(test)])]
+    by_lzma = 8 * (packed[0] - packed[1]) / len(test)
+    print(f"a character of new text costs {bits:.2f} bits, compressed by lzma {by_lzma:.2f};")
+    print(f"a sample:\n\n{sample}")
     options.file("character_gpt.txt").write_text(sample + "\n", encoding="utf-8")
     return bits
 

@@ -175,7 +175,9 @@ def main(options: Settings) -> float:
     with flambeau.no_grad():
         found = model(*texts).argmax(1)
     share = (found == answers).float().mean().item()
-    print(f"{share:.1%} of {len(test)} new pairs are answered rightly, such as")
+    same = (answers.bincount().max() / len(test)).item()
+    print(f"{share:.1%} of {len(test)} new pairs are answered rightly, by one answer {same:.1%};")
+    print("such as")
     for pair, answer in zip(test[:6], found.tolist(), strict=False):
         print(f"  {pair.premise!r} - {pair.hypothesis!r}: {ANSWERS[answer]}")
     confusion(options.file("sentence_pairs.png"), ANSWERS, answers, found)

@@ -87,8 +87,12 @@ def main(options: Settings) -> float:
         found = model(data.test_images)
     rows, columns = flambeau.triu_indices(len(found), len(found), 1)
     same = data.test_labels[rows] == data.test_labels[columns]
-    share = ranked_rightly((found[rows] - found[columns]).norm(dim=1), same)
-    print(f"{share:.1%} of pairs of pairs of new images are ranked rightly")
+    pixels = data.test_images.flatten(1)
+    share, by_pixels = (
+        ranked_rightly((each[rows] - each[columns]).norm(dim=1), same) for each in (found, pixels)
+    )
+    print(f"{share:.1%} of pairs of pairs of new images are ranked rightly,")
+    print(f"by the distance of their pixels {by_pixels:.1%}")
     with figure(options.file("siamese.png"), size=(7, 5.5)) as axes:
         for digit in range(10):
             points = found[data.test_labels == digit].numpy()

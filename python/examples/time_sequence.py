@@ -79,7 +79,9 @@ def main(options: Settings) -> float:
         found = model(whole[:, : options.length], options.future - 1)
     continued = slice(options.length - 1, None)
     error = (found[:, continued] - whole[:, options.length :]).abs().mean().item()
-    print(f"mean error over {options.future} places that are continued: {error:.3f}")
+    flat = whole[:, options.length :].abs().mean().item()
+    print(f"mean error over {options.future} places that are continued: {error:.3f},")
+    print(f"of a flat line {flat:.3f}")
     with figure(options.file("time_sequence.png"), 3, 1, size=(10, 6)) as axes:
         for each, wave, line in zip(axes, whole, found, strict=True):
             each.plot(wave.numpy(), color="0.8", linewidth=4, label="wave")
