@@ -128,6 +128,7 @@ REFUSED: list[tuple[Callable[[Tensor], Any], type[Exception], str]] = [
     (lambda x: x.select(-2, 0), IndexError, r"select\(\): dim -2 .* of 1 dim"),
     (lambda x: x.cumsum_(-2), IndexError, r"cumsum\(\): dim -2 .* of 1 dim"),
     (flambeau.tril, RuntimeError, "at least two dims, got shape .3."),
+    (lambda x: x.mT, RuntimeError, "at least 2 dim.*got shape .3."),
     (flambeau.linalg.cholesky, RuntimeError, "expected square matrices.* of shape .3."),
     (lambda x: flambeau.mm(x, flambeau.ones(3, 3)), RuntimeError, "shapes .3. and .3, 3."),
 ]
