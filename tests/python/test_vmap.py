@@ -22,6 +22,7 @@ from flambeau.func import (
     vjp,
 )
 from flambeau.nn import functional
+from flambeau.utils._pytree import tree_flatten, tree_unflatten
 
 F64 = flambeau.float64
 
@@ -410,3 +411,16 @@ def test_functions_with_a_written_rule() -> None:
 
     with pytest.raises(RuntimeError, match="Plain has no rule for batches"):
         vmap(Plain.apply)(x)
+
+
+def test_results_that_have_names() -> None:
+    """What an operator gives by names is a nest, as a named tuple is."""
+    rows = flambeau.tensor([[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]])
+    found = vmap(lambda row: row.max(0))(rows)
+    assert type(found) is type(rows.max(1))
+    assert found.values.tolist() == [5.0, 7.0] and found.indices.tolist() == [1, 0]
+    values, spec = tree_flatten({"found": found})
+    assert [v.shape for v in values] == [(2,), (2,)]
+    assert tree_unflatten(values, spec)["found"].indices is found.indices
+    ranked = vmap(flambeau.sort)(rows)
+    assert ranked.values[1].tolist() == [3.0, 4.0, 7.0]

@@ -55,6 +55,7 @@ SUPPORTED_NODES: dict[type, _Node] = {
     ),
 }
 _NAMED_TUPLE = _Node(lambda v: (v, type(v)), lambda values, kind: kind(*values))
+_RESULTS = _Node(lambda v: (v, type(v)), lambda values, kind: kind(values))
 
 
 @dataclass(frozen=True)
@@ -115,10 +116,15 @@ _register_pytree_node = register_pytree_node
 def _node(value: Any, is_leaf: Callable[[Any], bool] | None) -> _Node | None:
     if is_leaf is not None and is_leaf(value):
         return None
-    node = SUPPORTED_NODES.get(type(value))
-    if node is None and isinstance(value, tuple) and hasattr(type(value), "_fields"):
+    kind = type(value)
+    return SUPPORTED_NODES.get(kind) or (_of_names(kind) if issubclass(kind, tuple) else None)
+
+
+def _of_names(kind: type) -> _Node | None:
+    """What has names for its items: a named tuple, or the results of an operator."""
+    if hasattr(kind, "_fields"):
         return _NAMED_TUPLE
-    return node
+    return _RESULTS if kind.__module__ == "flambeau.return_types" else None
 
 
 def tree_flatten(
@@ -170,7 +176,8 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 def _put_together(leaves: Any, spec: TreeSpec) -> Any:
     if spec.is_leaf():
         return next(leaves)
-    node = SUPPORTED_NODES.get(spec.type, _NAMED_TUPLE)
+    node = SUPPORTED_NODES.get(spec.type) or _of_names(spec.type)
+    assert node is not None
     return node.unflatten([_put_together(leaves, c) for c in spec.children_specs], spec.context)
 
 
