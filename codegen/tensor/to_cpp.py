@@ -96,8 +96,9 @@ def emit_tensor(
     `scope` says how names are spelled, and may spell metadata ("self.shape") that was saved. `lets`
     are bound in order. `wanted` converts the value. `dtypes` spells the dtypes that formulas may
     name. Where a formula computes with a `Tensor|Scalar`, both cases are written out, so that
-    numbers keep their precision and their weakness in promotion. `zero` spells a whole value that is a literal 0, as gradients have
-    it that do not flow: "Tensor()". `operator`: whose formula it is, for errors at run time.
+    numbers keep their precision and their weakness in promotion. `zero` spells a whole value that
+    is a literal 0, as gradients have it that do not flow: "Tensor()". `operator`: whose formula it
+    is, for errors at run time.
     `differentiated`: what is computed may be recorded, and no branch that is not taken may make a
     NaN of a gradient (branches.py).
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import flambeau
 from flambeau import Tensor
@@ -114,7 +114,7 @@ class Batched(Tensor):
     # Rules read these all the time: nobody else is asked.
     @property
     def shape(self) -> flambeau.Size:
-        return self.batch_value.shape[1:]
+        return cast(flambeau.Size, self.batch_value.shape[1:])
 
     @property
     def dtype(self) -> flambeau.dtype:
