@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import lzma
 import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from flambeau import Tensor, nn, optim
 class Settings(Options):
     steps: Annotated[int, "of training"] = 1400
     batch_size: Annotated[int, "windows of text per step"] = 24
-    context: Annotated[int, "characters that are seen before each"] = 64
+    context: Annotated[int, "characters that are seen before each"] = 96
     width: Annotated[int, "features per character"] = 128
     layers: Annotated[int, "of the transformer"] = 2
     learning_rate: Annotated[float, "of AdamW, at most"] = 3e-3
@@ -75,21 +75,34 @@ class Writer(nn.Module):
         return text
 
 
-def loss_of(model: Writer, text: Tensor, starts: Tensor, context: int) -> Tensor:
-    """The mean cost of a character, in nats, in windows of a text that begin at some places."""
+def loss_of(model: Writer, text: Tensor, starts: Tensor, context: int, skipped: int = 0) -> Tensor:
+    """The mean cost of a character, in nats, in windows of a text that begin at some places; of
+    each window without the first characters.
+    """
     windows = text[starts[:, None] + flambeau.arange(context + 1)]
-    scores = model(windows[:, :-1])
-    return nn.functional.cross_entropy(scores.flatten(0, 1), windows[:, 1:].flatten())
+    scores = model(windows[:, :-1])[:, skipped:]
+    return nn.functional.cross_entropy(scores.flatten(0, 1), windows[:, skipped + 1 :].flatten())
+
+
+def bits_by_table(known: str, new: str, length: int = 3) -> float:
+    """What a character costs by how often it followed the ones before it in a text."""
+    followed: dict[str, Counter[str]] = defaultdict(Counter)
+    for place in range(length, len(known)):
+        followed[known[place - length : place]][known[place]] += 1
+    kinds, bits = len({*known, *new}), 0.0
+    for place in range(length, len(new)):
+        seen = followed[new[place - length : place]]
+        bits -= math.log2((seen[new[place]] + 0.05) / (seen.total() + 0.05 * kinds))
+    return bits / (len(new) - length)
 
 
 def main(options: Settings) -> float:
     """Returns the cost of a character of text that the model has not seen, in bits."""
     begin(options)
-    source = manual()
-    alphabet = sorted(set(source))
+    known, new = manual()
+    alphabet = sorted({*known, *new})
     numbers = {character: number for number, character in enumerate(alphabet)}
-    text = flambeau.tensor([numbers[character] for character in source])
-    training, test = text[: -len(text) // 10], text[-len(text) // 10 :]
+    training, test = (flambeau.tensor([numbers[c] for c in text]) for text in (known, new))
     model = Writer(len(alphabet), options)
     optimizer = optim.AdamW(model.parameters(), lr=options.learning_rate, weight_decay=0.1)
     schedule = optim.lr_scheduler.OneCycleLR(
@@ -105,15 +118,16 @@ def main(options: Settings) -> float:
         optimizer.step()
         schedule.step()
         progress.report(bits=loss.item() / math.log(2))
-    starts = flambeau.arange(0, len(test) - options.context - 1, options.context)[:100]
+    # Of each window the second half, whose characters have some before them.
+    half = options.context // 2
+    starts = flambeau.arange(0, len(test) - options.context - 1, half)
     with flambeau.no_grad():
-        bits = loss_of(model, test, starts, options.context).item() / math.log(2)
+        bits = loss_of(model, test, starts, options.context, half).item() / math.log(2)
     prompt = flambeau.tensor([numbers[character] for character in options.prompt])
     written = model.write(prompt, 600, options.context, options.temperature)
     sample = "".join(alphabet[number] for number in written.tolist())
-    packed = [len(lzma.compress(part.encode())) for part in (source, source[: -len(test)])]
-    by_lzma = 8 * (packed[0] - packed[1]) / len(test)
-    print(f"a character of new text costs {bits:.2f} bits, compressed by lzma {by_lzma:.2f};")
+    print(f"a character of new text costs {bits:.2f} bits,")
+    print(f"by a table of what followed three characters {bits_by_table(known, new):.2f};")
     print(f"a sample:\n\n{sample}")
     options.file("character_gpt.txt").write_text(sample + "\n", encoding="utf-8")
     return bits

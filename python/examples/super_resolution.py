@@ -24,7 +24,7 @@ FACTOR = 3
 
 @dataclass(frozen=True)
 class Settings(Options):
-    steps: Annotated[int, "of training"] = 900
+    steps: Annotated[int, "of training"] = 4000
     batch_size: Annotated[int, "patches per step"] = 16
     patch: Annotated[int, "size of a small patch"] = 20
     width: Annotated[int, "channels"] = 32
