@@ -66,7 +66,7 @@ class Evaluator(Walker):
     """Computes formulas over the values of some names; `caller` calls operators."""
 
     def __init__(self, names: Mapping[str, Any], caller: Caller, is_operator: Any) -> None:
-        super().__init__({**_dtypes(), **names})
+        super().__init__(names)
         self._caller = caller
         self._is_operator = is_operator
 
@@ -79,9 +79,12 @@ class Evaluator(Walker):
         return self(_parsed(text))
 
     def name(self, node: nodes.Name) -> Any:
+        name = node.identifier
+        if name not in self.names and name in _dtypes():
+            return _dtypes()[name]
         found = super().name(node)
         if isinstance(found, _Later):
-            found = self.names[node.identifier] = self(found.formula)
+            found = self.names[name] = self(found.formula)
         return found
 
     def conditional(self, node: nodes.Conditional) -> Any:
@@ -111,13 +114,14 @@ class Evaluator(Walker):
         return self._called(node.function, tuple(self.spread(node.arguments)), kwargs)
 
     def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        has_tensor = any(_holds_tensor(a) for a in (*args, *kwargs.values()))
-        shape = _element_functions().shape.get(name)
+        functions = _element_functions()
+        has_tensor = any(map(_holds_tensor, args)) or any(map(_holds_tensor, kwargs.values()))
+        shape = functions.shape.get(name)
         if shape is not None and not (has_tensor and _TENSORS.isdisjoint(_types(shape))):
             if shape.expands is not None:
                 return self._defined(shape.parameters, shape.expands, args)
             return _shape_call(name, shape, args)
-        function = _element_functions().get(name)
+        function = functions.get(name)
         if function is not None and args and not has_tensor and not kwargs:
             return self._of_numbers(function, args)
         if self._is_operator(name):
