@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/convert.h"
+#include "cpu/short_rows.h"
 #include "cpu/transpose.h"
 #include "cpu/walk.h"
 
@@ -133,20 +134,25 @@ void copy_transposed(char* to, const char* from, const Walk& walk, int across,
   });
 }
 
-/// Up to this length rows are copied without a call for each.
-constexpr int64_t kShortRow = 8;
+/// Up to this length rows are copied without a call for each; dense ones up to so many bytes.
+constexpr int64_t kShortRow = 8, kShortRowBytes = 512;
 
 template <class Word>
 void copy_short_rows(char* to, const char* from, const Walk& walk) {
   const Walk rows = walk.outer();
   const int64_t length = walk.extent[0];
   const int64_t to_step = walk.to[0], from_step = walk.from[0];
+  const bool is_dense = to_step == sizeof(Word) && from_step == sizeof(Word);
   const int64_t grain = kCopyGrain / (length * static_cast<int64_t>(sizeof(Word)));
   parallel_for(0, rows.numel, grain, [&](int64_t begin, int64_t end) {
     rows.for_runs(begin, end, [&](int64_t to_offset, int64_t from_offset, int64_t count) {
       char* target = to + to_offset;
       const char* source = from + from_offset;
       for (int64_t row = 0; row < count; ++row, target += rows.to[0], source += rows.from[0]) {
+        if (is_dense) {
+          copy_row(reinterpret_cast<Word*>(target), reinterpret_cast<const Word*>(source), length);
+          continue;
+        }
         for (int64_t i = 0; i < length; ++i) {
           *reinterpret_cast<Word*>(target + i * to_step) =
               *reinterpret_cast<const Word*>(source + i * from_step);
@@ -185,7 +191,9 @@ void copy(const Tensor& destination, const Tensor& source) {
       copy_transposed<decltype(word)>(to, from, walk, across, convert);
     });
   }
-  if (same_dtype && walk.rank > 1 && walk.extent[0] <= kShortRow) {
+  const bool has_dense_rows = walk.to[0] == to_bytes && walk.from[0] == from_bytes;
+  const int64_t longest = has_dense_rows ? kShortRowBytes / to_bytes : kShortRow;
+  if (same_dtype && walk.rank > 1 && walk.extent[0] <= longest) {
     return with_size(to_bytes, [&](auto word) { copy_short_rows<decltype(word)>(to, from, walk); });
   }
   const int64_t grain = kCopyGrain / std::max(to_bytes, from_bytes);

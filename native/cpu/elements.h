@@ -7,6 +7,7 @@
 
 #include "core/types/half.h"
 #include "cpu/loops.h"
+#include "cpu/short_rows.h"
 #if defined(__F16C__)
 #include <immintrin.h>
 #endif
@@ -192,18 +193,15 @@ FLAMBEAU_INLINE void walk_rows(char* base, Position position, const int64_t* str
   }
 }
 
-/// Rows at least this long are filled or copied by vectors.
-inline constexpr int64_t kVectorRow = 16;
-
 template <class T>
 [[gnu::noinline]] void gather_rows(char* to, const char* base, const Position& position,
                                    const int64_t* strides, int64_t count) {
   walk_rows(const_cast<char*>(base), position, strides, count, reinterpret_cast<T*>(to),
             [](const char* row, int64_t step, T* dense, int64_t length) {
-              if (length >= kVectorRow && step == 0) {
-                std::fill_n(dense, length, *reinterpret_cast<const T*>(row));
-              } else if (length >= kVectorRow && step == sizeof(T)) {
-                memcpy(dense, row, static_cast<size_t>(length) * sizeof(T));
+              if (step == 0) {
+                fill_row(dense, *reinterpret_cast<const T*>(row), length);
+              } else if (step == sizeof(T)) {
+                copy_row(dense, reinterpret_cast<const T*>(row), length);
               } else {
                 for (int64_t c = 0; c < length; ++c, row += step)
                   dense[c] = *reinterpret_cast<const T*>(row);
@@ -215,8 +213,8 @@ template <class T>
                                     const char* from, int64_t count) {
   walk_rows(base, position, strides, count, reinterpret_cast<T*>(const_cast<char*>(from)),
             [](char* row, int64_t step, const T* dense, int64_t length) {
-              if (length >= kVectorRow && step == sizeof(T)) {
-                memcpy(row, dense, static_cast<size_t>(length) * sizeof(T));
+              if (step == sizeof(T)) {
+                copy_row(reinterpret_cast<T*>(row), dense, length);
               } else {
                 for (int64_t c = 0; c < length; ++c, row += step)
                   *reinterpret_cast<T*>(row) = dense[c];

@@ -28,6 +28,7 @@ constexpr int64_t kSmall = 64;
 enum class Access : uint8_t {
   dense,     // one dense run over all elements
   repeated,  // one element, everywhere
+  cycle,     // one short row, again and again
   rows,      // anything else: dense in a row (used in place) or gathered
 };
 
@@ -100,6 +101,9 @@ class Walk {
     tile_ = chunk_;
     has_long_rows_ = start_.rank > 0 && start_.extent[0] >= kLongRow;
     if (has_long_rows_) chunk_ = part_of_row(chunk_);
+    // Chunks of whole rows begin at one place of a cycle, whose buffer serves all of them.
+    if (std::count(access_, access_ + plan.operand_count, Access::cycle) > 0)
+      chunk_ = chunk_ / start_.extent[0] * start_.extent[0];
     if (!plan.indexed && plan.draw_count == 0 && start_.rank >= 2 && start_.extent[0] >= 32 &&
         start_.extent[1] >= kTileRows) {
       for (int i = 0; i < plan.operand_count; ++i) has_tiles_ |= is_transposed(i);
@@ -168,6 +172,13 @@ class Walk {
           } else if (kind.read && !(stride == 0 && repeated[i] == place && repeats[i] >= count)) {
             load_run(buffers[i], place, stride, count, kind);
             repeated[i] = stride == 0 && !kind.written ? place : nullptr;
+            repeats[i] = count;
+          }
+        } else if (access_[i] == Access::cycle) {
+          const char* const place = base_[i] + position.offset(strides_[i]);
+          if (repeated[i] != place || repeats[i] < count) {
+            gather(buffers[i], base_[i], position, strides_[i], count, kind);
+            repeated[i] = place;
             repeats[i] = count;
           }
         } else if (access_[i] == Access::repeated) {
@@ -256,14 +267,16 @@ class Walk {
 
   Access classify(int operand) const {
     int64_t dense = plan_.operands[operand].bytes;
-    bool is_dense = true, is_repeated = !plan_.operands[operand].written;
+    bool is_dense = true, repeats = !plan_.operands[operand].written;
     for (int d = 0; d < start_.rank; ++d) {
       is_dense &= strides_[operand][d] == dense;
-      is_repeated &= strides_[operand][d] == 0;
+      repeats &= d == 0 || strides_[operand][d] == 0;
       dense *= start_.extent[d];
     }
     // A single element is dense, whatever its strides.
-    return is_dense ? Access::dense : is_repeated ? Access::repeated : Access::rows;
+    if (is_dense) return Access::dense;
+    if (repeats && strides_[operand][0] == 0) return Access::repeated;
+    return repeats && start_.extent[0] < kLongRow ? Access::cycle : Access::rows;
   }
 
   void store(int operand, const char* buffer, const Position& position, int64_t begin,

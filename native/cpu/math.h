@@ -17,6 +17,8 @@
 #define FLAMBEAU_DEAR FLAMBEAU_INLINE
 #define FLAMBEAU_LONG inline
 
+#include "core/math/sine_of_pi.h"
+
 namespace FLAMBEAU_MATH {
 
 namespace detail {
@@ -44,11 +46,21 @@ FLAMBEAU_INLINE float multiply_add(float a, float b, float c) {
   return a * b + c;
 #endif
 }
+FLAMBEAU_INLINE double multiply_add(double a, double b, double c) {
+#ifdef __FP_FAST_FMA
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 
 /// first x^n + ... + last, for a call with n + 1 coefficients.
-FLAMBEAU_INLINE float polynomial(float, float last) { return last; }
-template <std::same_as<float>... More>
-FLAMBEAU_INLINE float polynomial(float x, float first, float next, More... rest) {
+template <std::floating_point T>
+FLAMBEAU_INLINE T polynomial(T, T last) {
+  return last;
+}
+template <std::floating_point T, std::same_as<T>... More>
+FLAMBEAU_INLINE T polynomial(T x, T first, T next, More... rest) {
   return polynomial(x, multiply_add(first, x, next), rest...);
 }
 
@@ -129,15 +141,12 @@ FLAMBEAU_INLINE float lgamma(float given) {
   const double x = given;
   const bool reflected = x < 0.5;
   const double t = reflected ? 1 - x : x;
-  const double product = t * (t + 1) * (t + 2) * (t + 3) * (t + 4) * (t + 5) * (t + 6);
+  const double product = t * (t + 1) * ((t + 2) * (t + 3)) * ((t + 4) * (t + 5) * (t + 6));
   const double y = t + 7, r = 1 / y, z = r * r;
-  const double series =
-      r * (1. / 12 - z * (1. / 360 -
-                          z * (1. / 1260 -
-                               z * (1. / 1680 - z * (1. / 1188 - z * (691. / 360360 - z / 156))))));
+  const double series = r * detail::polynomial(z, 1. / 156, -691. / 360360, 1. / 1188, -1. / 1680,
+                                               1. / 1260, -1. / 360, 1. / 12);
   const double far = (y - 0.5) * ::log(y) - y + kLogRootTwoPi + series;
-  const double sine = __builtin_fabs(::sin(kPi * (x - __builtin_rint(x))));
-  const double near = ::log(reflected ? kPi * product / sine : product);
+  const double near = ::log(reflected ? kPi * product / detail::sine_of_pi(x) : product);
   const double value = reflected ? near - far : far - near;
   const float infinity = __builtin_inff();
   return __builtin_fabsf(given) == infinity ? infinity : static_cast<float>(value);
@@ -186,12 +195,16 @@ FLAMBEAU_INLINE float erfinv(float x) {
 }
 
 /// The remainder with the sign of a. Numbers of 24 bits with a quotient below 2^29 have a product
-/// that is exact in double; the C library takes the other ones bit by bit.
+/// that is exact in double; the C library takes the other ones bit by bit. An infinite b counts as
+/// a large one.
 FLAMBEAU_INLINE float fmod(float a, float b) {
-  const double quotient = __builtin_trunc(static_cast<double>(a) / b);
-  if (FLAMBEAU_UNLIKELY(!(__builtin_fabs(quotient) < 0x1p29))) return ::fmodf(a, b);
-  const double rest = quotient == 0 ? a : a - quotient * b;
-  return __builtin_copysignf(static_cast<float>(rest), a);
+  constexpr double kLarge = 1e300;
+  const double magnitude = __builtin_fabs(static_cast<double>(b));
+  const double divisor = magnitude > kLarge ? kLarge : magnitude;
+  const double dividend = __builtin_fabs(static_cast<double>(a));
+  const double quotient = __builtin_trunc(dividend / divisor);
+  if (FLAMBEAU_UNLIKELY(!(quotient < 0x1p29))) return ::fmodf(a, b);
+  return __builtin_copysignf(static_cast<float>(dividend - quotient * divisor), a);
 }
 inline double fmod(double a, double b) { return ::fmod(a, b); }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import itertools
 import json
 import math
 import os
@@ -49,18 +50,24 @@ class Case:
     family: str = ""
 
 
-def cases(only: str, elements: int) -> Iterator[Case]:
+def cases(only: str, part: str, elements: int) -> Iterator[Case]:
     """The first sample with elements of every operator that Python reaches; as it stands where
     `elements` is 0."""
     sys.path.insert(0, str(HERE.parents[1] / "operators"))
     import operator_calls as calls
     import operator_cases as declared
 
-    for operator in declared.operators():
+    usable: dict[str, list[Any]] = {}
+    for case in declared.cases():
+        usable.setdefault(case.operator.full_name, []).append(case)
+    first, step = (int(number) for number in part.split("/"))
+    for operator in itertools.islice(declared.operators(), first - 1, None, step):
         form = calls.primary_form(operator)
-        usable = (c for c in declared.cases() if c.operator is operator)
-        sample = next((c for c in usable if _has_elements(declared, c)), None)
-        if form is None or sample is None or only not in operator.full_name or operator.internal:
+        if form is None or only not in operator.full_name or operator.internal:
+            continue
+        samples = usable.get(operator.full_name, [])
+        sample = next((c for c in samples if _has_elements(declared, c)), None)
+        if sample is None:
             continue
         values = sample.values()
         if elements:
@@ -194,12 +201,15 @@ def main() -> None:
     size.add_argument("--elements", type=int, default=1 << 20, help="of the largest argument")
     size.add_argument("--small", action="store_true", help="the samples as they stand")
     parser.add_argument("--backward", action="store_true", help="times the gradient")
+    parser.add_argument(
+        "--part", default="1/1", metavar="I/N", help="every N-th operator, from the I-th on"
+    )
     parser.add_argument("--dtype", default="float32", help="of floating-point tensors")
     parser.add_argument("--above", type=float, default=0.9, help="least ratio that is printed")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    made = cases(options.only, 0 if options.small else options.elements)
+    made = cases(options.only, options.part, 0 if options.small else options.elements)
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
         found = _write(file.name, made)
         pythons = {"flambeau": sys.executable, "torch": options.torch}

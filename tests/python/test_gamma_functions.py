@@ -101,3 +101,32 @@ def test_digamma_of_small_and_negative_numbers() -> None:
     wanted = sp.digamma(x)
     found = flambeau.digamma(flambeau.tensor(x)).numpy()
     assert np.all(abs(found - wanted) <= 8 * np.spacing(abs(wanted)))
+
+
+def test_incomplete_gamma_functions_of_float32() -> None:
+    """Fewer digits are computed than of float64, and enough: halves of a step may go either way."""
+    generator = np.random.default_rng(0)
+    a = np.exp(generator.uniform(-8, 8, 40_000)).astype(np.float32)
+    near = a * np.exp(generator.uniform(-1, 1, a.shape))
+    x = np.where(generator.random(a.shape) < 0.5, near, np.exp(generator.uniform(-8, 8, a.shape)))
+    x = x.astype(np.float32)
+    for function in (flambeau.igamma, flambeau.igammac):
+        wide = function(flambeau.tensor(a).double(), flambeau.tensor(x).double()).numpy()
+        found = function(flambeau.tensor(a), flambeau.tensor(x)).numpy()
+        usual = wide > 1e-37
+        error = abs(found - wide) / np.spacing(wide.astype(np.float32))
+        assert np.all(error[usual] <= 0.51)
+
+
+def test_trigamma_of_all_kinds_of_numbers() -> None:
+    x = np.concatenate([np.geomspace(1e-150, 1e15, 600), -np.geomspace(1e-9, 0.45, 300)])
+    wanted = sp.polygamma(1, np.where(x > 0, x, 1))
+    reflected = (np.pi / np.sin(np.pi * x[x < 0])) ** 2 - sp.polygamma(1, 1 - x[x < 0])
+    wanted[x < 0] = reflected
+    found = flambeau.polygamma(1, flambeau.tensor(x)).numpy()
+    assert np.all(abs(found - wanted) <= 10 * np.spacing(abs(wanted)))
+    narrow = flambeau.polygamma(1, flambeau.tensor(x[x > 1e-15]).float()).numpy()
+    wanted = sp.polygamma(1, x[x > 1e-15].astype(np.float32).astype(np.float64))
+    assert np.all(abs(narrow - wanted) <= np.spacing(wanted.astype(np.float32)))
+    ends = flambeau.polygamma(1, flambeau.tensor([0.0, -1.0, -7.0, -np.inf, np.inf, np.nan]))
+    assert str(ends.tolist()) == "[inf, inf, inf, inf, 0.0, nan]"

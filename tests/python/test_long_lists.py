@@ -60,6 +60,94 @@ def test_special_values_in_order(dtype: str) -> None:
     assert found == ["-inf", "-1.5", "-0.0", "2.0", "inf", "nan", "nan"]
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("distinct", [2, 2**62])
+def test_runs(dtype: str, distinct: int) -> None:
+    given = numbers(dtype, distinct)
+    given[LONG // 2 - 9 : LONG // 2 + 9] = 1  # over the border of two threads' parts
+    first = np.concatenate([[True], given[1:] != given[:-1]])
+    starts = np.flatnonzero(first)
+    x = fb.tensor(given)
+    np.testing.assert_array_equal(fb.unique_consecutive(x).numpy(), given[starts])
+    values, inverse, counts = fb.unique_consecutive(x, return_inverse=True, return_counts=True)
+    # Of zeros of both signs the first.
+    assert values.numpy().tobytes() == given[starts].tobytes()
+    np.testing.assert_array_equal(inverse.numpy(), np.cumsum(first) - 1)
+    np.testing.assert_array_equal(counts.numpy(), np.diff(starts, append=LONG))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length", [0, 1, 9, 1000, LONG])
+@pytest.mark.parametrize("right", [False, True])
+def test_searchsorted(dtype: str, length: int, right: bool) -> None:
+    given = numbers(dtype, 100_000)
+    bounds = np.sort(given[:length])
+    found = fb.searchsorted(fb.tensor(bounds), fb.tensor(given), right=right)
+    wanted = np.searchsorted(bounds, given, "right" if right else "left")
+    np.testing.assert_array_equal(found.numpy(), wanted)
+    rows = np.sort(given[:60].reshape(4, 15), 1)
+    asked = given[-28:].reshape(4, 7)
+    found = fb.searchsorted(fb.tensor(rows), fb.tensor(asked), right=right, out_int32=True)
+    side = "right" if right else "left"
+    wanted = np.stack([np.searchsorted(r, a, side) for r, a in zip(rows, asked, strict=True)])
+    np.testing.assert_array_equal(found.numpy(), wanted.astype(np.int32), strict=True)
+
+
+def test_searchsorted_puts_nan_behind_all() -> None:
+    bounds = fb.tensor([-1.0, 2.0, np.inf, np.nan, np.nan])
+    asked = fb.tensor([np.nan, np.inf, -np.inf])
+    assert fb.searchsorted(bounds, asked).tolist() == [3, 2, 0]
+    assert fb.searchsorted(bounds, asked, right=True).tolist() == [5, 3, 0]
+
+
+@pytest.mark.parametrize("shape", [(LONG,), (7, 5000), (300, 11, 13)])
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+def test_running_extremes(shape: tuple[int, ...], dim: int, name: str) -> None:
+    given = np.random.default_rng(8).integers(-50, 50, shape).astype(np.float32)
+    given.reshape(-1)[-3] = np.nan
+    values, places = getattr(fb, name)(fb.tensor(given), dim)
+    extreme = np.maximum if name == "cummax" else np.minimum
+    wanted = extreme.accumulate(given, axis=dim)
+    np.testing.assert_array_equal(values.numpy(), wanted)
+    np.testing.assert_array_equal(np.take_along_axis(given, places.numpy(), dim), wanted)
+    along = np.arange(given.shape[dim]).reshape(
+        [-1 if d == dim % given.ndim else 1 for d in range(given.ndim)]
+    )
+    is_last = np.where((given == wanted) | (np.isnan(given) & np.isnan(wanted)), along, 0)
+    np.testing.assert_array_equal(places.numpy(), np.maximum.accumulate(is_last, axis=dim))
+
+
+@pytest.mark.parametrize("out", [(1, 1), (3, 4), (5, 2), (7, 9), (16, 20)])
+def test_adaptive_maxima_of_equals_and_nan(out: tuple[int, int]) -> None:
+    """Of equals the first in the order of rows, of NaN the last."""
+    generator = np.random.default_rng(9)
+    given = generator.integers(0, 3, (6, 7, 9)).astype(np.float64)
+    given[generator.random(given.shape) < 0.05] = np.nan
+    found, places = fb.nn.functional.adaptive_max_pool2d(fb.tensor(given), out, return_indices=True)
+    for plane, i, j in np.ndindex(found.shape):
+        rows = range(i * 7 // out[0], -(-(i + 1) * 7 // out[0]))
+        columns = range(j * 9 // out[1], -(-(j + 1) * 9 // out[1]))
+        order = [(y, x) for y in rows for x in columns]
+        elements = [given[plane, y, x] for y, x in order]
+        nan = [k for k, element in enumerate(elements) if np.isnan(element)]
+        best = nan[-1] if nan else int(np.argmax(elements))
+        assert places[plane, i, j].item() == order[best][0] * 9 + order[best][1]
+        np.testing.assert_equal(found[plane, i, j].item(), elements[best])
+
+
+def test_drawing_all_categories_and_a_few() -> None:
+    weights = fb.arange(5000.0)
+    everything = fb.multinomial(weights + 1, 5000).numpy()
+    np.testing.assert_array_equal(np.sort(everything), np.arange(5000))
+    drawn = fb.multinomial(weights.expand(400, 5000), 10).numpy()
+    assert all(len(set(row)) == 10 for row in drawn.tolist())
+    # A category is drawn first with its share of the weights: the mean is two thirds of 5000.
+    assert abs(drawn[:, 0].mean() - 10_000 / 3) < 5 * 1180 / 20
+    with pytest.raises(RuntimeError, match="from 4999 categories of positive weight"):
+        fb.multinomial(weights, 5000)
+
+
 @pytest.mark.parametrize("size", [10, 5_000, 10_000_000])
 def test_bincount(size: int) -> None:
     given = np.random.default_rng(4).integers(0, size, LONG)

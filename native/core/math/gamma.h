@@ -4,19 +4,19 @@
 /// library has them.
 
 #include "core/math/elementary.h"
+#include "core/math/sine_of_pi.h"
 
 namespace FLAMBEAU_MATH {
 
 namespace detail {
 
-/// The sum of 1 / x^n for x, x + 1, ... below `end`, which x becomes; as one fraction, for the cost
+/// The sum of 1 / x for x, x + 1, ... below `end`, which x becomes; as one fraction, for the cost
 /// of one division.
-FLAMBEAU_SHORT double sum_of_powers(double& x, double end, bool squared) {
+FLAMBEAU_SHORT double sum_of_inverses(double& x, double end) {
   double numerator = 0, denominator = 1;
   for (; x < end; ++x) {
-    const double factor = squared ? x * x : x;
-    numerator = numerator * factor + denominator;
-    denominator *= factor;
+    numerator = numerator * x + denominator;
+    denominator *= x;
   }
   return numerator / denominator;
 }
@@ -69,7 +69,7 @@ FLAMBEAU_SHORT double digamma_from(double start, double x) {
     while (x > 2) more += 1 / --x;
     return digamma_of_1_to_2(x) + more;
   }
-  const double sum = sum_of_powers(x, start, false);
+  const double sum = sum_of_inverses(x, start);
   const double z = 1 / (x * x);
   const double series =
       z * (1. / 12 -
@@ -78,25 +78,28 @@ FLAMBEAU_SHORT double digamma_from(double start, double x) {
   return log(x) - 0.5 / x - series - sum + more;
 }
 
-/// 1/x + 1/2x^2 + sum B_2k / x^(2k + 1), in the same way; poles give infinity.
-FLAMBEAU_SHORT double trigamma_from(double start, double x) {
-  const bool is_reflected = x <= 0;
-  double reflected = 0;
-  if (is_reflected) {
-    if (x == trunc(x)) return highest<double>();
-    const double sine = sin(3.141592653589793 * (x - trunc(x)));
-    reflected = 9.869604401089358 / (sine * sine);
-    x = 1 - x;
+/// 1/x + 1/2x^2 + sum B_2k / x^(2k + 1), below `start` that of x + start and the terms 1 / (x +
+/// k)^2 that lead there, as one fraction; reflected where x <= 0. Poles give infinity. Without
+/// branches, so that loops vectorise.
+FLAMBEAU_SHORT double trigamma_from(int start, double given) {
+  const bool is_reflected = given <= 0;
+  const double x = is_reflected ? 1 - given : given;
+  double numerator = 0, denominator = 1;
+  for (int k = 1; k < start; ++k) {
+    const double square = (x + k) * (x + k);
+    numerator = numerator * square + denominator;
+    denominator *= square;
   }
-  const double sum = sum_of_powers(x, start, true);
-  const double r = 1 / x, z = r * r;
+  const bool is_near = x < start;
+  const double r = 1 / (is_near ? x + start : x), z = r * r;
   const double series =
       r * z *
       (1. / 6 -
        z * (1. / 30 -
             z * (1. / 42 - z * (1. / 30 - z * (5. / 66 - z * (691. / 2730 - z * 7 / 6))))));
-  const double value = sum + r + 0.5 * z + series;
-  return is_reflected ? reflected - value : value;
+  const double value = (is_near ? 1 / (x * x) + numerator / denominator : 0) + r + 0.5 * z + series;
+  const double sine = sine_of_pi(given);
+  return is_reflected ? 9.869604401089358 / (sine * sine) - value : value;
 }
 
 }  // namespace detail
@@ -149,20 +152,27 @@ FLAMBEAU_SHORT float zeta(float s, float q) {
   return static_cast<float>(zeta(static_cast<double>(s), static_cast<double>(q)));
 }
 
-/// n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
-FLAMBEAU_LONG double polygamma(int64_t n, double x) {
+namespace detail {
+
+/// Of any order but 1.
+FLAMBEAU_SHORT double polygamma_by_zeta(int64_t n, double x) {
   if (n == 0) return digamma(x);
   if (x != x) return x;
   if (x == highest<double>()) return 0;
-  if (n == 1) return detail::trigamma_from(12, x);
   const double order = static_cast<double>(n + 1);
   return (n % 2 == 0 ? -1 : 1) * ::tgamma(order) * zeta(order, x);
 }
-FLAMBEAU_LONG float polygamma(int64_t n, float x) {
-  if (n == 0) return digamma(x);
-  const double wide = static_cast<double>(x);
-  const bool short_series = n == 1 && wide < highest<double>();
-  return static_cast<float>(short_series ? detail::trigamma_from(6, wide) : polygamma(n, wide));
+
+}  // namespace detail
+
+/// n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
+FLAMBEAU_SHORT double polygamma(int64_t n, double x) {
+  return n == 1 ? detail::trigamma_from(12, x) : detail::polygamma_by_zeta(n, x);
+}
+FLAMBEAU_SHORT float polygamma(int64_t n, float x) {
+  if (n == 1) return static_cast<float>(detail::trigamma_from(6, static_cast<double>(x)));
+  return n == 0 ? digamma(x)
+                : static_cast<float>(detail::polygamma_by_zeta(n, static_cast<double>(x)));
 }
 
 #define FLAMBEAU_OF_INTEGER(name) \

@@ -1,7 +1,8 @@
 #pragma once
 
 /// The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P, of double. Each is
-/// computed where it is not close to 1, the other from it.
+/// computed where it is not close to 1, the other from it. Of float
+/// arguments nine digits are enough: `Digits`.
 
 #include "core/math/gamma.h"
 
@@ -56,19 +57,35 @@ FLAMBEAU_LONG double gamma_prefix(double a, double x) {
   return power * power * scale * (1 + off);
 }
 
+/// The same for a < 30 to nine digits: gamma(a + 1) is what the functional equation leads to.
+FLAMBEAU_LONG double short_gamma_prefix(double a, double x) {
+  double product = 1, rest = a;
+  for (; rest > 1; --rest) product *= rest;
+  return exp(a * log(x) - x - log_gamma_1p(rest)) / product;
+}
+
+/// How exact a result is to be.
+struct Digits {
+  bool few;
+  FLAMBEAU_SHORT double rest() const { return few ? 1e-12 : 1e-17; }  // what a sum may lack
+  FLAMBEAU_SHORT double prefix(double a, double x) const {
+    return few && a < 30 ? short_gamma_prefix(a, x) : gamma_prefix(a, x);
+  }
+};
+
 /// P for x not far above a: its power series.
-FLAMBEAU_LONG double lower_gamma_series(double a, double x) {
+FLAMBEAU_LONG double lower_gamma_series(double a, double x, Digits digits) {
   double sum = 1, term = 1;
-  for (double k = a + 1; term > 1e-17 * sum; ++k) {
+  for (double k = a + 1; term > digits.rest() * sum; ++k) {
     term *= x / k;
     sum += term;
   }
-  return gamma_prefix(a, x) * sum;
+  return digits.prefix(a, x) * sum;
 }
 
-/// Q for x above a + 1: Legendre's continued fraction, as the sum of the steps between its
-/// convergents, which have one sign and get smaller (J. Steed's method).
-FLAMBEAU_LONG double upper_gamma_fraction(double a, double x) {
+/// Legendre's continued fraction, as the sum of the steps between its convergents, which have one
+/// sign and get smaller (J. Steed's method).
+FLAMBEAU_LONG double gamma_fraction(double a, double x) {
   double b = x + 1 - a, d = 1 / b, step = d, sum = d;
   for (int k = 1; k < 10000 && abs(step) > 2e-17 * sum; ++k) {
     const double factor = k * (a - k) * d;
@@ -77,13 +94,36 @@ FLAMBEAU_LONG double upper_gamma_fraction(double a, double x) {
     step *= -factor * d;
     sum += step;
   }
-  return gamma_prefix(a, x) * a * sum;
+  return sum;
+}
+
+/// The same to nine digits, by numerators and denominators, which needs no division per step.
+FLAMBEAU_LONG double short_gamma_fraction(double a, double x) {
+  double b = x + 1 - a, above = 1, above_before = 0, below = b, below_before = 1;
+  for (int k = 1; k < 10000; ++k) {
+    const double factor = k * (a - k);
+    b += 2;
+    const double next_above = b * above + factor * above_before;
+    const double next_below = b * below + factor * below_before;
+    const double gap = next_above * below - above * next_below, whole = next_above * below;
+    if (abs(gap) <= 1e-11 * abs(whole)) return next_above / next_below;
+    const double scale = next_below > 1e100 ? 1e-100 : 1;
+    above_before = above * scale, below_before = below * scale;
+    above = next_above * scale, below = next_below * scale;
+  }
+  return above / below;
+}
+
+/// Q for x above a + 1.
+FLAMBEAU_LONG double upper_gamma_fraction(double a, double x, Digits digits) {
+  const double fraction = digits.few ? short_gamma_fraction(a, x) : gamma_fraction(a, x);
+  return digits.prefix(a, x) * a * fraction;
 }
 
 /// Q for a and x at most 1: 1 - x^a / gamma(a + 1) (1 + a sum_k (-x)^k / (k! (a + k))).
-FLAMBEAU_LONG double upper_gamma_small(double a, double x) {
+FLAMBEAU_LONG double upper_gamma_small(double a, double x, Digits digits) {
   double sum = 0, power = 1;
-  for (int k = 1; k < 30; ++k) {
+  for (int k = 1; abs(power) > digits.rest(); ++k) {
     power *= -x / k;
     sum += power / (a + k);
   }
@@ -143,33 +183,37 @@ FLAMBEAU_LONG double gamma_uniform(bool upper, double a, double x) {
   return upper ? 0.5 * erfc(middle) + rest : 0.5 * erfc(-middle) - rest;
 }
 
-}  // namespace detail
-
-/// Q(a, x) where `upper` is not 0, else P(a, x); NaN outside a >= 0, x >= 0.
-FLAMBEAU_LONG double incomplete_gamma(int64_t upper, double a, double x) {
-  const bool is_upper = upper != 0;
+FLAMBEAU_LONG double incomplete_gamma_to(Digits digits, bool is_upper, double a, double x) {
   if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0)) return highest<double>() - highest<double>();
   if (a == highest<double>() && x == a) return a - x;
   if (x == 0 || a == highest<double>()) return is_upper ? 1 : 0;
   if (a == 0 || x == highest<double>()) return is_upper ? 0 : 1;
   // Far from x = a, what is computed exactly there is a power: an error of its exponent shows.
   if (a > 200 && abs(x - a) < (a > 5000 ? 0.3 * a : 4.5 * sqrt(a)))
-    return detail::gamma_uniform(is_upper, a, x);
+    return gamma_uniform(is_upper, a, x);
   if (x <= 1 && a <= 1) {
-    if (is_upper) return detail::upper_gamma_small(a, x);
-    return detail::lower_gamma_series(a, x);
+    if (is_upper) return upper_gamma_small(a, x, digits);
+    return lower_gamma_series(a, x, digits);
   }
   // From a + 1 on both are cheap; Q is small before that, and 1 - P would show the errors of P.
-  if (x < (is_upper && x > 1 ? a : a + 1)) {
-    const double lower = detail::lower_gamma_series(a, x);
+  const bool would_show = is_upper && x > 1 && !(digits.few && a > 0.1);
+  if (x < (would_show ? a : a + 1)) {
+    const double lower = lower_gamma_series(a, x, digits);
     return is_upper ? 1 - lower : lower;
   }
-  const double value = detail::upper_gamma_fraction(a, x);
+  const double value = upper_gamma_fraction(a, x, digits);
   return is_upper ? value : 1 - value;
 }
+
+}  // namespace detail
+
+/// Q(a, x) where `upper` is not 0, else P(a, x); NaN outside a >= 0, x >= 0.
+FLAMBEAU_SHORT double incomplete_gamma(int64_t upper, double a, double x) {
+  return detail::incomplete_gamma_to({false}, upper != 0, a, x);
+}
 FLAMBEAU_SHORT float incomplete_gamma(int64_t upper, float a, float x) {
-  return static_cast<float>(
-      incomplete_gamma(upper, static_cast<double>(a), static_cast<double>(x)));
+  const double wide_a = static_cast<double>(a), wide_x = static_cast<double>(x);
+  return static_cast<float>(detail::incomplete_gamma_to({true}, upper != 0, wide_a, wide_x));
 }
 
 }  // namespace FLAMBEAU_MATH

@@ -20,20 +20,64 @@ enum Polynomial : int64_t {
   kLegendre
 };
 
-/// p_(k+1) from p_k and p_(k-1).
-FLAMBEAU_SHORT double next_polynomial(int64_t kind, double k, double x, double now, double before) {
+FLAMBEAU_SHORT double first_polynomial(int64_t kind, double x) {
+  switch (kind) {
+    case kChebyshevU:
+    case kHermiteH:
+      return 2 * x;
+    case kChebyshevV:
+      return 2 * x - 1;
+    case kChebyshevW:
+      return 2 * x + 1;
+    case kLaguerre:
+      return 1 - x;
+    default:
+      return x;
+  }
+}
+
+/// p_(k+1) from p_k and p_(k-1); `inverse` is 1 / (k + 1).
+template <Arithmetic Number>
+FLAMBEAU_SHORT double next_polynomial(int64_t kind, Number k, double inverse, double x, double now,
+                                      double before) {
   switch (kind) {
     case kHermiteH:
       return 2 * x * now - 2 * k * before;
     case kHermiteHe:
       return x * now - k * before;
     case kLaguerre:
-      return ((2 * k + 1 - x) * now - k * before) / (k + 1);
+      return now + (k * (now - before) - x * now) * inverse;
     case kLegendre:
-      return ((2 * k + 1) * x * now - k * before) / (k + 1);
+      return x * now + k * (x * now - before) * inverse;
     default:
       return 2 * x * now - before;
   }
+}
+
+/// Degrees below this are few steps, with divisors that are known.
+inline constexpr int kFewSteps = 51;
+
+struct Inverses {
+  double of[kFewSteps + 1] = {};
+  constexpr Inverses() {
+    for (int k = 1; k <= kFewSteps; ++k) of[k] = 1. / k;
+  }
+};
+
+/// Of a degree from 1 to kFewSteps - 1; may be NaN where the result is infinite.
+FLAMBEAU_SHORT double low_polynomial(int64_t kind, double x, int degree) {
+  static constexpr Inverses inverses;
+  const auto step = [&](int k, double now, double before) {
+    return next_polynomial(kind, k, inverses.of[k + 1], x, now, before);
+  };
+  double before = 1, now = first_polynomial(kind, x);
+  int k = 1;
+  // Two steps at once, so that no number moves.
+  for (; k + 1 < degree; k += 2) {
+    before = step(k, now, before);
+    now = step(k + 1, before, now);
+  }
+  return k < degree ? step(k, now, before) : now;
 }
 
 /// Chebyshev polynomials of high degree in (-1, 1), by x = cos(angle).
@@ -51,30 +95,34 @@ FLAMBEAU_SHORT double chebyshev_by_angle(int64_t kind, double n, double x) {
   }
 }
 
-}  // namespace detail
-
-/// The polynomial of degree n, cut to an integer; 0 for negative n. Degrees that would take
-/// minutes, above 2^24, and of Hermite polynomials those that overflow, above 512, give NaN.
-FLAMBEAU_LONG double orthogonal_polynomial(int64_t kind, double x, double degree) {
+/// Of any degree.
+FLAMBEAU_LONG double high_polynomial(int64_t kind, double x, double degree) {
   if (x != x || degree != degree) return x + degree;
   const double n = trunc(degree);
   if (n < 0) return 0;
   if (n == 0) return 1;
-  const bool is_hermite = kind == detail::kHermiteH || kind == detail::kHermiteHe;
-  const bool is_chebyshev = kind <= detail::kChebyshevW;
-  if (is_chebyshev && n > 50 && abs(x) < 1) return detail::chebyshev_by_angle(kind, n, x);
+  if (kind <= kChebyshevW && n >= kFewSteps && abs(x) < 1) return chebyshev_by_angle(kind, n, x);
+  const bool is_hermite = kind == kHermiteH || kind == kHermiteHe;
   if (n > (is_hermite ? 512. : 16777216.)) return highest<double>() - highest<double>();
-  double before = 1, now = x;
-  if (kind == detail::kChebyshevU || kind == detail::kHermiteH) now = 2 * x;
-  if (kind == detail::kChebyshevV) now = 2 * x - 1;
-  if (kind == detail::kChebyshevW) now = 2 * x + 1;
-  if (kind == detail::kLaguerre) now = 1 - x;
+  double before = 1, now = first_polynomial(kind, x);
   for (double k = 1; k < n && abs(now) < highest<double>(); ++k) {
-    const double next = detail::next_polynomial(kind, k, x, now, before);
+    const double next = next_polynomial(kind, k, 1 / (k + 1), x, now, before);
     before = now;
     now = next;
   }
   return now;
+}
+
+}  // namespace detail
+
+/// The polynomial of degree n, cut to an integer; 0 for negative n. Degrees that would take
+/// minutes, above 2^24, and of Hermite polynomials those that overflow, above 512, give NaN.
+FLAMBEAU_SHORT double orthogonal_polynomial(int64_t kind, double x, double degree) {
+  if (degree >= 1 && degree < detail::kFewSteps) {
+    const double value = detail::low_polynomial(kind, x, static_cast<int>(degree));
+    if (abs(value) < highest<double>()) return value;
+  }
+  return detail::high_polynomial(kind, x, degree);
 }
 FLAMBEAU_SHORT float orthogonal_polynomial(int64_t kind, float x, float degree) {
   return static_cast<float>(

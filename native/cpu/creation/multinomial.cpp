@@ -36,20 +36,33 @@ size_t pick(const std::vector<double>& weights, const std::vector<double>& sums,
 }
 
 /// Without replacement: the `samples` largest of log(uniform) / weight (P. Efraimidis, P. Spirakis,
-/// "Weighted random sampling with a reservoir", 2006), in order.
+/// "Weighted random sampling with a reservoir", 2006), in order. The smallest of those kept so far
+/// is in front; most others are seen to be smaller without a logarithm, as log(1 - u) <= -u.
 void pick_distinct(const std::vector<double>& weights, const RandomStream& stream, int64_t row,
                    int64_t samples, int64_t* out) {
-  std::vector<std::pair<double, int64_t>> keys;
+  using Key = std::pair<double, int64_t>;
+  std::vector<Key> kept;
+  kept.reserve(static_cast<size_t>(samples));
+  const auto is_full = [&] { return static_cast<int64_t>(kept.size()) == samples; };
   const int64_t n = static_cast<int64_t>(weights.size());
   for (int64_t i = 0; i < n; ++i) {
     const double weight = weights[static_cast<size_t>(i)];
-    if (weight > 0) keys.emplace_back(std::log1p(-draw(stream, row * n + i)) / weight, i);
+    if (weight == 0) continue;
+    const double uniform = draw(stream, row * n + i);
+    if (is_full() && -uniform / weight < kept.front().first) continue;
+    const Key key{std::log1p(-uniform) / weight, i};
+    if (is_full()) {
+      if (key < kept.front()) continue;
+      std::pop_heap(kept.begin(), kept.end(), std::greater<>());
+      kept.pop_back();
+    }
+    kept.push_back(key);
+    std::push_heap(kept.begin(), kept.end(), std::greater<>());
   }
-  check(static_cast<int64_t>(keys.size()) >= samples, ErrorKind::runtime,
-        "multinomial(): cannot draw ", samples, " samples without replacement from ", keys.size(),
-        " categories of positive weight");
-  std::partial_sort(keys.begin(), keys.begin() + samples, keys.end(), std::greater<>());
-  for (int64_t i = 0; i < samples; ++i) out[i] = keys[static_cast<size_t>(i)].second;
+  check(is_full(), ErrorKind::runtime, "multinomial(): cannot draw ", samples,
+        " samples without replacement from ", kept.size(), " categories of positive weight");
+  std::sort_heap(kept.begin(), kept.end(), std::greater<>());
+  for (int64_t i = 0; i < samples; ++i) out[i] = kept[static_cast<size_t>(i)].second;
 }
 
 }  // namespace

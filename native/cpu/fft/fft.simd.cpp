@@ -58,11 +58,18 @@ Lines<T> real_lines(const Tensor& tensor, IntList order, int64_t dim, bool in_pa
   return lines;
 }
 
+/// Real lines up to here are transformed as complex ones: that costs less than halves of them do.
+constexpr int64_t kShort = 16;
+
 template <class T>
 void real_to_complex(const Tensor& result, const Tensor& self, IntList order, int64_t dim,
                      double scale) {
   const int64_t n = self.size(dim), half = n / 2 + 1, lines = self.numel() / n;
   const Lines<T> out = complex_lines<T>(result, order, dim);
+  if (n <= kShort) {
+    const Lines<const T> in = real_lines<const T>(self, order, dim, false);
+    return transform_tiles<T>(*plan_of<T>(n), in, out, lines, {false, scale, Half::written});
+  }
   const Lines<const T> in = real_lines<const T>(self, order, dim, n % 2 == 0);
   if (n % 2 == 0) {
     const auto plan = real_plan_of<T>(n);
@@ -92,6 +99,10 @@ void complex_to_real(const Tensor& result, const Tensor& self, IntList order, in
                      double scale) {
   const int64_t n = result.size(dim), half = self.size(dim), lines = result.numel() / n;
   const Lines<const T> in = complex_lines<const T>(self, order, dim);
+  if (n <= kShort) {
+    const Lines<T> out = real_lines<T>(result, order, dim, false);
+    return transform_tiles<T>(*plan_of<T>(n), in, out, lines, {true, scale, Half::read});
+  }
   const Lines<T> out = real_lines<T>(result, order, dim, n % 2 == 0);
   if (n % 2 == 0) {
     const auto plan = real_plan_of<T>(n);

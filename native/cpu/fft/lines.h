@@ -50,10 +50,14 @@ Lines<T> lines_apart(T* base, int64_t distance, int64_t step = 2) {
   return {base, {{1}, {distance}}, step, 1};
 }
 
+/// Lines of which one half says all, as the other is its conjugate: read from there, or written.
+enum class Half : uint8_t { none, read, written };
+
 /// What is done to lines besides.
 struct Task {
   bool inverse;  ///< as the transform of numbers whose parts are swapped
   double scale;
+  Half half = Half::none;
 };
 
 /// Lines [first, first + count) into a tile; what is left of it becomes 0.
@@ -187,6 +191,19 @@ bool are_rows(const Lines<T>& lines) {
   return lines.imag == 1 && lines.step == 2;
 }
 
+/// The second half of a tile from the first one.
+template <class T>
+void mirror(int64_t n, Parts<T> tile) {
+  constexpr int64_t kWidth = kLanes<T>;
+  for (int64_t k = n / 2 + 1; k < n; ++k) {
+    const Parts<T> to = tile.at(k * kWidth), from = tile.at((n - k) * kWidth);
+    for (int64_t v = 0; v < kWidth; ++v) {
+      to.re[v] = from.re[v];
+      to.im[v] = -from.im[v];
+    }
+  }
+}
+
 template <class T>
 Parts<T> swapped_if(bool swapped, Parts<T> parts) {
   return swapped ? Parts<T>{parts.im, parts.re} : parts;
@@ -213,7 +230,9 @@ template <class T>
 void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<T>& out,
                      int64_t count, Task task, const Plan<T>* split = nullptr) {
   constexpr int64_t kWidth = kLanes<T>;
-  const int64_t tiles = (count + kWidth - 1) / kWidth;
+  const int64_t tiles = (count + kWidth - 1) / kWidth, half = plan.n / 2 + 1;
+  const int64_t given_size = task.half == Half::read ? half : plan.n;
+  const int64_t found_size = task.half == Half::written ? half : plan.n;
   const int64_t grain = std::max<int64_t>(1, kGrain / (8 * plan.n * kWidth));
   parallel_for(0, tiles, grain, [&](int64_t begin, int64_t end) {
     Tile<T> tile(plan.n);
@@ -221,22 +240,23 @@ void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<
       const int64_t first = t * kWidth, size = std::min(kWidth, count - first);
       const Parts<T> given = swapped_if(task.inverse, tile.lines());
       if (are_columns(in, first, size)) {
-        gather_columns(in, first, plan.n, given);
+        gather_columns(in, first, given_size, given);
       } else if (are_rows(in)) {
-        gather_rows(in, first, size, plan.n, given);
+        gather_rows(in, first, size, given_size, given);
       } else {
-        gather(in, first, size, plan.n, given);
+        gather(in, first, size, given_size, given);
       }
+      if (task.half == Half::read) mirror(plan.n, given);
       tile.transform(plan);
       if (split != nullptr) turn(*split, first, size, tile.lines());
       const Parts<T> found = swapped_if(task.inverse, tile.lines());
       const T scale = static_cast<T>(task.scale);
       if (are_columns(out, first, size)) {
-        scatter_columns<T>(out, first, plan.n, {found.re, found.im}, scale);
+        scatter_columns<T>(out, first, found_size, {found.re, found.im}, scale);
       } else if (are_rows(out)) {
-        scatter_rows<T>(out, first, size, plan.n, {found.re, found.im}, scale);
+        scatter_rows<T>(out, first, size, found_size, {found.re, found.im}, scale);
       } else {
-        scatter<T>(out, first, size, plan.n, {found.re, found.im}, scale);
+        scatter<T>(out, first, size, found_size, {found.re, found.im}, scale);
       }
     }
   });

@@ -88,6 +88,60 @@ void max_row(const PoolGeometry& geometry, size_t i, int64_t first, int64_t coun
   for (int64_t j = 0; j < count; ++j) index[j] = base + j * stride + offsets[j];
 }
 
+/// A row of windows of any size: first the largest element of each column of the image under it,
+/// `rows_below` the first one.
+template <class T>
+void max_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T* values,
+                       int32_t* rows_below, T* out, int64_t* index) {
+  const PoolAxis& columns = geometry.columns;
+  const int64_t width = geometry.input_columns, top = geometry.rows.begin[i];
+  const int32_t height = static_cast<int32_t>(geometry.rows.end[i] - top);
+  const T* row = image + top * width;
+  std::copy_n(row, width, values);
+  std::fill_n(rows_below, width, 0);
+  for (int32_t y = 1; y < height; ++y) {
+    row += width;
+#pragma omp simd
+    for (int64_t x = 0; x < width; ++x) {
+      const bool better = wins(row[x], values[x]);
+      values[x] = better ? row[x] : values[x];
+      rows_below[x] = better ? y : rows_below[x];
+    }
+  }
+  for (int64_t j = 0; j < geometry.output_columns; ++j) {
+    const size_t window = static_cast<size_t>(j);
+    const auto place_of = [&](int64_t x) { return rows_below[x] * width + x; };
+    int64_t x = columns.begin[window], best = place_of(x);
+    T value = values[x];
+    for (++x; x < columns.end[window]; ++x) {
+      const T candidate = values[x];
+      const int64_t place = place_of(x);
+      // Rows are scanned before columns: of equals the one above, of NaN the one below.
+      const bool beats = wins(candidate, value) & ((value == value) | (place > best));
+      const bool better = beats | ((candidate == value) & (place < best));
+      value = better ? candidate : value;
+      best = better ? place : best;
+    }
+    out[j] = value;
+    index[j] = top * width + best;
+  }
+}
+
+/// Windows that differ in size, as those of adaptive pooling do.
+template <class T>
+void max_irregular(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input,
+                   T* result, int64_t* indices) {
+  std::vector<T> values(static_cast<size_t>(geometry.input_columns));
+  std::vector<int32_t> rows_below(values.size());
+  for (int64_t plane = begin; plane < end; ++plane) {
+    for (int64_t i = 0; i < geometry.output_rows; ++i) {
+      const int64_t place = plane * geometry.output_plane() + i * geometry.output_columns;
+      max_columns_first(geometry, static_cast<size_t>(i), input + plane * geometry.input_plane(),
+                        values.data(), rows_below.data(), result + place, indices + place);
+    }
+  }
+}
+
 template <class T>
 void max_general(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input,
                  T* result, int64_t* indices) {
@@ -192,6 +246,8 @@ void max(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* inpu
          int64_t* indices) {
   if (geometry.output_columns < 32 && covered_by_pairs(geometry))
     max_pairs(geometry, begin, end, input, result, indices);
+  else if (geometry.columns.kernel == 0)
+    max_irregular(geometry, begin, end, input, result, indices);
   else
     max_general(geometry, begin, end, input, result, indices);
 }

@@ -23,7 +23,11 @@ void copy_triangle(const Tensor& result, const Tensor& self, const Range& range)
       T* const row = to + at[0];
       const T* const source = from + at[1];
       memset(row, 0, static_cast<size_t>(begin) * sizeof(T));
-      for (int64_t i = begin; i < end; ++i) row[i] = source[i * step];
+      if (step == 1 && end > begin) {
+        memcpy(row + begin, source + begin, static_cast<size_t>(end - begin) * sizeof(T));
+      } else {
+        for (int64_t i = begin; i < end; ++i) row[i] = source[i * step];
+      }
       memset(row + end, 0, static_cast<size_t>(width - end) * sizeof(T));
     });
   });

@@ -1,25 +1,85 @@
+#include <algorithm>
+#include <type_traits>
+
 #include "cpu/blocks.h"
 #include "cpu/sort/keys.h"
+#include "cpu/sort/parts.h"
 #include "kernels/searching.h"
 
 namespace flambeau::cpu {
 namespace {
 
-/// The number of keys of a sorted row that stand in front of `key`, with `right` also of those
-/// equal to it. Halves without a branch, which would be wrong half of the time.
-template <bool right, class T>
-int64_t count_in_front(const T* row, int64_t length, KeyOf<T> key) {
-  if (length == 0) return 0;
-  const auto in_front = [key](T value) {
-    return right ? order_key(value) <= key : order_key(value) < key;
+/// Searches that go on at once: each waits for memory and for its comparisons.
+constexpr int64_t kTogether = 8;
+
+/// For each key the number of elements of a sorted row that stand in front of it, with
+/// `right` also of those equal to it. Halves without a branch, which would be wrong half of the
+/// time. key_at(i) is the key of element i.
+template <bool right, class Key, class KeyAt>
+void count_in_front(int64_t (&found)[kTogether], const Key (&keys)[kTogether], const KeyAt& key_at,
+                    int64_t length) {
+  std::fill_n(found, kTogether, 0);
+  if (length == 0) return;
+  const auto in_front = [&](int64_t i, Key key) -> int64_t {
+    return right ? key_at(i) <= key : key_at(i) < key;
   };
-  const T* base = row;
   while (length > 1) {
     const int64_t half = length / 2;
-    base += in_front(base[half - 1]) ? half : 0;
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < kTogether; ++k)
+      found[k] += half & -in_front(found[k] + half - 1, keys[k]);
     length -= half;
   }
-  return base - row + in_front(*base);
+  for (int64_t k = 0; k < kTogether; ++k) found[k] += in_front(found[k], keys[k]);
+}
+
+/// Sorted rows and what is looked for in each, or in the only one.
+template <class T>
+struct Search {
+  const T *bounds, *values;
+  int64_t length, per_row;
+  bool right;
+  const KeyOf<T>* keys = nullptr;  // of the bounds, where that pays
+
+  /// The places of values [begin, end) of one row, to put(i, place).
+  template <class Put>
+  void run(int64_t begin, int64_t end, const Put& put) const {
+    const int64_t start = begin / per_row * length;
+    if (keys) {
+      search(begin, end, put, [row = keys + start](int64_t i) { return row[i]; });
+    } else {
+      search(begin, end, put, [row = bounds + start](int64_t i) { return order_key(row[i]); });
+    }
+  }
+
+ private:
+  template <class Put, class KeyAt>
+  void search(int64_t begin, int64_t end, const Put& put, const KeyAt& key_at) const {
+    KeyOf<T> wanted[kTogether] = {};
+    int64_t found[kTogether];
+    for (int64_t i = begin; i < end; i += kTogether) {
+      const int64_t count = std::min(kTogether, end - i);
+      for (int64_t k = 0; k < count; ++k) wanted[k] = order_key(values[i + k]);
+      if (right) {
+        count_in_front<true>(found, wanted, key_at, length);
+      } else {
+        count_in_front<false>(found, wanted, key_at, length);
+      }
+      for (int64_t k = 0; k < count; ++k) put(i + k, found[k]);
+    }
+  }
+};
+
+/// Keys of all bounds, where each is compared more often than once.
+template <class T>
+void use_keys(Search<T>& search, Items<KeyOf<T>>& memory, int64_t bounds, int64_t values) {
+  if (values < bounds) return;
+  memory = Items<KeyOf<T>>(bounds);
+  KeyOf<T>* const keys = memory.data();
+  over_row(bounds, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) keys[i] = order_key(search.bounds[i]);
+  });
+  search.keys = keys;
 }
 
 }  // namespace
@@ -32,21 +92,24 @@ void insertion_points(const Tensor& result, const Tensor& sorted_sequence, const
   const bool shared = boundaries.dim() <= 1;
   const int64_t per_row = shared ? values.numel() : values.size(-1);
   visit_ordered_dtype(self.dtype(), "searchsorted", [&]<class T>() {
-    const T* const bounds = boundaries.data<T>();
-    const T* const data = values.data<T>();
-    parallel_for(0, values.numel(), kGrain / 16, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T* const row = bounds + (shared ? 0 : i / per_row * length);
-        const KeyOf<T> key = order_key(data[i]);
-        const int64_t found = right ? count_in_front<true>(row, length, key)
-                                    : count_in_front<false>(row, length, key);
-        if (out_int32) {
-          result.data<int32_t>()[i] = static_cast<int32_t>(found);
-        } else {
-          result.data<int64_t>()[i] = found;
+    Search<T> search{boundaries.data<T>(), values.data<T>(), length, per_row, right};
+    Items<KeyOf<T>> memory(0);
+    use_keys(search, memory, boundaries.numel(), values.numel());
+    const auto find = [&](auto* places) {
+      parallel_for(0, values.numel(), kGrain / 16, [&](int64_t begin, int64_t end) {
+        for (int64_t next = 0; begin < end; begin = next) {
+          next = std::min(end, (begin / per_row + 1) * per_row);
+          search.run(begin, next, [places](int64_t i, int64_t place) {
+            places[i] = static_cast<std::decay_t<decltype(*places)>>(place);
+          });
         }
-      }
-    });
+      });
+    };
+    if (out_int32) {
+      find(result.data<int32_t>());
+    } else {
+      find(result.data<int64_t>());
+    }
   });
 }
 

@@ -7,6 +7,8 @@
 #include "cpu/sort/key_kernels.h"
 #include "cpu/sort/ordering.h"
 #include "cpu/sort/parts.h"
+#include "cpu/sort/run_kernels.h"
+#include "cpu/sort/runs.h"
 #include "cpu/sort/word_kernels.h"
 #include "kernels/sorting.h"
 
@@ -15,29 +17,40 @@ namespace {
 
 using Unique = std::tuple<Tensor, Tensor, Tensor>;
 
-/// Runs of equal elements: the i-th of them in order stands at position(i) of the tensor, and
-/// begins a run where begins(i), i > 0.
-template <class T, class Position, class Begins>
-Unique collect(const Tensor& self, const T* data, const Position& position, const Begins& begins) {
-  const int64_t numel = self.numel();
-  const Tensor inverse = flambeau::empty(self.sizes(), DType::int64, self.device());
-  const Tensor starts_owner = flambeau::empty(Shape{numel + 1}, DType::int64, self.device());
-  int64_t *const run_of = inverse.data<int64_t>(), *const starts = starts_owner.data<int64_t>();
-  int64_t runs = 0;
-  in_blocks(numel, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      if (i == 0 || begins(i)) starts[runs++] = i;
-      run_of[position(i)] = runs - 1;
-    }
+/// Memory for what is said of runs.
+Unique found_runs(const Tensor& self, int64_t runs) {
+  return {flambeau::empty(Shape{runs}, self.dtype(), self.device()),
+          flambeau::empty(self.sizes(), DType::int64, self.device()),
+          flambeau::empty(Shape{runs}, DType::int64, self.device())};
+}
+
+/// Runs of equal items, which are in order.
+template <class T, class Begins, class ItemAt>
+Unique collect(const Tensor& self, const T* data, const ItemAt* items, const Begins& begins) {
+  const auto is_first = [&](int64_t i) { return i == 0 || begins(i); };
+  const Runs runs(self.numel(), [&](int64_t begin, int64_t end) {
+    int64_t found = 0;
+    for (int64_t i = begin; i < end; ++i) found += is_first(i);
+    return found;
   });
-  starts[runs] = numel;
-  const Tensor values = flambeau::empty(Shape{runs}, self.dtype(), self.device());
-  const Tensor occurrences = flambeau::empty(Shape{runs}, DType::int64, self.device());
-  for (int64_t run = 0; run < runs; ++run) {
-    values.data<T>()[run] = data[position(starts[run])];
-    occurrences.data<int64_t>()[run] = starts[run + 1] - starts[run];
-  }
-  return {values, inverse, occurrences};
+  const Unique found = found_runs(self, runs.count());
+  const auto& [values, inverse, occurrences] = found;
+  int64_t *const run_of = inverse.data<int64_t>(), *const starts = occurrences.data<int64_t>();
+  T* const value_of = values.data<T>();
+  runs.walk([&](int64_t begin, int64_t end, int64_t run, int64_t) {
+    in_blocks(end - begin, [&](int64_t first, int64_t last) {
+      for (int64_t i = begin + first; i < begin + last; ++i) {
+        const int64_t position = position_of(items[i]);
+        if (is_first(i)) {
+          starts[run] = i;
+          value_of[run++] = data[position];
+        }
+        run_of[position] = run - 1;
+      }
+    });
+  });
+  lengths_of_runs(starts, runs.count(), self.numel());
+  return found;
 }
 
 template <class T, class Key>
@@ -50,8 +63,7 @@ Unique unique_by_keys(const Tensor& self, const T* data) {
       items[i] = make_item<Key>(static_cast<Key>(order_key(data[i])), i);
   });
   sort_items(items, items + numel, numel);
-  const auto position = [&](int64_t i) { return position_of(items[i]); };
-  return collect<T>(self, data, position, [&](int64_t i) {
+  return collect(self, data, items, [&](int64_t i) {
     const uint64_t key = key_of(items[i]);
     // NaN differs from NaN here, as everywhere.
     if constexpr (has_shared_keys<T>)
@@ -107,6 +119,19 @@ Tensor distinct(const Tensor& self, const T* data) {
   return result;
 }
 
+template <class T>
+Runs runs_of(const T* data, int64_t numel) {
+  return {numel,
+          [data](int64_t begin, int64_t end) { return run_kernels<T>().count(data, begin, end); }};
+}
+
+template <class T>
+void write_values(const Runs& runs, T* values, const T* data) {
+  runs.walk([&](int64_t begin, int64_t end, int64_t run, int64_t last) {
+    run_kernels<T>().values(values + run, last - run, data, begin, end);
+  });
+}
+
 }  // namespace
 
 Tensor unique_values(const Tensor& self, bool) {
@@ -129,8 +154,27 @@ Unique unique_runs(const Tensor& self) {
   const Tensor dense = contiguous_data(self);
   return visit_stored_dtype(self.dtype(), [&]<class T>() -> Unique {
     const T* const data = dense.data<T>();
-    const auto position = [](int64_t i) { return i; };
-    return collect<T>(self, data, position, [&](int64_t i) { return !(data[i - 1] == data[i]); });
+    const Runs runs = runs_of(data, self.numel());
+    const Unique found = found_runs(self, runs.count());
+    const auto& [values, inverse, occurrences] = found;
+    int64_t *const run_of = inverse.data<int64_t>(), *const starts = occurrences.data<int64_t>();
+    write_values(runs, values.data<T>(), data);
+    runs.walk([&](int64_t begin, int64_t end, int64_t run, int64_t last) {
+      run_kernels<T>().places(run_of, starts, run, last, data, begin, end);
+    });
+    lengths_of_runs(starts, runs.count(), self.numel());
+    return found;
+  });
+}
+
+Tensor run_values(const Tensor& self) {
+  const Tensor dense = contiguous_data(self);
+  return visit_stored_dtype(self.dtype(), [&]<class T>() -> Tensor {
+    const T* const data = dense.data<T>();
+    const Runs runs = runs_of(data, self.numel());
+    const Tensor values = flambeau::empty(Shape{runs.count()}, self.dtype(), self.device());
+    write_values(runs, values.data<T>(), data);
+    return values;
   });
 }
 
