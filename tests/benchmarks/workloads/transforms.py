@@ -49,6 +49,8 @@ def _many(name: str, size: int) -> Workload:
 
     def make(torch: Any) -> Call:
         arguments = [filled(torch, 1000, size, size)]
+        if name == "cholesky":
+            arguments = [arguments[0] @ arguments[0].mT + torch.eye(size)]
         if name == "solve":
             arguments.append(filled(torch, 1000, size, 1))
         return lambda: getattr(torch.linalg, name)(*arguments)
