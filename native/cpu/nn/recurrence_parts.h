@@ -15,12 +15,10 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
-/// Multiplications that pay for waking another thread, once or in every step.
-inline constexpr int64_t kRecurrentWork = 200'000, kStepWork = 1'000'000;
+/// Multiplications that pay for waking another thread.
+inline constexpr int64_t kRecurrentWork = 200'000;
 /// Fewer rows for each thread read the weights too often for what they compute.
 inline constexpr int64_t kLeastRows = 4;
-/// Bytes of weights that a thread finds near it in every step.
-inline constexpr int64_t kNearBytes = 512 * 1024;
 
 /// From a row of working memory to the next: columns of many rows spread over the cache.
 inline constexpr int64_t spread(int64_t count) { return count + 16; }
@@ -49,7 +47,7 @@ class PackedWeights {
   }
 
   int64_t panels() const { return (columns_ + kWidth - 1) / kWidth; }
-  int64_t bytes() const { return packed_.numel() * static_cast<int64_t>(sizeof(C)); }
+  int64_t count() const { return packed_.numel(); }
   /// The columns of panels [begin, end) in each group.
   Units units(int64_t begin, int64_t end) const {
     return {begin * kWidth, std::min(end * kWidth, columns_)};
@@ -131,20 +129,19 @@ struct SampleSet {
 };
 
 /// Calls stage(k, set, begin, end) for k in [0, stages), each after the one before: for all samples
-/// and all panels of the weights, by as many threads as it pays for. Either each thread takes some
-/// samples through all stages, or in each stage some panels, which it finds in its cache again.
+/// and all panels of the weights, by as many threads as it pays for. Each takes some samples through
+/// all stages or, where there are too few of them, some panels in each stage.
 template <class C, class Stage>
 void run_stages(int64_t stages, int64_t samples, const PackedWeights<C>& weights,
                 const Stage& stage) {
   const int64_t threads = in_parallel_region() ? 1 : num_threads(), panels = weights.panels();
-  const int64_t work = samples * weights.bytes() / static_cast<int64_t>(sizeof(C));
-  const auto parts_of = [&](int64_t most, int64_t paid) {
-    return std::max<int64_t>(1, std::min({threads, most, paid}));
+  const int64_t work = samples * weights.count();
+  const auto parts_of = [&](int64_t most, int64_t multiplications) {
+    return std::max<int64_t>(1, std::min({threads, most, multiplications / kRecurrentWork}));
   };
-  const int64_t by_samples = parts_of(samples / kLeastRows, work * stages / kRecurrentWork);
-  const int64_t by_panels = parts_of(panels, work / kStepWork);
-  const bool is_near = weights.bytes() <= kNearBytes;
-  if (by_panels > by_samples || (by_panels == by_samples && by_panels > 1 && !is_near)) {
+  const int64_t by_samples = parts_of(samples / kLeastRows, work * stages);
+  const int64_t by_panels = parts_of(panels, work);
+  if (by_panels > by_samples) {
     const int64_t grain = (panels + by_panels - 1) / by_panels;
     for (int64_t k = 0; k < stages; ++k)
       parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
