@@ -1,8 +1,9 @@
 """Pointwise operators made of others: their formulas over tensors, where a backend has no kernel.
 
-An operator whose formula comes back to itself (`exp` is `exp(self)`) is primitive, unless the
-function has a definition, as `tan(x)` has in `sin(x) / cos(x)`. Random numbers come from the
-operator that fills with them, and are those that a kernel would draw.
+An operator whose formula comes back to itself (`exp` is `exp(self)`), also by an operator that is
+made of it, is primitive, unless the function has a definition, as `tan(x)` has in
+`sin(x) / cos(x)`. Random numbers come from the operator that fills with them, and are those that a
+kernel would draw.
 """
 
 from __future__ import annotations
@@ -88,9 +89,12 @@ class Derivations:
     def _written_once(self, operator: Operator) -> Derivation | None:
         kernel = forward_kernel(operator, self._declarations)
         found = _Writer(self._declarations, self._index, kernel).write(operator.expressions)
-        if operator not in found.calls:
+        back = [c for c in found.calls if c is operator or operator in self._reach.called(c)]
+        if not back:
             return found
-        defined = {name: _defined(f, operator.name) for name, f in operator.expressions.items()}
+        defined = dict(operator.expressions)
+        for call in back:
+            defined = {name: _defined(f, call.name) for name, f in defined.items()}
         if defined == dict(operator.expressions):
             return None
         category = {d.name: d.category for d in self._declarations.dtypes}

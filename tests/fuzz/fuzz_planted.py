@@ -57,7 +57,7 @@ HOLES = (
     Hole("native/cpu/nn/embedding.cpp", "check(values[i] >= 0 && values[i] < rows"),
     Hole("native/cpu/nn/nll.cpp", "check((values[i] >= 0 && values[i] < classes)"),
     Hole("native/cpu/shape/repeated_indices.cpp", "check(count[i] >= 0"),
-    Hole("native/cpu/creation/multinomial.cpp", "check(static_cast<int64_t>(keys.size()) >="),
+    Hole("native/cpu/creation/multinomial.cpp", "check(is_full()"),
 )
 
 
