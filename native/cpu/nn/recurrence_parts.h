@@ -129,8 +129,8 @@ struct SampleSet {
 };
 
 /// Calls stage(k, set, begin, end) for k in [0, stages), each after the one before: for all samples
-/// and all panels of the weights, by as many threads as it pays for. Each takes some samples through
-/// all stages or, where there are too few of them, some panels in each stage.
+/// and all panels of the weights, by as many threads as it pays for. Each takes some samples
+/// through all stages or, where there are too few of them, some panels in each stage.
 template <class C, class Stage>
 void run_stages(int64_t stages, int64_t samples, const PackedWeights<C>& weights,
                 const Stage& stage) {
