@@ -75,6 +75,7 @@ class Batch {
 template <class T>
 void copy(const Matrix<const T>& from, const Matrix<T>& to) {
   constexpr int64_t kSquare = 16;
+  if (to.rows == 0 || to.columns == 0) return;
   if (from.column_step == 1 && to.column_step == 1) {
     for (int64_t i = 0; i < to.rows; ++i) std::copy_n(&from(i, 0), to.columns, &to(i, 0));
     return;
