@@ -17,7 +17,7 @@ from flambeau._typed_tensors import SPARSE_TYPES
 _internal: Any = _C._internal
 
 
-def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
+def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """The product of a sparse matrix and another: strided where that is, sparse where it is sparse.
 
     The gradients of sparse matrices are sparse, with their places. Memory is needed for the result,
@@ -25,9 +25,12 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
 
     Args:
         mat1, mat2: matrices, of which at least one is sparse: (n, m) and (m, p).
+        reduce: "sum", "mean", "amax" or "amin" of the products of each row, of the elements that
+            `mat1` lists; 0 in rows where it lists none. None: their sum.
 
     Raises:
         RuntimeError: if the shapes do not multiply.
+        ValueError: there is no such `reduce`.
 
     Example:
         >>> x = flambeau.sparse_coo_tensor([[0], [1]], [2.], size=(2, 2))
@@ -35,6 +38,8 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
         tensor([[2.],
                 [0.]])
     """
+    if reduce is not None:
+        return _internal.sparse_mm_reduced(_checked(mat1, "mm", "mat1"), mat2, reduce)
     return flambeau.mm(_checked(mat1, "mm", "mat1"), mat2)
 
 

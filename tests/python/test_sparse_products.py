@@ -249,3 +249,27 @@ def test_gradients_flow_through_the_values(name: str) -> None:
     leaf = leaf.detach().requires_grad_()
     getattr(leaf, name)().sum().backward()
     assert leaf.grad is not None and leaf.grad.is_sparse
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+def test_products_reduced_in_each_row(reduce: str) -> None:
+    """Of what the matrix lists, once where it lists a place twice; 0 in a row of none."""
+    ours, theirs = pair(6, 5, 12)
+    theirs = theirs.tocsr()
+    dense = RANDOM.standard_normal((5, 3))
+    expected = np.zeros((6, 3))
+    function = {"sum": np.sum, "mean": np.mean, "amax": np.max, "amin": np.min}[reduce]
+    for i in range(6):
+        row = theirs[i].tocoo()
+        if row.nnz:
+            expected[i] = function(row.data[:, None] * dense[row.col], axis=0)
+    found = torch.sparse.mm(ours, torch.tensor(dense), reduce)
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-12)
+    assert gradcheck(
+        lambda m: torch.sparse.mm(ours, m, reduce), torch.randn(5, 3).double().requires_grad_()
+    )
+
+
+def test_reductions_of_products_are_named() -> None:
+    with pytest.raises(ValueError, match=r"sparse.mm\(\): expected reduce to be 'sum', "):
+        torch.sparse.mm(torch.eye(2).to_sparse(), torch.eye(2), "prod")
