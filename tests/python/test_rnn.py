@@ -370,7 +370,7 @@ def test_both_ways_through_a_sequence_agree(
 
 @pytest.mark.parametrize(("kind", "options"), LAYERS)
 def test_wide_packed_sequences_are_each_run_alone(kind: Any, options: dict[str, Any]) -> None:
-    """Threads share the hidden units of few samples; of one alone there is too little work."""
+    """Threads share the products of few samples; of one alone there is too little work."""
     layer = kind(4, 170, bidirectional=True, **options)
     listed = [flambeau.randn(n, 4) for n in (3, 5, 1, 5, 4, 2, 3)]
     weights = [flambeau.randn(len(x), 340) for x in listed]

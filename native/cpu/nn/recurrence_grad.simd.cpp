@@ -1,3 +1,4 @@
+#include "core/threads/interrupt.h"
 #include "cpu/linalg/gemm.h"
 #include "cpu/nn/recurrence_parts.h"
 
@@ -12,67 +13,45 @@ struct SequenceGrad {
   int64_t hidden_size;
 };
 
-/// Steps, from the last to the first. `hidden_grad` and `cell_grad` hold the gradients of the last
-/// state, and then those of the first one.
+/// All steps of some samples, from the last to the first. `hidden_grad` and `cell_grad` hold the
+/// gradients of the last state, and then those of the first one.
 template <class C, class Cell>
-class Backward {
- public:
-  Backward(const SequenceGrad<C>& sequence, const Steps& steps, const PackedWeights<C>& weights,
-           int64_t samples)
-      : s_(sequence), steps_(steps), weights_(weights) {
-    for (auto& slopes : slopes_) slopes = working_memory<C>(samples * p_step_);
-  }
-
-  int64_t stages() const { return steps_.count() + 1; }
-
-  /// The panels' hidden units: what the step computed before brings by its products, then the next.
-  void run(int64_t stage, const SampleSet& set, int64_t begin, int64_t end) const {
-    if (stage > 0) multiply(stage, set, begin, end);
-    if (stage < steps_.count()) differentiate(stage, set, weights_.units(begin, end));
-  }
-
- private:
-  int64_t step_of(int64_t stage) const { return steps_.step(steps_.count() - 1 - stage); }
-
-  void multiply(int64_t stage, const SampleSet& set, int64_t begin, int64_t end) const {
-    const int64_t active = set.rows_below(steps_.size(step_of(stage - 1)));
-    weights_.multiply(begin, end, active, slopes_[(stage - 1) % 2].get() + set.first * p_step_,
-                      set.parts * p_step_, s_.hidden_grad + set.first * n_, set.parts * n_,
-                      C(Cell::has_direct ? 1 : 0), nullptr);
-  }
-
-  void differentiate(int64_t stage, const SampleSet& set, Units units) const {
-    const int64_t t = step_of(stage), active = set.rows_below(steps_.size(t));
+void run_samples(const SampleSet& set, const Steps& steps, const PackedWeights<C>& weights,
+                 const SequenceGrad<C>& s) {
+  const int64_t n = s.hidden_size, wide = Cell::gates * n, rows = set.rows();
+  const int64_t h_step = spread(n), p_step = spread(wide);
+  const auto carried = working_memory<C>(rows * h_step), slopes = working_memory<C>(rows * p_step);
+  const auto total = working_memory<C>(n);
+  for (int64_t r = 0; r < rows; ++r)
+    std::copy_n(s.hidden_grad + set.sample(r) * n, n, carried.get() + r * h_step);
+  for (int64_t k = steps.count(); k-- > 0;) {
+    const int64_t t = steps.step(k), active = set.rows_below(steps.size(t));
+    if (active == 0) continue;
+    check_interrupt();
     for (int64_t r = 0; r < active; ++r) {
-      const int64_t sample = set.sample(r), place = steps_.place(t, sample);
-      const int64_t before = steps_.place_before(t, sample);
-      const C* kept = before < 0 ? nullptr : s_.keep + before * Cell::kept * n_;
-      const C* h_before = kept ? kept + (Cell::kept - 1) * n_ : s_.first_hidden + sample * n_;
-      const C* c_before = !s_.first_cell ? nullptr
-                          : kept         ? kept + (Cell::kept - 2) * n_
-                                         : s_.first_cell + sample * n_;
-      C* const dh = s_.hidden_grad + sample * n_;
-      C* const dp = slopes_[stage % 2].get() + sample * p_step_;
-      const C* const given = s_.grad_output + place * n_;
+      const int64_t sample = set.sample(r), place = steps.place(t, sample);
+      const int64_t before = steps.place_before(t, sample);
+      const C* kept = before < 0 ? nullptr : s.keep + before * Cell::kept * n;
+      const C* h_before = kept ? kept + (Cell::kept - 1) * n : s.first_hidden + sample * n;
+      const C* c_before = !s.first_cell ? nullptr
+                          : kept        ? kept + (Cell::kept - 2) * n
+                                        : s.first_cell + sample * n;
+      C *carry = carried.get() + r * h_step, *dh = total.get(), *dp = slopes.get() + r * p_step;
+      const C* given = s.grad_output + place * n;
 #pragma omp simd
-      for (int64_t j = units.begin; j < units.end; ++j) dh[j] += given[j];
-      Cell::backward(n_, units, s_.keep + place * Cell::kept * n_, c_before, h_before, dh,
-                     s_.cell_grad ? s_.cell_grad + sample * n_ : nullptr, s_.x_grad + place * wide_,
-                     dp);
-      if (!Cell::same_products)
-        for (int64_t gate = 0; gate < wide_; gate += n_)
-          std::copy(dp + gate + units.begin, dp + gate + units.end,
-                    s_.products_grad + place * wide_ + gate + units.begin);
-      std::copy(h_before + units.begin, h_before + units.end, s_.before + place * n_ + units.begin);
+      for (int64_t j = 0; j < n; ++j) dh[j] = carry[j] + given[j];
+      Cell::backward(n, s.keep + place * Cell::kept * n, c_before, h_before, dh,
+                     s.cell_grad ? s.cell_grad + sample * n : nullptr, s.x_grad + place * wide, dp,
+                     carry);
+      if (!Cell::same_products) std::copy_n(dp, wide, s.products_grad + place * wide);
+      std::copy_n(h_before, n, s.before + place * n);
     }
+    weights.multiply(active, slopes.get(), p_step, carried.get(), h_step,
+                     C(Cell::has_direct ? 1 : 0), nullptr);
   }
-
-  const SequenceGrad<C>& s_;
-  const Steps& steps_;
-  const PackedWeights<C>& weights_;
-  const int64_t n_ = s_.hidden_size, wide_ = Cell::gates * n_, p_step_ = spread(wide_);
-  std::unique_ptr<C[]> slopes_[2];  // of the products of a step and of the one before, in turn
-};
+  for (int64_t r = 0; r < rows; ++r)
+    std::copy_n(carried.get() + r * h_step, n, s.hidden_grad + set.sample(r) * n);
+}
 
 template <class C>
 void copy_into(const Tensor& to, const Tensor& from) {
@@ -109,12 +88,9 @@ void recurrence_grad(const Tensor& x_grad, const Tensor& h_grad, const Tensor& c
                                    before.data<C>(),
                                    n};
     const PackedWeights<C> weights({weight.data<C>(), n, 1}, wide, n);
-    const int64_t samples = h.sizes()[0];
-    const Backward<C, Cell> backward(sequence, steps, weights, samples);
-    run_stages(backward.stages(), samples, weights,
-               [&](int64_t stage, const SampleSet& set, int64_t begin, int64_t end) {
-                 backward.run(stage, set, begin, end);
-               });
+    for_sample_sets(h.sizes()[0], total * wide * n, [&](const SampleSet& set) {
+      run_samples<C, Cell>(set, steps, weights, sequence);
+    });
     // One product for the weights of all steps.
     gemm<C>({wide,
              n,

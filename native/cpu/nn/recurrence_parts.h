@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/tensor/tensor.h"
-#include "core/threads/interrupt.h"
 #include "cpu/linalg/pack.h"
 #include "cpu/nn/recurrence_cells.h"
 #include "cpu/rows.h"
@@ -28,51 +27,47 @@ std::unique_ptr<C[]> working_memory(int64_t count) {
   return std::make_unique<C[]>(static_cast<size_t>(count));
 }
 
-/// Weights in the order in which tiles read them, for the products of all steps. Columns form
-/// groups (gates), one after the other; a panel holds some columns, the same of each group.
+/// A matrix in the order in which tiles read it, for the products of all steps.
 template <class C>
 class PackedWeights {
  public:
-  PackedWeights(const MatrixView<C>& matrix, int64_t depth, int64_t columns, int64_t groups = 1)
-      : depth_(depth), columns_(columns), groups_(groups) {
-    packed_ = empty(Shape{std::max<int64_t>(1, panels() * groups * kWidth * depth)}, dtype_of<C>);
-    C* const to = packed_.data<C>();
-    for_rows(panels() * groups, kWidth * depth, 2, [=, this](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i / groups_ * kWidth;
-        pack_b(matrix.at(0, i % groups_ * columns_ + first), depth_, width_at(first),
-               to + i * kWidth * depth_);
-      }
+  PackedWeights(const MatrixView<C>& matrix, int64_t depth, int64_t columns)
+      : depth_(depth), columns_(columns), panels_((columns + kWidth - 1) / kWidth) {
+    packed_ = empty(Shape{std::max<int64_t>(1, panels_ * kWidth * depth)}, dtype_of<C>);
+    C* to = packed_.data<C>();
+    for_rows(panels_, kWidth * depth, 2, [=](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j)
+        pack_b(matrix.at(0, j * kWidth), depth, std::min(kWidth, columns - j * kWidth),
+               to + j * kWidth * depth);
     });
   }
 
-  int64_t panels() const { return (columns_ + kWidth - 1) / kWidth; }
-  int64_t count() const { return packed_.numel(); }
-  /// The columns of panels [begin, end) in each group.
-  Units units(int64_t begin, int64_t end) const {
-    return {begin * kWidth, std::min(end * kWidth, columns_)};
-  }
-
-  /// c = a @ weights + beta c (+ bias), of panels [begin, end). Rows of a are dense.
-  void multiply(int64_t begin, int64_t end, int64_t rows, const C* a, int64_t lda, C* c,
-                int64_t ldc, C beta, const C* bias) const {
-    if (rows == 0) return;
+  /// c = a @ matrix + beta c (+ bias); on several threads outside of parallel regions. Rows of a
+  /// are dense.
+  void multiply(int64_t rows, const C* a, int64_t lda, C* c, int64_t ldc, C beta,
+                const C* bias) const {
     const int64_t blocks = (rows + kTileRows - 1) / kTileRows, block = (rows + blocks - 1) / blocks;
-    const C* packed = packed_.data<C>() + begin * groups_ * kWidth * depth_;
-    for (int64_t panel = begin * groups_; panel < end * groups_; ++panel) {
-      const int64_t first = panel / groups_ * kWidth, j = panel % groups_ * columns_ + first;
-      for (int64_t i = 0; i < rows; i += block)
-        run_tile(std::min(block, rows - i), width_at(first), depth_,
-                 StridedRows<C>{a + i * lda, lda, 1}, SteppedLines<C>{packed, kWidth},
-                 Epilogue<C>{c + i * ldc + j, ldc, C(1), beta, bias ? bias + j : nullptr});
-      packed += kWidth * depth_;
+    const int64_t work = std::max<int64_t>(1, rows * depth_ * kWidth);
+    const C* packed = packed_.data<C>();
+    const auto run = [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin * kWidth; j < std::min(end * kWidth, columns_); j += kWidth)
+        for (int64_t i = 0; i < rows; i += block)
+          run_tile(std::min(block, rows - i), std::min(kWidth, columns_ - j), depth_,
+                   StridedRows<C>{a + i * lda, lda, 1},
+                   SteppedLines<C>{packed + j * depth_, kWidth},
+                   Epilogue<C>{c + i * ldc + j, ldc, C(1), beta, bias ? bias + j : nullptr});
+    };
+    const int64_t grain = std::max<int64_t>(1, kRecurrentWork / work);
+    if (panels_ <= grain || in_parallel_region()) {
+      run(0, panels_);
+    } else {
+      parallel_for(0, panels_, grain, run);
     }
   }
 
  private:
   static constexpr int64_t kWidth = kTileColumns<C>;
-  int64_t width_at(int64_t column) const { return std::min(kWidth, columns_ - column); }
-  int64_t depth_, columns_, groups_;
+  int64_t depth_, columns_, panels_;
   Tensor packed_;
 };
 
@@ -100,11 +95,6 @@ class Steps {
   int64_t place(int64_t step, int64_t sample) const {
     return offsets_[static_cast<size_t>(step)] + sample;
   }
-  /// Whether no step of the sample is computed after this one.
-  bool is_last(int64_t step, int64_t sample) const {
-    const int64_t next = is_reverse_ ? step - 1 : step + 1;
-    return next < 0 || next >= count() || sample >= size(next);
-  }
   /// Where the sample's row lies that was computed before; -1: this is its first one.
   int64_t place_before(int64_t step, int64_t sample) const {
     const int64_t before = is_reverse_ ? step + 1 : step - 1;
@@ -128,33 +118,17 @@ struct SampleSet {
   int64_t rows() const { return rows_below(samples); }
 };
 
-/// Calls stage(k, set, begin, end) for k in [0, stages), each after the one before: for all samples
-/// and all panels of the weights, by as many threads as it pays for. Each takes some samples
-/// through all stages or, where there are too few of them, some panels in each stage.
-template <class C, class Stage>
-void run_stages(int64_t stages, int64_t samples, const PackedWeights<C>& weights,
-                const Stage& stage) {
-  const int64_t threads = in_parallel_region() ? 1 : num_threads(), panels = weights.panels();
-  const int64_t work = samples * weights.count();
-  const auto parts_of = [&](int64_t most, int64_t multiplications) {
-    return std::max<int64_t>(1, std::min({threads, most, multiplications / kRecurrentWork}));
-  };
-  const int64_t by_samples = parts_of(samples / kLeastRows, work * stages);
-  const int64_t by_panels = parts_of(panels, work);
-  if (by_panels > by_samples) {
-    const int64_t grain = (panels + by_panels - 1) / by_panels;
-    for (int64_t k = 0; k < stages; ++k)
-      parallel_for(0, panels, grain, [&](int64_t begin, int64_t end) {
-        stage(k, SampleSet{0, 1, samples}, begin, end);
-      });
-    return;
-  }
-  parallel_for(0, by_samples, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t part = begin; part < end; ++part)
-      for (int64_t k = 0; k < stages; ++k) {
-        check_interrupt();
-        stage(k, SampleSet{part, by_samples, samples}, 0, panels);
-      }
+/// body(set) for sets of samples, several at a time where that pays.
+template <class Body>
+void for_sample_sets(int64_t samples, int64_t work, const Body& body) {
+  const int64_t parts =
+      in_parallel_region()
+          ? 1
+          : std::max<int64_t>(1, std::min({static_cast<int64_t>(num_threads()),
+                                           samples / kLeastRows, work / kRecurrentWork}));
+  if (parts == 1) return body(SampleSet{0, 1, samples});
+  parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) body(SampleSet{part, parts, samples});
   });
 }
 
