@@ -42,12 +42,14 @@ class Lanes {
   std::vector<E> elements_;
 };
 
+inline bool are_tiny(int64_t rows, int64_t columns) { return std::max(rows, columns) <= kTiny; }
+
 /// Of how many matrices from `begin` on the factors are found side by side: a whole number of lanes
 /// where they are tiny.
 template <class T>
 int64_t count_in_lanes(int64_t begin, int64_t end, int64_t rows, int64_t columns) {
   const int64_t lanes = lane_factors<T>().lanes;
-  return std::max(rows, columns) > kTiny ? 0 : (end - begin) / lanes * lanes;
+  return are_tiny(rows, columns) ? (end - begin) / lanes * lanes : 0;
 }
 
 }  // namespace flambeau::cpu::lapack

@@ -19,7 +19,7 @@ struct Factors {
   int64_t columns() const { return given.columns(); }
   int64_t least() const { return std::min(rows(), columns()); }
   int64_t work() const { return rows() * columns() * least(); }
-  bool is_tiny() const { return std::max(rows(), columns()) <= kTiny; }
+  bool is_tiny() const { return are_tiny(rows(), columns()); }
 
   void find(int64_t index) const {
     copy<T>(given[index], wanted[index]);

@@ -89,6 +89,7 @@ void copy(const Matrix<const T>& from, const Matrix<T>& to) {
     }
   }
 }
+
 template <class T>
 Matrix<T> part(const Matrix<T>& whole, int64_t row, int64_t column, int64_t rows, int64_t columns) {
   return {whole.data + row * whole.row_step + column * whole.column_step, rows, columns,
