@@ -17,7 +17,8 @@ from multiprocessing_tools import descriptors, settled, shared_bytes
 import flambeau
 from flambeau import Tensor, nn
 
-SIZES = (0, 1, 3, 5000, 300_000)  # floats: none, of a slab, of a file of their own
+# Floats: none, of a slab, of a file of their own, of one that several threads write.
+SIZES = (0, 1, 3, 5000, 300_000, 2_500_001)
 
 
 @pytest.mark.parametrize("size", SIZES)

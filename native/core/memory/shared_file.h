@@ -27,8 +27,8 @@ class SharedFile final : public RefCounted {
   size_t bytes() const { return bytes_; }
   int descriptor() const { return descriptor_; }
   const Identity& identity() const { return identity_; }
-  /// Writes through the descriptor: where memory runs out this is an error, and touching a page of
-  /// the mapping for the first time would be a SIGBUS.
+  /// Where memory runs out this is an error: touching a page of the mapping for the first time
+  /// would be a SIGBUS. Large contents are written by several threads.
   void write(const void* source, size_t bytes, size_t offset, const char* op) const;
   /// Takes the memory without writing to it.
   void reserve(size_t bytes, size_t offset, const char* op) const;
@@ -39,6 +39,10 @@ class SharedFile final : public RefCounted {
  private:
   SharedFile(int descriptor, size_t bytes, Identity identity, const char* op);
   ~SharedFile() override;
+  /// By way of the descriptor.
+  void write_through(const char* data, size_t bytes, size_t offset, const char* op) const;
+  /// Into the mapping, whose pages are taken before; false where the system cannot do that.
+  bool write_mapped(const char* data, size_t bytes, size_t offset, const char* op) const;
   int descriptor_;
   size_t bytes_;
   Identity identity_;
