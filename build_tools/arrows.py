@@ -35,7 +35,7 @@ GENERATOR = (
 # of a folder's rooms where the folder is named. `kernels`, `ops` and headers without a folder are
 # generated; so are `formulas`, which generated units alone include.
 CORE = (
-    *("base", "profiling", "types", "backends", "geometry", "memory", "tensor", "threads", "files"),
+    *("base", "profiling", "threads", "types", "backends", "geometry", "memory", "tensor", "files"),
     *("random", "math", "iteration"),
 )
 AUTOGRAD = ("graph", "views", "engine", "recording")
