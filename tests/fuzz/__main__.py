@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -32,6 +33,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=20_000, help="how many (%(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="the number of the first call")
+    parser.add_argument("--only", default="", metavar="NUMBERS", help="these calls: '7,12'")
     parser.add_argument("--ops", default="", help="a pattern of names: 'softmax', 'Tensor\\.add'")
     parser.add_argument("--seconds", type=float, help="stop after so long")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -44,7 +46,6 @@ def main() -> int:
         help="do not look for growing memory (never done under sanitizers)",
     )
     parser.add_argument("--advice", action="store_true", help="list also what is not wrong as such")
-    parser.add_argument("--first-only", action="store_true", help="stop at the first finding")
     parser.add_argument(
         "--planted",
         action="store_true",
@@ -52,32 +53,33 @@ def main() -> int:
     )
     options = parser.parse_args()
     if options.planted:
-        return fuzz_planted.main(options.seed, options.ops)
+        return fuzz_planted.main(options.seed, options.first, options.calls, options.ops)
 
     def make(number: int) -> Program:
         return program(options.seed, number, options.ops, not options.public)
 
-    prepare()
+    numbers: Sequence[int] = range(options.first, options.first + options.calls)
+    if options.only:
+        numbers = [int(number) for number in options.only.split(",")]
+    if len(numbers) > BATCH:
+        prepare()
     chosen(options.ops, not options.public)
     started = time.monotonic()
     until = started + options.seconds if options.seconds else float("inf")
     shown = [started]
-    serious = [0]
 
     def stop() -> bool:
-        return time.monotonic() > until or (options.first_only and serious[0] > 0)
+        return time.monotonic() > until
 
     def progress(tally: Tally) -> None:
         now = time.monotonic()
-        serious[0] = sum(count for kind, count in tally.kinds.items() if kind not in ADVICE)
         if now > shown[0] + 15:
             shown[0] = now
             kinds = ", ".join(f"{kind} {count}" for kind, count in tally.kinds.most_common())
             rate = tally.calls / (now - started)
             print(f"{tally.calls} calls, {rate:.0f} a second: {kinds}", file=sys.stderr, flush=True)
 
-    numbers = range(options.first, options.first + options.calls)
-    batch = min(BATCH, max(options.calls // options.jobs // 2, 20))
+    batch = min(BATCH, max(len(numbers) // options.jobs // 2, 20))
     task = fuzzing(make, growth=not (options.no_growth or SANITIZED))
     tally = run(task, numbers, options.jobs, batch, stop, progress)
     seconds = time.monotonic() - started

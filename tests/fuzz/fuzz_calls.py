@@ -382,5 +382,5 @@ def _has_integers(slot: Slot, text: str) -> bool:
 def _one_integer_changed(draw: Draw, text: str) -> str:
     """All else stays as it was, so that nothing else is refused before."""
     chosen = draw.choice(list(_INTEGER.finditer(text)))
-    new = draw.choice(("-1", "-1", "0", "1", "2", values.integer(draw, True)))
+    new = draw.choice(("-1", "-1", "0", "0", "1", "2", values.integer(draw, True)))
     return text[: chosen.start()] + new + text[chosen.end() :]

@@ -455,6 +455,10 @@ def _index_item(draw: Draw, hostile: bool) -> str:
 # Arrays of samples -------------------------------------------------------------------------------
 
 
+# Numbers that random ones hardly are: zero, and equal.
+_COARSE = (0.0, 0.0, 0.0, 1.0, 1.0, -1.0, 0.5)
+
+
 def array_text(draw: Draw, array: Any, dtype_name: str | None = None) -> str:
     """A tensor like a sample's array: its values where they are few and whole, else its kind."""
     array = np.asarray(array)
@@ -472,6 +476,10 @@ def array_text(draw: Draw, array: Any, dtype_name: str | None = None) -> str:
         return f"flambeau.randint({array.min()}, {int(array.max()) + 1}, {sizes}{suffix})"
     name = dtype_name or {"f": draw.choice(("float32", "float64")), "c": "complex64"}[kind]
     suffix = "" if name == "float32" else f", dtype=flambeau.{name}"
+    if kind == "f" and array.size <= 24 and draw.random() < 0.2:
+        numbers = np.array([draw.choice(_COARSE) for _ in range(array.size)]).reshape(array.shape)
+        numbers = np.abs(numbers) if array.min() >= 0 else numbers
+        return f"flambeau.tensor({_plain(numbers.tolist())}{suffix})"
     if kind == "f" and array.size and array.min() >= 0:
         shift = " + 0.5" if array.min() > 0.4 else ""
         scale = f" * {math.ceil(array.max())}" if array.max() > 2 else ""

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/assert.h"
 #include "core/tensor/formula_rules.h"
 #include "cpu/nn/conv_types.h"
 
@@ -41,6 +42,7 @@ T for_each_target(const NllGeometry& geometry, const int64_t* target, const T* w
     for (int64_t i = 0; i < geometry.inner; ++i) {
       const int64_t at = n * geometry.inner + i, chosen = target[at];
       if (chosen == ignored) continue;
+      FLAMBEAU_ASSERT(chosen >= 0 && chosen < geometry.classes);
       const T factor = weight ? weight[chosen] : T(1);
       total += factor;
       body(at, (n * geometry.classes + chosen) * geometry.inner + i, factor);
