@@ -160,3 +160,10 @@ MEMBERS: dict[str, Member] = {
     "Tensor.backward": _no_backward,
     "autograd.function.Function.apply": function_applied,
 }
+
+# What is told by shapes, strides, dtypes and the device, also of tensors that are no batches.
+TOLD_BY_KIND = frozenset(
+    {key for key, member in MEMBERS.items() if member in (_seen, _strides)}
+    | {"Tensor.device.__get__", "Tensor.is_cpu.__get__", "Tensor.is_cuda.__get__"}
+    | {"Tensor.is_meta.__get__", "Tensor.get_device", "Tensor.is_contiguous"}
+)

@@ -234,12 +234,31 @@ def _active() -> list[Level]:
     return [mode for mode in _overrides.modes() if isinstance(mode, Level)]
 
 
-def batched_everywhere(tensor: Tensor) -> Tensor:
+def batched_everywhere(tensor: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
     """The same values as a batch of every level that runs: what is differentiated by has a
     gradient for each slice.
+
+    Args:
+        change: what is done to the tensor of all elements, whatever its dims are.
     """
     missing = [level for level in _active() if not is_of(tensor, level)]
-    return _with_levels(tensor, missing) if missing else tensor
+    if not missing and not isinstance(tensor, Batched):
+        return change(tensor)
+    levels = list(missing)
+    with DisableTorchFunction():
+        while isinstance(tensor, Batched):
+            levels.append(tensor.batch_level)
+            tensor = tensor.batch_value
+        # The first dims of what is left are those of levels, the outermost first.
+        levels.sort(key=lambda level: level.depth)
+        for place, level in enumerate(levels):
+            if level in missing:
+                sizes = [*tensor.shape[:place], level.size, *tensor.shape[place:]]
+                tensor = tensor.unsqueeze(place).expand(sizes)
+        tensor = change(tensor)
+        for level in levels:
+            tensor = level.wrap(tensor)
+    return tensor
 
 
 def is_of(tensor: Tensor, level: Level) -> bool:
@@ -249,22 +268,3 @@ def is_of(tensor: Tensor, level: Level) -> bool:
             return True
         tensor = tensor.batch_value
     return False
-
-
-def _with_levels(tensor: Tensor, missing: list[Level]) -> Tensor:
-    """The innermost level is unwrapped first: the first dims of what is left are those of levels,
-    the outermost first.
-    """
-    with DisableTorchFunction():
-        levels = list(missing)
-        while isinstance(tensor, Batched):
-            levels.append(tensor.batch_level)
-            tensor = tensor.batch_value
-        levels.sort(key=lambda level: level.depth)
-        for place, level in enumerate(levels):
-            if level in missing:
-                sizes = [*tensor.shape[:place], level.size, *tensor.shape[place:]]
-                tensor = tensor.unsqueeze(place).expand(sizes)
-        for level in levels:
-            tensor = level.wrap(tensor)
-    return tensor

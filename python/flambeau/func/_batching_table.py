@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import _C, Tensor
+from flambeau._C import _overrides
 
 Module = types.ModuleType
 Cases = dict[frozenset[str], tuple[str] | tuple[str, str]]
@@ -107,6 +108,20 @@ def _overloads(module: Module, key: str) -> tuple[Overload, ...] | None:
 
 def _cases(entry: dict[str, Any]) -> Cases:
     return {frozenset(names): tuple(case) for names, case in entry.get("cases", ())}
+
+
+def bound(func: Any, args: Any, kwargs: Any) -> tuple[Overload | None, int, dict[str, Any]] | None:
+    """The overload that takes some arguments, its place, and these by name; None of what is not
+    compiled. There is no overload where a function is no declared one.
+    """
+    if not isinstance(func, types.BuiltinFunctionType | types.MethodDescriptorType):
+        return None
+    found = _overrides.bind(func, args, kwargs)
+    if found is None:
+        return None
+    _, place, given = found
+    overloads = overloads_of(func)
+    return None if overloads is None else overloads[place], place, given
 
 
 class Called(NamedTuple):
