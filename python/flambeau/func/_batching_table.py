@@ -134,6 +134,10 @@ class Called(NamedTuple):
     arguments: list[str]
     by_position: int  # how many of them
     chosen: dict[str, bool]  # arguments that choose it among the overloads
+    aten: str  # what PyTorch calls the operator
+    # Its overloads: name, the argument that tells, and "tensor" or "given" for what that one is.
+    # The first that fits a call is meant.
+    aten_overloads: list[tuple[str, str, str]]
 
     def call(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What it is called with, by position and by name."""
@@ -180,13 +184,15 @@ def called_in(module: Module, name: str) -> Called | None:
     found = _table(module)["functions"].get(name)
     if found is None:
         return None
-    path, place, arguments, by_position, chosen = found
+    path, place, arguments, by_position, chosen, aten, aten_overloads = found
     function = _found(module, path)
     overloads = _overloads(module, path)
     if overloads is None:
         return None
     overload = overloads[place]
-    return Called(function, key_of(function), path, overload, arguments, by_position, chosen)
+    key = key_of(function)
+    names = (arguments, by_position, chosen, aten, aten_overloads)
+    return Called(function, key, path, overload, *names)
 
 
 def is_operator(name: str, module: Module = _C) -> bool:
