@@ -96,7 +96,7 @@ def _overloads(
         return found
     named = []
     for name, each in zip(found, taken, strict=True):
-        alone = (OverloadName(name.name),)
+        alone: Names = (OverloadName(name.name),)
         if not operator.overload:
             alone = known.get((base, each), alone)[-1:]
         known.setdefault((base, each), alone)
