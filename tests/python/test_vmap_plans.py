@@ -66,6 +66,21 @@ def test_entries_are_asked_twice(formulas: list[str]) -> None:
         assert bool(seen) is (seed < 2), seed
 
 
+def test_layers_that_draw_nothing_now_are_planned(formulas: list[str]) -> None:
+    layer = vmap(lambda x: 1 - functional.dropout(functional.layer_norm(x, (5,)), 0.5, False))
+    for seed in range(3):
+        x = numbers(4, 2, 5, seed=seed)
+        formulas.clear()
+        rows = x.numpy()
+        centred = rows - rows.mean(-1, keepdims=True)
+        wanted = 1 - centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+        np.testing.assert_allclose(layer(x).numpy(), wanted, rtol=1e-9)
+    assert formulas == []
+    training = vmap(lambda x: functional.dropout(x, 0.5, True), randomness="different")
+    found = [training(flambeau.ones(2, 200)) for _ in range(4)]
+    assert all((a != b).any() for a, b in pairwise(found))
+
+
 def test_gradients_of_samples_are_those_of_one_after_the_other(formulas: list[str]) -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
     parameters = {name: p.detach() for name, p in model.named_parameters()}

@@ -161,6 +161,8 @@ MEMBERS: dict[str, Member] = {
     "autograd.function.Function.apply": function_applied,
 }
 
+# Arithmetic, which is no operator of its own.
+REFLECTED = frozenset(key for key, member in MEMBERS.items() if member is _reflected)
 # What is told by shapes, strides, dtypes and the device, also of tensors that are no batches.
 TOLD_BY_KIND = frozenset(
     {key for key, member in MEMBERS.items() if member in (_seen, _strides)}

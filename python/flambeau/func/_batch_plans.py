@@ -14,7 +14,8 @@ import flambeau
 from flambeau import _C, Tensor, nn
 from flambeau._torch_dispatch import modes_off
 from flambeau._torch_function import DisableTorchFunction
-from flambeau.func._batch_members import TOLD_BY_KIND
+from flambeau.func._batch_members import REFLECTED, TOLD_BY_KIND
+from flambeau.func._batch_rules import draws
 from flambeau.func._batch_shells import shell
 from flambeau.func._batched import Batched, Level, batches_in
 from flambeau.func._batching_table import bound, key_of
@@ -131,7 +132,8 @@ class _Recorder(TorchFunctionMode):
             with self:
                 return self._level.interpret(func, args, kwargs)
         result = func(*args, **kwargs)
-        if self._is_possible and key_of(func) not in TOLD_BY_KIND:
+        told = isinstance(result, flambeau.dtype) or key_of(func) in TOLD_BY_KIND
+        if self._is_possible and not told:
             try:
                 self._write_down(func, args, kwargs, result)
             except _Unknown:
@@ -140,12 +142,25 @@ class _Recorder(TorchFunctionMode):
 
     def _write_down(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """One line, which names what the function gives."""
-        if not _is_pure(func, args, kwargs) or not _follows_from_kinds(func, args, kwargs, result):
+        is_pure = key_of(func) in REFLECTED or self._is_pure(func, args, kwargs)
+        if not is_pure or not _follows_from_kinds(func, args, kwargs, result):
             raise _Unknown
         each = [self._text(a) for a in args]
         each += [f"{name}={self._text(value)}" for name, value in kwargs.items()]
         target = self._made(result)
         self._lines.append(f"{target} = {self._constant(func)}({', '.join(each)})")
+
+    def _is_pure(self, func: Any, args: Any, kwargs: Any) -> bool:
+        """Whether a declared function neither writes into its arguments nor draws numbers."""
+        found = bound(func, args, kwargs)
+        if found is None:
+            return False
+        overload, _, given = found
+        if overload is None or overload.writes or overload.entry.get("written"):
+            return False
+        if given.get("inplace") or given.get("out") is not None:
+            return False
+        return not draws(self._level, overload, given)
 
     def _made(self, result: Any) -> str:
         """The names of tensors that a function gives."""
@@ -205,18 +220,6 @@ class _Recorder(TorchFunctionMode):
         exec(source, self._constants)
         plan: Plan = self._constants["plan"]
         return plan
-
-
-def _is_pure(func: Any, args: Any, kwargs: Any) -> bool:
-    """Whether a declared function neither writes into its arguments nor draws random numbers."""
-    found = bound(func, args, kwargs)
-    if found is None:
-        return False
-    overload, _, given = found
-    if overload is None:
-        return False
-    writes = overload.writes or overload.entry.get("written") or given.get("inplace")
-    return not (writes or given.get("out") is not None or overload.entry.get("random"))
 
 
 def _follows_from_kinds(func: Any, args: Any, kwargs: Any, result: Any) -> bool:

@@ -200,6 +200,15 @@ def _rank_of(kind: Any) -> int:
 # Formulas -----------------------------------------------------------------------------------------
 
 
+def draws(level: Level, overload: Overload, given: Given) -> bool:
+    """Whether a call draws random numbers."""
+    if not overload.entry.get("random"):
+        return False
+    compute = evaluator(level, overload, given)
+    conditions = overload.entry.get("draws_unless", ())
+    return not any(compute.formula((), text) for text in conditions)
+
+
 def evaluator(level: Level, overload: Overload, values: Given) -> Evaluator:
     """Of formulas over arguments; operators that they call follow their own rules."""
     defaults = overload.entry.get("defaults", {})
@@ -303,9 +312,9 @@ def loop(level: Level, func: Any, key: str, args: Any, kwargs: Any, warn: bool =
 
 
 def _steps_outside() -> int:
-    """How many calls above the one that asks the code is that is no part of this package."""
+    """How many calls above the one that asks the code is that is not of the library."""
     frame, steps = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("flambeau.func."):
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("flambeau."):
         frame, steps = frame.f_back, steps + 1
     return steps
 

@@ -80,7 +80,7 @@ class _Call:
         if self.overload.entry.get("random"):
             if self.overload.entry["rule"] == "body":  # its operators draw
                 return self._computed(has_batch)
-            if self._draws():
+            if rules.draws(self.level, self.overload, self.given):
                 return self._drawn(has_batch)
         if not has_batch:
             return self.func(*self.args, **self.kwargs)
@@ -160,11 +160,6 @@ class _Call:
         return result
 
     # --- random numbers ---
-
-    def _draws(self) -> bool:
-        conditions = self.overload.entry.get("draws_unless", ())
-        compute = rules.evaluator(self.level, self.overload, self.given)
-        return not any(compute.formula((), text) for text in conditions)
 
     def _drawn(self, has_batch: bool) -> Any:
         level = self.level
@@ -263,7 +258,8 @@ def computed(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if not level.is_active:
         raise level.has_ended()
     call = _Call(level, called.function, called.key, called.overload, given, args, kwargs)
-    result = planned(level, name, args, kwargs, functools.partial(call.run, True))
+    compute = functools.partial(call.run, True)
+    result = planned(level, (name, called.function), args, kwargs, compute)
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
