@@ -17,7 +17,7 @@ from flambeau._torch_function import DisableTorchFunction
 from flambeau.func._batch_members import REFLECTED, TOLD_BY_KIND
 from flambeau.func._batch_rules import draws
 from flambeau.func._batch_shells import shell
-from flambeau.func._batched import Batched, Level, batches_in
+from flambeau.func._batched import Batched, Level
 from flambeau.func._batching_table import bound, key_of
 from flambeau.overrides import TorchFunctionMode
 
@@ -66,6 +66,7 @@ class _Signature:
         self.parts: list[Any] = []
         self.tensors: list[Tensor] = []  # those of batches: all slices
         self.given: list[Any] = []  # the same as they were passed
+        self._places: dict[int, int] = {}
         self.devices: set[str] = set()
         self.is_plain = True  # whether there is nothing else
 
@@ -93,9 +94,9 @@ class _Signature:
 
     def _add_tensor(self, tensor: Tensor, is_batch: bool) -> None:
         # Which of them are the same tensor: a plan knows tensors by who they are.
-        same = next((n for n, known in enumerate(self.tensors) if known is tensor), None)
+        place = self._places.setdefault(id(tensor), len(self.tensors))
         device = tensor.device
-        self.parts.append((is_batch, tensor.shape, tensor.stride(), tensor.dtype, device, same))
+        self.parts += (is_batch, tensor.shape, tensor.stride(), tensor.dtype, device, place)
         self.devices.add(device.type)
         self.tensors.append(tensor)
 
@@ -128,7 +129,7 @@ class _Recorder(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        if any(b.batch_level is self._level for b in batches_in(args, kwargs)):
+        if self._level.is_among(args, kwargs):
             with self:
                 return self._level.interpret(func, args, kwargs)
         result = func(*args, **kwargs)

@@ -88,6 +88,13 @@ class Level(TorchFunctionMode):
         """Whether it is a batch of this level."""
         return isinstance(value, Batched) and value.batch_level is self
 
+    def is_among(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call has a batch of this level."""
+        for value in args:  # mostly one of them is
+            if type(value) is Batched and value.batch_level is self:
+                return True
+        return any(b.batch_level is self for b in batches_in(args, kwargs))
+
     def wrap(self, value: Tensor) -> Batched:
         """The batch whose slices lie along the first dim of a tensor."""
         made: Batched = _overrides.shell(Batched, value.shape[1:], value.stride()[1:], value.dtype)

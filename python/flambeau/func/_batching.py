@@ -13,14 +13,14 @@ from flambeau.func import _batch_rules as rules
 from flambeau.func._batch_members import MEMBERS
 from flambeau.func._batch_plans import planned
 from flambeau.func._batch_shells import ask_of_slice
-from flambeau.func._batched import Batched, Level, batched_copy, batches, batches_in, engine
+from flambeau.func._batched import Batched, Level, batched_copy, batches, engine
 from flambeau.func._batching_table import Overload, bound, called_as, key_of, overloads_of
 
 
 def interpret(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a function gives for all slices of a level."""
     key = key_of(func)
-    if not any(b.batch_level is level for b in batches_in(args, kwargs)):
+    if not level.is_among(args, kwargs):
         if not _may_draw(func, len(_C._packages)):
             return func(*args, **kwargs)
         return _by_entry(level, func, key, args, kwargs, False)
