@@ -345,6 +345,18 @@ class BatchRule(Enum):
     LOOP = "loop"  # slice by slice
 
 
+DEFAULT_OVERLOAD = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class OverloadName:
+    """What PyTorch calls an overload, in calls in which an argument is what `when` says."""
+
+    name: str
+    argument: str = ""
+    when: str = ""  # "tensor", "given": not None; "": in all others; "inplace"; "also": in none
+
+
 @dataclass(frozen=True, slots=True)
 class Batching:
     """`batch` of an entry. `cases`: formulas over tensors whose first dim is the batch of `n`
@@ -397,6 +409,7 @@ class Operator:
     batching: Batching | None = None  # None: it follows from the kind
     layouts: dict[str, Layout] = field(default_factory=dict)  # argument or result -> layout
     flops: Expression | None = None  # how many additions and multiplications it takes
+    overload: tuple[OverloadName, ...] = ()  # (): it follows from the signature
     called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it

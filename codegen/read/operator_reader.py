@@ -11,6 +11,7 @@ from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_expression
 from flambeau.codegen.model.entries import (
     ANY_BACKEND,
+    DEFAULT_OVERLOAD,
     ON_HOST,
     ROLES,
     Argument,
@@ -26,6 +27,7 @@ from flambeau.codegen.model.entries import (
     Kind,
     Layout,
     Operator,
+    OverloadName,
     Place,
     Policy,
     ShapeRule,
@@ -54,12 +56,13 @@ KEYS = (
     *("role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
     *("derivative", "forward", "errors", "autocast", "copied_as", "batch", "layouts"),
-    "flops",
+    *("flops", "overload"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "masked")
 MAIN = "main"  # how `also_in` writes the namespace that needs no name
 _INPLACE = "inplace"
+_ALSO = "also"
 _BINARY = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>")
 OPERATORS = (
     *_BINARY,
@@ -190,6 +193,7 @@ class _Reader:
             batching=self._read("batch", lambda n: _batching(n, signature), None),
             layouts=self._read("layouts", lambda n: _layouts(n, signature), {}),
             flops=self._read("flops", lambda n: formulas.formula(n, "'flops'"), None),
+            overload=self._read("overload", lambda n: _overload(n, signature), ()),
             entry=entry,
         )
 
@@ -423,6 +427,38 @@ def _batching(node: Node, signature: Signature) -> Batching:
     if not any(not names for names, _ in found):
         raise DeclarationError.at(node.span, f"'batch' has nothing for '{_OTHERWISE}'")
     return Batching(BatchRule.FORMULA, tuple(found))
+
+
+def _overload(node: Node, signature: Signature) -> tuple[OverloadName, ...]:
+    """A name; two, for a tensor and for a number as the last operand; or one for each argument that
+    may be given, for the in-place form, and a further one that no call is seen under.
+    """
+    if isinstance(node, Mapping):
+        meanings = {a.name: (a.name, "given") for a in signature.arguments if a.type.optional}
+        meanings |= {word: ("", word) for word in (_INPLACE, _ALSO)}
+        meanings[DEFAULT_OVERLOAD] = ("", "")
+        found = {"": OverloadName(DEFAULT_OVERLOAD)}
+        for key, value in node.entries:
+            if key.value not in meanings:
+                message = f"'overload' names '{key.value}', which is no argument that may be None"
+                raise DeclarationError.at(key.span, message, did_you_mean(key.value, meanings))
+            argument, when = meanings[key.value]
+            found[argument or when] = OverloadName(
+                schema.name(value, "'overload'").value, argument, when
+            )
+        order = ("given", _INPLACE, "", _ALSO)
+        return tuple(sorted(found.values(), key=lambda name: order.index(name.when)))
+    if not isinstance(node, Text):
+        names = schema.names(node, "'overload'")
+        operands = [a.name for a in signature.arguments if a.type.or_scalar]
+        if len(names) != 2 or not operands:
+            message = (
+                "two names are those for a tensor and for a number, as an argument Tensor|Scalar"
+            )
+            raise DeclarationError.at(node.span, message)
+        tensor, number = (name.value for name in names)
+        return OverloadName(tensor, operands[-1], "tensor"), OverloadName(number)
+    return (OverloadName(schema.name(node, "'overload'").value),)
 
 
 def _layouts(node: Node, signature: Signature) -> dict[str, Layout]:

@@ -431,6 +431,19 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         "how many additions and multiplications it takes, over arguments and results; of products, "
         "which programs count",
     ),
+    "overload": (
+        {
+            "anyOf": [
+                {"type": "string"},
+                WORDS,
+                {"type": "object", "additionalProperties": {"type": "string"}},
+            ]
+        },
+        "what PyTorch calls the overload, in `ops.aten`, where it is not `default`, `Tensor` and "
+        "`Scalar`, or the name behind the dot; two names for an argument that is a tensor or a "
+        "number, or argument -> the name where it is given, `inplace` -> that of this form, `also` "
+        "-> a further one",
+    ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (
         _formulas(),

@@ -7,7 +7,8 @@ lib/batching.json, and what the extension modules of packages carry.
   work that a call is, with the names of results that its formula reads
 - "names": what formulas call an operator -> what Python calls it
 - "functions": a function of C++ -> what Python calls it, the place of the overload, the names of
-  its arguments, how many of them go by position, and arguments that choose it
+  its arguments, how many of them go by position, arguments that choose it, and what PyTorch calls
+  it, with its overloads: each with the argument that tells, and what that one is
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from flambeau.codegen.model.entries import (
 )
 from flambeau.codegen.model.operators import OperatorIndex, is_apart
 from flambeau.codegen.plan.binding import Parameter, plan_bindings
+from flambeau.codegen.plan.overload_names import Function, aten_names
 from flambeau.codegen.plan.python_signature import Form, forms, is_method, places, result_name
 from flambeau.codegen.plan.reach import Reach
 from flambeau.codegen.tensor.later import later_lets
@@ -79,12 +81,15 @@ _NOT_GIVEN = {"kOut", "kInplace", "kTrue", "kFalse"}  # what the C++ function is
 
 def _functions(declarations: Declarations) -> dict[str, Any]:
     by_function = {o.identifier: o for o in declarations.own}
+    by_full_name = {o.full_name: o for o in declarations.own}
     found: dict[str, Any] = {}
+    functions: dict[str, Function] = {}
     for binding in plan_bindings(declarations):
         for place, overload in enumerate(binding.overloads):
             operator, _ = _overload(overload.function, by_function)
             if operator is None:
                 continue  # the form of an optimizer's step for lists
+            declared = by_full_name[operator]
             if "kFunction" in overload.flags and binding.places:
                 path = str(binding.places[0])
             elif binding.method_names:
@@ -96,10 +101,14 @@ def _functions(declarations: Declarations) -> dict[str, Any]:
             kept = (p for p in overload.parameters if p.name in names)
             by_position = sum("kKeywordOnly" not in p.flags for p in kept)
             found.setdefault(overload.function, [path, place, names, by_position, chosen])
+            functions.setdefault(overload.function, Function(overload.function, declared, path))
             writes = [p.name for p in overload.parameters if "kInplace" in p.flags]
             if writes:
                 chosen = {**chosen, writes[0]: True}
                 found.setdefault(overload.written, [path, place, names, by_position, chosen])
+                functions.setdefault(overload.written, Function(overload.written, declared, path))
+    for function, (name, overloads) in aten_names(functions.values()).items():
+        found[function] += [name, [[o.name, o.argument, o.when] for o in overloads]]
     return found
 
 

@@ -97,6 +97,21 @@ def train(
     return right.sum().item() / (len(labels) - len(known)), scores
 
 
+def draw(found: dict[str, Tensor], labels: Tensor, known: Tensor, options: Settings) -> None:
+    """Scores in the plane in which they differ most; nodes whose label is known are crosses."""
+    with figure(options.file("graph_convolution.png"), 1, len(found), size=(11, 5)) as axes:
+        for each, (title, scores) in zip(axes, found.items(), strict=True):
+            centred = scores - scores.mean(0)
+            x, y = (centred @ flambeau.pca_lowrank(centred, 2)[2]).T
+            for digit in range(10):
+                chosen = labels == digit
+                each.scatter(x[chosen].numpy(), y[chosen].numpy(), s=5, label=str(digit))
+            each.scatter(x[known].numpy(), y[known].numpy(), c="black", s=25, marker="x")
+            each.set_title(title)
+            each.set_axis_off()
+        axes[-1].legend(title="digit", markerscale=3, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
 def main(options: Settings) -> float:
     """Returns the share of nodes without a label that are read rightly."""
     begin(options)
@@ -110,19 +125,8 @@ def main(options: Settings) -> float:
     without, lonely_scores = train(points, labels, known, lonely, "without edges", options)
     print(f"of {len(labels) - len(known)} nodes without a label {share:.1%} are read rightly,")
     print(f"without edges {without:.1%}")
-    with figure(options.file("graph_convolution.png"), 1, 2, size=(11, 5)) as axes:
-        plane = flambeau.pca_lowrank(scores - scores.mean(0), 2)[2]
-        flat = (scores - scores.mean(0)) @ plane
-        place_of_lonely = lonely_scores - lonely_scores.mean(0)
-        lonely_flat = place_of_lonely @ flambeau.pca_lowrank(place_of_lonely, 2)[2]
-        for each, found, title in (
-            (axes[0], lonely_flat, f"without edges: {without:.1%}"),
-            (axes[1], flat, f"with edges: {share:.1%}"),
-        ):
-            x, y = found.T.numpy()
-            each.scatter(x, y, c=labels.numpy(), cmap="tab10", s=5)
-            each.scatter(x[known.numpy()], y[known.numpy()], c="black", s=25, marker="x")
-            each.set_title(title)
+    found = {f"without edges: {without:.1%}": lonely_scores, f"with edges: {share:.1%}": scores}
+    draw(found, labels, known, options)
     return share
 
 

@@ -30,8 +30,10 @@ class Settings(Options):
     learning_rate: Annotated[float, "of gradient descent"] = 0.05
 
 
-def train(worker: int, model: nn.Module, steps_done: Tensor, losses: Tensor, o: Settings) -> None:
-    """What one process does: steps on the parameters of all, and notes of its losses."""
+def train(
+    worker: int, model: nn.Module, losses: Tensor, moments: Tensor, begun: float, o: Settings
+) -> None:
+    """What one process does: steps on the parameters of all, and notes of its losses, and when."""
     flambeau.set_num_threads(1)
     flambeau.manual_seed(o.seed + worker)
     data = digits()
@@ -44,33 +46,34 @@ def train(worker: int, model: nn.Module, steps_done: Tensor, losses: Tensor, o: 
         loss.backward()
         optimizer.step()
         losses[worker, step] = loss.item()
-        steps_done[worker] = step + 1
+        moments[worker, step] = time.monotonic() - begun
 
 
 def main(options: Settings) -> float:
     """Returns the share of test images that are read."""
     begin(options)
     data, model = digits(), network().share_memory()
-    steps_done = flambeau.zeros(options.processes, dtype=flambeau.int64).share_memory_()
     losses = flambeau.zeros(options.processes, options.steps).share_memory_()
-    arguments = (model, steps_done, losses, options)
+    moments = flambeau.zeros_like(losses).share_memory_()
+    arguments = (model, losses, moments, time.monotonic(), options)
     context = mp.start_processes(
         train, arguments, options.processes, join=False, start_method="fork"
     )
     assert context is not None
     progress = Progress(options.processes * options.steps, f"{options.processes} processes")
     for step in progress:
-        while steps_done.sum().item() <= step and not context.join(timeout=0.01):
+        while moments.count_nonzero().item() <= step and not context.join(timeout=0.01):
             time.sleep(0.01)
     while not context.join():
         pass
     share = accuracy(model, data.test_images, data.test_labels)
     print(f"{share:.1%} of {len(data.test_images)} digits that it has not seen are read")
     with figure(options.file("hogwild.png")) as axes:
-        for worker, line in enumerate(losses):
-            smooth = line.unfold(0, min(20, options.steps), 1).mean(1)
-            axes.plot(smooth.numpy(), label=f"process {worker}")
-        axes.set(xlabel="step", ylabel="loss", yscale="log")
+        width = min(20, options.steps)
+        for worker, (loss, moment) in enumerate(zip(losses, moments, strict=True)):
+            smooth = loss.unfold(0, width, 1).mean(1)
+            axes.plot(moment[width - 1 :].numpy(), smooth.numpy(), label=f"process {worker}")
+        axes.set(xlabel="seconds", ylabel="loss, mean of 20 steps", yscale="log")
         axes.legend()
     return share
 

@@ -60,8 +60,8 @@ class Block(nn.Module):
 def network(classes: int) -> nn.Sequential:
     """Scores (N, classes) of images (N, 3, 32, 32)."""
     return nn.Sequential(
-        *(nn.Conv2d(3, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU()),
-        *(Block(16, 16, 1), Block(16, 32, 2), Block(32, 64, 2)),
+        *(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU()),
+        *(Block(16, 16, 2), Block(16, 32, 2), Block(32, 64, 2)),
         *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, classes)),
     )
 
@@ -134,13 +134,21 @@ def train(pictures: ImageFolder, options: Settings) -> float:
     share = right(model, test_loader)
     print(f"{share:.1%} of {test_count} images that it has not seen are told apart,")
     print(f"by guessing one of {len(pictures.classes)} classes {1 / len(pictures.classes):.1%}")
-    images, classes = next(iter(test_loader))
-    with flambeau.no_grad():
-        found = model(images).argmax(1)
-    with figure(options.file("resnet_folder.png"), 3, 8, size=(10, 4.5)) as axes:
-        for each, image, name in zip(axes.flat, images, found.tolist(), strict=False):
-            show(each, image, pictures.classes[name])
+    draw(model, pictures.classes, *next(iter(test_loader)), options)
     return share
+
+
+def draw(
+    model: nn.Module, names: list[str], images: Tensor, classes: Tensor, options: Settings
+) -> None:
+    """The images that the model is least sure of, each with what it takes it for."""
+    with flambeau.no_grad():
+        sure, found = model(images).softmax(1).max(1)
+    with figure(options.file("resnet_folder.png"), 3, 8, size=(11, 5)) as axes:
+        for each, i in zip(axes.flat, sure.argsort().tolist(), strict=False):
+            read, wanted = names[found[i]], names[classes[i]]
+            text = read if read == wanted else f"{read}, is {wanted}"
+            show(each, images[i], f"{text}\n({sure[i].item():.0%})")
 
 
 if __name__ == "__main__":

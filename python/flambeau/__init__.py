@@ -216,6 +216,7 @@ else:
             "get_device_module": "accelerator",
             "vmap": "func",
         },
+        {"_foreach_": "_foreach"},
     )
 
 from flambeau import _installed_backends as _installed_backends

@@ -12,11 +12,15 @@ from flambeau._shown_name import shown
 
 
 def submodules(
-    namespace: dict[str, Any], names: tuple[str, ...], members: Mapping[str, str] | None = None
+    namespace: dict[str, Any],
+    names: tuple[str, ...],
+    members: Mapping[str, str] | None = None,
+    families: Mapping[str, str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package whose submodules `names` load on first use.
 
-    `members`: names that it has from submodules, and which.
+    `members`: names that it has from submodules, and which. `families`: the same of names that
+    begin so.
     """
     package: str = namespace["__name__"]
     places = members or {}
@@ -27,6 +31,9 @@ def submodules(
             return import_module(f"{package}.{name}")
         if name in places:
             return getattr(import_module(f"{package}.{places[name]}"), name)
+        for prefix, place in (families or {}).items():
+            if name.startswith(prefix):
+                return getattr(import_module(f"{package}.{place}"), name)
         return absent(name)
 
     def listed() -> list[str]:

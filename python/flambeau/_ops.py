@@ -1,7 +1,7 @@
 """Operators as objects, `ops.aten.NAME.OVERLOAD`: what a dispatch mode is asked about.
 
-Names and overloads are those of declarations; an operand that is a tensor or a number makes two
-overloads, "Tensor" and "Scalar". Nothing of this exists before it is asked for.
+They are called what PyTorch calls them, as far as it has them. Nothing of this exists before it is
+asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from flambeau.func._batching_table import Called, Module, called_in, functions_i
 
 __all__ = ["OpOverload", "OpOverloadPacket"]
 
-_DEFAULT, _OPERAND, _NUMBER = "default", "Tensor", "Scalar"
+_DEFAULT = "default"
 
 
 class Argument(NamedTuple):
@@ -178,38 +178,20 @@ def packet(module: Module, name: str) -> OpOverloadPacket:
     return OpOverloadPacket(module, "aten" if module is _C else module._package, name)
 
 
-def overload_of(function: str, called: Called, values: Sequence[Any]) -> OpOverload:
+def overload_of(called: Called, values: Sequence[Any]) -> OpOverload:
     """What computes a call of a function of C++ with some values."""
-    names = _names(function.rpartition(".")[2], called)
-    overload = names.overloads[0]
-    if len(names.overloads) > 1:
-        operand = called.overload.entry["operands"][-1]
-        value = values[called.arguments.index(operand)]
-        overload = names.overloads[0 if isinstance(value, Tensor) else 1]
-    found: OpOverload = getattr(packet(called.overload.module, names.packet), overload)
+    name = next(
+        name
+        for name, argument, when in called.aten_overloads
+        if not when or _fits(values[called.arguments.index(argument)], when)
+    )
+    found: OpOverload = getattr(packet(called.overload.module, called.aten), name)
     return found
 
 
-class _Names(NamedTuple):
-    packet: str
-    overloads: tuple[str, ...]  # for a tensor and for a number as operand, where there is one
-
-
-def _names(function: str, called: Called) -> _Names:
-    """What a function of C++ is as an operator: spaces but those of layers are a prefix."""
-    base, _, declared = called.overload.name.partition(".")
-    space, _, _ = called.path.rpartition(".")
-    is_plain = space in ("", "Tensor", "_internal") or space.startswith("nn")
-    prefix = "" if is_plain else f"{space.replace('.', '_')}_"
-    form = "_" if function.endswith("_") and not base.endswith("_") else ""
-    if "operands" in called.overload.entry:
-        kinds = (_OPERAND, _NUMBER)
-        overloads = tuple(f"{kind}_{declared}" if declared else kind for kind in kinds)
-    elif declared == _NUMBER:  # in place of the first tensor
-        overloads = (f"{_NUMBER}_{_OPERAND}",)
-    else:
-        overloads = (declared or _DEFAULT,)
-    return _Names(f"{prefix}{base}{form}", overloads)
+def _fits(value: Any, when: str) -> bool:
+    """Whether an argument is a tensor, or given at all."""
+    return isinstance(value, Tensor) if when == "tensor" else value is not None
 
 
 @cache
@@ -219,7 +201,7 @@ def _packets(module: Module) -> dict[str, dict[str, str]]:
     for function in functions_in(module):
         called = called_in(module, function)
         if called is not None:
-            names = _names(function, called)
-            for overload in names.overloads:
-                found.setdefault(names.packet, {}).setdefault(overload, function)
+            overloads = found.setdefault(called.aten, {})
+            for name, _, _ in called.aten_overloads:
+                overloads.setdefault(name, function)
     return found

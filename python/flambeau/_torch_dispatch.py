@@ -68,7 +68,7 @@ def seen(name: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     # What is bound to the operator is no argument of it.
     given = {n: v for n, v in kwargs.items() if n not in called.chosen}
     with DisableTorchFunction():
-        result = _asked(overload_of(name, called, values), kinds, args, given)
+        result = _asked(overload_of(called, values), kinds, args, given)
     parts = tuple(result) if isinstance(result, tuple | list) else (result,)
     for part in parts:
         if part is not None and not isinstance(part, Tensor):

@@ -70,7 +70,15 @@ def stacked(column: Any) -> Any:
 
 
 def of_batch(operator: Operator, slices: list[Values], names: list[str]) -> list[Any]:
-    """The results of all slices at once."""
+    """The results of all slices at once, as they are computed from the third call on: what was done
+    for other elements is done for these.
+    """
+    for _ in range(2):
+        of_batch_once(operator, slices[::-1], names)
+    return of_batch_once(operator, slices, names)
+
+
+def of_batch_once(operator: Operator, slices: list[Values], names: list[str]) -> list[Any]:
     rest = {n: v for n, v in slices[0].items() if n not in names}
     batched = {n: stacked([values[n] for values in slices]) for n in names}
 

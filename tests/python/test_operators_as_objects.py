@@ -43,16 +43,15 @@ def test_modes_are_asked_about_operators() -> None:
     called = [func for func, _ in seen.calls]
     known = {func for func in called if func.overloadpacket not in (aten.view, aten.reshape)}
     assert known == {
-        aten.add.Tensor,
-        aten.add.Scalar,
+        aten.add.Tensor,  # also of a number
         aten.clone.default,
         aten.mul_.Tensor,
         aten.amax.default,  # what max is composed of
         aten.max.dim,
         aten.relu_.default,
-        aten.floor_divide.Scalar,  # and a rounded quotient
+        aten.floor_divide.default,  # and a rounded quotient
     }
-    assert called[:2] == [aten.add.Tensor, aten.add.Scalar]
+    assert called[:2] == [aten.add.Tensor] * 2
     assert all(isinstance(func, _ops.OpOverload) for func in called)
 
 
@@ -99,11 +98,38 @@ def test_every_declared_function_is_one_operator() -> None:
             for name in called.arguments
         ]
         for values in (numbers, [flambeau.ones(1)] * len(numbers)):
-            found = _ops.overload_of(function, called, values)
-            assert found.called is called
+            found = _ops.overload_of(called, values)
+            assert found._overloadname in [name for name, _, _ in called.aten_overloads]
             assert (
                 getattr(getattr(aten, found.overloadpacket.__name__), found._overloadname) is found
             )
+
+
+def test_overloads_are_called_as_in_pytorch() -> None:
+    x = flambeau.rand(2, 2)
+    with Seen() as seen:
+        x.sum()
+        x.sum(0)
+        x.mean(1)
+        x**2
+        x.clone().pow_(2)
+        x.transpose(0, 1)
+        x.clone().transpose_(0, 1)
+        x.split(1)
+        x.unbind()
+        x.clamp(min=0.5)
+        x.index_fill(0, flambeau.tensor([0]), 1.0)
+        flambeau.maximum(x, x)
+        flambeau.special.zeta(x, 2)
+        x.std(0)
+    names = [str(func) for func, _ in seen.calls]
+    wanted = ["sum.default", "sum.dim_IntList", "mean.dim", "pow.Tensor_Scalar", "pow_.Scalar"]
+    wanted += ["transpose.int", "transpose_.default", "split.Tensor", "unbind.int"]
+    wanted += ["clamp.default", "index_fill_.int_Scalar", "maximum.default"]
+    wanted += ["special_zeta.other_scalar", "std.correction"]
+    assert [name for name in wanted if f"aten.{name}" not in names] == []
+    assert aten.sum.overloads() == ["dim_IntList", "default"]
+    assert aten.relu.overloads() == ["default"]  # of every layout
 
 
 def test_what_there_is_not() -> None:

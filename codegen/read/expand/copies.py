@@ -19,7 +19,7 @@ from flambeau.codegen.text.tree import Mapping, Node, Sequence
 
 COPIED_AS = "copied_as"
 # What holds of the copy as well.
-_SHARED = ("dtypes", "args", "reference", "properties", "samples")
+_SHARED = ("dtypes", "overload", "args", "reference", "properties", "samples")
 
 
 def copying(entry: Mapping, operator: Operator, head: Head) -> Mapping | None:

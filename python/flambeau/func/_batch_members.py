@@ -160,3 +160,12 @@ MEMBERS: dict[str, Member] = {
     "Tensor.backward": _no_backward,
     "autograd.function.Function.apply": function_applied,
 }
+
+# Arithmetic, which is no operator of its own.
+REFLECTED = frozenset(key for key, member in MEMBERS.items() if member is _reflected)
+# What is told by shapes, strides, dtypes and the device, also of tensors that are no batches.
+TOLD_BY_KIND = frozenset(
+    {key for key, member in MEMBERS.items() if member in (_seen, _strides)}
+    | {"Tensor.device.__get__", "Tensor.is_cpu.__get__", "Tensor.is_cuda.__get__"}
+    | {"Tensor.is_meta.__get__", "Tensor.get_device", "Tensor.is_contiguous"}
+)

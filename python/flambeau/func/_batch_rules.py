@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import types
 import warnings
 from collections.abc import Collection, Sequence
@@ -199,6 +200,15 @@ def _rank_of(kind: Any) -> int:
 # Formulas -----------------------------------------------------------------------------------------
 
 
+def draws(level: Level, overload: Overload, given: Given) -> bool:
+    """Whether a call draws random numbers."""
+    if not overload.entry.get("random"):
+        return False
+    compute = evaluator(level, overload, given)
+    conditions = overload.entry.get("draws_unless", ())
+    return not any(compute.formula((), text) for text in conditions)
+
+
 def evaluator(level: Level, overload: Overload, values: Given) -> Evaluator:
     """Of formulas over arguments; operators that they call follow their own rules."""
     defaults = overload.entry.get("defaults", {})
@@ -292,12 +302,21 @@ def loop(level: Level, func: Any, key: str, args: Any, kwargs: Any, warn: bool =
     if warn and key not in _warned:
         _warned.add(key)
         warnings.warn(
-            f"vmap(): {key} has no batching rule and is computed slice by slice", stacklevel=6
+            f"vmap(): {key} has no batching rule and is computed slice by slice",
+            stacklevel=_steps_outside(),
         )
     parts = []
     for index in range(level.size):
         parts.append(func(*_slice(level, args, index), **_slice(level, kwargs, index)))
     return _joined(level, parts)
+
+
+def _steps_outside() -> int:
+    """How many calls above the one that asks the code is that is not of the library."""
+    frame, steps = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("flambeau."):
+        frame, steps = frame.f_back, steps + 1
+    return steps
 
 
 def _slice(level: Level, value: Any, index: int) -> Any:

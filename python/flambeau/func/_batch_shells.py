@@ -37,7 +37,7 @@ def ask_of_slice(
     if asked in _taken:
         return
     with DisableTorchFunction(), modes_off():
-        func(*map(_shell, args), **{name: _shell(value) for name, value in kwargs.items()})
+        func(*map(shell, args), **{name: shell(value) for name, value in kwargs.items()})
     _taken.add(asked)
 
 
@@ -52,9 +52,10 @@ def _rank(value: Any) -> Any:
     return tuple(map(_rank, value)) if isinstance(value, list | tuple) else None
 
 
-def _shell(value: Any) -> Any:
+def shell(value: Any) -> Any:
+    """An argument with tensors of its shapes and dtypes that have no elements."""
     if isinstance(value, Tensor):
         return _overrides.shell(Tensor, value.shape, value.stride(), value.dtype)
     if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
-        return type(value)(_shell(item) for item in value)
+        return type(value)(shell(item) for item in value)
     return value

@@ -88,6 +88,13 @@ class Level(TorchFunctionMode):
         """Whether it is a batch of this level."""
         return isinstance(value, Batched) and value.batch_level is self
 
+    def is_among(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call has a batch of this level."""
+        for value in args:  # mostly one of them is
+            if type(value) is Batched and value.batch_level is self:
+                return True
+        return any(b.batch_level is self for b in batches_in(args, kwargs))
+
     def wrap(self, value: Tensor) -> Batched:
         """The batch whose slices lie along the first dim of a tensor."""
         made: Batched = _overrides.shell(Batched, value.shape[1:], value.stride()[1:], value.dtype)
@@ -234,12 +241,31 @@ def _active() -> list[Level]:
     return [mode for mode in _overrides.modes() if isinstance(mode, Level)]
 
 
-def batched_everywhere(tensor: Tensor) -> Tensor:
+def batched_everywhere(tensor: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
     """The same values as a batch of every level that runs: what is differentiated by has a
     gradient for each slice.
+
+    Args:
+        change: what is done to the tensor of all elements, whatever its dims are.
     """
     missing = [level for level in _active() if not is_of(tensor, level)]
-    return _with_levels(tensor, missing) if missing else tensor
+    if not missing and not isinstance(tensor, Batched):
+        return change(tensor)
+    levels = list(missing)
+    with DisableTorchFunction():
+        while isinstance(tensor, Batched):
+            levels.append(tensor.batch_level)
+            tensor = tensor.batch_value
+        # The first dims of what is left are those of levels, the outermost first.
+        levels.sort(key=lambda level: level.depth)
+        for place, level in enumerate(levels):
+            if level in missing:
+                sizes = [*tensor.shape[:place], level.size, *tensor.shape[place:]]
+                tensor = tensor.unsqueeze(place).expand(sizes)
+        tensor = change(tensor)
+        for level in levels:
+            tensor = level.wrap(tensor)
+    return tensor
 
 
 def is_of(tensor: Tensor, level: Level) -> bool:
@@ -249,22 +275,3 @@ def is_of(tensor: Tensor, level: Level) -> bool:
             return True
         tensor = tensor.batch_value
     return False
-
-
-def _with_levels(tensor: Tensor, missing: list[Level]) -> Tensor:
-    """The innermost level is unwrapped first: the first dims of what is left are those of levels,
-    the outermost first.
-    """
-    with DisableTorchFunction():
-        levels = list(missing)
-        while isinstance(tensor, Batched):
-            levels.append(tensor.batch_level)
-            tensor = tensor.batch_value
-        levels.sort(key=lambda level: level.depth)
-        for place, level in enumerate(levels):
-            if level in missing:
-                sizes = [*tensor.shape[:place], level.size, *tensor.shape[place:]]
-                tensor = tensor.unsqueeze(place).expand(sizes)
-        for level in levels:
-            tensor = level.wrap(tensor)
-    return tensor

@@ -2,46 +2,54 @@
 
 from __future__ import annotations
 
-import types
+import functools
 from typing import Any
 
 import flambeau
-from flambeau import Tensor
-from flambeau._C import _overrides, _taken
+from flambeau import _C, Tensor
+from flambeau._C import _taken
 from flambeau._torch_function import DisableTorchFunction
 from flambeau.func import _batch_rules as rules
 from flambeau.func._batch_members import MEMBERS
+from flambeau.func._batch_plans import planned
 from flambeau.func._batch_shells import ask_of_slice
-from flambeau.func._batched import Batched, Level, batched_copy, batches, batches_in, engine
-from flambeau.func._batching_table import Overload, called_as, key_of, overloads_of
+from flambeau.func._batched import Batched, Level, batched_copy, batches, engine
+from flambeau.func._batching_table import Overload, bound, called_as, key_of, overloads_of
 
 
 def interpret(level: Level, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a function gives for all slices of a level."""
     key = key_of(func)
-    has_batch = any(b.batch_level is level for b in batches_in(args, kwargs))
-    overloads = overloads_of(func)
-    if not has_batch:
-        if overloads is None or not any(o.entry.get("random") for o in overloads):
+    if not level.is_among(args, kwargs):
+        if not _may_draw(func, len(_C._packages)):
             return func(*args, **kwargs)
-    else:
-        member = MEMBERS.get(key)
-        if member is not None:
-            return member(level, func, args, kwargs)
-    bound = _overrides.bind(func, args, kwargs) if _is_compiled(func) else None
-    if bound is None:
+        return _by_entry(level, func, key, args, kwargs, False)
+    member = MEMBERS.get(key)
+    if member is not None:
+        return member(level, func, args, kwargs)
+    if level.bodies:
+        return _by_entry(level, func, key, args, kwargs, True)
+    compute = functools.partial(_by_entry, level, func, key, args, kwargs, True)
+    return planned(level, func, args, kwargs, compute)
+
+
+@functools.cache
+def _may_draw(func: Any, packages: int) -> bool:
+    """Whether a function draws random numbers, as its entry says, or that of one of `packages`."""
+    return any(o.entry.get("random") for o in overloads_of(func) or ())
+
+
+def _by_entry(level: Level, func: Any, key: str, args: Any, kwargs: Any, has_batch: bool) -> Any:
+    """By the rule of the overload that takes these arguments."""
+    found = bound(func, args, kwargs)
+    if found is None:
         raise RuntimeError(f"vmap(): {key} cannot be computed for a batch")
-    if overloads is None:  # of nobody's declarations
+    overload, place, given = found
+    if overload is None:  # of nobody's declarations
         return rules.loop(level, func, key, args, kwargs)
-    _, place, given = bound
-    overload = overloads[place]
     if has_batch and not level.bodies:
         ask_of_slice(func, (key, place), overload, given, args, kwargs)
     return _Call(level, func, key, overload, given, args, kwargs).run(has_batch)
-
-
-def _is_compiled(func: Any) -> bool:
-    return isinstance(func, types.BuiltinFunctionType | types.MethodDescriptorType)
 
 
 class _Call:
@@ -72,7 +80,7 @@ class _Call:
         if self.overload.entry.get("random"):
             if self.overload.entry["rule"] == "body":  # its operators draw
                 return self._computed(has_batch)
-            if self._draws():
+            if rules.draws(self.level, self.overload, self.given):
                 return self._drawn(has_batch)
         if not has_batch:
             return self.func(*self.args, **self.kwargs)
@@ -152,11 +160,6 @@ class _Call:
         return result
 
     # --- random numbers ---
-
-    def _draws(self) -> bool:
-        conditions = self.overload.entry.get("draws_unless", ())
-        compute = rules.evaluator(self.level, self.overload, self.given)
-        return not any(compute.formula((), text) for text in conditions)
 
     def _drawn(self, has_batch: bool) -> Any:
         level = self.level
@@ -252,10 +255,11 @@ def computed(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if not batches(values):
         return (_made_beside(called.function, args, kwargs),)
     level = max((b.batch_level for b in batches(values)), key=lambda level: level.depth)
-    call = _Call(level, called.function, called.key, called.overload, given, args, kwargs)
     if not level.is_active:
         raise level.has_ended()
-    result = call.run(True)
+    call = _Call(level, called.function, called.key, called.overload, given, args, kwargs)
+    compute = functools.partial(call.run, True)
+    result = planned(level, (name, called.function), args, kwargs, compute)
     return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import _C, Tensor
+from flambeau._C import _overrides
 
 Module = types.ModuleType
 Cases = dict[frozenset[str], tuple[str] | tuple[str, str]]
@@ -109,6 +110,20 @@ def _cases(entry: dict[str, Any]) -> Cases:
     return {frozenset(names): tuple(case) for names, case in entry.get("cases", ())}
 
 
+def bound(func: Any, args: Any, kwargs: Any) -> tuple[Overload | None, int, dict[str, Any]] | None:
+    """The overload that takes some arguments, its place, and these by name; None of what is not
+    compiled. There is no overload where a function is no declared one.
+    """
+    if not isinstance(func, types.BuiltinFunctionType | types.MethodDescriptorType):
+        return None
+    found = _overrides.bind(func, args, kwargs)
+    if found is None:
+        return None
+    _, place, given = found
+    overloads = overloads_of(func)
+    return None if overloads is None else overloads[place], place, given
+
+
 class Called(NamedTuple):
     """What Python calls a function of C++."""
 
@@ -119,6 +134,10 @@ class Called(NamedTuple):
     arguments: list[str]
     by_position: int  # how many of them
     chosen: dict[str, bool]  # arguments that choose it among the overloads
+    aten: str  # what PyTorch calls the operator
+    # Its overloads: name, the argument that tells, and "tensor" or "given" for what that one is.
+    # The first that fits a call is meant.
+    aten_overloads: list[tuple[str, str, str]]
 
     def call(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What it is called with, by position and by name."""
@@ -165,13 +184,15 @@ def called_in(module: Module, name: str) -> Called | None:
     found = _table(module)["functions"].get(name)
     if found is None:
         return None
-    path, place, arguments, by_position, chosen = found
+    path, place, arguments, by_position, chosen, aten, aten_overloads = found
     function = _found(module, path)
     overloads = _overloads(module, path)
     if overloads is None:
         return None
     overload = overloads[place]
-    return Called(function, key_of(function), path, overload, arguments, by_position, chosen)
+    key = key_of(function)
+    names = (arguments, by_position, chosen, aten, aten_overloads)
+    return Called(function, key, path, overload, *names)
 
 
 def is_operator(name: str, module: Module = _C) -> bool:

@@ -39,11 +39,14 @@ def fresh(tensor: Tensor) -> Tensor:
     Raises:
         RuntimeError: the tensor is neither floating-point nor complex.
     """
-    if not (tensor.is_floating_point() or tensor.is_complex()):
+    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
         raise RuntimeError(
             f"func: only floating-point and complex tensors have derivatives, got {tensor.dtype}"
         )
-    tensor = batched_everywhere(tensor)
+    return batched_everywhere(tensor, _as_input)
+
+
+def _as_input(tensor: Tensor) -> Tensor:
     if tensor.requires_grad:
         return tensor.view_as(tensor)
     return tensor.detach().requires_grad_()

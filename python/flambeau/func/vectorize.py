@@ -90,11 +90,11 @@ def _mapped(
     """
     start, size = chunk
     level = level_of(size, randomness)
+    given = [
+        leaf if dim is None else level.wrap(leaf.narrow(0, start, size))
+        for leaf, dim in zip(leaves, dims, strict=True)
+    ]
     with level:
-        given = [
-            leaf if dim is None else level.wrap(leaf.narrow(0, start, size))
-            for leaf, dim in zip(leaves, dims, strict=True)
-        ]
         args, kwargs = tree_unflatten(given, spec)
         results, result_spec = tree_flatten(func(*args, **kwargs))
         for leaf in results:

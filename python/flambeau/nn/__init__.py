@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from flambeau import _lazy
-from flambeau.nn import functional, init, parallel, parameter, utils
+from flambeau.nn import functional, grad, init, parallel, parameter, utils
 from flambeau.nn.activation import (
     CELU,
     ELU,
@@ -348,6 +348,7 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
     "functional",
+    "grad",
     "init",
     "modules",
     "parallel",

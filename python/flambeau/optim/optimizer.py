@@ -327,7 +327,8 @@ class Optimizer:
         for i, group in enumerate(self.param_groups):
             lines.append(f"Parameter Group {i}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join([*lines, ")"])
+            lines.append("")
+        return "\n".join([*lines[:-1], ")"])
 
 
 def _unzipped(name: str, members: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
@@ -72,7 +73,7 @@ class TreeSpec:
     context: Any = None
     children_specs: list[TreeSpec] = field(default_factory=list)
 
-    @property
+    @cached_property
     def num_leaves(self) -> int:
         """How many leaves the value has."""
         return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs)
@@ -89,6 +90,9 @@ class TreeSpec:
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """See tree_unflatten."""
         return tree_unflatten(leaves, self)
+
+
+_LEAF = TreeSpec(None)
 
 
 def register_pytree_node(
@@ -152,7 +156,7 @@ def _take_apart(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | 
     node = _node(value, is_leaf)
     if node is None:
         leaves.append(value)
-        return TreeSpec(None)
+        return _LEAF
     children, context = node.flatten(value)
     return TreeSpec(
         type(value), context, [_take_apart(child, leaves, is_leaf) for child in children]
