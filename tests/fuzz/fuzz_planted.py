@@ -106,12 +106,14 @@ def _findings(seed: int, numbers: Collection[int], holes: list[Hole]) -> dict[in
         report = Path(folder) / "report.json"
         command = [sys.executable, str(ROOT / "tests" / "fuzz"), "--seed", str(seed), *which]
         removed = ",".join(hole.place for hole in holes)
-        subprocess.run(
+        process = subprocess.run(
             [*command, "--no-reduce", "--report", str(report)],
             env={**os.environ, "FLAMBEAU_REMOVED_CHECK": removed},
             check=False,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
         )
+        if not report.exists():
+            raise SystemExit(f"the fuzzer itself failed:\n{process.stderr[-4000:]}")
         findings: list[dict[str, Any]] = json.loads(report.read_text())["findings"]
     return {int(found["number"]): f"{found['kind']}: {found['text']}" for found in findings}
