@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -12,22 +13,31 @@ namespace flambeau::cpu {
 
 namespace {
 
-/// A few elements one by one, then memcpy of what is there already, from the first-level cache.
+#if defined(__x86_64__)
+/// The processor's own loop, which need not fetch the memory that it overwrites.
+void fill_words(char* to, uint64_t word, int64_t count) {
+  asm volatile("rep stosq" : "+D"(to), "+c"(count) : "a"(word) : "memory");
+}
+#else
+void fill_words(char* to, uint64_t word, int64_t count) {
+  for (; count > 0; --count, to += sizeof word) std::memcpy(to, &word, sizeof word);
+}
+#endif
+
 template <class Word>
 void fill_dense(char* to, int64_t count, Word word) {
+  constexpr int64_t kSize = sizeof(Word), kShort = 1024 / kSize;
   const char* element = reinterpret_cast<const char*>(&word);
-  if (std::count(element, element + sizeof word, *element) == sizeof word) {
-    std::memset(to, *element, static_cast<size_t>(count) * sizeof word);
-    return;
-  }
-  constexpr int64_t kPattern = 4096 / sizeof(Word);
-  const int64_t first = std::min<int64_t>(count, 16);
-  for (int64_t i = 0; i < first; ++i) reinterpret_cast<Word*>(to)[i] = word;
-  for (int64_t done = first; done < count;) {
-    const int64_t length = std::min({done, count - done, kPattern});
-    std::memcpy(to + done * static_cast<int64_t>(sizeof word), to,
-                static_cast<size_t>(length) * sizeof word);
-    done += length;
+  if (std::count(element, element + kSize, *element) == kSize) {
+    std::memset(to, *element, static_cast<size_t>(count * kSize));
+  } else if (kSize > 8 || count < kShort) {
+    std::fill_n(reinterpret_cast<Word*>(to), count, word);
+  } else {
+    char words[8];
+    for (int64_t at = 0; at < 8; at += kSize) std::memcpy(words + at, element, sizeof word);
+    const int64_t bytes = count * kSize, whole = bytes / 8 * 8;
+    fill_words(to, std::bit_cast<uint64_t>(words), bytes / 8);
+    std::memcpy(to + whole, words, static_cast<size_t>(bytes - whole));
   }
 }
 

@@ -16,6 +16,8 @@ constexpr int64_t kChunk = 1024;
 constexpr int64_t kBufferBytes = 4096;
 /// Rows at least this long are walked one at a time, so that dense rows need no buffer.
 constexpr int64_t kLongRow = 256;
+/// Rows that may be shared out as wholes.
+constexpr int64_t kManyRows = 64;
 /// Rows of a tile: a cache line of 4-byte elements.
 constexpr int64_t kTileRows = 16;
 constexpr int kMaxData = Iterator::kMaxOperands + 4;
@@ -108,6 +110,7 @@ class Walk {
         start_.extent[1] >= kTileRows) {
       for (int i = 0; i < plan.operand_count; ++i) has_tiles_ |= is_transposed(i);
     }
+    has_plain_rows_ = has_long_rows_ && are_plain();
   }
 
   /// Some operand lies across the others: worked on in tiles, which read whole cache lines of both.
@@ -121,6 +124,33 @@ class Walk {
     int64_t count = 1;
     for (int d = 0; d < start_.rank; ++d) count *= start_.extent[d];
     return count;
+  }
+
+  /// Long rows that need no buffer but for what is repeated along them.
+  bool has_plain_rows() const { return has_plain_rows_; }
+  int64_t row_length() const { return start_.extent[0]; }
+  void run_rows(int64_t begin, int64_t end) const {
+    alignas(64) char buffers[kMaxData][kBufferBytes];
+    const char* repeated[kMaxData] = {};
+    char* data[kMaxData];
+    const int64_t length = row_length();
+    Position position = start_;
+    position.seek(begin * length);
+    for (int64_t row = begin; row < end; ++row, position.advance(length)) {
+      for (int i = 0; i < plan_.operand_count; ++i) {
+        data[i] = base_[i] + position.offset(strides_[i]);
+        if (strides_[i][0] != 0) continue;
+        if (repeated[i] != data[i]) load_run(buffers[i], data[i], 0, chunk_, plan_.operands[i]);
+        repeated[i] = data[i];
+        data[i] = buffers[i];
+      }
+      int64_t count = even_ ? chunk_ : before_line(data[0], plan_.operands[0].bytes);
+      for (int64_t at = 0; at < length; at += count, count = chunk_) {
+        count = std::min(count, length - at);
+        call(data, row * length + at, count);
+        for (int i = 0; i < plan_.operand_count; ++i) data[i] += count * strides_[i][0];
+      }
+    }
   }
 
   bool is_dense() const {
@@ -258,6 +288,23 @@ class Walk {
     return std::min(most, ((length + parts - 1) / parts + kVector - 1) / kVector * kVector);
   }
 
+  /// Elements until a cache line begins, or a chunk where one does: whole vectors do not cross
+  /// lines then as they are written.
+  int64_t before_line(const char* data, int64_t bytes) const {
+    const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % 64);
+    return past == 0 || past % bytes != 0 ? chunk_ : (64 - past) / bytes;
+  }
+
+  bool are_plain() const {
+    bool all = plan_.draw_count == 0;
+    for (int i = 0; i < plan_.operand_count; ++i) {
+      const OperandKind& kind = plan_.operands[i];
+      const bool repeats = strides_[i][0] == 0 && !kind.written;
+      all &= kind.conversion == Conversion::none && (repeats || strides_[i][0] == kind.bytes);
+    }
+    return all;
+  }
+
   bool is_transposed(int operand) const {
     return std::abs(strides_[operand][0]) >= 64 && strides_[operand][1] != 0 &&
            std::abs(strides_[operand][1]) <= 16;
@@ -305,7 +352,7 @@ class Walk {
   int64_t strides_[Iterator::kMaxOperands][Position::kMaxRank];
   Access access_[kMaxData];
   int64_t chunk_, tile_;
-  bool has_long_rows_, has_tiles_ = false;
+  bool has_long_rows_, has_tiles_ = false, has_plain_rows_ = false;
 };
 
 }  // namespace
@@ -325,6 +372,12 @@ FLAMBEAU_API void run_map(const Iterator& iter, const MapPlan& plan, const void*
                         [&](int64_t begin, int64_t end) { walk.run_tiles(begin, end); });
   }
   const bool dense = walk.is_dense();
+  const int64_t rows = walk.has_plain_rows() ? numel / walk.row_length() : 0;
+  if (!dense && rows >= kManyRows) {
+    const int64_t work = walk.row_length() * cost;
+    return parallel_for(0, rows, std::max<int64_t>(1, kGrain / work),
+                        [&](int64_t begin, int64_t end) { walk.run_rows(begin, end); });
+  }
   if (numel * cost <= kGrain) return dense ? walk.run_dense(0, numel) : walk.run_chunks(0, numel);
   // Threads take whole chunks.
   parallel_for(0, (numel + kChunk - 1) / kChunk, std::max<int64_t>(1, kGrain / (cost * kChunk)),

@@ -29,6 +29,8 @@ template <class T>
   fail(ErrorKind::runtime, function, ": division by zero");
 }
 
+FLAMBEAU_INLINE int trailing_zeros(std::unsigned_integral auto x) { return std::countr_zero(x); }
+
 FLAMBEAU_INLINE float clamped(float x, const Bounds& bounds) {
   x = x < bounds.low ? bounds.low : x;
   return x > bounds.high ? bounds.high : x;
@@ -46,13 +48,13 @@ FLAMBEAU_INLINE float multiply_add(float a, float b, float c) {
   return a * b + c;
 #endif
 }
-FLAMBEAU_INLINE double multiply_add(double a, double b, double c) {
 #ifdef __FP_FAST_FMA
-  return __builtin_fma(a, b, c);
+inline constexpr bool kFuses = true;
+FLAMBEAU_INLINE double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
 #else
-  return a * b + c;
+inline constexpr bool kFuses = false;
+FLAMBEAU_INLINE double multiply_add(double a, double b, double c) { return a * b + c; }
 #endif
-}
 
 /// first x^n + ... + last, for a call with n + 1 coefficients.
 template <std::floating_point T>
@@ -134,6 +136,17 @@ FLAMBEAU_INLINE float erf(float x) {
   return detail::clamped(y * p / q, kUnitBounds);
 }
 
+/// Of the standard normal distribution: half of erfc(-x / sqrt 2). Its slope makes up for what the
+/// argument loses as a float: erfc'(u) is -erfc(u) (u + sqrt(u^2 + 4 / pi)), in the tail nearly,
+/// and elsewhere small (Komatu's bounds).
+FLAMBEAU_INLINE float ndtr(float given) {
+  const double exact =
+      -0.7071067811865476 * static_cast<double>(detail::clamped(given, kNdtrBounds));
+  const float u = static_cast<float>(exact), lost = static_cast<float>(exact - u);
+  const float tail = 0.5f * ::erfcf(u);
+  return tail - tail * (lost * (u + __builtin_sqrtf(u * u + 1.27323954f)));
+}
+
 /// log |gamma(x)|: in double, by Stirling's series at x + 7 and the product that leads there;
 /// reflected below 0.5, where gamma(x) gamma(1 - x) = pi / sin(pi x).
 FLAMBEAU_INLINE float lgamma(float given) {
@@ -194,19 +207,42 @@ FLAMBEAU_INLINE float erfinv(float x) {
   return x * x == 1.f ? __builtin_copysignf(__builtin_inff(), x) : value;
 }
 
-/// The remainder with the sign of a. Numbers of 24 bits with a quotient below 2^29 have a product
-/// that is exact in double; the C library takes the other ones bit by bit. An infinite b counts as
-/// a large one.
+/// The remainder with the sign of a. An infinite b counts as a large one. With a fused step, each
+/// round leaves exactly what a quotient's first 51 bits do not cover, or half of b; quotients of
+/// floats have 277 bits at most. Without, numbers of 24 bits with a quotient below 2^29 have a
+/// product that is exact in double; the C library takes the other ones bit by bit.
 FLAMBEAU_INLINE float fmod(float a, float b) {
   constexpr double kLarge = 1e300;
   const double magnitude = __builtin_fabs(static_cast<double>(b));
   const double divisor = magnitude > kLarge ? kLarge : magnitude;
   const double dividend = __builtin_fabs(static_cast<double>(a));
+#ifdef __FP_FAST_FMA
+  const double inverse = 1 / divisor;
+  double rest = dividend;
+#pragma GCC unroll 6
+  for (int round = 0; round < 6; ++round)
+    rest = __builtin_fma(-__builtin_rint(rest * inverse), divisor, rest);
+  rest = rest < 0 ? rest + divisor : rest;
+#else
   const double quotient = __builtin_trunc(dividend / divisor);
   if (FLAMBEAU_UNLIKELY(!(quotient < 0x1p29))) return ::fmodf(a, b);
-  return __builtin_copysignf(static_cast<float>(dividend - quotient * divisor), a);
+  const double rest = dividend - quotient * divisor;
+#endif
+  return __builtin_copysignf(static_cast<float>(rest), a);
 }
-inline double fmod(double a, double b) { return ::fmod(a, b); }
+/// A fused step finds the rest of a quotient below 2^53 exactly, and where that was rounded up to
+/// an integer, what b is more than the rest.
+FLAMBEAU_INLINE double fmod(double a, double b) {
+#ifdef __FP_FAST_FMA
+  const double dividend = __builtin_fabs(a), divisor = __builtin_fabs(b);
+  const double quotient = dividend / divisor;
+  if (FLAMBEAU_LIKELY(quotient < 0x1p53 && divisor < __builtin_inf())) {
+    const double rest = __builtin_fma(-__builtin_trunc(quotient), divisor, dividend);
+    return __builtin_copysign(rest < 0 ? rest + divisor : rest, a);
+  }
+#endif
+  return ::fmod(a, b);
+}
 
 namespace detail {
 

@@ -29,11 +29,34 @@ FLAMBEAU_INLINE void add_halves(C* lane) {
   }
 }
 
+/// Lanes of short rows, and of what long ones have behind whole sets of more.
+template <class C>
+inline constexpr int64_t kFewLanes = kSumBytes / 4 / static_cast<int64_t>(sizeof(C));
+
+/// Adds term(i) for i in [begin, end) to kFewLanes lanes.
+template <class C, class Term>
+FLAMBEAU_INLINE void add_terms(int64_t begin, int64_t end, C* lane, const Term& term) {
+  for (; begin + kFewLanes<C> <= end; begin += kFewLanes<C>) {
+#pragma omp simd
+    for (int64_t j = 0; j < kFewLanes<C>; ++j) lane[j] += term(begin + j);
+  }
+  C rest[kFewLanes<C>] = {};
+#pragma omp simd
+  for (int64_t j = 0; j < end - begin; ++j) rest[j] = term(begin + j);
+  for (int64_t j = 0; j < kFewLanes<C>; ++j) lane[j] += rest[j];
+}
+
 /// sum of term(i) for i in [0, count): independent lanes, emptied into a second level every 64
 /// steps, then added in pairs. `term` may also write element i somewhere.
 template <class C, class Term>
 FLAMBEAU_INLINE C sum_terms(int64_t count, const Term& term) {
   constexpr int64_t kLanes = kSumBytes / static_cast<int64_t>(sizeof(C));
+  if (count < 64 * kFewLanes<C>) {
+    C lane[kFewLanes<C>] = {};
+    add_terms(0, count, lane, term);
+    add_halves<kFewLanes<C> / 2>(lane);
+    return lane[0];
+  }
   C total[kLanes] = {};
   int64_t i = 0;
   while (i + kLanes <= count) {
@@ -45,18 +68,22 @@ FLAMBEAU_INLINE C sum_terms(int64_t count, const Term& term) {
     }
     for (int64_t j = 0; j < kLanes; ++j) total[j] += lane[j];
   }
+  add_terms(i, count, total, term);
   add_halves<kLanes / 2>(total);
-  C rest = 0;
-  for (; i < count; ++i) rest += term(i);
-  return total[0] + rest;
+  return total[0];
 }
 
 /// Two sums of one pass: term(i, a, b) adds to a and b.
 template <class C, class Term>
 FLAMBEAU_INLINE void sum_pairs(int64_t count, C& first, C& second, const Term& term) {
   constexpr int64_t kLanes = kSumBytes / 2 / static_cast<int64_t>(sizeof(C));
-  C total_a[kLanes] = {}, total_b[kLanes] = {};
   int64_t i = 0;
+  if (count < kFewLanes<C>) {
+    first = second = 0;
+    for (; i < count; ++i) term(i, first, second);
+    return;
+  }
+  C total_a[kLanes] = {}, total_b[kLanes] = {};
   while (i + kLanes <= count) {
     C a[kLanes] = {}, b[kLanes] = {};
     const int64_t end = std::min(i + 64 * kLanes, count - kLanes + 1);
@@ -69,31 +96,45 @@ FLAMBEAU_INLINE void sum_pairs(int64_t count, C& first, C& second, const Term& t
       total_b[j] += b[j];
     }
   }
+#pragma omp simd
+  for (int64_t j = 0; j < count - i; ++j) term(i + j, total_a[j], total_b[j]);
   add_halves<kLanes / 2>(total_a);
   add_halves<kLanes / 2>(total_b);
-  C rest_a = 0, rest_b = 0;
-  for (; i < count; ++i) term(i, rest_a, rest_b);
-  first = total_a[0] + rest_a;
-  second = total_b[0] + rest_b;
+  first = total_a[0];
+  second = total_b[0];
+}
+
+/// Leaves the largest of 2 * width lanes in lane 0.
+template <int64_t width, class C>
+FLAMBEAU_INLINE void take_larger_halves(C* lane) {
+  if constexpr (width > 0) {
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j) lane[j] = math::maximum(lane[j], lane[j + width]);
+    take_larger_halves<width / 2>(lane);
+  }
+}
+
+/// The largest of at least `lanes` elements; the last set of them overlaps the one before.
+template <int64_t lanes, class C>
+FLAMBEAU_INLINE C max_in_lanes(const C* x, int64_t count) {
+  C lane[lanes];
+  for (int64_t j = 0; j < lanes; ++j) lane[j] = x[j];
+  for (int64_t i = lanes; i < count; i += lanes) {
+    const C* const next = x + std::min(i, count - lanes);
+#pragma omp simd
+    for (int64_t j = 0; j < lanes; ++j) lane[j] = math::maximum(lane[j], next[j]);
+  }
+  take_larger_halves<lanes / 2>(lane);
+  return lane[0];
 }
 
 /// The largest of count > 0 elements; NaN if there is one.
 template <class C>
 FLAMBEAU_INLINE C row_max(const C* x, int64_t count) {
-  constexpr int64_t kLanes = kSumBytes / static_cast<int64_t>(sizeof(C));
+  if (count >= 4 * kFewLanes<C>) return max_in_lanes<4 * kFewLanes<C>>(x, count);
+  if (count >= kFewLanes<C>) return max_in_lanes<kFewLanes<C>>(x, count);
   C result = x[0];
-  int64_t i = 0;
-  if (count >= kLanes) {
-    C lane[kLanes];
-    for (int64_t j = 0; j < kLanes; ++j) lane[j] = x[j];
-    for (i = kLanes; i + kLanes <= count; i += kLanes) {
-#pragma omp simd
-      for (int64_t j = 0; j < kLanes; ++j) lane[j] = math::maximum(lane[j], x[i + j]);
-    }
-    result = lane[0];
-    for (int64_t j = 1; j < kLanes; ++j) result = math::maximum(result, lane[j]);
-  }
-  for (; i < count; ++i) result = math::maximum(result, x[i]);
+  for (int64_t i = 1; i < count; ++i) result = math::maximum(result, x[i]);
   return result;
 }
 

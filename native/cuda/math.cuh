@@ -23,6 +23,17 @@ FLAMBEAU_SHORT T zero_divisor(const char*) {
   return T(0);
 }
 
+inline constexpr bool kFuses = true;
+FLAMBEAU_SHORT double multiply_add(double a, double b, double c) { return ::fma(a, b, c); }
+
+FLAMBEAU_SHORT int trailing_zeros(uint64_t x) {
+#ifdef __CUDA_ARCH__
+  return __ffsll(static_cast<long long>(x)) - 1;
+#else
+  return __builtin_ctzll(x);
+#endif
+}
+
 }  // namespace detail
 
 FLAMBEAU_SHORT float exp(float x) { return ::expf(x); }

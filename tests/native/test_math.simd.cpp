@@ -129,6 +129,12 @@ TEST(accuracy) {
   ACCURATE(floor, 0, 0)
   ACCURATE(ceil, 0, 0)
   ACCURATE(trunc, 0, 0)
+  expect_ulps<float, double>(
+      "ndtr", 4, [](float x) { return math::ndtr(x); },
+      +[](double x) { return 0.5 * std::erfc(x * -0.70710678118654752); });
+  expect_ulps<double, long double>(
+      "ndtr", 8, [](double x) { return math::ndtr(x); },
+      +[](long double x) { return 0.5L * std::erfc(x * -0.70710678118654752440L); });
 }
 
 // --- complex numbers: against the C library in a wider type, and at the edges in the same one ---

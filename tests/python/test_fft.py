@@ -16,8 +16,9 @@ Array = Any
 # lengths that are split: in two, or as a convolution.
 LENGTHS = [
     *range(1, 33),
-    *(47, 49, 53, 64, 97, 101, 120, 121, 128, 169, 210, 243, 256, 343, 360, 512, 625, 1000),
-    *(1009, 1024, 2027, 2048, 4096, 4099, 5000, 8192, 8195, 10007, 16384, 65536, 65537),
+    *(47, 49, 53, 64, 97, 101, 120, 121, 127, 128, 131, 169, 210, 243, 256, 343, 360, 512, 590),
+    *(625, 1000, 1009, 1024, 1180, 2027, 2048, 4096, 4099, 5000, 8192, 8195, 10007, 16384),
+    *(65536, 65537),
 ]
 EPSILON = {np.dtype(np.complex64): 6e-8, np.dtype(np.complex128): 1.1e-16}
 
@@ -48,6 +49,17 @@ def test_lengths(n: int, dtype: Any) -> None:
         check(fft.rfft(real), np.fft.rfft(wide.real), dtype)
         half = flambeau.tensor(x[:, : n // 2 + 1].copy())
         check(fft.irfft(half, n), np.fft.irfft(wide[:, : n // 2 + 1], n), dtype)
+
+
+@pytest.mark.parametrize("n", [590, 1000, 1024, 1152, 2047, 4100])
+def test_many_long_lines(n: int) -> None:
+    """So many that they are transformed side by side, where the cache holds them."""
+    x = signals(np.complex64, 131, n)
+    wide, given = x.astype(np.complex128), flambeau.tensor(x)
+    check(fft.fft(given), np.fft.fft(wide), x.dtype)
+    check(fft.rfft(given.real), np.fft.rfft(wide.real), x.dtype)
+    half = given[:, : n // 2 + 1]
+    check(fft.irfft(half, n), np.fft.irfft(wide[:, : n // 2 + 1], n), x.dtype)
 
 
 @pytest.mark.parametrize("n", [6, 60, 64, 53, 1024])

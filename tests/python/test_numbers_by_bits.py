@@ -52,6 +52,50 @@ def test_frexp(kind: Any) -> None:
     np.testing.assert_array_equal(exponent.numpy()[is_finite], powers[is_finite])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_remainders(kind: Any) -> None:
+    """Of numbers whose quotients have up to thousands of bits, and of some that nearly divide."""
+    a, b = numbers(kind, 4), numbers(kind, 5)
+    with np.errstate(all="ignore"):
+        near = np.nextafter(b * np.trunc(numbers(kind, 6) % 1000), a)
+        for x, y in [(a, b), (a, a), (near, b), (b, near), (-near, near[::-1].copy())]:
+            rest = np.fmod(x, y)
+            found = flambeau.fmod(flambeau.tensor(x), flambeau.tensor(y)).numpy()
+            same(found, rest)
+            found = flambeau.remainder(flambeau.tensor(x), flambeau.tensor(y)).numpy()
+            same(found, np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64])
+def test_divisors_and_remainders_of_integers(kind: Any) -> None:
+    """To the largest magnitudes, which wrap around."""
+    random, limits = np.random.default_rng(7), np.iinfo(kind)
+    any_bits = random.integers(limits.min, limits.max, 4000, kind, endpoint=True)
+    edges = np.array([0, 1, limits.min, limits.max, limits.max - 1, limits.min // 2], kind)
+    small = random.integers(0, 100, 2000).astype(kind)
+    a = np.concatenate([np.repeat(edges, len(edges)), any_bits, small])
+    b = np.concatenate([np.tile(edges, len(edges)), random.permutation(any_bits), small[::-1]])
+    if limits.min < 0:
+        a, b = np.concatenate([a, edges]), np.concatenate([b, np.full(len(edges), -1, kind)])
+    x, y = flambeau.tensor(a), flambeau.tensor(b)
+
+    def wrapped(numbers: list[int]) -> Any:
+        words = [number % 2**limits.bits for number in numbers]
+        return np.array(words, np.uint64).astype(kind)
+
+    pairs = list(zip(a.tolist(), b.tolist(), strict=True))
+    same(flambeau.gcd(x, y).numpy(), wrapped([math.gcd(*pair) for pair in pairs]))
+    multiples = [math.lcm(*pair) for pair in pairs]
+    found = flambeau.lcm(x, y).numpy()
+    assert ((found == wrapped(multiples)) | (found == wrapped([-m for m in multiples]))).all()
+    x, y = flambeau.tensor(a[b != 0]), flambeau.tensor(b[b != 0])
+    pairs = [pair for pair in pairs if pair[1] != 0]
+    same(flambeau.remainder(x, y).numpy(), wrapped([p % q for p, q in pairs]))
+    rests = [abs(p) % abs(q) * (-1 if p < 0 else 1) for p, q in pairs]
+    same(flambeau.fmod(x, y).numpy(), wrapped(rests))
+    same(flambeau.floor_divide(x, y).numpy(), wrapped([p // q for p, q in pairs]))
+
+
 def test_floor_divide_of_float32() -> None:
     """The exact quotient, rounded down to an integer, then to float32."""
     random = np.random.default_rng(3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -44,8 +43,7 @@ def mode(x: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """The last place of the smallest of the most frequent elements."""
 
     def last(row: Array) -> int:
-        counts = Counter(row.tolist())
-        best = min(value for value in counts if counts[value] == max(counts.values()))
-        return int(np.flatnonzero(row == best)[-1])
+        _, which, counts = np.unique(row, return_inverse=True, return_counts=True)
+        return int(np.flatnonzero(which == np.argmax(counts))[-1])
 
     return _places(x, dim, keepdim, last)

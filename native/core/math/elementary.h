@@ -9,9 +9,11 @@
 ///     FLAMBEAU_LONG          of long ones, with loops or branches,
 /// and defines in that namespace the float forms of exp, exp2, erf and sigmoid, and nextafter,
 /// fmod, binary_exponent and binary_fraction of float and double, for which a room may have faster
-/// ones than its C library, and detail::zero_divisor<T>(name), the quotient of integers that have
-/// none. Integer arguments of functions on reals are computed in double. Functions are branch-free
-/// where loops over them should vectorise.
+/// ones than its C library; detail::multiply_add(a, b, c) of doubles, which rounds once where
+/// detail::kFuses says so, detail::trailing_zeros(x) of unsigned words that are not 0, and
+/// detail::zero_divisor<T>(name), the quotient of integers that have none. Integer arguments of
+/// functions on reals are computed in double. Functions are branch-free where loops over them
+/// should vectorise.
 
 #include <concepts>
 #include <cstdint>
@@ -239,28 +241,56 @@ FLAMBEAU_SHORT T fmod(T a, T b) {
   return static_cast<T>(a % b);
 }
 
+namespace detail {
+
+/// floor(a / b) and what is left of a: where one fused step finds that exactly. Where the quotient
+/// was rounded up to an integer, `rest` has the wrong sign, which is rare.
+struct Floored {
+  double whole, rest;
+  bool is_found, is_beyond;
+};
+FLAMBEAU_SHORT Floored floored(double a, double b) {
+  const double quotient = a / b, whole = floor(quotient);
+  const double rest = multiply_add(-whole, b, a);
+  const bool is_found = kFuses && abs(quotient) < 0x1p53 && abs(b) < highest<double>();
+  return {whole, rest, is_found, copysign(rest, b) != rest};
+}
+
+}  // namespace detail
+
 /// The remainder with the sign of b.
-template <Real T>
-FLAMBEAU_SHORT T remainder(T a, T b) {
-  const T rest = fmod(a, b);
+FLAMBEAU_SHORT double remainder(double a, double b) {
+  const detail::Floored found = detail::floored(a, b);
+  if (FLAMBEAU_LIKELY(found.is_found)) {
+    if (FLAMBEAU_UNLIKELY(found.is_beyond)) return found.rest + b;
+    return abs(found.rest) > 0 ? found.rest : copysign(0., a);
+  }
+  const double rest = fmod(a, b);
+  return (rest != 0) & ((rest < 0) != (b < 0)) ? rest + b : rest;
+}
+FLAMBEAU_SHORT float remainder(float a, float b) {
+  const float rest = fmod(a, b);
   return (rest != 0) & ((rest < 0) != (b < 0)) ? rest + b : rest;
 }
 template <Integer T>
 FLAMBEAU_SHORT T remainder(T a, T b) {
   const T rest = fmod(a, b);
-  return static_cast<T>(rest != T(0) && (rest < T(0)) != (b < T(0)) ? rest + b : rest);
+  const bool is_other = (rest != T(0)) & ((rest < T(0)) != (b < T(0)));
+  return static_cast<T>(rest + static_cast<T>(is_other) * b);
 }
 
 /// floor(a / b), exact: a multiple of b is taken from a before dividing.
-template <Real T>
-FLAMBEAU_DEAR T floor_divide(T a, T b) {
-  const T rest = fmod(a, b);
-  T quotient = (a - rest) / b;
+FLAMBEAU_DEAR double floor_divide(double a, double b) {
+  const detail::Floored found = detail::floored(a, b);
+  if (FLAMBEAU_LIKELY(found.is_found))
+    return FLAMBEAU_UNLIKELY(found.is_beyond) ? found.whole - 1 : found.whole;
+  if (b == 0) return a / b;
+  const double rest = fmod(a, b);
+  double quotient = (a - rest) / b;
   quotient = (rest != 0) & ((rest < 0) != (b < 0)) ? quotient - 1 : quotient;
-  T whole = floor(quotient);
-  whole = quotient - whole > T(0.5) ? whole + 1 : whole;
-  whole = quotient == 0 ? copysign(T(0), a / b) : whole;
-  return b == 0 ? a / b : whole;
+  double whole = floor(quotient);
+  whole = quotient - whole > 0.5 ? whole + 1 : whole;
+  return quotient == 0 ? copysign(0., a) * copysign(1., b) : whole;
 }
 /// Of float in double, where the quotient of two numbers of 24 bits is not rounded to an integer
 /// that it is below, while integers of that size are told apart.
@@ -279,21 +309,37 @@ FLAMBEAU_SHORT T floor_divide(T a, T b) {
     if (b == -1) return static_cast<T>(U(0) - static_cast<U>(a));
   }
   const T quotient = static_cast<T>(a / b);
-  return static_cast<T>(quotient * b != a && (a < T(0)) != (b < T(0)) ? quotient - 1 : quotient);
+  const bool is_above = (quotient * b != a) & ((a < T(0)) != (b < T(0)));
+  return static_cast<T>(quotient - is_above);
 }
 
-/// Euclid's algorithm over magnitudes; the largest one, of the smallest integer, wraps around.
+/// Stein's algorithm over magnitudes: of odd numbers, what divides both divides their difference,
+/// whose factors 2 do not count. The largest magnitude, of the smallest integer, wraps around.
 template <Integer T>
 FLAMBEAU_LONG T gcd(T a, T b) {
-  using U = std::make_unsigned_t<T>;
-  U large = a < T(0) ? U(0) - static_cast<U>(a) : static_cast<U>(a);
-  U small = b < T(0) ? U(0) - static_cast<U>(b) : static_cast<U>(b);
-  while (small != 0) {
-    const U rest = static_cast<U>(large % small);
-    large = small;
-    small = rest;
+  using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  Word x = a < T(0) ? Word(0) - static_cast<Word>(a) : static_cast<Word>(a);
+  Word y = b < T(0) ? Word(0) - static_cast<Word>(b) : static_cast<Word>(b);
+  if (x == 0 || y == 0) return static_cast<T>(x | y);
+  const int shared = detail::trailing_zeros(x | y);
+  x >>= detail::trailing_zeros(x);
+  y >>= detail::trailing_zeros(y);
+  while (x != y) {
+    const Word gap = x > y ? x - y : y - x;
+    y = x > y ? y : x;
+    x = gap >> detail::trailing_zeros(gap);
   }
-  return static_cast<T>(large);
+  return static_cast<T>(x << shared);
+}
+
+/// The magnitude, which wraps around; 0 if either is.
+template <Integer T>
+FLAMBEAU_LONG T lcm(T a, T b) {
+  using Word = decltype(a * b);
+  const T divisor = gcd(a, b);
+  if (divisor == T(0)) return T(0);
+  const uint64_t product = static_cast<uint64_t>(a / divisor) * static_cast<uint64_t>(b);
+  return static_cast<T>(static_cast<Word>(product) < 0 ? 0 - product : product);
 }
 
 FLAMBEAU_DEAR float pow(float a, float b) { return ::powf(a, b); }

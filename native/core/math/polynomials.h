@@ -42,15 +42,15 @@ FLAMBEAU_SHORT double next_polynomial(int64_t kind, Number k, double inverse, do
                                       double before) {
   switch (kind) {
     case kHermiteH:
-      return 2 * x * now - 2 * k * before;
+      return multiply_add(2 * x, now, -(2 * k * before));
     case kHermiteHe:
-      return x * now - k * before;
+      return multiply_add(x, now, -(k * before));
     case kLaguerre:
       return now + (k * (now - before) - x * now) * inverse;
     case kLegendre:
       return x * now + k * (x * now - before) * inverse;
     default:
-      return 2 * x * now - before;
+      return multiply_add(2 * x, now, -before);
   }
 }
 

@@ -1,8 +1,7 @@
 #include "kernels/fft.h"
 #include "core/geometry/arguments.h"
 #include "core/tensor/tensor.h"
-#include "cpu/fft/lines.h"
-#include "cpu/fft/pairs.h"
+#include "cpu/fft/transforms.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -58,21 +57,17 @@ Lines<T> real_lines(const Tensor& tensor, IntList order, int64_t dim, bool in_pa
   return lines;
 }
 
-/// Real lines up to here are transformed as complex ones: that costs less than halves of them do.
-constexpr int64_t kShort = 16;
-
 template <class T>
 void real_to_complex(const Tensor& result, const Tensor& self, IntList order, int64_t dim,
                      double scale) {
   const int64_t n = self.size(dim), half = n / 2 + 1, lines = self.numel() / n;
   const Lines<T> out = complex_lines<T>(result, order, dim);
-  if (n <= kShort) {
-    const Lines<const T> in = real_lines<const T>(self, order, dim, false);
-    return transform_tiles<T>(*plan_of<T>(n), in, out, lines, {false, scale, Half::written});
-  }
   const Lines<const T> in = real_lines<const T>(self, order, dim, n % 2 == 0);
+  const Task task{false, scale, Half::written};
   if (n % 2 == 0) {
     const auto plan = real_plan_of<T>(n);
+    if (is_tiled(*plan->half, lines))
+      return transform_tiles<T>(*plan->half, in, out, lines, task, {nullptr, plan.get()});
     for_groups<T>(1, lines, n, [&](int64_t first, int64_t count, T* memory) {
       transform<T>(*plan->half, in.from(first), lines_apart(memory, n), count, {false, 1});
       for (int64_t v = 0; v < count; ++v)
@@ -81,6 +76,7 @@ void real_to_complex(const Tensor& result, const Tensor& self, IntList order, in
     return;
   }
   const auto plan = plan_of<T>(n);
+  if (is_tiled(*plan, lines)) return transform_tiles<T>(*plan, in, out, lines, task);
   for_groups<T>(1, lines, 2 * n, [&](int64_t first, int64_t count, T* memory) {
     transform<T>(*plan, in.from(first), lines_apart(memory, 2 * n), count, {false, scale});
     for (int64_t v = 0; v < count; ++v) {
@@ -99,13 +95,12 @@ void complex_to_real(const Tensor& result, const Tensor& self, IntList order, in
                      double scale) {
   const int64_t n = result.size(dim), half = self.size(dim), lines = result.numel() / n;
   const Lines<const T> in = complex_lines<const T>(self, order, dim);
-  if (n <= kShort) {
-    const Lines<T> out = real_lines<T>(result, order, dim, false);
-    return transform_tiles<T>(*plan_of<T>(n), in, out, lines, {true, scale, Half::read});
-  }
   const Lines<T> out = real_lines<T>(result, order, dim, n % 2 == 0);
+  const Task task{true, scale, Half::read};
   if (n % 2 == 0) {
     const auto plan = real_plan_of<T>(n);
+    if (is_tiled(*plan->half, lines))
+      return transform_tiles<T>(*plan->half, in, out, lines, task, {nullptr, plan.get()});
     for_groups<T>(1, lines, n, [&](int64_t first, int64_t count, T* memory) {
       for (int64_t v = 0; v < count; ++v)
         join_pairs(*plan, in.line(first + v), in.step, memory + v * n);
@@ -115,6 +110,7 @@ void complex_to_real(const Tensor& result, const Tensor& self, IntList order, in
     return;
   }
   const auto plan = plan_of<T>(n);
+  if (is_tiled(*plan, lines)) return transform_tiles<T>(*plan, in, out, lines, task);
   for_groups<T>(1, lines, 2 * n, [&](int64_t first, int64_t count, T* memory) {
     for (int64_t v = 0; v < count; ++v) {
       const T* line = in.line(first + v);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cpu/fft/passes.h"
+#include "cpu/fft/square.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
 
@@ -31,10 +32,16 @@ FLAMBEAU_INLINE void join_pair(V& re, V& im, V x_re, V x_im, V mirror_re, V mirr
   im = x_im - mirror_im + odd_re;
 }
 
+/// Complex numbers of a line, kLanes of them.
+template <class T>
+struct RowPair {
+  typename RowOf<T>::type re, im;
+};
+
 /// kLanes numbers from place k on, and those of their mirrors, `size` - k and so on.
 template <class T>
-FLAMBEAU_INLINE void load_mirrored(const T* z, int64_t k, int64_t size, Number<T>& numbers,
-                                   Number<T>& mirrors) {
+FLAMBEAU_INLINE void load_mirrored(const T* z, int64_t k, int64_t size, RowPair<T>& numbers,
+                                   RowPair<T>& mirrors) {
   load_parts(numbers.re, numbers.im, z + 2 * k);
   load_parts(mirrors.re, mirrors.im, z + 2 * (size - k - kLanes<T> + 1));
   turn_round<T>(mirrors.re);
@@ -49,7 +56,7 @@ void split_pairs(const RealPlan<T>& plan, const T* z, T* to, int64_t step, T sca
   scale *= T(0.5);
   int64_t k = 1;
   for (; step == 2 && k + kLanes<T> <= half; k += kLanes<T>) {
-    Number<T> one, mirror, root, found;
+    RowPair<T> one, mirror, root, found;
     load_mirrored(z, k, half, one, mirror);
     load_parts(root.re, root.im, roots + 2 * k);
     split_pair(found.re, found.im, one.re, one.im, mirror.re, mirror.im, root.re, root.im);
@@ -76,7 +83,7 @@ void join_pairs(const RealPlan<T>& plan, const T* from, int64_t step, T* z) {
   join_pair(z[0], z[1], first, T(0), last, T(0), roots[0], roots[1]);
   int64_t k = 1;
   for (; step == 2 && k + kLanes<T> <= half; k += kLanes<T>) {
-    Number<T> one, mirror, root, found;
+    RowPair<T> one, mirror, root, found;
     load_mirrored(from, k, half, one, mirror);
     load_parts(root.re, root.im, roots + 2 * k);
     join_pair(found.re, found.im, one.re, one.im, mirror.re, mirror.im, root.re, root.im);
@@ -86,6 +93,41 @@ void join_pairs(const RealPlan<T>& plan, const T* from, int64_t step, T* z) {
     const T *one = from + k * step, *mirror = from + (half - k) * step;
     join_pair(z[2 * k], z[2 * k + 1], one[0], one[1], mirror[0], mirror[1], roots[2 * k],
               roots[2 * k + 1]);
+  }
+}
+
+/// The same for lines side by side, not scaled: from h numbers of each to h + 1.
+template <class T>
+void split_lines(const RealPlan<T>& plan, Parts<const T> z, Parts<T> to) {
+  const int64_t half = plan.half->n;
+  for (int64_t k = 0; k <= half; ++k) {
+    const Vector<T> root_re = splat(plan.roots[static_cast<size_t>(2 * k)]);
+    const Vector<T> root_im = splat(plan.roots[static_cast<size_t>(2 * k + 1)]);
+    for (int64_t v = 0; v < kLanes<T>; v += kVector<T>) {
+      Number<T> one, mirror, found;
+      load_number(one, z.at(k % half * kLanes<T> + v));
+      load_number(mirror, z.at((half - k) % half * kLanes<T> + v));
+      split_pair(found.re, found.im, one.re, one.im, mirror.re, mirror.im, root_re, root_im);
+      store_number(to.at(k * kLanes<T> + v), found);
+    }
+  }
+}
+
+/// And from h + 1 to h.
+template <class T>
+void join_lines(const RealPlan<T>& plan, Parts<const T> from, Parts<T> z) {
+  const int64_t half = plan.half->n;
+  for (int64_t k = 0; k < half; ++k) {
+    const Vector<T> root_re = splat(plan.roots[static_cast<size_t>(2 * k)]);
+    const Vector<T> root_im = splat(plan.roots[static_cast<size_t>(2 * k + 1)]);
+    for (int64_t v = 0; v < kLanes<T>; v += kVector<T>) {
+      Number<T> one, mirror, found;
+      load_number(one, from.at(k * kLanes<T> + v));
+      load_number(mirror, from.at((half - k) * kLanes<T> + v));
+      if (k == 0) one.im = mirror.im = Vector<T>{};
+      join_pair(found.re, found.im, one.re, one.im, mirror.re, mirror.im, root_re, root_im);
+      store_number(z.at(k * kLanes<T> + v), found);
+    }
   }
 }
 

@@ -4,12 +4,13 @@
 /// apart: element k of line v is at k * lanes + v. A pass reads from one buffer and writes to
 /// another, in order, and what stood side by side `s` elements wide stands `radix s` wide.
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/macros.h"
 #include "cpu/fft/plan.h"
-#include "cpu/fft/square.h"
 #include "cpu/linalg/scratch.h"
+#include "cpu/linalg/vector.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
 
@@ -27,22 +28,35 @@ struct Parts {
   Parts at(int64_t i) const { return {re + i, im + i}; }
 };
 
-/// A vector of kLanes numbers: loops over arrays of complex numbers are not vectorized.
+/// Numbers of a vector register, of which a tile's lines fill one or more.
 template <class T>
-using Wide = typename RowOf<T>::type;
+inline constexpr int64_t kVector = FLAMBEAU_ISA::kLanes<T>;
 
-/// Complex numbers, kLanes of them side by side.
+/// Complex numbers, kVector of them side by side.
 template <class T>
 struct Number {
-  Wide<T> re, im;
+  Vector<T> re, im;
   FLAMBEAU_INLINE friend Number operator+(Number a, Number b) { return {a.re + b.re, a.im + b.im}; }
   FLAMBEAU_INLINE friend Number operator-(Number a, Number b) { return {a.re - b.re, a.im - b.im}; }
   FLAMBEAU_INLINE friend Number operator*(T a, Number b) { return {a * b.re, a * b.im}; }
   /// Times -i.
   FLAMBEAU_INLINE Number back() const { return {im, -re}; }
   /// Times a complex number.
-  FLAMBEAU_INLINE Number turned(T c, T d) const { return {re * c - im * d, re * d + im * c}; }
+  FLAMBEAU_INLINE Number turned(T c, T d) const {
+    const Vector<T> right = splat(c), up = splat(d);
+    return {multiply_add<T>(re, right, -(im * up)), multiply_add<T>(re, up, im * right)};
+  }
 };
+
+template <class T>
+FLAMBEAU_INLINE void load_number(Number<T>& number, Parts<const T> from) {
+  number = {FLAMBEAU_ISA::load(from.re), FLAMBEAU_ISA::load(from.im)};
+}
+template <class T>
+FLAMBEAU_INLINE void store_number(Parts<T> to, const Number<T>& number) {
+  FLAMBEAU_ISA::store(to.re, number.re);
+  FLAMBEAU_ISA::store(to.im, number.im);
+}
 
 /// Transforms of a fixed length, in place.
 template <class T>
@@ -105,88 +119,69 @@ void pass_of(const Pass<T>& pass, int64_t s, Parts<const T> x, Parts<T> y) {
   const int64_t step = s * pass.count;
   for (int64_t p = 0; p < pass.count; ++p) {
     const T* const turns = pass.twiddles.data() + 2 * p * (radix - 1) - 2;
-    for (int64_t q = 0; q < s; q += kLanes<T>) {
+    for (int64_t q = 0; q < s; q += kVector<T>) {
       const Parts<const T> from = x.at(s * p + q);
       const Parts<T> to = y.at(s * radix * p + q);
       Number<T> v[radix];
 #pragma GCC unroll 8
-      for (int k = 0; k < radix; ++k) {
-        load(v[k].re, from.re + k * step);
-        load(v[k].im, from.im + k * step);
-      }
+      for (int k = 0; k < radix; ++k) load_number(v[k], from.at(k * step));
       butterfly(v);
+      store_number(to, v[0]);
 #pragma GCC unroll 8
-      for (int k = 0; k < radix; ++k) {
-        const Number<T> one = k == 0 ? v[k] : v[k].turned(turns[2 * k], turns[2 * k + 1]);
-        store(to.re + k * s, one.re);
-        store(to.im + k * s, one.im);
-      }
+      for (int k = 1; k < radix; ++k)
+        store_number(to.at(k * s), v[k].turned(turns[2 * k], turns[2 * k + 1]));
     }
   }
 }
 
 /// Of an odd radix, by its definition: sums and differences of what lies symmetrically, weighed
-/// with cosines and sines.
+/// with cosines and sines. Two results, and their mirrors, at once.
 template <class T>
 void pass_of_any(const Pass<T>& pass, int64_t s, Parts<const T> x, Parts<T> y) {
-  constexpr int64_t kWidth = kLanes<T>, kHalf = flambeau::cpu::fft::kLargestPrime / 2;
+  constexpr int64_t kHalf = flambeau::cpu::fft::kLargestPrime / 2;
   const int64_t radix = pass.radix, half = radix / 2, step = s * pass.count;
-  T sum_re[kHalf][kWidth], sum_im[kHalf][kWidth], gap_re[kHalf][kWidth], gap_im[kHalf][kWidth];
+  const T* const roots = pass.roots.data();
+  Number<T> sums[kHalf], gaps[kHalf];
   for (int64_t p = 0; p < pass.count; ++p) {
-    const T* turns = pass.twiddles.data() + 2 * p * (radix - 1) - 2;
-    for (int64_t q = 0; q < s; q += kWidth) {
+    const T* const turns = pass.twiddles.data() + 2 * p * (radix - 1) - 2;
+    for (int64_t q = 0; q < s; q += kVector<T>) {
       const Parts<const T> from = x.at(s * p + q);
       const Parts<T> to = y.at(s * radix * p + q);
-      const auto store = [&](int64_t k, const T* re, const T* im) {
-        const T c = k == 0 ? T(1) : turns[2 * k], d = k == 0 ? T(0) : turns[2 * k + 1];
-        for (int64_t v = 0; v < kWidth; ++v) {
-          to.re[k * s + v] = re[v] * c - im[v] * d;
-          to.im[k * s + v] = re[v] * d + im[v] * c;
-        }
-      };
-      T first_re[kWidth], first_im[kWidth];
-      for (int64_t v = 0; v < kWidth; ++v) {
-        first_re[v] = from.re[v];
-        first_im[v] = from.im[v];
-      }
+      Number<T> first;
+      load_number(first, from);
+      Number<T> total = first;
       for (int64_t j = 1; j <= half; ++j) {
-        const Parts<const T> a = from.at(j * step), b = from.at((radix - j) * step);
-        for (int64_t v = 0; v < kWidth; ++v) {
-          sum_re[j - 1][v] = a.re[v] + b.re[v];
-          sum_im[j - 1][v] = a.im[v] + b.im[v];
-          gap_re[j - 1][v] = a.re[v] - b.re[v];
-          gap_im[j - 1][v] = a.im[v] - b.im[v];
-          first_re[v] += sum_re[j - 1][v];
-          first_im[v] += sum_im[j - 1][v];
-        }
+        Number<T> a, b;
+        load_number(a, from.at(j * step));
+        load_number(b, from.at((radix - j) * step));
+        sums[j - 1] = a + b;
+        gaps[j - 1] = (a - b).back();
+        total = total + sums[j - 1];
       }
-      for (int64_t k = 1; k <= half; ++k) {
-        T a_re[kWidth], a_im[kWidth], b_re[kWidth] = {}, b_im[kWidth] = {};
-        for (int64_t v = 0; v < kWidth; ++v) {
-          a_re[v] = from.re[v];
-          a_im[v] = from.im[v];
-        }
-        for (int64_t j = 1; j <= half; ++j) {
-          const T c = pass.roots[static_cast<size_t>(2 * (j * k % radix))];
-          const T d = pass.roots[static_cast<size_t>(2 * (j * k % radix) + 1)];
-          for (int64_t v = 0; v < kWidth; ++v) {
-            a_re[v] += c * sum_re[j - 1][v];
-            a_im[v] += c * sum_im[j - 1][v];
-            b_re[v] -= d * gap_im[j - 1][v];
-            b_im[v] += d * gap_re[j - 1][v];
+      store_number(to, total);
+      for (int64_t begin = 1; begin <= half; begin += 2) {
+        const int64_t k[2] = {begin, std::min(begin + 1, half)};
+        Number<T> even[2] = {first, first}, odd[2] = {};
+        int64_t at[2] = {};
+        for (int64_t j = 0; j < half; ++j) {
+#pragma GCC unroll 2
+          for (int i = 0; i < 2; ++i) {
+            at[i] += k[i];
+            at[i] -= at[i] >= radix ? radix : 0;
+            const Vector<T> c = splat(roots[2 * at[i]]), d = splat(-roots[2 * at[i] + 1]);
+            even[i].re = multiply_add<T>(c, sums[j].re, even[i].re);
+            even[i].im = multiply_add<T>(c, sums[j].im, even[i].im);
+            odd[i].re = multiply_add<T>(d, gaps[j].re, odd[i].re);
+            odd[i].im = multiply_add<T>(d, gaps[j].im, odd[i].im);
           }
         }
-        T re[kWidth], im[kWidth];
-        for (int64_t v = 0; v < kWidth; ++v) {
-          re[v] = a_re[v] + b_re[v];
-          im[v] = a_im[v] + b_im[v];
-          a_re[v] -= b_re[v];
-          a_im[v] -= b_im[v];
+        for (int i = 0; i < 2; ++i) {
+          const T* const turn = turns + 2 * k[i];
+          const T* const other = turns + 2 * (radix - k[i]);
+          store_number(to.at(k[i] * s), (even[i] + odd[i]).turned(turn[0], turn[1]));
+          store_number(to.at((radix - k[i]) * s), (even[i] - odd[i]).turned(other[0], other[1]));
         }
-        store(k, re, im);
-        store(radix - k, a_re, a_im);
       }
-      store(0, first_re, first_im);
     }
   }
 }
@@ -209,26 +204,36 @@ void run_pass(const Pass<T>& pass, int64_t s, Parts<const T> x, Parts<T> y) {
   }
 }
 
-/// Two buffers for kLanes lines of n elements, in this thread's working memory.
+/// Two buffers for kLanes lines of up to n elements, in this thread's working memory.
 template <class T>
 class Tile {
  public:
   explicit Tile(int64_t n)
-      : size_(n * kLanes<T>), memory_(scratch<T>(0, static_cast<size_t>(4 * size_))) {}
+      : size_((n + kApart) * kLanes<T>), memory_(scratch<T>(0, static_cast<size_t>(4 * size_))) {}
   Parts<T> lines() const { return buffer(current_); }
+
+  /// Where the next step goes, which work() says from lines to lines.
+  template <class Work>
+  void step(const Work& work) {
+    const Parts<T> from = buffer(current_);
+    work(Parts<const T>{from.re, from.im}, buffer(1 - current_));
+    current_ = 1 - current_;
+  }
 
   /// Forward, unscaled.
   void transform(const Plan<T>& plan) {
     int64_t s = kLanes<T>;
     for (const Pass<T>& pass : plan.passes) {
-      const Parts<T> from = buffer(current_);
-      run_pass<T>(pass, s, {from.re, from.im}, buffer(1 - current_));
-      current_ = 1 - current_;
+      step([&](Parts<const T> from, Parts<T> to) { run_pass<T>(pass, s, from, to); });
       s *= pass.radix;
     }
   }
 
  private:
+  /// Rows between parts, so that a pass that strides through powers of two finds what it reads and
+  /// writes at once in different sets of the caches.
+  static constexpr int64_t kApart = 5;
+
   Parts<T> buffer(int which) const {
     T* start = memory_ + 2 * which * size_;
     return {start, start + size_};

@@ -1,5 +1,8 @@
 #include "cpu/fft/plan.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <list>
 #include <mutex>
@@ -218,6 +221,14 @@ Cache<P>& cache() {
 }
 
 }  // namespace
+
+int64_t longest_tile() {
+  static const int64_t longest = [] {
+    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or -1 where it is not known
+    return std::clamp<int64_t>(bytes / 512, kLongAlone, 4096);
+  }();
+  return longest;
+}
 
 template <class T>
 std::shared_ptr<const Plan<T>> plan_of(int64_t n) {

@@ -41,12 +41,15 @@ struct RealPlan {
   std::vector<T> roots;
 };
 
-/// Lines of more elements are split: tiles of them leave the nearer caches.
-inline constexpr int64_t kLongestTile = 512;
+/// Lines of more elements are split: half of the second-level cache does not hold a tile of them,
+/// which is 256 bytes for each element.
+int64_t longest_tile();
+/// Few lines of more elements than this are split anyway: so all threads have a part.
+inline constexpr int64_t kLongAlone = 512;
 /// Lines of more elements have no passes: the parts of longer ones are shorter than this.
 inline constexpr int64_t kLongestPasses = int64_t{1} << 20;
 /// Larger prime factors make a convolution.
-inline constexpr int64_t kLargestPrime = 47;
+inline constexpr int64_t kLargestPrime = 257;
 
 template <class T>
 std::shared_ptr<const Plan<T>> plan_of(int64_t n);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/threads/interrupt.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/index/advanced.h"
 #include "kernels/indexing.h"
@@ -102,6 +103,25 @@ Tensor positions(const Tensor& tensor) {
   return result;
 }
 
+/// Those of the first elements that are not 0, as many as `result` has rows; how many there are.
+template <class T>
+int64_t first_positions(const Tensor& result, const Tensor& tensor) {
+  const Tensor dense = contiguous_data(tensor);
+  const T* const data = dense.data<T>();
+  const int64_t numel = dense.numel(), wanted = result.size(0), rank = result.size(1);
+  Coordinates coordinates(tensor.sizes());
+  int64_t list[kListed];
+  int64_t at = 0;
+  for (int64_t i = 0; i < numel && at < wanted; i += kListed) {
+    const int64_t found = list_nonzero(data + i, i, std::min(numel - i, kListed), list);
+    const int64_t kept = std::min(found, wanted - at);
+    coordinates.write(list, kept, result.data<int64_t>() + at * rank);
+    at += kept;
+    check_interrupt();
+  }
+  return at;
+}
+
 }  // namespace
 
 Tensor positions_of_nonzero(const Tensor& tensor) {
@@ -109,5 +129,13 @@ Tensor positions_of_nonzero(const Tensor& tensor) {
 }
 
 Tensor argwhere(const Tensor& self) { return positions_of_nonzero(self); }
+
+void nonzero_static(const Tensor& result, const Tensor& self, int64_t, int64_t fill_value) {
+  if (result.numel() == 0) return;
+  const int64_t found =
+      visit_dtype(self.dtype(), [&]<class T>() { return first_positions<T>(result, self); });
+  int64_t* const out = result.data<int64_t>();
+  std::fill(out + found * result.size(1), out + result.numel(), fill_value);
+}
 
 }  // namespace flambeau::cpu

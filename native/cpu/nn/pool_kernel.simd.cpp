@@ -8,6 +8,7 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
+constexpr int64_t kMany = 32;  // columns of a window that are worth vectors
 constexpr int64_t kRow = 512;  // windows whose positions wait in L1 to be widened to int64
 
 /// Calls body(constant) with the strides that are worth loops of their own; 0 stands for others.
@@ -88,15 +89,63 @@ void max_row(const PoolGeometry& geometry, size_t i, int64_t first, int64_t coun
   for (int64_t j = 0; j < count; ++j) index[j] = base + j * stride + offsets[j];
 }
 
+/// Where the largest of many values stands: the first of equals, the last NaN.
+template <class T, class PlaceOf>
+int64_t place_of_largest(const T* values, int64_t begin, int64_t end, const PlaceOf& place_of) {
+  T largest = values[begin];
+#pragma omp simd reduction(max : largest)
+  for (int64_t x = begin; x < end; ++x) largest = values[x] > largest ? values[x] : largest;
+  int64_t first = std::numeric_limits<int64_t>::max(), last_nan = -1;
+#pragma omp simd reduction(min : first) reduction(max : last_nan)
+  for (int64_t x = begin; x < end; ++x) {
+    const int64_t at = place_of(x);
+    first = (values[x] == largest) & (at < first) ? at : first;
+    last_nan = (values[x] != values[x]) & (at > last_nan) ? at : last_nan;
+  }
+  return last_nan >= 0 ? last_nan : first;
+}
+
+/// Windows over columns, of which values[x] is the largest element and place_of(x) its place below
+/// `base`.
+template <class T, class PlaceOf>
+void max_of_columns(const PoolAxis& columns, int64_t count, const T* values,
+                    const PlaceOf& place_of, const T* image, int64_t base, T* out, int64_t* index) {
+  for (int64_t j = 0; j < count; ++j) {
+    const size_t window = static_cast<size_t>(j);
+    int64_t x = columns.begin[window], best = place_of(x);
+    T value = values[x];
+    if (columns.end[window] - x >= kMany) {
+      index[j] = base + place_of_largest(values, x, columns.end[window], place_of);
+      out[j] = image[index[j]];
+      continue;
+    }
+    for (++x; x < columns.end[window]; ++x) {
+      const T candidate = values[x];
+      const int64_t place = place_of(x);
+      // Rows are scanned before columns: of equals the one above, of NaN the one below.
+      const bool beats = wins(candidate, value) & ((value == value) | (place > best));
+      const bool better = beats | ((candidate == value) & (place < best));
+      value = better ? candidate : value;
+      best = better ? place : best;
+    }
+    out[j] = value;
+    index[j] = base + best;
+  }
+}
+
 /// A row of windows of any size: first the largest element of each column of the image under it,
 /// `rows_below` the first one.
 template <class T>
 void max_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T* values,
                        int32_t* rows_below, T* out, int64_t* index) {
-  const PoolAxis& columns = geometry.columns;
   const int64_t width = geometry.input_columns, top = geometry.rows.begin[i];
+  const int64_t base = top * width, count = geometry.output_columns;
   const int32_t height = static_cast<int32_t>(geometry.rows.end[i] - top);
-  const T* row = image + top * width;
+  const T* row = image + base;
+  if (height == 1) {
+    const auto same = [](int64_t x) { return x; };
+    return max_of_columns(geometry.columns, count, row, same, image, base, out, index);
+  }
   std::copy_n(row, width, values);
   std::fill_n(rows_below, width, 0);
   for (int32_t y = 1; y < height; ++y) {
@@ -108,23 +157,8 @@ void max_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T
       rows_below[x] = better ? y : rows_below[x];
     }
   }
-  for (int64_t j = 0; j < geometry.output_columns; ++j) {
-    const size_t window = static_cast<size_t>(j);
-    const auto place_of = [&](int64_t x) { return rows_below[x] * width + x; };
-    int64_t x = columns.begin[window], best = place_of(x);
-    T value = values[x];
-    for (++x; x < columns.end[window]; ++x) {
-      const T candidate = values[x];
-      const int64_t place = place_of(x);
-      // Rows are scanned before columns: of equals the one above, of NaN the one below.
-      const bool beats = wins(candidate, value) & ((value == value) | (place > best));
-      const bool better = beats | ((candidate == value) & (place < best));
-      value = better ? candidate : value;
-      best = better ? place : best;
-    }
-    out[j] = value;
-    index[j] = top * width + best;
-  }
+  const auto place_of = [&](int64_t x) { return rows_below[x] * width + x; };
+  max_of_columns(geometry.columns, count, values, place_of, image, base, out, index);
 }
 
 /// Windows that differ in size, as those of adaptive pooling do.

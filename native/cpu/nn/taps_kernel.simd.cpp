@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <vector>
+
+#include "cpu/linalg/vector.h"
 
 // Points are handled a block at a time, so that their places and weights are read from the first
 // cache for every channel. Numbers of taps that modes of interpolation have get loops of their own.
@@ -43,7 +46,7 @@ void sum_elements(const TapGeometry& g, int64_t count, const T* x, const int64_t
   }
 }
 
-/// Rows of elements: each tap is a loop over the row.
+/// Rows of elements, of two or four taps: one loop over the row.
 template <int64_t fixed, class T>
 void sum_rows(const TapGeometry& g, int64_t count, const T* x, const int64_t* places,
               const T* weights, T* out) {
@@ -56,22 +59,88 @@ void sum_rows(const TapGeometry& g, int64_t count, const T* x, const int64_t* pl
       const T first = w[0], second = w[apart];
 #pragma omp simd
       for (int64_t j = 0; j < n; ++j) out[j] = first * a[j] + second * b[j];
-    } else if constexpr (fixed == 4) {
+    } else {
       const T *a = row(p, 0), *b = row(p, 1), *c = row(p, 2), *d = row(p, 3);
       const T first = w[0], second = w[apart], third = w[2 * apart], fourth = w[3 * apart];
 #pragma omp simd
       for (int64_t j = 0; j < n; ++j)
         out[j] = first * a[j] + second * b[j] + third * c[j] + fourth * d[j];
-    } else {
-      std::fill_n(out, n, T(0));
-      for (int64_t k = 0; k < g.taps; ++k) {
-        const T* from = row(p, k);
-        const T weight = w[k * apart];
-#pragma omp simd
-        for (int64_t j = 0; j < n; ++j) out[j] += weight * from[j];
+    }
+  }
+}
+
+/// One point's sums of some columns, in registers.
+template <int vectors, class T>
+void sum_columns(int64_t taps, const T* x, int64_t n, const int64_t* places, const T* weights,
+                 T* out) {
+  Vector<T> sum[vectors] = {};
+  for (int64_t k = 0; k < taps; ++k) {
+    const T* const from = x + places[k] * n;
+    const Vector<T> weight = splat(weights[k]);
+#pragma GCC unroll 8
+    for (int i = 0; i < vectors; ++i)
+      sum[i] = multiply_add<T>(weight, load(from + i * kLanes<T>), sum[i]);
+  }
+  for (int i = 0; i < vectors; ++i) store(out + i * kLanes<T>, sum[i]);
+}
+
+/// Sums of many rows of some points, whose tables have been laid in order: some columns of all
+/// points first, so that these columns stay near.
+template <class T>
+class ManyRows {
+ public:
+  ManyRows(const TapGeometry& g, int64_t points, const T* x, const int64_t* places,
+           const T* weights, T* out)
+      : n_(g.inner), taps_(g.taps), points_(points), x_(x), out_(out) {
+    places_.reserve(static_cast<size_t>(points * taps_));
+    weights_.reserve(places_.capacity());
+    for (int64_t p = 0; p < points; ++p) {
+      for (int64_t k = 0; k < taps_; ++k) {
+        places_.push_back(places[k * g.points + p]);
+        weights_.push_back(weights[k * g.points + p]);
       }
     }
   }
+  void sum() const {
+    const int64_t left = columns<1>(columns<4>(columns<8>(0)));
+    for (int64_t p = 0; p < points_ && left < n_; ++p) {
+      T* const to = out_ + p * n_;
+      std::fill(to + left, to + n_, T(0));
+      for (int64_t k = 0; k < taps_; ++k) {
+        const T* const from = x_ + place(p)[k] * n_;
+        const T weight = weights(p)[k];
+        for (int64_t j = left; j < n_; ++j) to[j] += weight * from[j];
+      }
+    }
+  }
+
+ private:
+  const int64_t* place(int64_t p) const { return places_.data() + p * taps_; }
+  const T* weights(int64_t p) const { return weights_.data() + p * taps_; }
+  /// As many as there are from one on; the first of those that are left.
+  template <int vectors>
+  int64_t columns(int64_t first) const {
+    constexpr int64_t kCount = vectors * kLanes<T>;
+    for (; first + kCount <= n_; first += kCount) {
+      for (int64_t p = 0; p < points_; ++p)
+        sum_columns<vectors>(taps_, x_ + first, n_, place(p), weights(p), out_ + p * n_ + first);
+    }
+    return first;
+  }
+
+  int64_t n_, taps_, points_;
+  const T* x_;
+  T* out_;
+  std::vector<int64_t> places_;
+  std::vector<T> weights_;
+};
+
+template <class T>
+void sum_many_rows(const TapGeometry& g, int64_t count, const T* x, const int64_t* places,
+                   const T* weights, T* out) {
+  constexpr int64_t kPoints = 16;
+  for (int64_t p = 0; p < count; p += kPoints)
+    ManyRows(g, std::min(kPoints, count - p), x, places + p, weights + p, out + p * g.inner).sum();
 }
 
 template <class T>
@@ -88,8 +157,10 @@ void sums(const TapGeometry& g, int64_t begin, int64_t end, const T* input, cons
           T* out = result + (plane * g.points + first) * g.inner;
           if (g.inner == 1)
             sum_elements<value>(g, count, x, places + table, weights + table, out);
-          else
+          else if constexpr (value == 2 || value == 4)
             sum_rows<value>(g, count, x, places + table, weights + table, out);
+          else
+            sum_many_rows(g, count, x, places + table, weights + table, out);
         }
       }
   });

@@ -10,13 +10,31 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// Sums of term(|a - b|) over the coordinates.
-template <class T, class Term>
-T sum_terms(const T* a, const T* b, int64_t count, const Term& term) {
-  T sum = 0;
+/// to[r] = whole(sum of term(|a - b|) over the coordinates) for points b, one behind the other: of
+/// some at once, so that sums need not wait for each other.
+template <class T, class Term, class Whole>
+void sums(T* to, const T* a, const T* b, int64_t points, int64_t count, const Term& term,
+          const Whole& whole) {
+  for (; points >= 4; points -= 4, to += 4, b += 4 * count) {
+    T first = 0, second = 0, third = 0, fourth = 0;
+#pragma omp simd reduction(+ : first, second, third, fourth)
+    for (int64_t i = 0; i < count; ++i) {
+      first += term(std::abs(a[i] - b[i]));
+      second += term(std::abs(a[i] - b[i + count]));
+      third += term(std::abs(a[i] - b[i + 2 * count]));
+      fourth += term(std::abs(a[i] - b[i + 3 * count]));
+    }
+    to[0] = whole(first);
+    to[1] = whole(second);
+    to[2] = whole(third);
+    to[3] = whole(fourth);
+  }
+  for (; points > 0; --points, ++to, b += count) {
+    T sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += term(std::abs(a[i] - b[i]));
-  return sum;
+    for (int64_t i = 0; i < count; ++i) sum += term(std::abs(a[i] - b[i]));
+    *to = whole(sum);
+  }
 }
 
 /// The largest |a - b|; NaN where there is one.
@@ -31,14 +49,25 @@ T largest(const T* a, const T* b, int64_t count) {
   return found;
 }
 
+/// Distances of `a` from points b, one behind the other.
 template <class T>
-T norm(const T* a, const T* b, int64_t count, double p) {
-  if (p == 2) return std::sqrt(sum_terms(a, b, count, [](T d) { return d * d; }));
-  if (p == 1) return sum_terms(a, b, count, [](T d) { return d; });
-  if (p == 0) return sum_terms(a, b, count, [](T d) { return d != 0 ? T(1) : T(0); });
-  if (p == std::numeric_limits<double>::infinity()) return largest(a, b, count);
+void norms(T* to, const T* a, const T* b, int64_t points, int64_t count, double p) {
+  const auto same = [](T x) { return x; };
+  if (p == 2)
+    return sums(
+        to, a, b, points, count, [](T d) { return d * d; }, [](T x) { return std::sqrt(x); });
+  if (p == 1) return sums(to, a, b, points, count, same, same);
+  if (p == 0)
+    return sums(
+        to, a, b, points, count, [](T d) { return d != 0 ? T(1) : T(0); }, same);
+  if (p == std::numeric_limits<double>::infinity()) {
+    for (; points > 0; --points, b += count) *to++ = largest(a, b, count);
+    return;
+  }
   const T power = static_cast<T>(p);
-  return std::pow(sum_terms(a, b, count, [power](T d) { return std::pow(d, power); }), 1 / power);
+  sums(
+      to, a, b, points, count, [power](T d) { return std::pow(d, power); },
+      [power](T x) { return std::pow(x, 1 / power); });
 }
 
 /// So many rows of differences are worth a task.
@@ -62,8 +91,7 @@ void pair_norms(const Tensor& result, const Tensor& x1, const Tensor& x2, double
                        for (int64_t i = begin; i < end; ++i) {
                          const T* const a = left.data<T>() + i * count;
                          const T* const b = right.data<T>() + i / rows * others * count;
-                         for (int64_t j = 0; j < others; ++j)
-                           out.data<T>()[i * others + j] = norm(a, b + j * count, count, p);
+                         norms(out.data<T>() + i * others, a, b, others, count, p);
                        }
                      });
       },
@@ -79,9 +107,8 @@ void pdist(const Tensor& result, const Tensor& input, double p) {
         using T = decltype(zero);
         parallel_for(0, rows - 1, rows_at_once(rows / 2, count), [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            T* to = out.data<T>() + i * (2 * rows - i - 1) / 2;
-            for (int64_t j = i + 1; j < rows; ++j)
-              *to++ = norm(points.data<T>() + i * count, points.data<T>() + j * count, count, p);
+            const T* const a = points.data<T>() + i * count;
+            norms(out.data<T>() + i * (2 * rows - i - 1) / 2, a, a + count, rows - i - 1, count, p);
           }
         });
       },

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "core/threads/interrupt.h"
+#include "core/threads/parallel.h"
 #include "cpu/blocks.h"
 #include "kernels/sparse_parts.h"
 
@@ -39,10 +42,16 @@ Tensor sparse_unflat(const Tensor& self, IntList size) {
   for (int64_t row = rows; row-- > 0;) {
     const int64_t extent = std::max<int64_t>(size[static_cast<size_t>(row)], 1);
     int64_t* const out = result.data<int64_t>() + row * count;
-    in_blocks(count, [&](int64_t begin, int64_t end) {
+    parallel_for(0, count, kGrain / 4, [&](int64_t begin, int64_t end) {
+      // Neighbours mostly have one quotient, so that few are divided.
+      int64_t quotient = 0, first = 0;
       for (int64_t i = begin; i < end; ++i) {
-        out[i] = left[i] % extent;
-        left[i] /= extent;
+        if (static_cast<uint64_t>(left[i] - first) >= static_cast<uint64_t>(extent)) {
+          quotient = left[i] / extent;
+          first = quotient * extent;
+        }
+        out[i] = left[i] - first;
+        left[i] = quotient;
       }
     });
   }

@@ -5,7 +5,7 @@
 #include "cpu/walk.h"
 #include "kernels/shape.h"
 
-namespace flambeau::cpu {
+namespace flambeau::cpu::FLAMBEAU_ISA {
 
 void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
   if (result.numel() == 0) return;
@@ -39,4 +39,4 @@ void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
   });
 }
 
-}  // namespace flambeau::cpu
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

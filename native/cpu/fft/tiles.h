@@ -1,0 +1,198 @@
+#pragma once
+
+/// Lines from memory into tiles, side by side, and back.
+
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/fft/lines.h"
+#include "cpu/fft/passes.h"
+#include "cpu/fft/square.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA::fft {
+
+/// Lines [first, first + count) into a tile; what is left of it becomes 0.
+template <class T>
+void gather(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n, Parts<T> tile) {
+  constexpr int64_t kWidth = kLanes<T>, kRun = 16;
+  const T* from[kWidth];
+  lines.find(first, count, from);
+  std::fill(from + count, from + kWidth, from[count - 1]);
+  const bool is_real = !lines.has_imaginary();
+  const int64_t step = lines.step, imag = is_real ? 0 : lines.imag;
+  // Runs of a line, so that what one fetch brings is used before it leaves.
+  for (int64_t start = 0; start < n; start += kRun) {
+    const int64_t end = std::min(n, start + kRun);
+    for (int64_t v = 0; v < kWidth; ++v) {
+      for (int64_t k = start; k < end; ++k) {
+        tile.re[k * kWidth + v] = from[v][k * step];
+        tile.im[k * kWidth + v] = is_real ? T(0) : from[v][k * step + imag];
+      }
+    }
+  }
+}
+
+template <class T>
+void scatter(const Lines<T>& lines, int64_t first, int64_t count, int64_t n, Parts<const T> tile,
+             T scale) {
+  constexpr int64_t kWidth = kLanes<T>, kRun = 16;
+  T* to[kWidth];
+  lines.find(first, count, to);
+  const bool is_real = !lines.has_imaginary();
+  const int64_t step = lines.step, imag = is_real ? 0 : lines.imag;
+  for (int64_t start = 0; start < n; start += kRun) {
+    const int64_t end = std::min(n, start + kRun);
+    for (int64_t v = 0; v < count; ++v) {
+      for (int64_t k = start; k < end; ++k) {
+        to[v][k * step] = tile.re[k * kWidth + v] * scale;
+        if (!is_real) to[v][k * step + imag] = tile.im[k * kWidth + v] * scale;
+      }
+    }
+  }
+}
+
+/// Complex numbers of a row, and more than a tile of lines shorter than that has.
+template <class T>
+inline constexpr int64_t kNumbers = kLanes<T> / 2;
+template <class T>
+inline constexpr int64_t kShortBlock = kLanes<T>* kLanes<T>;
+
+/// Whether lines of `length` real numbers each lie one right behind the other.
+template <class T>
+bool are_joined(T* const* lines, int64_t count, int64_t length) {
+  for (int64_t v = 1; v < count; ++v) {
+    if (lines[v] - lines[v - 1] != length) return false;
+  }
+  return true;
+}
+
+/// Whether what a line has behind whole rows is worth one more, which overlaps the last of them.
+template <class T>
+bool is_worth_row(int64_t n) {
+  return n > kNumbers<T> && n % kNumbers<T> > kNumbers<T> / 4;
+}
+
+/// Numbers [k, k + count) of lines, of which a whole row is read.
+template <class T>
+FLAMBEAU_INLINE void gather_square(const T* const* from, int64_t k, int64_t count, Parts<T> tile) {
+  typename RowOf<T>::type rows[kLanes<T>];
+  for (int64_t v = 0; v < kLanes<T>; ++v) load(rows[v], from[v] + 2 * k);
+  transpose<T>(rows);
+  for (int64_t i = 0; i < count; ++i) {
+    store(tile.re + (k + i) * kLanes<T>, rows[2 * i]);
+    store(tile.im + (k + i) * kLanes<T>, rows[2 * i + 1]);
+  }
+}
+
+/// The same of lines of complex numbers without gaps. Short ones are read from a copy, which ends
+/// some numbers behind the last of them.
+template <class T>
+void gather_rows(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n,
+                 Parts<T> tile) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const T* from[kWidth];
+  lines.find(first, count, from);
+  std::fill(from + count, from + kWidth, from[count - 1]);
+  int64_t k = 0;
+  for (; k + kNumbers<T> <= n; k += kNumbers<T>) gather_square(from, k, kNumbers<T>, tile);
+  if (is_worth_row<T>(n)) return gather_square(from, n - kNumbers<T>, kNumbers<T>, tile);
+  if (n < kNumbers<T> && are_joined(from, count, 2 * n)) {
+    alignas(64) T block[kShortBlock<T>] = {};
+    memcpy(block, from[0], static_cast<size_t>(2 * n * count) * sizeof(T));
+    for (int64_t v = 0; v < kWidth; ++v) from[v] = block + 2 * n * std::min(v, count - 1);
+    return gather_square(from, 0, n, tile);
+  }
+  for (; k < n; ++k) {
+    for (int64_t v = 0; v < kWidth; ++v) {
+      tile.re[k * kWidth + v] = from[v][2 * k];
+      tile.im[k * kWidth + v] = from[v][2 * k + 1];
+    }
+  }
+}
+
+/// The way back: numbers [k, k + kNumbers) of lines, of which the tile has `found`.
+template <class T>
+FLAMBEAU_INLINE void scatter_square(T* const* to, int64_t count, int64_t k, int64_t found,
+                                    Parts<const T> tile, T scale) {
+  typename RowOf<T>::type rows[kLanes<T>] = {};
+  for (int64_t i = 0; i < found; ++i) {
+    load(rows[2 * i], tile.re + (k + i) * kLanes<T>);
+    load(rows[2 * i + 1], tile.im + (k + i) * kLanes<T>);
+  }
+  transpose<T>(rows);
+  for (int64_t v = 0; v < count; ++v) {
+    rows[v] *= scale;
+    store(to[v] + 2 * k, rows[v]);
+  }
+}
+
+/// Short lines are written to a copy first: what a row has behind the end of a line is overwritten
+/// by the next one.
+template <class T>
+void scatter_rows(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
+                  Parts<const T> tile, T scale) {
+  constexpr int64_t kWidth = kLanes<T>;
+  T* to[kWidth];
+  lines.find(first, count, to);
+  int64_t k = 0;
+  for (; k + kNumbers<T> <= n; k += kNumbers<T>)
+    scatter_square(to, count, k, kNumbers<T>, tile, scale);
+  if (is_worth_row<T>(n))
+    return scatter_square(to, count, n - kNumbers<T>, kNumbers<T>, tile, scale);
+  if (n < kNumbers<T> && are_joined(to, count, 2 * n)) {
+    alignas(64) T block[kShortBlock<T>];
+    T* const start = lines.line(first);
+    for (int64_t v = 0; v < count; ++v) to[v] = block + 2 * n * v;
+    scatter_square(to, count, 0, n, tile, scale);
+    memcpy(start, block, static_cast<size_t>(2 * n * count) * sizeof(T));
+    return;
+  }
+  for (; k < n; ++k) {
+    for (int64_t v = 0; v < count; ++v) {
+      to[v][2 * k] = tile.re[k * kWidth + v] * scale;
+      to[v][2 * k + 1] = tile.im[k * kWidth + v] * scale;
+    }
+  }
+}
+
+/// The same where neighbours lie side by side.
+template <class T>
+void gather_columns(const Lines<const T>& lines, int64_t first, int64_t n, Parts<T> tile) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const T* from = lines.line(first);
+  for (int64_t k = 0; k < n; ++k) {
+    typename RowOf<T>::type re, im;
+    load_parts(re, im, from + k * lines.step);
+    store(tile.re + k * kWidth, re);
+    store(tile.im + k * kWidth, im);
+  }
+}
+template <class T>
+void scatter_columns(const Lines<T>& lines, int64_t first, int64_t n, Parts<const T> tile,
+                     T scale) {
+  constexpr int64_t kWidth = kLanes<T>;
+  T* to = lines.line(first);
+  for (int64_t k = 0; k < n; ++k) {
+    typename RowOf<T>::type re, im;
+    load(re, tile.re + k * kWidth);
+    load(im, tile.im + k * kWidth);
+    store_parts<T>(to + k * lines.step, re * scale, im * scale);
+  }
+}
+
+/// Whether lines [first, first + kLanes) are complex numbers that lie side by side.
+template <class T>
+bool are_columns(const Lines<T>& lines, int64_t first, int64_t count) {
+  const Grid& grid = lines.grid;
+  if (count != kLanes<T> || lines.imag != 1 || grid.sizes.empty()) return false;
+  const size_t last = grid.sizes.size() - 1;
+  const bool fits = last == 0 || grid.left_of_row(lines.start + first) >= count;
+  return fits && grid.steps[last] == 2;
+}
+
+template <class T>
+bool are_rows(const Lines<T>& lines) {
+  return lines.imag == 1 && lines.step == 2;
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA::fft
