@@ -55,6 +55,21 @@ def gradients(
     return found
 
 
+def slopes(
+    grad: Array,
+    log_probs: Array,
+    targets: Array,
+    steps: Array,
+    sizes: Array,
+    blank: int,
+    of_logits: bool,
+) -> Array:
+    """Of the steps that count, also the probabilities themselves where logits are meant."""
+    counts = np.arange(len(log_probs))[:, None, None] < steps[:, None]
+    own = grad[:, None] * np.exp(log_probs) * counts
+    return gradients(grad, log_probs, targets, steps, sizes, blank) + own * of_logits
+
+
 def curvature(
     grad: Array,
     direction: Array,

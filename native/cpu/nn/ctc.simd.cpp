@@ -3,13 +3,14 @@
 #include <vector>
 
 #include "core/threads/parallel.h"
+#include "cpu/math.h"
 #include "cpu/nn/conv_types.h"
 #include "kernels/ctc.h"
 
 /// Connectionist temporal classification (A. Graves et al., 2006). An alignment is a walk over the
 /// states of a sample: its labels, with blanks before, between and behind them. Probabilities of
-/// walks are held as logarithms.
-namespace flambeau::cpu {
+/// walks are held as logarithms, those of a step in a row, which runs in vectors.
+namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
 template <class T>
@@ -24,24 +25,26 @@ struct Moving {
   Moving(T value, T slope = 0) : value(value), slope(slope) {}
   Moving operator+(Moving other) const { return {value + other.value, slope + other.slope}; }
   Moving operator-(Moving other) const { return {value - other.value, slope - other.slope}; }
-  bool operator<(Moving other) const { return value < other.value; }
   bool operator==(Moving other) const { return value == other.value; }
 };
 
-/// large + log(1 + share), where share is that of the smaller one in the larger one.
 template <class T>
-T raised(T large, T small) {
-  return large + std::log1p(std::exp(small - large));
+FLAMBEAU_INLINE T log_sum(T a, T b, T c) {
+  const T largest = std::max(a, std::max(b, c));
+  const T base = largest == kImpossible<T> ? T(0) : largest;
+  const T sum = math::exp(a - base) + math::exp(b - base) + math::exp(c - base);
+  // At least 1, but where all are impossible: vectors do not take the logarithm of 0 at once.
+  return largest + math::log(std::max(sum, T(1)));
 }
 template <class T>
-Moving<T> raised(Moving<T> large, Moving<T> small) {
-  const T share = std::exp(small.value - large.value);
-  return {large.value + std::log1p(share), (large.slope + share * small.slope) / (1 + share)};
-}
-template <class Log>
-Log log_sum(Log a, Log b, Log impossible) {
-  if (a < b) std::swap(a, b);
-  return b == impossible ? a : raised(a, b);
+Moving<T> log_sum(Moving<T> a, Moving<T> b, Moving<T> c) {
+  const T largest = std::max(a.value, std::max(b.value, c.value));
+  if (largest == kImpossible<T>) return a;
+  const T shares[] = {std::exp(a.value - largest), std::exp(b.value - largest),
+                      std::exp(c.value - largest)};
+  const T whole = shares[0] + shares[1] + shares[2];
+  const T slope = shares[0] * a.slope + shares[1] * b.slope + shares[2] * c.slope;
+  return {largest + std::log(whole), slope / whole};
 }
 
 struct Sample {
@@ -57,88 +60,112 @@ struct Sample {
   bool skips(int64_t state) const { return state > 1 && label(state) != label(state - 2); }
 };
 
+constexpr int64_t kVector = 16;
+
+/// Logarithms by state, with two impossible ones before the first and behind the last.
+template <class Log>
+class Row {
+ public:
+  Row(int64_t states, Log impossible) : items_(static_cast<size_t>(states + 4), impossible) {}
+  Log* data() { return items_.data() + 2; }
+
+ private:
+  std::vector<Log> items_;
+};
+
 /// Walks of one sample. `Score`: (step, class) -> Log.
 template <class Log, class Score>
 class Walks {
  public:
   Walks(const Sample& sample, const Score& score, Log impossible)
-      : sample_(sample), score_(score), impossible_(impossible) {}
-
-  /// Over all walks that end with the last step.
-  Log total() const {
-    if (sample_.steps == 0) return sample_.length == 0 ? Log(0) : impossible_;
-    std::vector<Log> row = first(), next(row);
-    for (int64_t t = 1; t < sample_.steps; ++t) {
-      step(t, row, next);
-      std::swap(row, next);
-    }
-    return ended(row);
+      : sample_(sample),
+        score_(score),
+        impossible_(impossible),
+        states_(sample.states()),
+        width_((states_ + kVector - 1) / kVector * kVector),
+        barriers_(width_, impossible),
+        scores_(width_, impossible) {
+    for (int64_t s = 0; s < states_; ++s)
+      if (sample.skips(s)) barriers_.data()[s] = Log(0);
   }
 
-  /// body(step, class, share of the walks that are in a state of this class then), for each state.
-  template <class Body>
-  void visit(const Body& body) const {
-    if (sample_.steps == 0) return;
-    std::vector<std::vector<Log>> before{first()};
+  /// Over all walks that end with the last step.
+  Log total() {
+    if (sample_.steps == 0) return sample_.length == 0 ? Log(0) : impossible_;
+    Row<Log> row(width_, impossible_), next(width_, impossible_);
+    begin(row.data());
     for (int64_t t = 1; t < sample_.steps; ++t) {
-      before.push_back(before.back());
-      step(t, before[static_cast<size_t>(t) - 1], before.back());
+      step(t, row.data(), next.data());
+      std::swap(row, next);
     }
-    const Log whole = ended(before.back());
+    return ended(row.data());
+  }
+
+  /// body(step, shares): of each state, that of the walks which are in it then.
+  template <class Body>
+  void visit(const Body& body) {
+    if (sample_.steps == 0) return;
+    std::vector<Row<Log>> before(static_cast<size_t>(sample_.steps), Row<Log>(width_, impossible_));
+    begin(before[0].data());
+    for (size_t t = 1; t < before.size(); ++t)
+      step(static_cast<int64_t>(t), before[t - 1].data(), before[t].data());
+    const Log whole = ended(before.back().data());
     if (whole == impossible_) return;
-    std::vector<Log> after(before[0].size(), impossible_), next(after);
-    for (int64_t s = std::max<int64_t>(0, sample_.states() - 2); s < sample_.states(); ++s)
-      after[static_cast<size_t>(s)] = Log(0);
+    Row<Log> after(width_, impossible_), next(width_, impossible_);
+    for (int64_t s = std::max<int64_t>(0, states_ - 2); s < states_; ++s) after.data()[s] = Log(0);
     for (int64_t t = sample_.steps - 1;; --t) {
-      for (int64_t s = 0; s < sample_.states(); ++s) {
-        const auto at = static_cast<size_t>(s);
-        body(t, sample_.label(s), before[static_cast<size_t>(t)][at] + after[at] - whole);
-      }
+      Log* const shares = before[static_cast<size_t>(t)].data();
+      const Log* const behind = after.data();
+#pragma omp simd
+      for (int64_t s = 0; s < width_; ++s) shares[s] = shares[s] + behind[s] - whole;
+      body(t, shares);
       if (t == 0) return;
-      step_back(t, after, next);
+      step_back(t, after.data(), next.data());
       std::swap(after, next);
     }
   }
 
  private:
-  std::vector<Log> first() const {
-    std::vector<Log> row(static_cast<size_t>(sample_.states()), impossible_);
-    for (size_t s = 0; s < std::min<size_t>(2, row.size()); ++s)
-      row[s] = score_(0, sample_.label(static_cast<int64_t>(s)));
-    return row;
+  void begin(Log* row) const {
+    for (int64_t s = 0; s < std::min<int64_t>(2, states_); ++s)
+      row[s] = score_(0, sample_.label(s));
   }
 
-  void step(int64_t t, const std::vector<Log>& row, std::vector<Log>& next) const {
-    for (size_t s = 0; s < row.size(); ++s) {
-      const auto state = static_cast<int64_t>(s);
-      Log sum = row[s];
-      if (s > 0) sum = log_sum(sum, row[s - 1], impossible_);
-      if (sample_.skips(state)) sum = log_sum(sum, row[s - 2], impossible_);
-      next[s] = sum + score_(t, sample_.label(state));
-    }
+  /// Of the classes of all states.
+  const Log* scores(int64_t t) {
+    Log* const found = scores_.data();
+    const Log blank = score_(t, sample_.blank);
+    for (int64_t s = 0; s < states_; s += 2) found[s] = blank;
+    for (int64_t i = 0; i < sample_.length; ++i) found[2 * i + 1] = score_(t, sample_.labels[i]);
+    return found;
+  }
+
+  void step(int64_t t, const Log* row, Log* next) {
+    const Log *const barrier = barriers_.data(), *const score = scores(t);
+#pragma omp simd
+    for (int64_t s = 0; s < width_; ++s)
+      next[s] = log_sum(row[s], row[s - 1], row[s - 2] + barrier[s]) + score[s];
   }
 
   /// From what follows step t to what follows the step before.
-  void step_back(int64_t t, std::vector<Log>& row, std::vector<Log>& next) const {
-    for (size_t s = 0; s < row.size(); ++s)
-      row[s] = row[s] + score_(t, sample_.label(static_cast<int64_t>(s)));
-    for (size_t s = 0; s < row.size(); ++s) {
-      Log sum = row[s];
-      if (s + 1 < row.size()) sum = log_sum(sum, row[s + 1], impossible_);
-      if (s + 2 < row.size() && sample_.skips(static_cast<int64_t>(s) + 2))
-        sum = log_sum(sum, row[s + 2], impossible_);
-      next[s] = sum;
-    }
+  void step_back(int64_t t, Log* row, Log* next) {
+    const Log *const barrier = barriers_.data(), *const score = scores(t);
+#pragma omp simd
+    for (int64_t s = 0; s < width_; ++s) row[s] = row[s] + score[s];
+#pragma omp simd
+    for (int64_t s = 0; s < width_; ++s)
+      next[s] = log_sum(row[s], row[s + 1], row[s + 2] + barrier[s + 2]);
   }
 
-  Log ended(const std::vector<Log>& row) const {
-    return row.size() == 1 ? row[0]
-                           : log_sum(row[row.size() - 1], row[row.size() - 2], impossible_);
+  Log ended(const Log* row) const {
+    return log_sum(row[states_ - 1], row[states_ - 2], impossible_);
   }
 
   const Sample& sample_;
   const Score& score_;
   Log impossible_;
+  int64_t states_, width_;      // rows are whole vectors: no walk comes to what is no state
+  Row<Log> barriers_, scores_;  // 0 where a walk may skip the blank before a state
 };
 
 /// Labels and lengths, checked. Keeps the memory that samples point to.
@@ -211,7 +238,8 @@ class Batch {
 }  // namespace
 
 void ctc_alignments(const Tensor& result, const Tensor& log_probs, const Tensor& targets,
-                    const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank) {
+                    const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank,
+                    bool) {
   const Batch batch(log_probs.sizes(), targets, input_lengths, target_lengths, blank);
   with_float_compute(
       "ctc_loss", result,
@@ -236,8 +264,12 @@ void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const 
         std::fill_n(slopes, out.numel(), T(0));
         batch.each(x.data<T>(), [&](const Sample& sample, const auto& score) {
           const T factor = grad.data<T>()[sample.number];
-          Walks(sample, score, kImpossible<T>).visit([&](int64_t t, int64_t c, T share) {
-            slopes[batch.place(t, sample.number, c)] -= factor * std::exp(share);
+          Walks(sample, score, kImpossible<T>).visit([&](int64_t t, T* shares) {
+#pragma omp simd
+            for (int64_t s = 0; s < sample.states(); ++s) shares[s] = math::exp(shares[s]);
+            T* const slope = slopes + batch.place(t, sample.number, 0);
+            for (int64_t s = 0; s < sample.states(); ++s)
+              slope[sample.label(s)] -= factor * shares[s];
           });
         });
       },
@@ -260,14 +292,15 @@ void ctc_alignments_curvature(const Tensor& result, const Tensor& grad_output,
           const auto moving = [&](int64_t t, int64_t c) {
             return Moving<T>(score(t, c), along.data<T>()[batch.place(t, sample.number, c)]);
           };
-          const Walks walks(sample, moving, Moving<T>(kImpossible<T>));
-          walks.visit([&](int64_t t, int64_t c, Moving<T> share) {
-            changes[batch.place(t, sample.number, c)] -=
-                factor * std::exp(share.value) * share.slope;
+          Walks walks(sample, moving, Moving<T>(kImpossible<T>));
+          walks.visit([&](int64_t t, const Moving<T>* shares) {
+            T* const change = changes + batch.place(t, sample.number, 0);
+            for (int64_t s = 0; s < sample.states(); ++s)
+              change[sample.label(s)] -= factor * std::exp(shares[s].value) * shares[s].slope;
           });
         });
       },
       grad_output, direction, log_probs);
 }
 
-}  // namespace flambeau::cpu
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
