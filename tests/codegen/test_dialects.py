@@ -22,7 +22,8 @@ SYMBOLS = {"x": Symbol("x"), "n": Symbol("n", ScalarType.INT)}
 @pytest.mark.parametrize("function", DEFINED, ids=lambda f: f.name)
 def test_definition_is_the_function(function: Function) -> None:
     names = [p.name for p in function.parameters]
-    kinds = [np.arange(4.0) if p.type == "integer" else POINTS for p in function.parameters]
+    numbers = np.arange(-4, 7) if function.accepts == {"integral"} else POINTS
+    kinds = [np.arange(4.0) if p.type == "integer" else numbers for p in function.parameters]
     points = np.array(list(itertools.product(*kinds))).T
     assert function.definition is not None
     call = parse_source(f"{function.name}({', '.join(names)})")
@@ -35,6 +36,8 @@ def test_definition_is_the_function(function: Function) -> None:
         known = ~np.isnan(points[0])
     if function.name == "normal_quantile":  # the second argument says the first more exactly
         known = points[1] == 0.5 - np.abs(points[0])
+    if function.name == "erfcx_right":
+        known = points[0] >= 0
     if function.name == "angle":  # NumPy looks at the sign of a zero
         known = points[0] != 0
     np.testing.assert_allclose(found[known], wanted[known], rtol=1e-12)
