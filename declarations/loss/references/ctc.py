@@ -66,8 +66,8 @@ def slopes(
 ) -> Array:
     """Of the steps that count, also the probabilities themselves where logits are meant."""
     counts = np.arange(len(log_probs))[:, None, None] < steps[:, None]
-    own = grad[:, None] * np.exp(log_probs) * counts
-    return gradients(grad, log_probs, targets, steps, sizes, blank) + own * of_logits
+    own: Array = grad[:, None] * np.exp(log_probs) * counts * of_logits
+    return own + gradients(grad, log_probs, targets, steps, sizes, blank)
 
 
 def curvature(
