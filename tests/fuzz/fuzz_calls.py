@@ -173,8 +173,8 @@ _MAKERS = (
 
 
 def _is_random(statements: list[str], entry: Entry) -> bool:
-    # Neither what a tensor grows by is filled, nor typed tensors of sizes.
-    words = ("empty", "Generator", "resize_", "Tensor(")
+    # Neither what a tensor grows by is filled, nor new and typed tensors of sizes.
+    words = ("empty", "Generator", "resize_", "Tensor(", ".new(")
     return entry.random or any(word in s for s in statements for word in words)
 
 
