@@ -40,9 +40,8 @@ class InterruptPause {
 };
 
 /// Calls body(begin, end) for ranges of [0, count) after each of which it is time to look.
-template <class Body>
+template <int64_t kBlock = int64_t{1} << 18, class Body>
 FLAMBEAU_INLINE void in_blocks(int64_t count, const Body& body) {
-  constexpr int64_t kBlock = int64_t{1} << 18;
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     if (begin > 0) check_interrupt();
     body(begin, begin + kBlock < count ? begin + kBlock : count);

@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kShort = 256;
 constexpr int64_t kManyItems = 1 << 14;
 constexpr size_t kBuckets = size_t{1} << kDigitBits;
+// Each of so many may be the first in its page, which the system then clears.
+constexpr int64_t kScattered = 32;
 constexpr int kMostPasses = 3;  // over all items; with more digits the highest ones go first
 
 /// What words are sorted by: as they are, or items by the key that they hold.
@@ -49,7 +51,7 @@ void by_digits(T* items, T* scratch, int64_t count, int lowest, int highest, Key
       place[digit] = start;
       start += size;
     }
-    in_blocks(count, [&](int64_t begin, int64_t end) {
+    in_blocks<kScattered>(count, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         to[place[key(from[i]) >> shift & (kBuckets - 1)]++] = from[i];
       }
@@ -81,6 +83,7 @@ void sort_wide(T* items, T* scratch, int64_t count, KeyOfItem key) {
   // Few have the same highest digits.
   by_digits(items, scratch, count, lowest, highest, key);
   for (int64_t first = 0; first < count;) {
+    check_interrupt();
     const uint64_t head = key(items[first]) >> lowest;
     int64_t last = first + 1;
     while (last < count && key(items[last]) >> lowest == head) ++last;

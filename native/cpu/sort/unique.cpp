@@ -78,7 +78,10 @@ template <class Key>
 std::vector<int64_t> distinct_parts(Key* to, const Key* keys, int64_t count, int64_t parts) {
   std::vector<int64_t> counts(static_cast<size_t>(parts));
   over_parts(count, parts, [&](int64_t part, int64_t begin, int64_t end) {
-    counts[static_cast<size_t>(part)] = word_kernels<Key>().distinct(to + begin, keys, begin, end);
+    int64_t& found = counts[static_cast<size_t>(part)];
+    in_blocks(end - begin, [&](int64_t first, int64_t last) {
+      found += word_kernels<Key>().distinct(to + begin + found, keys, begin + first, begin + last);
+    });
   });
   return counts;
 }
@@ -106,7 +109,9 @@ Tensor distinct(const Tensor& self, const T* data) {
   over_parts(numbers, parts, [&](int64_t part, int64_t begin, int64_t) {
     const auto at = counts.begin() + part;
     const int64_t start = std::accumulate(counts.begin(), at, int64_t{0});
-    key_kernels<T>().values(out + start, found + begin, *at, Key{0});
+    in_blocks(*at, [&](int64_t first, int64_t last) {
+      key_kernels<T>().values(out + start + first, found + begin + first, last - first, Key{0});
+    });
   });
   if constexpr (has_shared_keys<T>) {
     key_kernels<T>().values(out + count, keys + numbers, numel - numbers, Key{0});
