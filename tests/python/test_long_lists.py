@@ -48,6 +48,48 @@ def test_sort(dtype: str, descending: bool) -> None:
     np.testing.assert_array_equal(values.numpy(), expected[::-1] if descending else expected)
 
 
+def wide_numbers(name: str, count: int) -> Any:
+    """Numbers of 64 bits, of which the higher halves tell much, little or nothing."""
+    generator = np.random.default_rng(5)
+    small = generator.integers(0, 1000, count)
+    limits = np.iinfo(np.int64)
+    given: dict[str, Any] = {
+        "one": np.full(count, -3),
+        "small": small - 500,
+        "spread": generator.integers(limits.min, limits.max, count),
+        "clusters": (small % 3 - 1) * 2**61 + generator.integers(-(2**33), 2**33, count),
+        "sentinel": np.where(small < 300, limits.max, small),
+        "limits": generator.choice([limits.min, -1, 0, 1, limits.max], count),
+        "normal": generator.standard_normal(count),
+        "close": 1 + small * 2.0**-52,
+        "scales": generator.standard_normal(count) * 10.0 ** generator.integers(-300, 300, count),
+        "tiny": generator.choice([-0.0, 0.0, 5e-324, -5e-324, np.nan, np.inf], count),
+    }
+    return given[name]
+
+
+@pytest.mark.parametrize("count", [1, 2, 17, 300, 5000, LONG])
+@pytest.mark.parametrize(
+    "name",
+    "one small spread clusters sentinel limits normal close scales tiny".split(),
+)
+def test_order_of_wide_numbers(name: str, count: int) -> None:
+    given = wide_numbers(name, count)
+    order = np.argsort(given, kind="stable")
+    values, indices = fb.sort(fb.tensor(given), stable=True)
+    np.testing.assert_array_equal(indices.numpy(), order)
+    assert values.numpy().tobytes() == given[order].tobytes()
+    # Of integers, turned over; equal ones keep their order.
+    if given.dtype == np.int64:
+        falling = fb.argsort(fb.tensor(given), descending=True, stable=True)
+        np.testing.assert_array_equal(falling.numpy(), np.argsort(~given, kind="stable"))
+    found = fb.unique(fb.tensor(given), return_inverse=True, return_counts=True)
+    # Asked for where they stand first, NumPy sorts stably.
+    distinct, _, *others = np.unique(given, True, True, True, equal_nan=False)
+    for ours, theirs in zip(found, [distinct, *others], strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_special_values_in_order(dtype: str) -> None:
     given = fb.tensor([np.nan, -0.0, np.inf, 0.0, -1.5, -np.inf, np.nan, 2.0]).to(

@@ -3,6 +3,7 @@
 #include "cpu/blocks.h"
 #include "cpu/sort/key_kernels.h"
 #include "cpu/sort/selection.h"
+#include "cpu/sort/wide_order.h"
 #include "kernels/sorting.h"
 
 namespace flambeau::cpu {
@@ -84,6 +85,17 @@ void sort_with_positions(const SortedRow<T>& row) {
 }
 
 template <class T>
+void sort_wide_with_positions(const SortedRow<T>& row) {
+  const Items<uint64_t> memory(2 * row.length);
+  const WideOrder<T> order(row.from, row.length, row.flip, memory.data());
+  order.sort([&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) row.positions[i * row.position_step] = order.position(i);
+    if (!row.values) return;
+    for (int64_t i = begin; i < end; ++i) row.values[i * row.value_step] = order.element(i);
+  });
+}
+
+template <class T>
 void sort_alone(const SortedRow<T>& row) {
   using Key = KeyOf<T>;
   const auto& kernels = key_kernels<T>();
@@ -136,7 +148,13 @@ void sort_rows(const Tensor& values, const Tensor& indices, const Tensor& self, 
                                rows.step(0),
                                rows.step(1),
                                descending ? ~Key{0} : Key{0}};
-        where ? sort_with_positions(row) : sort_alone(row);
+        if (!where) {
+          sort_alone(row);
+        } else if constexpr (sizeof(Key) == 8) {
+          sort_wide_with_positions(row);
+        } else {
+          sort_with_positions(row);
+        }
         from += length;
       });
     });

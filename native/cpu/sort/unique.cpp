@@ -9,6 +9,7 @@
 #include "cpu/sort/parts.h"
 #include "cpu/sort/run_kernels.h"
 #include "cpu/sort/runs.h"
+#include "cpu/sort/wide_order.h"
 #include "cpu/sort/word_kernels.h"
 #include "kernels/sorting.h"
 
@@ -70,6 +71,16 @@ Unique unique_by_keys(const Tensor& self, const T* data) {
       if (key == KeyOf<T>(-1)) return true;
     return key != key_of(items[i - 1]);
   });
+}
+
+/// Of elements of 64 bits that positions of 32 bits tell apart.
+template <class T>
+Unique unique_by_order(const Tensor& self, const T* data) {
+  const Items<uint64_t> words(2 * self.numel());
+  const WideOrder<T> order(data, self.numel(), uint64_t{0}, words.data());
+  order.sort();
+  return collect(self, data, words.data(),
+                 [&](int64_t i) { return !(order.element(i) == order.element(i - 1)); });
 }
 
 /// Of keys in order those that differ from the one before, in parts: each part has its own in
@@ -151,7 +162,9 @@ Unique unique_elements(const Tensor& self, bool) {
   const bool fits = dense.numel() < int64_t{1} << 32;  // positions, beside keys of 32 bits
   return visit_stored_ordered_dtype(self.dtype(), "unique", [&]<class T>() -> Unique {
     const T* const data = dense.data<T>();
-    return fits ? unique_by_keys<T, KeyOf<T>>(self, data) : unique_by_keys<T, uint64_t>(self, data);
+    if (!fits) return unique_by_keys<T, uint64_t>(self, data);
+    if constexpr (sizeof(KeyOf<T>) == 8) return unique_by_order<T>(self, data);
+    return unique_by_keys<T, KeyOf<T>>(self, data);
   });
 }
 
