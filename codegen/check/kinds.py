@@ -17,6 +17,7 @@ from flambeau.codegen.model.entries import (
     Operator,
     Result,
 )
+from flambeau.codegen.plan.backward import has_node
 from flambeau.codegen.text.source import did_you_mean, one_of
 
 
@@ -41,6 +42,7 @@ def check_kind(report: Report, context: Context) -> None:
     _check_random(report)
     _check_kernels(report, context)
     _check_autocast(report)
+    _check_node_name(report)
     _check_batching(report)
 
 
@@ -61,6 +63,11 @@ def _check_autocast(report: Report) -> None:
     if operator.kind is Kind.VIEW or any(a.type.mutable for a in operator.tensor_arguments):
         message = "'autocast' would convert a tensor whose own memory is meant"
         report.error(message, "autocast", key=True)
+
+
+def _check_node_name(report: Report) -> None:
+    if report.operator.grad_fn is not None and not has_node(report.operator):
+        report.error("its calls are no nodes of autograd, which could be called so", "grad_fn", key=True)
 
 
 def _check_batching(report: Report) -> None:

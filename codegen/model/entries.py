@@ -358,6 +358,17 @@ class OverloadName:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeName:
+    """What a node of autograd is called; `given` where `argument` is given, or a tensor and no
+    number.
+    """
+
+    name: str
+    argument: str = ""
+    given: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Batching:
     """`batch` of an entry. `cases`: formulas over tensors whose first dim is the batch of `n`
     slices, or other rules; each for the case that these arguments have one and others do not, ()
@@ -410,6 +421,7 @@ class Operator:
     layouts: dict[str, Layout] = field(default_factory=dict)  # argument or result -> layout
     flops: Expression | None = None  # how many additions and multiplications it takes
     overload: tuple[OverloadName, ...] = ()  # (): it follows from the signature
+    grad_fn: NodeName | None = None  # None: it follows from the name
     called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it

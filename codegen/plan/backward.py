@@ -73,14 +73,20 @@ class BackwardPlan:
         return tuple(a for a in self.inputs if a not in known)
 
 
+def has_node(operator: Operator) -> bool:
+    """Whether its calls are recorded as nodes of their own."""
+    derivative = operator.derivative
+    if operator.kind is Kind.COMPOSITE or derivative is None or derivative.none:
+        return False
+    return bool(derivative.formulas or derivative.excluded)
+
+
 def plan_backward(operator: Operator, declarations: Declarations) -> BackwardPlan | None:
     """The plan, or None where nothing is differentiable or the derivative comes from a body."""
     derivative = operator.derivative
-    if derivative is None or derivative.none:
+    if derivative is None or not has_node(operator):
         return None
     tracked = derivative.formulas.keys() | derivative.excluded
-    if not tracked:
-        return None
     names = gradient_names(operator.signature, operator.dtypes)
     if not names:
         return None

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
-from flambeau.codegen.model.entries import Argument, Kind, Operator
+from flambeau.codegen.model.entries import Argument, Declarations, Kind, Operator
 from flambeau.codegen.model.facts import shown_name
 from flambeau.codegen.model.types import TENSOR, TENSORS, K, value_type
 from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, GradientPlan, SavedField
 from flambeau.codegen.plan.compute import parameter_values, promotion, table_for
 from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.kernels import KernelOperand
+from flambeau.codegen.plan.node_name import name_text
 from flambeau.codegen.plan.translate import METADATA_TYPES, Names, Symbol, Translator
 
 
@@ -21,6 +22,7 @@ class NodeText:
     """Lines for the template."""
 
     name: str
+    shown: str  # the value of `name()`
     members: tuple[str, ...]
     results: str  # that have gradients: their number, or kResultList
     fields: tuple[str, ...]  # the members that hold tensors
@@ -29,10 +31,13 @@ class NodeText:
     save_results: tuple[str, ...]
 
 
-def node_text(operator: Operator, plan: BackwardPlan, translator: Translator) -> NodeText:
+def node_text(
+    operator: Operator, plan: BackwardPlan, translator: Translator, declarations: Declarations
+) -> NodeText:
     """Everything that the template prints of a node."""
     return NodeText(
         name=plan.node,
+        shown=name_text(operator, plan, _places(plan), declarations).code,
         members=tuple(_members(plan)),
         results="kResultList" if _is_list(operator) else str(len(plan.results)),
         fields=tuple(

@@ -92,7 +92,7 @@ def operator_text(
         backward = plan_backward(operator, declarations)
         tangents = forward_lines(operator, backward, translator)
     if backward is not None:
-        node = node_text(operator, backward, translator)
+        node = node_text(operator, backward, translator, declarations)
     tables = list(compute.tables) if compute else []
     tables += [table_for(k.kernel, optional=True) for k in backward.kernels] if backward else []
     return OperatorText(

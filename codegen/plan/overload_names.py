@@ -57,10 +57,14 @@ def _place(function: Function) -> tuple[bool, bool, bool]:
 
 
 def _base(function: Function) -> str:
-    """The operator's name: spaces but those of layers are a prefix."""
-    space, _, _ = function.path.rpartition(".")
+    """The name of a function's operator."""
+    return base_name(function.path.rpartition(".")[0], function.operator.name)
+
+
+def base_name(space: str, name: str) -> str:
+    """What PyTorch calls an operator: spaces but those of layers are a prefix."""
     is_plain = space in ("", "Tensor", "_internal") or space.startswith("nn")
-    return f"{'' if is_plain else space.replace('.', '_') + '_'}{function.operator.name}"
+    return f"{'' if is_plain else space.replace('.', '_') + '_'}{name}"
 
 
 def _of_form(function: Function, name: AtenName, by_both: set[str]) -> AtenName:

@@ -26,6 +26,7 @@ from flambeau.codegen.model.entries import (
     KernelFile,
     Kind,
     Layout,
+    NodeName,
     Operator,
     OverloadName,
     Place,
@@ -56,7 +57,7 @@ KEYS = (
     *("role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
     *("derivative", "forward", "errors", "autocast", "copied_as", "batch", "layouts"),
-    *("flops", "overload"),
+    *("flops", "overload", "grad_fn"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "masked")
@@ -194,6 +195,7 @@ class _Reader:
             layouts=self._read("layouts", lambda n: _layouts(n, signature), {}),
             flops=self._read("flops", lambda n: formulas.formula(n, "'flops'"), None),
             overload=self._read("overload", lambda n: _overload(n, signature), ()),
+            grad_fn=self._read("grad_fn", lambda n: _grad_fn(n, signature), None),
             entry=entry,
         )
 
@@ -459,6 +461,23 @@ def _overload(node: Node, signature: Signature) -> tuple[OverloadName, ...]:
         tensor, number = (name.value for name in names)
         return OverloadName(tensor, operands[-1], "tensor"), OverloadName(number)
     return (OverloadName(schema.name(node, "'overload'").value),)
+
+
+def _grad_fn(node: Node, signature: Signature) -> NodeName:
+    """A name; or one for an argument that is given, or is a tensor and no number, and another."""
+    if not isinstance(node, Mapping):
+        return NodeName(schema.name(node, "'grad_fn'").value)
+    known = {a.name for a in signature.arguments if a.type.optional or a.type.or_scalar}
+    names = {key.value: schema.name(value, "'grad_fn'").value for key, value in node.entries}
+    other = names.pop(DEFAULT_OVERLOAD, None)
+    if other is None or len(names) != 1 or not names.keys() <= known:
+        message = (
+            f"'grad_fn' is a name, or names for '{DEFAULT_OVERLOAD}' and for an argument that may be "
+            "None or a number"
+        )
+        raise DeclarationError.at(node.span, message)
+    ((argument, given),) = names.items()
+    return NodeName(other, argument, given)
 
 
 def _layouts(node: Node, signature: Signature) -> dict[str, Layout]:

@@ -444,6 +444,17 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         "number, or argument -> the name where it is given, `inplace` -> that of this form, `also` "
         "-> a further one",
     ),
+    "grad_fn": (
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object", "additionalProperties": {"type": "string"}},
+            ]
+        },
+        "what PyTorch calls the node of autograd, where it is not the name in capitals, `Backward` "
+        "and a number; or argument -> the name where it is given, or a tensor and no number, and "
+        "`default` -> that of other calls",
+    ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (
         _formulas(),

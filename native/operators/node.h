@@ -11,7 +11,8 @@
 ///
 ///     struct ExpBackward final : OperatorNode {
 ///       SavedTensor result_;
-///       FLAMBEAU_NODE_RECORD(ExpBackward, 1, {"result", &ExpBackward::result_})
+///       const char* name() const override { return "ExpBackward0"; }
+///       FLAMBEAU_NODE_RECORD(1, {"result", &ExpBackward::result_})
 ///       void differentiate(const Gradients& gradients, Gradients& computed) override;
 ///     };
 namespace flambeau::autograd {
@@ -45,18 +46,17 @@ class SavedField {
 
 /// What every node of an operator has in common.
 struct NodeRecord {
-  const char* name;
   int results;  ///< that have gradients; kResultList: a list of tensors
   std::span<const SavedField> saved = {};
 };
 inline constexpr int kResultList = -1;
 
-/// What a node is called, of how many results, and the fields in which it keeps tensors.
-#define FLAMBEAU_NODE_RECORD(name, results, ...)                            \
-  const NodeRecord& record() const override {                               \
-    __VA_OPT__(static constexpr SavedField saved[] = {__VA_ARGS__};)        \
-    static constexpr NodeRecord record{#name, results __VA_OPT__(, saved)}; \
-    return record;                                                          \
+/// Of how many results a node is, and the fields in which it keeps tensors.
+#define FLAMBEAU_NODE_RECORD(results, ...)                           \
+  const NodeRecord& record() const override {                        \
+    __VA_OPT__(static constexpr SavedField saved[] = {__VA_ARGS__};) \
+    static constexpr NodeRecord record{results __VA_OPT__(, saved)}; \
+    return record;                                                   \
   }
 
 class FLAMBEAU_API OperatorNode : public Node {
@@ -66,7 +66,6 @@ class FLAMBEAU_API OperatorNode : public Node {
   /// where there are several results; of one result nothing is to be done then.
   virtual void differentiate(const Gradients& gradients, Gradients& computed) = 0;
 
-  const char* name() const override { return record().name; }
   Gradients apply(Gradients&& gradients) final;
   void release_saved() override;
   void visit_held(HeldVisitor& visit) const override;

@@ -151,13 +151,13 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "backward twice": (
         backward_twice,
         RuntimeError,
-        "MulBackward: the saved tensor 'other' was freed by an earlier backward; to run backward "
+        "MulBackward0: the saved tensor 'other' was freed by an earlier backward; to run backward "
         "through the graph a second time, pass retain_graph=True to the first one",
     ),
     "writing over a saved value": (
         write_over_a_saved_value,
         RuntimeError,
-        "ExpBackward: the gradient needs 'result' (flambeau.float32 [2], the operator's result), "
+        "ExpBackward0: the gradient needs 'result' (flambeau.float32 [2], the operator's result), "
         "but it was modified in place after it was saved: it is at version 1, expected version 0. "
         "Use the out-of-place form of the later operator, or clone the tensor first",
     ),

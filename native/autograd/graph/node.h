@@ -51,7 +51,7 @@ class FLAMBEAU_API Node : public RefCounted {
   /// Steps by two: an accumulator takes the odd number just below its first consumer.
   Node() : sequence(newest_sequence += 2) {}
   ~Node() override;
-  /// "MulBackward": what grad_fn prints as.
+  /// "MulBackward0": what grad_fn prints as.
   virtual const char* name() const = 0;
   /// Consumes gradients of the outputs (one per output, at least output_count), returns one per
   /// input edge. Called with grad mode on iff create_graph.

@@ -16,13 +16,13 @@ namespace {
 /// The grad_fn of a view whose base was written in place after the view was taken.
 struct AsStridedBackward final : Node {
   explicit AsStridedBackward(SliceRef where) : slice(std::move(where)) {}
-  const char* name() const override { return "AsStridedBackward"; }
+  const char* name() const override { return "AsStridedBackward0"; }
   Gradients apply(Gradients&& gradients) override { return {scatter(gradients[0], slice)}; }
   SliceRef slice;
 };
 
 struct AliasBackward final : Node {
-  const char* name() const override { return "AliasBackward"; }
+  const char* name() const override { return "AliasBackward0"; }
   Gradients apply(Gradients&& gradients) override { return std::move(gradients); }
 };
 

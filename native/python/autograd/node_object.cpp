@@ -1,6 +1,9 @@
 #include <Python.h>  // before structmember.h
 #include <structmember.h>
 
+#include <map>
+#include <string>
+
 #include "autograd/graph/accumulate.h"
 #include "autograd/graph/ownership.h"
 #include "python/autograd/autograd_internal.h"
@@ -22,7 +25,7 @@ struct NodeObject {
   PyObject *dict, *weak_references;
 };
 
-PyTypeObject* node_type = nullptr;
+PyTypeObject* node_type = nullptr;  // which those of each name derive from
 
 NodeObject* cast(PyObject* self) { return reinterpret_cast<NodeObject*>(self); }
 Node& node_of(PyObject* self) { return *cast(self)->node; }
@@ -181,7 +184,7 @@ PyObject* register_prehook(PyObject* self, PyObject* function) {
 }
 
 PyMethodDef methods[] = {
-    {"name", name, METH_NOARGS, "name()\n--\n\nThe name of the operation: 'MulBackward'."},
+    {"name", name, METH_NOARGS, "name()\n--\n\nThe name of the operation: 'MulBackward0'."},
     {"_saved", saved, METH_NOARGS, "_saved()\n--\n\nAll saved tensors by name."},
     {"_sequence_nr", sequence_number, METH_NOARGS, nullptr},
     {"register_hook", register_hook, METH_O,
@@ -222,18 +225,33 @@ PyType_Slot slots[] = {
                        "    >>> x = flambeau.ones(2, requires_grad=True)\n"
                        "    >>> node = (3 * x).sum().grad_fn\n"
                        "    >>> node.name(), [n.name() for n, _ in node.next_functions]\n"
-                       "    ('SumBackward', ['MulBackward'])")},
+                       "    ('SumBackward0', ['MulBackward0'])")},
     {0, nullptr}};
+constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
 PyType_Spec spec = {"flambeau.autograd.graph.Node", sizeof(NodeObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+                    kFlags | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
+
+/// The type of the nodes of a name, made when Python first sees one of them.
+PyTypeObject* type_called(const char* name) {
+  static auto& types = *new std::map<std::string, PyTypeObject*, std::less<>>;
+  if (const auto found = types.find(std::string_view(name)); found != types.end()) {
+    return found->second;
+  }
+  PyType_Slot own_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {0, nullptr}};
+  const std::string full_name = concatenate("flambeau.autograd.graph.", name);
+  PyType_Spec own_spec = {full_name.c_str(), sizeof(NodeObject), 0, kFlags, own_slots};
+  PyObject* type =
+      checked(PyType_FromSpecWithBases(&own_spec, reinterpret_cast<PyObject*>(node_type))).release();
+  return types.emplace(name, reinterpret_cast<PyTypeObject*>(type)).first->second;
+}
 
 }  // namespace
 
 PyObject* wrap_node(const Ref<Node>& node) {
   if (!node) Py_RETURN_NONE;
   if (node->python_object) return Py_NewRef(static_cast<PyObject*>(node->python_object));
-  PyObject* object = checked(node_type->tp_alloc(node_type, 0)).release();
+  PyTypeObject* type = type_called(node->name());
+  PyObject* object = checked(type->tp_alloc(type, 0)).release();
   new (&cast(object)->node) Ref<Node>(node);
   node->python_object = object;
   return object;
@@ -245,7 +263,7 @@ PyRef edge_tuple(const Edge& edge) {
 }
 
 const Node* node_behind(PyObject* object) {
-  return Py_TYPE(object) == node_type ? cast(object)->node.get() : nullptr;
+  return PyObject_TypeCheck(object, node_type) ? cast(object)->node.get() : nullptr;
 }
 
 void drop_node_object(const Node& node) {

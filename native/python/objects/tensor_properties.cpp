@@ -60,13 +60,11 @@ PyObject* has_sparse_layout(const Tensor& self) { return PyBool_FromLong(is_spar
 PyObject* version(const Tensor& self) { return PyLong_FromUnsignedLong(self.version()); }
 
 PyObject* transposed(const Tensor& self) {
-  const int64_t rank = self.dim();
-  if (rank == 2) return to_python(ops::transpose(self, 0, 1));
-  warn("Tensor.T: of a tensor of shape ", self.sizes(), " all dims are reversed; if matrices are ",
-       "meant, mT transposes them, and permute says which order is meant");
-  Shape dims(static_cast<size_t>(rank), 0);
-  for (int64_t i = 0; i < rank; ++i) dims[static_cast<size_t>(i)] = rank - 1 - i;
-  return to_python(ops::permute(self, dims));
+  if (self.dim() != 2) {
+    warn("Tensor.T: of a tensor of shape ", self.sizes(), " all dims are reversed; if matrices ",
+         "are meant, mT transposes them, and permute says which order is meant");
+  }
+  return to_python(ops::numpy_transpose(self));
 }
 PyObject* matrix_transposed(const Tensor& self) {
   check(self.dim() >= 2, ErrorKind::runtime, "Tensor.mT: needs at least 2 dimensions, got shape ",

@@ -22,7 +22,7 @@ class GraphNode:
 
     Attributes:
         name: the leaf's own, or a number for a node of an operator: "n1".
-        operator: what made it, such as "MulBackward"; "" of a leaf.
+        operator: what made it, such as "MulBackward0"; "" of a leaf.
         described: dtype and shape of a leaf.
         inputs: the names of those that its gradients flow to.
 
@@ -30,7 +30,7 @@ class GraphNode:
         >>> x = flambeau.ones(2, requires_grad=True)
         >>> graph = flambeau.utils.viz.graph((x * 2).sum())
         >>> graph.nodes[-1].operator
-        'SumBackward'
+        'SumBackward0'
     """
 
     name: str
@@ -49,7 +49,7 @@ class Graph:
         >>> x = flambeau.ones(2, requires_grad=True)
         >>> graph = flambeau.utils.viz.graph((x * 2).sum())
         >>> [node.operator for node in graph.nodes]
-        ['', 'MulBackward', 'SumBackward']
+        ['', 'MulBackward0', 'SumBackward0']
     """
 
     nodes: tuple[GraphNode, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.optim.optimizer import Optimizer
@@ -59,7 +60,8 @@ class LRScheduler:
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._step_count = 0
+        # State that PyTorch saves too; `get_lr` may ask whether `step` calls it.
+        self._is_initial = self._get_lr_called_within_step = False
         self._watch_steps()
         self._initial_step()
 
@@ -77,7 +79,10 @@ class LRScheduler:
         self._watching = self.optimizer.register_step_post_hook(note)
 
     def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
         self._advance()
+        self._is_initial = False
 
     def get_lr(self) -> list[float]:
         """The learning rates of epoch `last_epoch`, one per group."""
@@ -87,7 +92,7 @@ class LRScheduler:
         """The learning rates set last."""
         return self._last_lr
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self, epoch: float | None = None) -> None:
         """Goes on to the next epoch (or to a given one) and sets its rates."""
         if self._step_count == 1 and not self._optimizer_stepped:
             warnings.warn(
@@ -99,16 +104,23 @@ class LRScheduler:
             self._advance()
             return
         self._step_count += 1
-        self.last_epoch = epoch
-        closed = getattr(self, "_get_closed_form_lr", None)
-        self._set(self.get_lr() if closed is None else closed())
+        self._enter(epoch)
+        self._set(getattr(self, "_get_closed_form_lr", self.get_lr))
 
     def _advance(self) -> None:
         self._step_count += 1
-        self.last_epoch += 1
-        self._set(self.get_lr())
+        self._enter(self.last_epoch + 1)
+        self._set(self.get_lr)
 
-    def _set(self, rates: list[float]) -> None:
+    def _enter(self, epoch: Any) -> None:
+        self.last_epoch = epoch
+
+    def _set(self, compute: Callable[[], list[float]]) -> None:
+        self._get_lr_called_within_step = True
+        try:
+            rates = compute()
+        finally:
+            self._get_lr_called_within_step = False
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]

@@ -480,14 +480,18 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[float]:
-        start, length = 0.0, float(self.T_0)
+    def _enter(self, epoch: float) -> None:
+        """Finds the wave that an epoch, or a moment in one, belongs to."""
+        start, length = 0, self.T_0
         if self.T_mult == 1:
-            start = self.last_epoch // self.T_0 * self.T_0
+            start = int(epoch // self.T_0) * self.T_0
         else:
-            while start + length <= self.last_epoch:
+            while start + length <= epoch:
                 start += length
                 length *= self.T_mult
-        self.T_i, self.T_cur = length, self.last_epoch - start
-        level = (1 + math.cos(math.pi * self.T_cur / length)) / 2
+        self.T_i, self.T_cur = length, epoch - start
+        self.last_epoch = math.floor(epoch)
+
+    def get_lr(self) -> list[float]:
+        level = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (base - self.eta_min) * level for base in self.base_lrs]

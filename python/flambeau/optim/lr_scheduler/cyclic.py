@@ -8,7 +8,7 @@ from typing import Any
 
 from flambeau._values import brief
 from flambeau.optim.lr_scheduler.base import LRScheduler, each_group
-from flambeau.optim.lr_scheduler.momentum import set_momentum, start_momentum
+from flambeau.optim.lr_scheduler.momentum import has_betas, set_momentum, start_momentum
 from flambeau.optim.optimizer import Optimizer
 
 _MODES = ("triangular", "triangular2", "exp_range")
@@ -87,7 +87,10 @@ class CyclicLR(LRScheduler):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            start_momentum("CyclicLR", optimizer, base_momentum, max_momentum, last_epoch)
+            self.use_beta1 = has_betas(optimizer)
+            self.base_momentums, self.max_momentums = start_momentum(
+                "CyclicLR", optimizer, base_momentum, max_momentum, last_epoch
+            )
         super().__init__(optimizer, last_epoch)
         self.base_lrs = lowest
 

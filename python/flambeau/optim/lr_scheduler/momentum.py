@@ -10,9 +10,9 @@ from flambeau.optim.optimizer import Optimizer
 
 def start_momentum(
     who: str, optimizer: Optimizer, base_momentum: Any, max_momentum: Any, last_epoch: int
-) -> None:
+) -> tuple[list[float], list[float]]:
     """Gives each group "base_momentum" and "max_momentum", and the latter as momentum, unless a
-    schedule goes on.
+    schedule goes on. Returns both, one of each per group.
 
     Raises:
         ValueError: the optimizer has neither momentum nor betas.
@@ -27,6 +27,12 @@ def start_momentum(
         for group, low, high in zip(optimizer.param_groups, lowest, largest, strict=True):
             set_momentum(group, high)
             group["base_momentum"], group["max_momentum"] = low, high
+    return lowest, largest
+
+
+def has_betas(optimizer: Optimizer) -> bool:
+    """Whether its momentum is the first of betas."""
+    return "betas" in optimizer.defaults
 
 
 def set_momentum(group: dict[str, Any], momentum: float) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from flambeau._values import brief
 from flambeau.optim.lr_scheduler.base import LRScheduler, each_group
-from flambeau.optim.lr_scheduler.momentum import set_momentum, start_momentum
+from flambeau.optim.lr_scheduler.momentum import has_betas, set_momentum, start_momentum
 from flambeau.optim.optimizer import Optimizer
 
 
@@ -16,6 +17,15 @@ def check_strategy(who: str, anneal_strategy: str) -> None:
         raise ValueError(
             f"{who}: anneal_strategy must be 'cos' or 'linear', got {brief(anneal_strategy)}"
         )
+
+
+def _phase(end_step: float, start_lr: str, end_lr: str) -> dict[str, Any]:
+    """The last step of a phase; which rates and momenta of a group it begins and ends with."""
+    momenta = {
+        f"{when}_momentum": "base_momentum" if rate == "max_lr" else "max_momentum"
+        for when, rate in (("start", start_lr), ("end", end_lr))
+    }
+    return {"end_step": end_step, "start_lr": start_lr, "end_lr": end_lr, **momenta}
 
 
 class OneCycleLR(LRScheduler):
@@ -72,30 +82,29 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"OneCycleLR: pct_start must be within [0, 1], got {pct_start}")
         check_strategy("OneCycleLR", anneal_strategy)
         self.total_steps = total_steps
-        self.anneal_strategy = anneal_strategy
+        self._anneal_func_type = anneal_strategy
         rise = float(pct_start * total_steps) - 1
-        # (last step of the phase, rate and momentum at its begin, at its end)
-        rates = ("initial_lr", "max_lr", "min_lr")
-        momenta = ("max_momentum", "base_momentum")
+        first, highest, last = ("initial_lr", "max_lr", "min_lr")
         if three_phase:
-            self._phases = [
-                (rise, rates[0], rates[1], momenta[0], momenta[1]),
-                (2 * rise, rates[1], rates[0], momenta[1], momenta[0]),
-                (total_steps - 1, rates[0], rates[2], momenta[0], momenta[0]),
+            self._schedule_phases = [
+                _phase(rise, first, highest),
+                _phase(2 * rise, highest, first),
+                _phase(total_steps - 1, first, last),
             ]
         else:
-            self._phases = [
-                (rise, rates[0], rates[1], momenta[0], momenta[1]),
-                (total_steps - 1, rates[1], rates[2], momenta[1], momenta[0]),
+            self._schedule_phases = [
+                _phase(rise, first, highest),
+                _phase(total_steps - 1, highest, last),
             ]
-        highest = each_group("OneCycleLR", "max_lr", max_lr, optimizer)
+        tops = each_group("OneCycleLR", "max_lr", max_lr, optimizer)
         if last_epoch == -1:
-            for group, top in zip(optimizer.param_groups, highest, strict=True):
+            for group, top in zip(optimizer.param_groups, tops, strict=True):
                 group["initial_lr"] = top / div_factor
                 group["max_lr"] = top
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
+            self.use_beta1 = has_betas(optimizer)
             start_momentum("OneCycleLR", optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
@@ -104,19 +113,21 @@ class OneCycleLR(LRScheduler):
         if step > self.total_steps:
             raise ValueError(f"OneCycleLR: step {step} of a cycle of {self.total_steps} steps")
         phase, begin = 0, 0.0
-        while phase < len(self._phases) - 1 and step > self._phases[phase][0]:
-            begin = self._phases[phase][0]
+        phases = self._schedule_phases
+        while phase < len(phases) - 1 and step > phases[phase]["end_step"]:
+            begin = phases[phase]["end_step"]
             phase += 1
-        end, *names = self._phases[phase]
-        share = (step - begin) / (end - begin)
+        now = phases[phase]
+        share = (step - begin) / (now["end_step"] - begin)
         rates = []
         for group in self.optimizer.param_groups:
-            rates.append(self._between(group[names[0]], group[names[1]], share))
+            rates.append(self._between(group[now["start_lr"]], group[now["end_lr"]], share))
             if self.cycle_momentum:
-                set_momentum(group, self._between(group[names[2]], group[names[3]], share))
+                start, end = group[now["start_momentum"]], group[now["end_momentum"]]
+                set_momentum(group, self._between(start, end, share))
         return rates
 
     def _between(self, start: float, end: float, share: float) -> float:
-        if self.anneal_strategy == "linear":
+        if self._anneal_func_type == "linear":
             return (end - start) * share + start
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)

@@ -59,6 +59,7 @@ class ReduceLROnPlateau(LRScheduler):
             )
         self.optimizer = optimizer
         count = len(optimizer.param_groups)
+        self.default_min_lr = min_lr if isinstance(min_lr, int | float) else None
         self.min_lrs = list(min_lr) if isinstance(min_lr, list | tuple) else [min_lr] * count
         if len(self.min_lrs) != count:
             raise ValueError(f"ReduceLROnPlateau: expected {count} min_lr, got {len(self.min_lrs)}")
@@ -74,7 +75,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._reset()
 
     def _reset(self) -> None:
-        self.best = math.inf if self.mode == "min" else -math.inf
+        self.best = self.mode_worse = math.inf if self.mode == "min" else -math.inf
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
