@@ -212,7 +212,7 @@ class Walk {
     if (repeated_ > 0 && even_ && end - begin < kVector) return run_chunks(begin, end);
     char* data[kMaxData];
     for (int i = 0; i < plan_.operand_count; ++i)
-      data[i] = base_[i] + (i == repeated_ ? 0 : begin * plan_.operands[i].bytes);
+      data[i] = base_[i] + (i > 0 && i == repeated_ ? 0 : begin * plan_.operands[i].bytes);
     repeated_ > 0 ? run_repeating(data, end - begin) : call(data, begin, end - begin);
   }
 
