@@ -87,6 +87,9 @@ struct MapPlan {
   const DrawKind* draws;
   int operand_count, draw_count;
   bool indexed;  ///< the order of elements matters
+  /// Of cheap formulas of two inputs: loops that read one element of the first or the second again
+  /// and again.
+  DenseLoop repeating[2] = {};
 };
 
 void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
@@ -186,6 +189,32 @@ struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
   }
 };
 
+/// The loop of a formula of two inputs, of which one is a single element.
+template <class Formula, class Output, class First, class Second>
+struct RepeatingLoop {
+  static void first(const void* object, char* const* data, int64_t, int64_t count) {
+    const First value = static_cast<First>(*reinterpret_cast<const Loaded<First>*>(data[1]));
+    run(count, reinterpret_cast<Output*>(data[0]),
+        reinterpret_cast<const Loaded<Second>*>(data[2]),
+        [value, formula = *static_cast<const Formula*>(object)](Loaded<Second> x) {
+          return formula(value, static_cast<Second>(x));
+        });
+  }
+  static void second(const void* object, char* const* data, int64_t, int64_t count) {
+    const Second value = static_cast<Second>(*reinterpret_cast<const Loaded<Second>*>(data[2]));
+    run(count, reinterpret_cast<Output*>(data[0]), reinterpret_cast<const Loaded<First>*>(data[1]),
+        [value, formula = *static_cast<const Formula*>(object)](Loaded<First> x) {
+          return formula(static_cast<First>(x), value);
+        });
+  }
+  template <class Read, class Apply>
+  static FLAMBEAU_INLINE void run(int64_t count, Output* __restrict out, const Read* __restrict in,
+                                  Apply apply) {
+    FLAMBEAU_INTERLEAVE
+    for (int64_t k = 0; k < count; ++k) out[k] = static_cast<Output>(apply(in[k]));
+  }
+};
+
 template <bool indexed, class... O, class... D, class... I, class Formula>
 FLAMBEAU_INLINE void map(const Iterator& iter, Outs<O...>, Draws<D...>, Ins<I...>,
                          const Formula& formula, int64_t cost, const RandomStream& stream) {
@@ -221,10 +250,25 @@ void map_random(const Iterator& iter, const RandomStream& stream, const Formula&
 
 namespace detail {
 
+/// Formulas cheaper than this gain from loops that repeat an input.
+inline constexpr int kCheapFormula = 12;
+
 template <class Outputs, class Drawn, class Inputs>
 struct Signature;
 template <class... O, class... D, class... I>
 struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
+  /// Completes the plan of a kernel with the loops that repeat an input, where there are such.
+  template <class T, class Formula, int cost>
+  static FLAMBEAU_INLINE void add_repeating([[maybe_unused]] MapPlan& plan) {
+    if constexpr (sizeof...(O) == 1 && sizeof...(D) == 0 && sizeof...(I) == 2 &&
+                  std::is_floating_point_v<T> && cost < kCheapFormula &&
+                  std::is_invocable_v<Formula, Compute<OperandOf<I, T>>...>) {
+      using Repeating = RepeatingLoop<Formula, typename Traits<OperandOf<O, T>>::Value...,
+                                      Compute<OperandOf<I, T>>...>;
+      plan.repeating[0] = &Repeating::first;
+      plan.repeating[1] = &Repeating::second;
+    }
+  }
   template <class T, class Formula>
   static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t index,
                                   int64_t count) {
@@ -250,6 +294,7 @@ struct Mapping {
   FLAMBEAU_INLINE void operator()(const Formula& formula) const {
     MapPlan complete = plan;
     complete.loop = &loop<Formula>;
+    Operands::template add_repeating<T, Formula, Kernel::cost>(complete);
     run_map(iter, complete, &formula, Kernel::cost, stream);
   }
   template <class Formula>

@@ -16,6 +16,8 @@ constexpr int64_t kChunk = 1024;
 constexpr int64_t kBufferBytes = 4096;
 /// Rows at least this long are walked one at a time, so that dense rows need no buffer.
 constexpr int64_t kLongRow = 256;
+/// Rows at least this long are worth a call each.
+constexpr int64_t kShortestRow = 32;
 /// Rows that may be shared out as wholes.
 constexpr int64_t kManyRows = 64;
 /// Rows of a tile: a cache line of 4-byte elements.
@@ -34,33 +36,58 @@ enum class Access : uint8_t {
   rows,      // anything else: dense in a row (used in place) or gathered
 };
 
+/// Whether an output holds something that the formula reads, so that no element may be computed
+/// twice.
+bool writes_inputs(const MapPlan& plan, char* const* data, int64_t count) {
+  for (int o = 0; o < plan.operand_count; ++o) {
+    if (!plan.operands[o].written) continue;
+    if (plan.operands[o].read) return true;
+    for (int i = 0; i < plan.operand_count; ++i)
+      if (plan.operands[i].read && std::abs(data[i] - data[o]) < count * 16) return true;
+  }
+  return false;
+}
+
+int64_t bytes_in_loop(const MapPlan& plan, int slot) {
+  return slot < plan.operand_count ? plan.operands[slot].compute_bytes
+                                   : draw_bytes(plan.draws[slot - plan.operand_count]);
+}
+
+/// The last elements, fewer than a vector, padded with copies of the last one.
+void run_padded(const MapPlan& plan, const void* formula, char* const* data, int64_t index,
+                int64_t done, int64_t rest) {
+  alignas(64) char pads[kMaxData][kVector * 16];
+  char* padded[kMaxData];
+  for (int i = 0; i < plan.operand_count + plan.draw_count; ++i) {
+    padded[i] = pads[i];
+    if (i < plan.operand_count && !plan.operands[i].read) continue;
+    const int64_t bytes = bytes_in_loop(plan, i);
+    char* end = pads[i] + rest * bytes;
+    memcpy(pads[i], data[i] + done * bytes, static_cast<size_t>(rest * bytes));
+    for (; end < pads[i] + kVector * bytes; ++end) *end = *(end - bytes);
+  }
+  plan.loop(formula, padded, index + done, kVector);
+  for (int i = 0; i < plan.operand_count; ++i) {
+    const int64_t bytes = bytes_in_loop(plan, i);
+    if (plan.operands[i].written)
+      memcpy(data[i] + done * bytes, pads[i], static_cast<size_t>(rest * bytes));
+  }
+}
+
 /// Runs the loop on dense data. The scalar and the vector form of a function may differ in the last
 /// place; so that a result does not depend on where its element stands, formulas that call
-/// functions (`even`) only ever see whole vectors: the rest is padded with copies of the last
-/// element.
+/// functions (`even`) only ever see whole vectors: the last one overlaps the one before.
 void run_loop(const MapPlan& plan, const void* formula, bool even, char* const* data, int64_t index,
               int64_t count) {
   const int64_t rest = even ? count % kVector : 0;
   if (count > rest) plan.loop(formula, data, index, count - rest);
   if (rest == 0) return;
-  alignas(64) char pads[kMaxData][kVector * 16];
-  char* padded[kMaxData];
-  for (int i = 0; i < plan.operand_count + plan.draw_count; ++i) {
-    padded[i] = pads[i];
-    const bool is_operand = i < plan.operand_count;
-    if (is_operand && !plan.operands[i].read) continue;
-    const int64_t bytes = is_operand ? plan.operands[i].compute_bytes
-                                     : draw_bytes(plan.draws[i - plan.operand_count]);
-    char* end = pads[i] + rest * bytes;
-    memcpy(pads[i], data[i] + (count - rest) * bytes, static_cast<size_t>(rest * bytes));
-    for (; end < pads[i] + kVector * bytes; ++end) *end = *(end - bytes);
-  }
-  plan.loop(formula, padded, index + count - rest, kVector);
-  for (int i = 0; i < plan.operand_count; ++i) {
-    const int64_t bytes = plan.operands[i].compute_bytes;
-    if (plan.operands[i].written)
-      memcpy(data[i] + (count - rest) * bytes, pads[i], static_cast<size_t>(rest * bytes));
-  }
+  if (count < kVector || writes_inputs(plan, data, count))
+    return run_padded(plan, formula, data, index, count - rest, rest);
+  char* last[kMaxData];
+  for (int i = 0; i < plan.operand_count + plan.draw_count; ++i)
+    last[i] = data[i] + (count - kVector) * bytes_in_loop(plan, i);
+  plan.loop(formula, last, index + count - kVector, kVector);
 }
 
 /// A few elements, each operand dense or one number: what a Walk would do, without its set-up.
@@ -111,6 +138,26 @@ class Walk {
       for (int i = 0; i < plan.operand_count; ++i) has_tiles_ |= is_transposed(i);
     }
     has_plain_rows_ = has_long_rows_ && are_plain();
+    repeated_ = find_repeated();
+  }
+
+  /// Rows along which one of two inputs is a single element.
+  bool has_repeating_rows() const { return repeated_ > 0 && start_.rank > 1; }
+  void run_repeating_rows(int64_t begin, int64_t end) const {
+    const int64_t length = row_length();
+    Position position = start_;
+    position.seek(begin * length);
+    while (begin < end) {
+      const int64_t rows = std::min(end - begin, start_.extent[1] - position.index[1]);
+      char* data[3];
+      for (int i = 0; i < 3; ++i) data[i] = base_[i] + position.offset(strides_[i]);
+      for (int64_t row = 0; row < rows; ++row) {
+        run_repeating(data, length);
+        for (int i = 0; i < 3; ++i) data[i] += strides_[i][1];
+      }
+      begin += rows;
+      position.advance(rows * length);
+    }
   }
 
   /// Some operand lies across the others: worked on in tiles, which read whole cache lines of both.
@@ -154,6 +201,7 @@ class Walk {
   }
 
   bool is_dense() const {
+    if (repeated_ > 0) return start_.rank == 1;
     for (int i = 0; i < plan_.operand_count; ++i)
       if (access_[i] != Access::dense || plan_.operands[i].conversion != Conversion::none)
         return false;
@@ -161,10 +209,11 @@ class Walk {
   }
 
   void run_dense(int64_t begin, int64_t end) const {
+    if (repeated_ > 0 && even_ && end - begin < kVector) return run_chunks(begin, end);
     char* data[kMaxData];
     for (int i = 0; i < plan_.operand_count; ++i)
-      data[i] = base_[i] + begin * plan_.operands[i].bytes;
-    call(data, begin, end - begin);
+      data[i] = base_[i] + (i > 0 && i == repeated_ ? 0 : begin * plan_.operands[i].bytes);
+    repeated_ > 0 ? run_repeating(data, end - begin) : call(data, begin, end - begin);
   }
 
   void run_chunks(int64_t begin, int64_t end) const {
@@ -305,6 +354,25 @@ class Walk {
     return all;
   }
 
+  /// The operand that repeats along rows for which there is a loop; 0: none.
+  int find_repeated() const {
+    if (!plan_.repeating[0] || start_.rank == 0 || start_.extent[0] < kShortestRow || !are_plain())
+      return 0;
+    if (even_ && writes_inputs(plan_, base_, start_.extent[0])) return 0;
+    const bool first = strides_[1][0] == 0, second = strides_[2][0] == 0;
+    return first == second ? 0 : first ? 1 : 2;
+  }
+
+  void run_repeating(char* const* data, int64_t count) const {
+    const DenseLoop loop = plan_.repeating[repeated_ - 1];
+    const int64_t rest = even_ ? count % kVector : 0;
+    loop(formula_, data, 0, count - rest);
+    if (rest == 0) return;
+    char* last[3];
+    for (int i = 0; i < 3; ++i) last[i] = data[i] + (count - kVector) * strides_[i][0];
+    loop(formula_, last, 0, kVector);
+  }
+
   bool is_transposed(int operand) const {
     return std::abs(strides_[operand][0]) >= 64 && strides_[operand][1] != 0 &&
            std::abs(strides_[operand][1]) <= 16;
@@ -352,6 +420,7 @@ class Walk {
   int64_t strides_[Iterator::kMaxOperands][Position::kMaxRank];
   Access access_[kMaxData];
   int64_t chunk_, tile_;
+  int repeated_;
   bool has_long_rows_, has_tiles_ = false, has_plain_rows_ = false;
 };
 
@@ -370,6 +439,12 @@ FLAMBEAU_API void run_map(const Iterator& iter, const MapPlan& plan, const void*
     const int64_t work = walk.tile_columns() * kTileRows * cost;
     return parallel_for(0, walk.tile_count(), std::max<int64_t>(1, kGrain / work),
                         [&](int64_t begin, int64_t end) { walk.run_tiles(begin, end); });
+  }
+  if (walk.has_repeating_rows()) {
+    const int64_t length = walk.row_length(), rows = numel / length;
+    if (rows >= kManyRows || numel * cost <= kGrain)
+      return parallel_for(0, rows, std::max<int64_t>(1, kGrain / (length * cost)),
+                          [&](int64_t begin, int64_t end) { walk.run_repeating_rows(begin, end); });
   }
   const bool dense = walk.is_dense();
   const int64_t rows = walk.has_plain_rows() ? numel / walk.row_length() : 0;

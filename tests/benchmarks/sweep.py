@@ -46,7 +46,6 @@ class Case:
     receiver: bool
     positional: list[Any]
     keywords: dict[str, Any] = field(default_factory=dict)
-    differentiable: bool = False
     family: str = ""
 
 
@@ -86,9 +85,8 @@ def cases(only: str, part: str, elements: int) -> Iterator[Case]:
         space = "Tensor" if receiver is not None else operator.namespace
         path = ".".join(filter(None, (space, calls.form_name(operator, form))))
         yield Case(
-            operator.full_name, path, receiver is not None, positional, keywords,
-            operator.derivative is not None, operator.family,
-        )  # fmt: skip
+            operator.full_name, path, receiver is not None, positional, keywords, operator.family
+        )
 
 
 def _has_elements(declared: Any, case: Any) -> bool:
@@ -160,7 +158,7 @@ def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[
             if value.dtype.kind in "fc":
                 name = dtype if value.dtype.kind == "f" else "complex64"
                 tensor = tensor.to(getattr(module, name))
-                if backward and case.differentiable:
+                if backward:
                     leaves.append(tensor.requires_grad_())
             return tensor
         if isinstance(value, list):
@@ -177,7 +175,9 @@ def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[
     result = function(*positional, **keywords)
     result = result[0] if isinstance(result, tuple | list) else result
     seed = module.ones_like(result)
-    return lambda: module.autograd.grad(result, leaves, seed, retain_graph=True)
+    return lambda: module.autograd.grad(
+        result, leaves, seed, retain_graph=True, allow_unused=True
+    )
 
 
 def measure(python: str, framework: str, path: str, options: argparse.Namespace) -> Times:

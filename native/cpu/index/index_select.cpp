@@ -2,6 +2,7 @@
 
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
+#include "cpu/index/add_row.h"
 #include "cpu/walk.h"
 #include "kernels/indexing.h"
 
@@ -72,6 +73,33 @@ void in_parts(const DimBlocks& blocks, int64_t rows, const Body& body) {
                [&](int64_t begin, int64_t end) { body(int64_t{0}, blocks.outer, begin, end); });
 }
 
+/// to[index[i]] += from[i], times a factor where there is one.
+template <class T>
+void add_elements(T* to, const int64_t* index, const T* from, int64_t count, const T* factor) {
+  for (int64_t i = 0; i < count; ++i)
+    to[index[i]] = plus(to[index[i]], factor ? times(*factor, from[i]) : from[i]);
+}
+
+/// A function of (to, from, count) that adds rows, times a factor where there is one.
+template <class T>
+auto row_adder(const T* factor) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const auto add = FLAMBEAU_PICK(add_row<T>);
+    return [add, by = factor ? *factor : T(1)](T* to, const T* from, int64_t count) {
+      add(to, from, by, count);
+    };
+  } else {
+    return [factor](T* to, const T* from, int64_t count) {
+      if (factor) {
+        for (int64_t i = 0; i < count; ++i) to[i] = plus(to[i], times(*factor, from[i]));
+      } else {
+#pragma omp simd
+        for (int64_t i = 0; i < count; ++i) to[i] = plus(to[i], from[i]);
+      }
+    };
+  }
+}
+
 }  // namespace
 
 void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index) {
@@ -114,21 +142,19 @@ void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& 
       const T factor = alpha.to<T>();
       const T* const from = values.data<T>();
       T* const to = dense.data<T>();
+      if (inner == 1) {
+        return in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t, int64_t) {
+          for (int64_t o = first; o < last; ++o)
+            add_elements(to + o * blocks.size, selection.index, from + o * count, count,
+                         scaled ? &factor : nullptr);
+        });
+      }
+      const auto add = row_adder<T>(scaled ? &factor : nullptr);
       in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
-        selection.for_rows(first * count, last * count, blocks.size,
-                           [&](int64_t row, int64_t place) {
-                             T* const sum = to + place * inner;
-                             const T* const added = from + row * inner;
-                             if (scaled) {
-#pragma omp simd
-                               for (int64_t k = begin; k < end; ++k)
-                                 sum[k] = plus(sum[k], times(factor, added[k]));
-                             } else {
-#pragma omp simd
-                               for (int64_t k = begin; k < end; ++k)
-                                 sum[k] = plus(sum[k], added[k]);
-                             }
-                           });
+        selection.for_rows(
+            first * count, last * count, blocks.size, [&](int64_t row, int64_t place) {
+              add(to + place * inner + begin, from + row * inner + begin, end - begin);
+            });
       });
     });
   });

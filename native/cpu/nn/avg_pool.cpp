@@ -30,14 +30,21 @@ struct Divisor {
   }
 };
 
+/// Rows too short for vectors cost more.
+int64_t cost(const PoolGeometry& geometry) { return geometry.output_columns < 32 ? 4 : 1; }
+
 void run_average(const char* op, const PoolGeometry& geometry, const Divisor& divisor,
                  const Tensor& result, const Tensor& input) {
   with_pooled_type(op, result, input, [&](auto zero, const Tensor& out, const Tensor& x) {
     using T = decltype(zero);
     const std::vector<T> divisors = divisor.of_windows<T>(geometry);
-    over_planes(geometry, [&](int64_t begin, int64_t end) {
-      pool_kernels<T>().average(geometry, begin, end, divisors.data(), x.data<T>(), out.data<T>());
-    });
+    over_planes(
+        geometry,
+        [&](int64_t begin, int64_t end) {
+          pool_kernels<T>().average(geometry, begin, end, divisors.data(), x.data<T>(),
+                                    out.data<T>());
+        },
+        cost(geometry));
   });
 }
 
@@ -48,10 +55,13 @@ void run_spread(const char* op, const PoolGeometry& geometry, const Divisor& div
       [&](auto zero, const Tensor& out, const Tensor& g) {
         using T = decltype(zero);
         const std::vector<T> divisors = divisor.of_windows<T>(geometry);
-        over_planes(geometry, [&](int64_t begin, int64_t end) {
-          pool_kernels<T>().spread(geometry, begin, end, divisors.data(), g.data<T>(),
-                                   out.data<T>());
-        });
+        over_planes(
+            geometry,
+            [&](int64_t begin, int64_t end) {
+              pool_kernels<T>().spread(geometry, begin, end, divisors.data(), g.data<T>(),
+                                       out.data<T>());
+            },
+            cost(geometry));
       },
       grad);
 }

@@ -1,36 +1,7 @@
-#include "core/tensor/tensor.h"
-#include "cpu/rows.h"
+#include "cpu/nn/batch_norm_columns.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
-
-/// [batch, channels, area]: a channel is `batch` runs of `area` elements.
-struct Images {
-  int64_t batch, channels, area;
-  explicit Images(const Tensor& input)
-      : batch(input.sizes()[0]), channels(input.sizes()[1]), area(input.sizes()[2]) {}
-  int64_t run(int64_t n, int64_t c) const { return (n * channels + c) * area; }
-  int64_t count() const { return batch * area; }
-};
-
-/// Element c of an optional vector of parameters, in the type C.
-template <class C>
-class ChannelValues {
- public:
-  ChannelValues(const Tensor& tensor, int64_t channels) {
-    if (!tensor.defined()) return;
-    check(tensor.numel() == channels, ErrorKind::runtime, "batch_norm: expected ", channels,
-          " numbers, one per channel, got shape ", tensor.sizes());
-    dense_ = contiguous_data(cast_data(tensor, dtype_of<C>));
-    data_ = dense_.data<C>();
-  }
-  explicit operator bool() const { return data_ != nullptr; }
-  C at(int64_t c, C otherwise) const { return data_ ? data_[c] : otherwise; }
-
- private:
-  Tensor dense_;
-  const C* data_ = nullptr;
-};
 
 /// Adds partial sums in pairs of equal weight.
 template <class C>
@@ -53,29 +24,36 @@ class PairwiseSum {
   int64_t count_ = 0;
 };
 
+/// Two sums over the runs of a channel: load(run) gives the term of one, which adds element i to
+/// both. Lanes of short runs are emptied after some of them only.
+template <class C, class Load>
+void sum_runs(const Images& images, C& first, C& second, const Load& load) {
+  constexpr int64_t kLanes = kFewLanes<C>;
+  const bool are_short = images.area >= kLanes && images.area < 32 * kLanes;
+  const int64_t together = are_short ? std::max<int64_t>(1, 64 * kLanes / images.area) : 1;
+  PairwiseSum<C> firsts, seconds;
+  for (int64_t n = 0; n < images.batch; n += together) {
+    C a[kLanes] = {}, b[kLanes] = {};
+    if (are_short) {
+      for (int64_t run = n; run < std::min(n + together, images.batch); ++run)
+        add_to_lanes(images.area, a, b, load(run));
+      add_halves<kLanes / 2>(a);
+      add_halves<kLanes / 2>(b);
+    } else {
+      sum_pairs<C>(images.area, *a, *b, load(n));
+    }
+    firsts.add(*a);
+    seconds.add(*b);
+  }
+  first = firsts.result();
+  second = seconds.result();
+}
+
 /// Works on channels [begin, end): with a long area channel by channel, where the runs of a channel
 /// stay in the second-level cache from pass to pass.
 template <class Body>
 void for_channels(const Images& images, int64_t cost, const Body& body) {
   for_rows(images.channels, images.count(), cost, body);
-}
-
-/// running = (1 - momentum) running + momentum value, in the dtype of `running`.
-template <class C>
-void update(const Tensor& running, const std::vector<C>& values, double momentum) {
-  if (!running.defined()) return;
-  const int64_t channels = static_cast<int64_t>(values.size());
-  check(running.numel() == channels && running.dim() == 1, ErrorKind::runtime,
-        "batch_norm: expected running statistics of shape [", channels, "], got ", running.sizes());
-  const Tensor current = cast_data(running, dtype_of<C>);
-  const Tensor next = empty(running.sizes(), dtype_of<C>, running.device());
-  const int64_t step = current.strides()[0];
-  for (int64_t c = 0; c < channels; ++c) {
-    const C old = current.data<C>()[c * step];
-    next.data<C>()[c] = old + static_cast<C>(momentum) * (values[static_cast<size_t>(c)] - old);
-  }
-  copy_data(running, next);
-  running.bump_version();
 }
 
 template <class T>
@@ -94,23 +72,22 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   for_channels(images, 3, [&](int64_t begin, int64_t end) {
     RowBuffer<T> buffer(images.area), target(images.area);
     for (int64_t c = begin; c < end; ++c) {
-      PairwiseSum<C> sum, squares;
-      for (int64_t n = 0; n < images.batch; ++n) {
+      C sum, squares, none;
+      sum_runs(images, sum, none, [&](int64_t n) {
         const C* x = buffer.load(in + images.run(n, c), images.area);
-        sum.add(sum_terms<C>(images.area, [=](int64_t i) { return x[i]; }));
-      }
-      const C mean = sum.result() / count;
-      for (int64_t n = 0; n < images.batch; ++n) {
+        return [x](int64_t i, C& a, C&) { a += x[i]; };
+      });
+      const C mean = sum / count;
+      sum_runs(images, squares, none, [&](int64_t n) {
         const C* x = buffer.load(in + images.run(n, c), images.area);
-        squares.add(
-            sum_terms<C>(images.area, [=](int64_t i) { return (x[i] - mean) * (x[i] - mean); }));
-      }
-      const C variance = squares.result() / count;
+        return [x, mean](int64_t i, C& a, C&) { a += (x[i] - mean) * (x[i] - mean); };
+      });
+      const C variance = squares / count;
       const C scale = math::rsqrt(variance + static_cast<C>(eps));
       averages[c] = mean;
       rstds[c] = scale;
       means[static_cast<size_t>(c)] = mean;
-      unbiased[static_cast<size_t>(c)] = squares.result() / std::max(count - 1, C(1));
+      unbiased[static_cast<size_t>(c)] = squares / std::max(count - 1, C(1));
       const C factor = scale * weights.at(c, 1), shift = biases.at(c, 0);
       for (int64_t n = 0; n < images.batch; ++n) {
         const int64_t place = images.run(n, c);
@@ -130,20 +107,14 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
 template <class T, class C>
 void channel_sums(const Images& images, const T* in, const T* grad, int64_t c, C mean,
                   RowBuffer<T>& buffer, RowBuffer<T>& grads, C& total, C& product) {
-  PairwiseSum<C> sums, products;
-  for (int64_t n = 0; n < images.batch; ++n) {
+  sum_runs(images, total, product, [&](int64_t n) {
     const C* x = buffer.load(in + images.run(n, c), images.area);
     const C* g = grads.load(grad + images.run(n, c), images.area);
-    C sum, dot;
-    sum_pairs<C>(images.area, sum, dot, [=](int64_t i, C& a, C& b) {
+    return [x, g, mean](int64_t i, C& a, C& b) {
       a += g[i];
       b += g[i] * (x[i] - mean);
-    });
-    sums.add(sum);
-    products.add(dot);
-  }
-  total = sums.result();
-  product = products.result();
+    };
+  });
 }
 
 template <class T>
@@ -198,25 +169,8 @@ void weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
   });
 }
 
-/// Fully connected layers have an area of 1: their columns are turned into runs first.
-Tensor channels_as_runs(const Tensor& tensor) {
-  if (tensor.sizes()[2] != 1 || tensor.sizes()[0] == 1) return tensor;
-  const Shape& strides = tensor.strides();
-  return contiguous_data(make_view(tensor, Shape{1, tensor.sizes()[1], tensor.sizes()[0]},
-                                   Shape{0, strides[1], strides[0]}, tensor.offset()));
-}
-
-/// Runs compute(result, tensors...) on [batch, channels, area], through transposed copies when the
-/// area is 1.
-template <class Run>
-void with_runs(const Tensor& result, const Tensor& input, const Run& run) {
-  if (input.sizes()[2] != 1 || input.sizes()[0] == 1) return run(result);
-  const int64_t batch = input.sizes()[0], channels = input.sizes()[1];
-  const Tensor turned = empty(Shape{1, channels, batch}, result.dtype(), result.device());
-  run(turned);
-  copy_data(result,
-            make_view(turned, Shape{batch, channels, 1}, Shape{1, batch, 1}, turned.offset()));
-}
+/// Fully connected layers have an area of 1: their channels are columns.
+bool has_columns(const Tensor& input) { return input.sizes()[2] == 1 && input.sizes()[0] > 1; }
 
 }  // namespace
 
@@ -224,26 +178,27 @@ void batch_norm_train(const Tensor& result, const Tensor& average, const Tensor&
                       const Tensor& input, const Tensor& weight, const Tensor& bias,
                       const Tensor& running_mean, const Tensor& running_var, double momentum,
                       double eps) {
-  const Tensor runs = channels_as_runs(input);
   with_floating(input.dtype(), "batch_norm", [&]<class T>() {
-    with_runs(result, input, [&](const Tensor& out) {
-      forward<T>(out, average, rstd, runs, weight, bias, running_mean, running_var, momentum, eps);
-    });
+    constexpr auto columns = &batch_norm_columns::forward<T>;
+    const auto run = has_columns(input) ? columns : &forward<T>;
+    run(result, average, rstd, input, weight, bias, running_mean, running_var, momentum, eps);
   });
 }
 void batch_norm_input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
                            const Tensor& weight, const Tensor& average, const Tensor& rstd) {
-  const Tensor runs = channels_as_runs(input), grads = channels_as_runs(grad_output);
   with_floating(input.dtype(), "batch_norm", [&]<class T>() {
-    with_runs(result, input,
-              [&](const Tensor& out) { input_grad<T>(out, grads, runs, weight, average, rstd); });
+    constexpr auto columns = &batch_norm_columns::input_grad<T>;
+    const auto run = has_columns(input) ? columns : &input_grad<T>;
+    run(result, grad_output, input, weight, average, rstd);
   });
 }
 void batch_norm_weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
                             const Tensor& average, const Tensor& rstd) {
-  const Tensor runs = channels_as_runs(input), grads = channels_as_runs(grad_output);
-  with_floating(input.dtype(), "batch_norm",
-                [&]<class T>() { weight_grad<T>(result, grads, runs, average, rstd); });
+  with_floating(input.dtype(), "batch_norm", [&]<class T>() {
+    constexpr auto columns = &batch_norm_columns::weight_grad<T>;
+    const auto run = has_columns(input) ? columns : &weight_grad<T>;
+    run(result, grad_output, input, average, rstd);
+  });
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

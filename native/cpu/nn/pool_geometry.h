@@ -53,9 +53,10 @@ void with_pooled_type(const char* op, const Tensor& result, const Tensor& input,
 }
 
 /// Calls body(begin, end) on ranges of planes, on several threads when there is enough to do.
+/// `cost`: of an element.
 template <class Body>
-void over_planes(const PoolGeometry& geometry, const Body& body) {
-  const int64_t work = geometry.input_plane() + geometry.output_plane();
+void over_planes(const PoolGeometry& geometry, const Body& body, int64_t cost = 1) {
+  const int64_t work = (geometry.input_plane() + geometry.output_plane()) * cost;
   parallel_for(0, geometry.planes, std::max<int64_t>(1, kGrain / 2 / std::max<int64_t>(work, 1)),
                body);
 }

@@ -370,47 +370,64 @@ void average(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* 
   }
 }
 
+/// Adds the share of every window of a row to the columns under it.
+template <class T>
+void spread_over_columns(const PoolAxis& columns, int64_t count, const T* shares, T* line) {
+  const auto one = [&](int64_t j) {
+    const size_t window = static_cast<size_t>(j);
+    const T share = shares[j];
+#pragma omp simd
+    for (int64_t x = columns.begin[window]; x < columns.end[window]; ++x) line[x] += share;
+  };
+  for (int64_t j = 0; j < columns.inner_begin; ++j) one(j);
+  const int64_t inside = columns.inner_end - columns.inner_begin;
+  if (inside > 0) {
+    const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];
+    const T* inner = shares + columns.inner_begin;
+    with_stride(columns.stride, [&](auto fixed) {
+      constexpr int64_t value = decltype(fixed)::value;
+      const int64_t stride = value ? value : columns.stride;
+      for (int64_t s = 0; s < columns.kernel; ++s) {
+        T* taps = line + first + s;
+#pragma omp simd
+        for (int64_t j = 0; j < inside; ++j) taps[j * stride] += inner[j];
+      }
+    });
+  }
+  for (int64_t j = columns.inner_end; j < count; ++j) one(j);
+}
+
+/// A row of windows makes one line, which goes to all rows of the image under it.
 template <class T>
 void spread(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
             const T* grad, T* result) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-  std::vector<T> buffer(static_cast<size_t>(geometry.output_columns));
-  T* shares = buffer.data();
+  const PoolAxis& rows = geometry.rows;
+  const int64_t width = geometry.input_columns, count = geometry.output_columns;
+  std::vector<T> shares(static_cast<size_t>(count)), line(static_cast<size_t>(width));
   for (int64_t plane = begin; plane < end; ++plane) {
     T* image = result + plane * geometry.input_plane();
-    std::fill_n(image, geometry.input_plane(), T(0));
+    int64_t written = 0;  // rows of the image
     for (int64_t i = 0; i < geometry.output_rows; ++i) {
-      const T* g = grad + plane * geometry.output_plane() + i * geometry.output_columns;
-      const T* divisor = divisors + i * geometry.output_columns;
+      const size_t window = static_cast<size_t>(i);
+      if (rows.is_empty(window)) continue;
+      const T* g = grad + plane * geometry.output_plane() + i * count;
+      const T* divisor = divisors + i * count;
+      T *share = shares.data(), *sums = line.data();
 #pragma omp simd
-      for (int64_t j = 0; j < geometry.output_columns; ++j) shares[j] = g[j] / divisor[j];
-      const size_t window_row = static_cast<size_t>(i);
-      for (int64_t y = rows.begin[window_row]; y < rows.end[window_row]; ++y) {
-        T* row = image + y * geometry.input_columns;
-        const auto one = [&](int64_t j) {
-          const size_t window = static_cast<size_t>(j);
-          const T share = shares[j];
+      for (int64_t j = 0; j < count; ++j) share[j] = g[j] / divisor[j];
+      std::fill_n(sums, width, T(0));
+      spread_over_columns(geometry.columns, count, share, sums);
+      const int64_t first = rows.begin[window], last = rows.end[window];
+      for (; written < first; ++written) std::fill_n(image + written * width, width, T(0));
+      for (int64_t y = first; y < std::min(written, last); ++y) {
+        T* row = image + y * width;
 #pragma omp simd
-          for (int64_t x = columns.begin[window]; x < columns.end[window]; ++x) row[x] += share;
-        };
-        for (int64_t j = 0; j < columns.inner_begin; ++j) one(j);
-        const int64_t count = columns.inner_end - columns.inner_begin;
-        if (count > 0) {
-          const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];
-          const T* inner = shares + columns.inner_begin;
-          with_stride(columns.stride, [&](auto fixed) {
-            constexpr int64_t value = decltype(fixed)::value;
-            const int64_t stride = value ? value : columns.stride;
-            for (int64_t s = 0; s < columns.kernel; ++s) {
-              T* taps = row + first + s;
-#pragma omp simd
-              for (int64_t j = 0; j < count; ++j) taps[j * stride] += inner[j];
-            }
-          });
-        }
-        for (int64_t j = columns.inner_end; j < geometry.output_columns; ++j) one(j);
+        for (int64_t x = 0; x < width; ++x) row[x] += sums[x];
       }
+      for (; written < last; ++written) std::copy_n(sums, width, image + written * width);
     }
+    for (; written < geometry.input_rows; ++written)
+      std::fill_n(image + written * width, width, T(0));
   }
 }
 

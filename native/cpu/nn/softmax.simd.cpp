@@ -32,8 +32,8 @@ void for_column_blocks(const DimBlocks& blocks, const Body& body) {
 
 // --- rows: the dim is the innermost one ---
 
-template <class T, bool logarithm>
-void forward_rows(T* out, const T* in, int64_t rows, int64_t n) {
+template <class T>
+void softmax_rows(T* out, const T* in, int64_t rows, int64_t n) {
   using C = Compute<T>;
   for_rows(rows, n, 8, [=](int64_t begin, int64_t end) {
     RowBuffer<T> input(n), output(n);
@@ -41,18 +41,66 @@ void forward_rows(T* out, const T* in, int64_t rows, int64_t n) {
       const C* x = input.load(in + r * n, n);
       C* y = output.target(out + r * n);
       const C largest = row_max(x, n);
-      if constexpr (logarithm) {
-        const C sum = sum_terms<C>(n, [=](int64_t i) { return math::exp(x[i] - largest); });
-        const C shift = math::log(sum);
+      const C sum = sum_terms<C>(n, [=](int64_t i) { return y[i] = math::exp(x[i] - largest); });
+      const C scale = C(1) / sum;
 #pragma omp simd
-        for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - largest) - shift;
-      } else {
-        const C sum = sum_terms<C>(n, [=](int64_t i) { return y[i] = math::exp(x[i] - largest); });
-        const C scale = C(1) / sum;
-#pragma omp simd
-        for (int64_t i = 0; i < n; ++i) y[i] *= scale;
-      }
+      for (int64_t i = 0; i < n; ++i) y[i] *= scale;
       output.store(out + r * n, n);
+    }
+  });
+}
+
+/// Sum of e^(x - largest), which is at most 1. The last lanes of a short row overlap those before,
+/// where they count nothing.
+template <class C>
+C sum_exponentials(const C* x, int64_t n, C largest) {
+  constexpr int64_t kLanes = kFewLanes<C>;
+  const int64_t rest = n % kLanes;
+  if (n < kLanes || n >= 64 * kLanes || rest == 0)
+    return sum_terms<C>(n, [=](int64_t i) { return math::exp(x[i] - largest); });
+  alignas(64) C lane[kLanes] = {}, counts[2 * kLanes] = {};
+  std::fill_n(counts + kLanes, kLanes, C(1));
+  for (int64_t i = 0; i < n - rest; i += kLanes) {
+#pragma omp simd
+    for (int64_t j = 0; j < kLanes; ++j) lane[j] += math::exp(x[i + j] - largest);
+  }
+#pragma omp simd
+  for (int64_t j = 0; j < kLanes; ++j)
+    lane[j] += counts[rest + j] * math::exp(x[n - kLanes + j] - largest);
+  add_halves<kLanes / 2>(lane);
+  return lane[0];
+}
+
+/// Logarithms of whole vectors, so that none depends on where its row stands.
+constexpr int64_t kGroup = 16;
+
+template <class T>
+void log_softmax_rows(T* out, const T* in, int64_t rows, int64_t n) {
+  using C = Compute<T>;
+  constexpr int64_t kNear = 8192;  // elements of a group that are still near when they are written
+  const int64_t group = std::clamp<int64_t>(kNear / n, 1, kGroup);
+  for_rows(rows, n, 8, [=](int64_t begin, int64_t end) {
+    RowBuffer<T> input(n), output(n);
+    for (int64_t first = begin; first < end; first += group) {
+      const int64_t count = std::min(group, end - first);
+      alignas(64) C largest[kGroup], shift[kGroup];
+      std::fill_n(shift, kGroup, C(1));
+      for (int64_t r = 0; r < count; ++r) {
+        const C* x = input.load(in + (first + r) * n, n);
+        largest[r] = row_max(x, n);
+        shift[r] = sum_exponentials(x, n, largest[r]);
+      }
+#pragma omp simd
+      for (int64_t r = 0; r < kGroup; ++r) shift[r] = math::log(shift[r]);
+      for (int64_t r = 0; r < count; ++r) {
+        T* const to = out + (first + r) * n;
+        const C* x = input.load(in + (first + r) * n, n);
+        C* y = output.target(to);
+        const C top = largest[r], less = shift[r];
+#pragma omp simd
+        for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - top) - less;
+        output.store(to, n);
+      }
     }
   });
 }
@@ -174,7 +222,8 @@ void forward(const char* op, const Tensor& result, const Tensor& self, Dim dim) 
   const DimBlocks blocks(self.sizes(), dim);
   with_floating(self.dtype(), op, [&]<class T>() {
     if (blocks.inner == 1) {
-      forward_rows<T, logarithm>(result.data<T>(), input.data<T>(), blocks.outer, blocks.size);
+      constexpr auto rows = logarithm ? &log_softmax_rows<T> : &softmax_rows<T>;
+      rows(result.data<T>(), input.data<T>(), blocks.outer, blocks.size);
     } else {
       forward_columns<T, logarithm>(result.data<T>(), input.data<T>(), blocks);
     }

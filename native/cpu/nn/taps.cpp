@@ -25,11 +25,19 @@ TapGeometry geometry_of(IntList elements, IntList table, int64_t length) {
   return {elements[0], elements[1], length, table[2], table[1], elements[3]};
 }
 
-/// Calls body(first plane, last plane) on several threads; a plane is a sample's channel.
+/// Calls body(first plane, last plane, first inner element, last) on several threads; a plane is a
+/// sample's channel. Fewer planes than threads are cut along the inner elements.
 template <class Body>
 void over_planes(const TapGeometry& g, const Body& body) {
-  const int64_t work = (g.points * g.taps + g.length) * g.inner + 1;
-  parallel_for(0, g.samples * g.channels, std::max<int64_t>(1, kGrain / work), body);
+  const int64_t planes = g.samples * g.channels, points = g.points * g.taps + g.length;
+  if (planes < num_threads() && g.inner >= 2 * kLeastColumns) {
+    const int64_t grain = std::max(kLeastColumns, kGrain / (points * planes + 1));
+    return parallel_for(0, g.inner, grain, [&](int64_t first, int64_t last) {
+      body(int64_t{0}, planes, first, last);
+    });
+  }
+  parallel_for(0, planes, std::max<int64_t>(1, kGrain / (points * g.inner + 1)),
+               [&](int64_t begin, int64_t end) { body(begin, end, int64_t{0}, g.inner); });
 }
 
 /// Few planes with many points are cut along the points instead.
@@ -93,9 +101,9 @@ void tapped_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
       [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& w) {
         using T = decltype(zero);
         const auto run = [&](const TapGeometry& shape, const Tensor& to, const Tensor& from) {
-          over_planes(shape, [&](int64_t begin, int64_t end) {
-            tap_kernels<T>().spread(shape, begin, end, from.data<T>(), checked.data<int64_t>(),
-                                    w.data<T>(), to.data<T>());
+          over_planes(shape, [&](int64_t begin, int64_t end, int64_t first, int64_t last) {
+            tap_kernels<T>().spread(shape, begin, end, first, last, from.data<T>(),
+                                    checked.data<int64_t>(), w.data<T>(), to.data<T>());
           });
         };
         if (!turns(g) || g.samples < num_threads()) return run(g, out, grad);

@@ -167,12 +167,12 @@ void sums(const TapGeometry& g, int64_t begin, int64_t end, const T* input, cons
 }
 
 template <class T>
-void spread(const TapGeometry& g, int64_t begin, int64_t end, const T* grad, const int64_t* places,
-            const T* weights, T* result) {
+void spread(const TapGeometry& g, int64_t begin, int64_t end, int64_t first, int64_t last,
+            const T* grad, const int64_t* places, const T* weights, T* result) {
   const int64_t n = g.inner;
   for (int64_t plane = begin; plane < end; ++plane) {
     T* out = result + plane * g.length * n;
-    std::fill_n(out, g.length * n, T(0));
+    for (int64_t i = 0; i < g.length; ++i) std::fill(out + i * n + first, out + i * n + last, T(0));
     const T* from = grad + plane * g.points * n;
     for (int64_t k = 0; k < g.taps; ++k) {
       const int64_t table = (plane / g.channels * g.taps + k) * g.points;
@@ -187,7 +187,7 @@ void spread(const TapGeometry& g, int64_t begin, int64_t end, const T* grad, con
         const T* row = from + p * n;
         T* to = out + place[p] * n;
 #pragma omp simd
-        for (int64_t j = 0; j < n; ++j) to[j] += w * row[j];
+        for (int64_t j = first; j < last; ++j) to[j] += w * row[j];
       }
     }
   }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "core/threads/parallel.h"
 #include "cpu/nn/conv_types.h"
@@ -37,6 +39,40 @@ void sums(T* to, const T* a, const T* b, int64_t points, int64_t count, const Te
   }
 }
 
+/// Points turned so that one coordinate of all lies together, for sums of several points at once:
+/// of few coordinates, which are added up one after the other.
+template <class T>
+class TurnedPoints {
+ public:
+  static constexpr int64_t kMost = 64, kTogether = 64;
+  TurnedPoints(const T* points, int64_t number, int64_t count)
+      : pitch_(number + kTogether), count_(count), values_(static_cast<size_t>(pitch_ * count)) {
+    for (int64_t p = 0; p < number; ++p)
+      for (int64_t i = 0; i < count; ++i)
+        values_[static_cast<size_t>(i * pitch_ + p)] = points[p * count + i];
+  }
+  /// to[p - first] = whole(sum of term(|a - point p|)) for p from `first` to the last.
+  template <class Term, class Whole>
+  void sums(T* to, const T* a, int64_t first, const Term& term, const Whole& whole) const {
+    for (; first < pitch_ - kTogether; first += kTogether, to += kTogether) {
+      alignas(64) T sum[kTogether] = {};
+      for (int64_t i = 0; i < count_; ++i) {
+        const T x = a[i];
+        const T* const row = values_.data() + i * pitch_ + first;
+#pragma omp simd
+        for (int64_t p = 0; p < kTogether; ++p) sum[p] += term(std::abs(x - row[p]));
+      }
+      const int64_t points = std::min(kTogether, pitch_ - kTogether - first);
+#pragma omp simd
+      for (int64_t p = 0; p < points; ++p) to[p] = whole(sum[p]);
+    }
+  }
+
+ private:
+  int64_t pitch_, count_;
+  std::vector<T> values_;
+};
+
 /// The largest |a - b|; NaN where there is one.
 template <class T>
 T largest(const T* a, const T* b, int64_t count) {
@@ -49,26 +85,44 @@ T largest(const T* a, const T* b, int64_t count) {
   return found;
 }
 
-/// Distances of `a` from points b, one behind the other.
+/// Distances of some points from `number` others, one behind the other.
 template <class T>
-void norms(T* to, const T* a, const T* b, int64_t points, int64_t count, double p) {
-  const auto same = [](T x) { return x; };
-  if (p == 2)
-    return sums(
-        to, a, b, points, count, [](T d) { return d * d; }, [](T x) { return std::sqrt(x); });
-  if (p == 1) return sums(to, a, b, points, count, same, same);
-  if (p == 0)
-    return sums(
-        to, a, b, points, count, [](T d) { return d != 0 ? T(1) : T(0); }, same);
-  if (p == std::numeric_limits<double>::infinity()) {
-    for (; points > 0; --points, b += count) *to++ = largest(a, b, count);
-    return;
+class Distances {
+ public:
+  Distances(int64_t some, const T* points, int64_t number, int64_t count, double p)
+      : points_(points), number_(number), count_(count), p_(p) {
+    constexpr int64_t kWorthTurning = 8, kMany = 32;
+    if (p < std::numeric_limits<double>::infinity() && some >= kWorthTurning && number >= kMany &&
+        count <= TurnedPoints<T>::kMost)
+      turned_.emplace(points, number, count);
   }
-  const T power = static_cast<T>(p);
-  sums(
-      to, a, b, points, count, [power](T d) { return std::pow(d, power); },
-      [power](T x) { return std::pow(x, 1 / power); });
-}
+
+  /// Of `a` from the points from `first` on.
+  void norms(T* to, const T* a, int64_t first) const {
+    const auto same = [](T x) { return x; };
+    const auto sums = [&](const auto& term, const auto& whole) {
+      if (turned_) return turned_->sums(to, a, first, term, whole);
+      cpu::FLAMBEAU_ISA::sums(to, a, points_ + first * count_, number_ - first, count_, term,
+                              whole);
+    };
+    if (p_ == 2) return sums([](T d) { return d * d; }, [](T x) { return std::sqrt(x); });
+    if (p_ == 1) return sums(same, same);
+    if (p_ == 0) return sums([](T d) { return d != 0 ? T(1) : T(0); }, same);
+    if (p_ == std::numeric_limits<double>::infinity()) {
+      for (; first < number_; ++first) *to++ = largest(a, points_ + first * count_, count_);
+      return;
+    }
+    const T power = static_cast<T>(p_);
+    sums([power](T d) { return std::pow(d, power); },
+         [power](T x) { return std::pow(x, 1 / power); });
+  }
+
+ private:
+  const T* points_;
+  int64_t number_, count_;
+  double p_;
+  std::optional<TurnedPoints<T>> turned_;
+};
 
 /// So many rows of differences are worth a task.
 int64_t rows_at_once(int64_t others, int64_t coordinates) {
@@ -86,14 +140,17 @@ void pair_norms(const Tensor& result, const Tensor& x1, const Tensor& x2, double
       "cdist", result,
       [&](auto zero, const Tensor& out, const Tensor& left, const Tensor& right) {
         using T = decltype(zero);
-        parallel_for(0, out.numel() / others, rows_at_once(others, count),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t i = begin; i < end; ++i) {
-                         const T* const a = left.data<T>() + i * count;
-                         const T* const b = right.data<T>() + i / rows * others * count;
-                         norms(out.data<T>() + i * others, a, b, others, count, p);
-                       }
-                     });
+        parallel_for(
+            0, out.numel() / others, rows_at_once(others, count), [&](int64_t begin, int64_t end) {
+              while (begin < end) {
+                const int64_t batch = begin / rows, last = std::min(end, (batch + 1) * rows);
+                const T* const b = right.data<T>() + batch * others * count;
+                const Distances<T> distances(last - begin, b, others, count, p);
+                for (; begin < last; ++begin)
+                  distances.norms(out.data<T>() + begin * others, left.data<T>() + begin * count,
+                                  0);
+              }
+            });
       },
       x1, x2);
 }
@@ -105,11 +162,11 @@ void pdist(const Tensor& result, const Tensor& input, double p) {
       "pdist", result,
       [&](auto zero, const Tensor& out, const Tensor& points) {
         using T = decltype(zero);
+        const Distances<T> distances(rows, points.data<T>(), rows, count, p);
         parallel_for(0, rows - 1, rows_at_once(rows / 2, count), [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            const T* const a = points.data<T>() + i * count;
-            norms(out.data<T>() + i * (2 * rows - i - 1) / 2, a, a + count, rows - i - 1, count, p);
-          }
+          for (int64_t i = begin; i < end; ++i)
+            distances.norms(out.data<T>() + i * (2 * rows - i - 1) / 2,
+                            points.data<T>() + i * count, i + 1);
         });
       },
       input);
