@@ -507,7 +507,10 @@ class _Emitter:
             target = ScalarType.FLAG if target.is_constant else ScalarType.BOOL
         elif function.result == "real" and target is ScalarType.ELEMENT:
             target = ScalarType.REAL
-        return Value(f"{self.dialect.prefix}{function.cpp}({', '.join(codes)})", target, ATOM)
+        value = Value(f"{self.dialect.prefix}{function.cpp}({', '.join(codes)})", target, ATOM)
+        # A loop is no vector loop where one of two values to choose from is a call.
+        is_called = function.written_in is not None and not target.is_constant
+        return self.bind(value) if is_called else value
 
     def other(self, role: str, value: Value) -> str:
         """An argument that is not an element: a condition or an integer."""

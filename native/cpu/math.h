@@ -15,7 +15,13 @@
 #define FLAMBEAU_MATH flambeau::cpu::FLAMBEAU_ISA::math
 #define FLAMBEAU_SHORT FLAMBEAU_INLINE
 #define FLAMBEAU_DEAR FLAMBEAU_INLINE
-#define FLAMBEAU_LONG inline
+#define FLAMBEAU_LONG [[gnu::noinline]] inline
+#if defined(__AVX2__)
+#define FLAMBEAU_DEFINED _Pragma("omp declare simd notinbranch")[[gnu::const, gnu::noinline]] \
+  static inline
+#else
+#define FLAMBEAU_DEFINED FLAMBEAU_INLINE
+#endif
 
 #include "core/math/sine_of_pi.h"
 
@@ -306,4 +312,5 @@ FLAMBEAU_INLINE double nextafter(double a, double b) { return detail::next_numbe
 #undef FLAMBEAU_MATH
 #undef FLAMBEAU_SHORT
 #undef FLAMBEAU_DEAR
+#undef FLAMBEAU_DEFINED
 #undef FLAMBEAU_LONG

@@ -12,6 +12,7 @@
 #define FLAMBEAU_MATH flambeau::cuda::math
 #define FLAMBEAU_SHORT __host__ __device__ __forceinline__
 #define FLAMBEAU_DEAR __host__ __device__ __noinline__ inline
+#define FLAMBEAU_DEFINED FLAMBEAU_DEAR
 #define FLAMBEAU_LONG __host__ __device__ __noinline__ inline
 
 namespace FLAMBEAU_MATH {
@@ -78,4 +79,5 @@ FLAMBEAU_LONG double erfinv(double x) { return ::erfinv(x); }
 #undef FLAMBEAU_MATH
 #undef FLAMBEAU_SHORT
 #undef FLAMBEAU_DEAR
+#undef FLAMBEAU_DEFINED
 #undef FLAMBEAU_LONG

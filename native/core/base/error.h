@@ -1,9 +1,11 @@
 #pragma once
 
+#include <initializer_list>
 #include <new>
-#include <sstream>
+#include <ostream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "core/base/macros.h"
 
@@ -46,18 +48,53 @@ class FLAMBEAU_API OutOfMemory : public std::bad_alloc {
   char message_[96];
 };
 
+/// A part of a message: anything that operator<< prints, while the message is made.
+class MessagePart {
+ public:
+  MessagePart(const char* text) : value_(text), print_(&print_text) {}
+  template <class T>
+  MessagePart(const T& value) : value_(&value), print_(&print_value<T>) {}
+  friend std::ostream& operator<<(std::ostream& stream, const MessagePart& part) {
+    part.print_(stream, part.value_);
+    return stream;
+  }
+
+ private:
+  static void print_text(std::ostream& stream, const void* text) {
+    stream << static_cast<const char*>(text);
+  }
+  template <class T>
+  static void print_value(std::ostream& stream, const void* value) {
+    stream << *static_cast<const T*>(value);
+  }
+
+  const void* value_;
+  void (*print_)(std::ostream& stream, const void* value);
+};
+
+namespace detail {
+
+FLAMBEAU_API std::string join(std::initializer_list<MessagePart> parts);
+[[noreturn]] FLAMBEAU_API void throw_error(ErrorKind kind, std::initializer_list<MessagePart> parts);
+
+/// Once for all texts, however long.
+template <class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_with(ErrorKind kind, const Parts&... parts) {
+  throw_error(kind, {parts...});
+}
+
+}  // namespace detail
+
 /// Joins its arguments with operator<<.
 template <class... Parts>
 std::string concatenate(const Parts&... parts) {
-  std::ostringstream stream;
-  (stream << ... << parts);
-  return stream.str();
+  return detail::join({parts...});
 }
 
 /// Throws Error(kind, parts...). Out of line, so that a check costs a compare and a jump.
 template <class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void fail(ErrorKind kind, const Parts&... parts) {
-  throw Error(kind, concatenate(parts...));
+[[noreturn]] FLAMBEAU_INLINE void fail(ErrorKind kind, const Parts&... parts) {
+  detail::fail_with<std::decay_t<const Parts>...>(kind, parts...);
 }
 
 #ifndef FLAMBEAU_REMOVABLE_CHECKS
