@@ -23,6 +23,7 @@ class Dialect:
     text: str | None = None  # over {code}: how text is compared; None: there is none
     types: dict[str, str] = field(default_factory=dict)  # where they differ from those of C++
     functions: frozenset[str] | None = None
+    inlined: str = ""  # behind the prefix: of functions that are otherwise called, not inlined
 
     def spell(self, type_: str) -> str:
         """A type, given as C++ spells it."""
@@ -68,6 +69,7 @@ CPP = Dialect(
     long_literal="int64_t{{{value}}}",
     complex_literal="::flambeau::math::make_complex<{type}>({real}, {imag})",
     text="std::string_view({code})",
+    inlined="inlined::",
 )
 
 

@@ -166,6 +166,7 @@ class _Emitter:
         self._values: dict[Expression, Value] = {}
         self._constants: dict[tuple[str, str], Value] = {}
         self._here = Span("<formula>", 1, 1)  # what is being computed
+        self._choices = 0  # around it, between values
 
     # --- sharing ---
 
@@ -453,7 +454,9 @@ class _Emitter:
 
     def conditional(self, node: nodes.Conditional) -> Value:
         condition = self.truth(self.emit(node.condition))
+        self._choices += 1
         branches = [self.emit(node.then), self.emit(node.otherwise)]
+        self._choices -= 1
         (then, otherwise), target = self.unify(branches)
         if target.is_constant and condition.type is ScalarType.BOOL:
             # Not a constant any more: the branches become elements.
@@ -507,10 +510,10 @@ class _Emitter:
             target = ScalarType.FLAG if target.is_constant else ScalarType.BOOL
         elif function.result == "real" and target is ScalarType.ELEMENT:
             target = ScalarType.REAL
-        value = Value(f"{self.dialect.prefix}{function.cpp}({', '.join(codes)})", target, ATOM)
         # A loop is no vector loop where one of two values to choose from is a call.
-        is_called = function.written_in is not None and not target.is_constant
-        return self.bind(value) if is_called else value
+        is_inlined = function.written_in is not None and self._choices > 0
+        prefix = f"{self.dialect.prefix}{self.dialect.inlined if is_inlined else ''}"
+        return Value(f"{prefix}{function.cpp}({', '.join(codes)})", target, ATOM)
 
     def other(self, role: str, value: Value) -> str:
         """An argument that is not an element: a condition or an integer."""

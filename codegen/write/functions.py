@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from flambeau.codegen.formula.dialect import CPP
 from flambeau.codegen.formula.functions import Function, load_functions
 from flambeau.codegen.formula.to_cpp import Symbol, emit_scalar
 from flambeau.codegen.write.files import Sink
+
+_INLINED = replace(CPP, prefix=f"{CPP.prefix}{CPP.inlined}")  # definitions do not call each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ def _text(function: Function) -> FunctionText:
     assert function.definition is not None
     assert function.written_in is not None
     names = tuple(p.name for p in function.parameters)
-    code = emit_scalar((function.definition,), {name: Symbol(name) for name in names})
+    symbols = {name: Symbol(name) for name in names}
+    code = emit_scalar((function.definition,), symbols, dialect=_INLINED)
     lines = (*code.hoisted, *code.statements, f"return {code.results[0].code};")
     return FunctionText(function.cpp, function.doc, function.written_in, names, lines)

@@ -251,7 +251,7 @@ void map_random(const Iterator& iter, const RandomStream& stream, const Formula&
 namespace detail {
 
 /// Formulas cheaper than this gain from loops that repeat an input.
-inline constexpr int kCheapFormula = 12;
+inline constexpr int kCheapFormula = 9;
 
 template <class Outputs, class Drawn, class Inputs>
 struct Signature;

@@ -176,28 +176,6 @@ inline double lgamma(double x) {
   return ::lgamma_r(x, &sign);
 }
 
-/// Starts from Winitzki's approximation (relative error 2e-3) and takes two Halley steps on
-/// erfc for the tails, erf elsewhere.
-inline double erfinv(double x) {
-  const double magnitude = ::fabs(x);
-  if (!(magnitude < 1)) {
-    return magnitude == 1 ? ::copysign(highest<double>(), x) : __builtin_nan("");
-  }
-  if (magnitude == 0) return x;
-  constexpr double kA = 0.147, kTwoOverSqrtPi = 1.1283791670955126;
-  const double rest = 1 - magnitude;  // exact: magnitude >= 0.5, or else not used in the tail
-  const double logarithm = magnitude < 0.5 ? ::log1p(-x * x) : ::log(rest * (1 + magnitude));
-  const double half = 2 / (3.141592653589793 * kA) + logarithm / 2;
-  double y = ::sqrt(::sqrt(half * half - logarithm / kA) - half);
-  // Tiny arguments: the difference above has no digits left.
-  if (magnitude < 1e-3) y = magnitude / kTwoOverSqrtPi;
-  for (int step = 0; step < 3; ++step) {
-    const double error = magnitude < 0.5 ? ::erf(y) - magnitude : rest - ::erfc(y);
-    const double newton = error / (kTwoOverSqrtPi * ::exp(-y * y));
-    y -= newton / (1 + y * newton);
-  }
-  return ::copysign(y, x);
-}
 /// x P(w) with w = -log(1 - x^2), in the tails x Q(sqrt w): M. Giles, "Approximating the erfinv
 /// function", GPU Computing Gems 2, 2011; minimax fits of relative error 6e-9 and 7e-8.
 FLAMBEAU_INLINE float erfinv(float x) {

@@ -12,7 +12,7 @@
 #define FLAMBEAU_MATH flambeau::cuda::math
 #define FLAMBEAU_SHORT __host__ __device__ __forceinline__
 #define FLAMBEAU_DEAR __host__ __device__ __noinline__ inline
-#define FLAMBEAU_DEFINED FLAMBEAU_DEAR
+#define FLAMBEAU_DEFINED FLAMBEAU_SHORT
 #define FLAMBEAU_LONG __host__ __device__ __noinline__ inline
 
 namespace FLAMBEAU_MATH {
@@ -64,7 +64,6 @@ FLAMBEAU_LONG double nextafter(double a, double b) { return ::nextafter(a, b); }
 FLAMBEAU_LONG float lgamma(float x) { return ::lgammaf(x); }
 FLAMBEAU_LONG double lgamma(double x) { return ::lgamma(x); }
 FLAMBEAU_LONG float erfinv(float x) { return ::erfinvf(x); }
-FLAMBEAU_LONG double erfinv(double x) { return ::erfinv(x); }
 
 }  // namespace FLAMBEAU_MATH
 

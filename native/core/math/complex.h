@@ -9,7 +9,7 @@ namespace FLAMBEAU_MATH {
 
 #define FLAMBEAU_COMPLEX \
   template <class T>     \
-  FLAMBEAU_LONG complex<T>
+  FLAMBEAU_DEAR complex<T>
 
 namespace detail {
 
@@ -41,7 +41,7 @@ struct Range {
 
 /// log |x|, from log1p where |x| is near 1, so that it keeps its digits.
 template <class T>
-FLAMBEAU_LONG T log_modulus(complex<T> x) {
+FLAMBEAU_DEAR T log_modulus(complex<T> x) {
   const T a = abs(x.re), b = abs(x.im), large = a > b ? a : b, small = a > b ? b : a;
   if (large < Range<T>::tiny) {
     return log(hypot(a * Range<T>::up, b * Range<T>::up)) - Range<T>::log_up;

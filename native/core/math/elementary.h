@@ -7,7 +7,7 @@
 ///     FLAMBEAU_SHORT         specifiers of functions that are inlined,
 ///     FLAMBEAU_DEAR          of dear ones: inlined where loops vectorise, else called,
 ///     FLAMBEAU_DEFINED       of those of functions.h: called, lanes together where loops vectorise,
-///     FLAMBEAU_LONG          of long ones, with loops or branches,
+///     FLAMBEAU_LONG          of long ones, with loops or branches: called,
 /// and defines in that namespace the float forms of exp, exp2, erf and sigmoid, and nextafter,
 /// fmod, binary_exponent and binary_fraction of float and double, for which a room may have faster
 /// ones than its C library; detail::multiply_add(a, b, c) of doubles, which rounds once where
@@ -317,7 +317,7 @@ FLAMBEAU_SHORT T floor_divide(T a, T b) {
 /// Stein's algorithm over magnitudes: of odd numbers, what divides both divides their difference,
 /// whose factors 2 do not count. The largest magnitude, of the smallest integer, wraps around.
 template <Integer T>
-FLAMBEAU_LONG T gcd(T a, T b) {
+FLAMBEAU_DEAR T gcd(T a, T b) {
   using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   Word x = a < T(0) ? Word(0) - static_cast<Word>(a) : static_cast<Word>(a);
   Word y = b < T(0) ? Word(0) - static_cast<Word>(b) : static_cast<Word>(b);
@@ -335,7 +335,7 @@ FLAMBEAU_LONG T gcd(T a, T b) {
 
 /// The magnitude, which wraps around; 0 if either is.
 template <Integer T>
-FLAMBEAU_LONG T lcm(T a, T b) {
+FLAMBEAU_DEAR T lcm(T a, T b) {
   using Word = decltype(a * b);
   const T divisor = gcd(a, b);
   if (divisor == T(0)) return T(0);
@@ -347,7 +347,7 @@ FLAMBEAU_DEAR float pow(float a, float b) { return ::powf(a, b); }
 FLAMBEAU_DEAR double pow(double a, double b) { return ::pow(a, b); }
 /// Wraps around; a negative exponent gives 0 except for bases of magnitude 1.
 template <Integer T>
-FLAMBEAU_LONG T pow(T a, T b) {
+FLAMBEAU_DEAR T pow(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
     return a || !b;
   } else {
