@@ -100,7 +100,8 @@ Scalar real_element(PyObject* self, const char* op) {
 }
 
 PyObject* item_method(PyObject* self, PyObject*) {
-  return converted<"item">(self, [&] { return to_python(only_element(self, "item()", ErrorKind::runtime)); });
+  return converted<"item">(
+      self, [&] { return to_python(only_element(self, "item()", ErrorKind::runtime)); });
 }
 PyObject* to_complex(PyObject* self, PyObject*) {
   return converted<"__complex__">(self, [&] {
