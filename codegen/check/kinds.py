@@ -67,7 +67,9 @@ def _check_autocast(report: Report) -> None:
 
 def _check_node_name(report: Report) -> None:
     if report.operator.grad_fn is not None and not has_node(report.operator):
-        report.error("its calls are no nodes of autograd, which could be called so", "grad_fn", key=True)
+        report.error(
+            "its calls are no nodes of autograd, which could be called so", "grad_fn", key=True
+        )
 
 
 def _check_batching(report: Report) -> None:

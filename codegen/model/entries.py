@@ -355,6 +355,7 @@ class OverloadName:
     name: str
     argument: str = ""
     when: str = ""  # "tensor", "given": not None; "": in all others; "inplace"; "also": in none
+    with_out: str = ""  # what it is called where the result is written into `out`; "": by habit
 
 
 @dataclass(frozen=True, slots=True)

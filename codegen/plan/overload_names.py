@@ -126,6 +126,20 @@ def _by_signature(operator: Operator) -> Names:
     return (OverloadName(declared or DEFAULT_OVERLOAD),)
 
 
+def names_with_out(operator: Operator, overloads: Names) -> dict[str, list[str]]:
+    """What overloads are called whose results are written into tensors of the caller's, and what
+    these tensors are.
+    """
+    results = operator.signature.visible_results
+    tensors = ["out"] if len(results) == 1 else [r.name for r in results]
+    first = tensors[0] if tensors[0] == "values" else "out"
+    is_first = {DEFAULT_OVERLOAD}
+    if any(n.when == "also" for n in overloads):
+        is_first |= {n.name for n in overloads if n.when != "also"}
+    names = (first if n.name in is_first else f"{n.name}_{first}" for n in overloads)
+    return {n.with_out or name: tensors for n, name in zip(overloads, names, strict=True)}
+
+
 def kinds(operator: Operator, is_number: bool) -> tuple[str, ...]:
     """The types of the arguments by which overloads differ; the last operand is a tensor or a
     number.

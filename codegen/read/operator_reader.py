@@ -44,7 +44,7 @@ from flambeau.codegen.read.dtype_rules import DtypeTable, read_dtype_rule
 from flambeau.codegen.read.gradients import with_automatic_formulas
 from flambeau.codegen.read.signature import parse_signature
 from flambeau.codegen.text.source import DeclarationError, Diagnostics, Text, did_you_mean, one_of
-from flambeau.codegen.text.tree import Mapping, Node
+from flambeau.codegen.text.tree import Mapping, Node, Sequence
 
 T = TypeVar("T")
 
@@ -433,7 +433,8 @@ def _batching(node: Node, signature: Signature) -> Batching:
 
 def _overload(node: Node, signature: Signature) -> tuple[OverloadName, ...]:
     """A name; two, for a tensor and for a number as the last operand; or one for each argument that
-    may be given, for the in-place form, and a further one that no call is seen under.
+    may be given, for the in-place form, and a further one that no call is seen under. Of these, a
+    pair has the name of the form with `out` too.
     """
     if isinstance(node, Mapping):
         meanings = {a.name: (a.name, "given") for a in signature.arguments if a.type.optional}
@@ -445,9 +446,12 @@ def _overload(node: Node, signature: Signature) -> tuple[OverloadName, ...]:
                 message = f"'overload' names '{key.value}', which is no argument that may be None"
                 raise DeclarationError.at(key.span, message, did_you_mean(key.value, meanings))
             argument, when = meanings[key.value]
-            found[argument or when] = OverloadName(
-                schema.name(value, "'overload'").value, argument, when
-            )
+            pair = schema.names(value, "'overload'") if isinstance(value, Sequence) else ()
+            if len(pair) not in (0, 2):
+                message = "two names are that of the overload and that of its form with `out`"
+                raise DeclarationError.at(value.span, message)
+            name, *with_out = (n.value for n in pair or (schema.name(value, "'overload'"),))
+            found[argument or when] = OverloadName(name, argument, when, *with_out)
         order = ("given", _INPLACE, "", _ALSO)
         return tuple(sorted(found.values(), key=lambda name: order.index(name.when)))
     if not isinstance(node, Text):
@@ -472,8 +476,8 @@ def _grad_fn(node: Node, signature: Signature) -> NodeName:
     other = names.pop(DEFAULT_OVERLOAD, None)
     if other is None or len(names) != 1 or not names.keys() <= known:
         message = (
-            f"'grad_fn' is a name, or names for '{DEFAULT_OVERLOAD}' and for an argument that may be "
-            "None or a number"
+            f"'grad_fn' is a name, or names for '{DEFAULT_OVERLOAD}' and for an argument that may "
+            "be None or a number"
         )
         raise DeclarationError.at(node.span, message)
     ((argument, given),) = names.items()

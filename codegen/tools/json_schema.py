@@ -436,13 +436,16 @@ _KEYS: dict[str, tuple[Schema, str]] = {
             "anyOf": [
                 {"type": "string"},
                 WORDS,
-                {"type": "object", "additionalProperties": {"type": "string"}},
+                {
+                    "type": "object",
+                    "additionalProperties": {"anyOf": [{"type": "string"}, WORDS]},
+                },
             ]
         },
         "what PyTorch calls the overload, in `ops.aten`, where it is not `default`, `Tensor` and "
         "`Scalar`, or the name behind the dot; two names for an argument that is a tensor or a "
         "number, or argument -> the name where it is given, `inplace` -> that of this form, `also` "
-        "-> a further one",
+        "-> a further one; there also [the name, that with `out`]",
     ),
     "grad_fn": (
         {

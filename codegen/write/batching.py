@@ -8,7 +8,8 @@ lib/batching.json, and what the extension modules of packages carry.
 - "names": what formulas call an operator -> what Python calls it
 - "functions": a function of C++ -> what Python calls it, the place of the overload, the names of
   its arguments, how many of them go by position, arguments that choose it, and what PyTorch calls
-  it, with its overloads: each with the argument that tells, and what that one is
+  it, with its overloads: each with the argument that tells, and what that one is; and what
+  the overloads are called that write into tensors of the caller's -> the names of these
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from flambeau.codegen.model.entries import (
 )
 from flambeau.codegen.model.operators import OperatorIndex, is_apart
 from flambeau.codegen.plan.binding import Parameter, plan_bindings
-from flambeau.codegen.plan.overload_names import Function, aten_names
+from flambeau.codegen.plan.overload_names import Function, aten_names, names_with_out
 from flambeau.codegen.plan.python_signature import Form, forms, is_method, places, result_name
 from flambeau.codegen.plan.reach import Reach
 from flambeau.codegen.tensor.later import later_lets
@@ -84,6 +85,7 @@ def _functions(declarations: Declarations) -> dict[str, Any]:
     by_full_name = {o.full_name: o for o in declarations.own}
     found: dict[str, Any] = {}
     functions: dict[str, Function] = {}
+    has_out: set[str] = set()
     for binding in plan_bindings(declarations):
         for place, overload in enumerate(binding.overloads):
             operator, _ = _overload(overload.function, by_function)
@@ -102,13 +104,17 @@ def _functions(declarations: Declarations) -> dict[str, Any]:
             by_position = sum("kKeywordOnly" not in p.flags for p in kept)
             found.setdefault(overload.function, [path, place, names, by_position, chosen])
             functions.setdefault(overload.function, Function(overload.function, declared, path))
+            if any("kOut" in p.flags for p in overload.parameters):
+                has_out.add(overload.function)
             writes = [p.name for p in overload.parameters if "kInplace" in p.flags]
             if writes:
                 chosen = {**chosen, writes[0]: True}
                 found.setdefault(overload.written, [path, place, names, by_position, chosen])
                 functions.setdefault(overload.written, Function(overload.written, declared, path))
     for function, (name, overloads) in aten_names(functions.values()).items():
-        found[function] += [name, [[o.name, o.argument, o.when] for o in overloads]]
+        operator = functions[function].operator
+        with_out = names_with_out(operator, overloads) if function in has_out else {}
+        found[function] += [name, [[o.name, o.argument, o.when] for o in overloads], with_out]
     return found
 
 

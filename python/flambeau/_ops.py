@@ -58,14 +58,23 @@ class OpOverload:
     def __init__(self, packet: OpOverloadPacket, overload: str, called: Called) -> None:
         self.overloadpacket = self._overloadpacket = packet
         self.called = called
+        self._outs = called.aten_with_out.get(overload, [])
         self.namespace = packet.namespace
         self._overloadname = overload
         self.__name__ = self.__qualname__ = f"{packet.__name__}.{overload}"
         self.__module__ = f"flambeau._ops.{packet.namespace}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes it; arguments are those of the function that users call."""
-        return self.called.function(*args, **{**self.called.chosen, **kwargs})
+        """Computes it; arguments are those of the function that users call. Several results are
+        written into tensors that go by the results' names, or into the tuple `out`.
+        """
+        if self._outs and "out" not in kwargs:
+            missing = [name for name in self._outs if name not in kwargs]
+            if missing:
+                raise TypeError(f"{self}(): missing keyword argument '{missing[0]}'")
+            kwargs["out"] = tuple(kwargs.pop(name) for name in self._outs)
+        result = self.called.function(*args, **{**self.called.chosen, **kwargs})
+        return tuple(result) if isinstance(result, tuple) else result
 
     def name(self) -> str:
         """The qualified name: "aten::max.dim", and "aten::max" of the default overload."""
@@ -78,6 +87,7 @@ class OpOverload:
         entry, names = self.called.overload.entry, self.called.arguments
         written = names[:1] if packet.is_inplace else entry.get("written", [])
         arguments = [Argument(name, name in written) for name in names]
+        arguments += [Argument(name, True) for name in self._outs]
         named = "" if overload == _DEFAULT else overload
         return Schema(packet._qualified_op_name, named, arguments)
 
@@ -96,7 +106,7 @@ class OpOverloadPacket:
 
     Example:
         >>> flambeau.ops.aten.max.overloads()
-        ['default', 'other', 'dim']
+        ['default', 'other', 'dim', 'unary_out', 'out', 'dim_max']
     """
 
     def __init__(self, module: Module, namespace: str, name: str) -> None:
@@ -198,10 +208,11 @@ def _fits(value: Any, when: str) -> bool:
 def _packets(module: Module) -> dict[str, dict[str, str]]:
     """Operators -> their overloads -> functions of C++."""
     found: dict[str, dict[str, str]] = {}
-    for function in functions_in(module):
-        called = called_in(module, function)
-        if called is not None:
-            overloads = found.setdefault(called.aten, {})
-            for name, _, _ in called.aten_overloads:
-                overloads.setdefault(name, function)
+    named = [(f, c) for f in functions_in(module) if (c := called_in(module, f)) is not None]
+    for function, called in named:
+        for name, _, _ in called.aten_overloads:
+            found.setdefault(called.aten, {}).setdefault(name, function)
+    for function, called in named:
+        for name in called.aten_with_out:
+            found[called.aten].setdefault(name, function)
     return found

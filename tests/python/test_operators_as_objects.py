@@ -55,6 +55,52 @@ def test_modes_are_asked_about_operators() -> None:
     assert all(isinstance(func, _ops.OpOverload) for func in called)
 
 
+def test_overloads_write_into_tensors_of_the_caller() -> None:
+    x = flambeau.tensor([[3.0, 1.0], [2.0, 5.0]])
+    out = flambeau.empty(2)
+    assert aten.sum.IntList_out(x, [0], out=out) is out
+    assert out.tolist() == [5.0, 6.0]
+    assert aten.mul.Scalar_out(x, 2, out=flambeau.empty(2, 2)).tolist() == [[6.0, 2.0], [4.0, 10.0]]
+    values, indices = flambeau.empty(2, 2), flambeau.empty(2, 2, dtype=flambeau.int64)
+    found = aten.sort.values(x, values=values, indices=indices)
+    assert type(found) is tuple and found[0] is values
+    assert indices.tolist() == [[1, 0], [0, 1]]
+    assert [a.name for a in aten.add.out._schema.arguments if a.is_write] == ["out"]
+    assert aten.add.out._schema.is_mutable
+    assert aten.add.out.name() == "aten::add.out"
+    with pytest.raises(TypeError, match=r"sum.IntList_out\(\): missing keyword argument 'out'"):
+        aten.sum.IntList_out(x, [0])
+    with pytest.raises(AttributeError, match="has no overload 'out'"):
+        _ = aten.add_.out
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["add.out", "mean.out", "mean.dtype_out", "max.unary_out", "max.out", "any.out", "any.all_out",
+     "any.dims_out", "prod.int_out", "std.correction_out", "clamp.Tensor_out", "clamp.out",
+     "eq.Scalar_out", "pow.Tensor_Tensor_out", "arange.start_out", "cummax.out", "topk.values",
+     "median.dim_values", "linalg_inv_ex.inverse", "where.self_out", "cat.out"],
+)  # fmt: skip
+def test_overloads_with_out_have_the_names_of_pytorch(name: str) -> None:
+    operator, overload = name.split(".")
+    assert overload in getattr(aten, operator).overloads()
+
+
+def test_one_dim_and_several_are_two_overloads_of_any_and_all() -> None:
+    x = flambeau.tensor([[True, False], [True, True]])
+    with Seen() as seen:
+        assert x.any(0).tolist() == [True, True]
+        assert x.all(dim=0).tolist() == [True, False]
+        assert x.all((0, 1)).item() is False
+        assert x.any(axis=-1).tolist() == [True, True]
+    assert [func for func, _ in seen.calls if func.__name__[:3] in ("any", "all")] == [
+        aten.any.dim,
+        aten.all.dim,
+        aten.all.dims,
+        aten.any.dim,
+    ]
+
+
 def test_what_an_operator_says_of_itself() -> None:
     add, largest = aten.add.Tensor, aten.max.dim
     assert add is aten.add.Tensor and add == aten.add.Tensor and add != aten.add.Scalar
@@ -67,7 +113,8 @@ def test_what_an_operator_says_of_itself() -> None:
     assert (aten.exp.default.name(), str(aten.exp)) == ("aten::exp", "aten.exp")
     assert repr(largest) == "<OpOverload(op='aten.max', overload='dim')>"
     assert repr(aten.max) == "<OpOverloadPacket(op='aten.max')>"
-    assert aten.max.overloads() == ["default", "other", "dim"]
+    plain, with_out = ["default", "other", "dim"], ["unary_out", "out", "dim_max"]
+    assert aten.max.overloads() == [*plain, *with_out]
     assert [argument.name for argument in largest._schema.arguments] == ["self", "dim", "keepdim"]
     assert not add._schema.is_mutable and aten.add_.Tensor._schema.is_mutable
     assert str(aten.add_.Tensor._schema) == "aten::add_.Tensor(self(!), other, alpha)"
@@ -128,7 +175,7 @@ def test_overloads_are_called_as_in_pytorch() -> None:
     wanted += ["clamp.default", "index_fill_.int_Scalar", "maximum.default"]
     wanted += ["special_zeta.other_scalar", "std.correction"]
     assert [name for name in wanted if f"aten.{name}" not in names] == []
-    assert aten.sum.overloads() == ["dim_IntList", "default"]
+    assert aten.sum.overloads() == ["dim_IntList", "default", "IntList_out", "out"]
     assert aten.relu.overloads() == ["default"]  # of every layout
 
 

@@ -11,6 +11,21 @@ from flambeau._tensor_str import printoptions
 INF, NAN = float("inf"), float("nan")
 
 
+def test_limits_print_six_digits() -> None:
+    assert str(flambeau.finfo(flambeau.float32)) == (
+        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, "
+        "smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)"
+    )
+
+
+@pytest.mark.parametrize("convert", [float, int, complex])
+def test_tensors_of_several_elements_are_no_number(convert: type) -> None:
+    with pytest.raises(ValueError, match="needs a tensor of one element, got shape"):
+        convert(flambeau.ones(2))
+    with pytest.raises(RuntimeError, match="needs a tensor of one element"):
+        flambeau.ones(2).item()
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [

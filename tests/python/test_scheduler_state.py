@@ -1,4 +1,4 @@
-"""What schedules save has the keys that PyTorch's files have, so that either goes on for the other."""
+"""What schedules save has the keys of PyTorch's files, so that either goes on for the other."""
 
 from __future__ import annotations
 

@@ -241,7 +241,8 @@ PyTypeObject* type_called(const char* name) {
   const std::string full_name = concatenate("flambeau.autograd.graph.", name);
   PyType_Spec own_spec = {full_name.c_str(), sizeof(NodeObject), 0, kFlags, own_slots};
   PyObject* type =
-      checked(PyType_FromSpecWithBases(&own_spec, reinterpret_cast<PyObject*>(node_type))).release();
+      checked(PyType_FromSpecWithBases(&own_spec, reinterpret_cast<PyObject*>(node_type)))
+          .release();
   return types.emplace(name, reinterpret_cast<PyTypeObject*>(type)).first->second;
 }
 

@@ -85,9 +85,9 @@ PyObject* tolist(PyObject* self, PyObject*) {
 
 // One element ----------------------------------------------------------------------------------
 
-Scalar only_element(PyObject* self, const char* op) {
+Scalar only_element(PyObject* self, const char* op, ErrorKind kind = ErrorKind::value) {
   const Tensor& tensor = unwrap(self);
-  check(tensor.numel() == 1, ErrorKind::runtime, op, ": needs a tensor of one element, got shape ",
+  check(tensor.numel() == 1, kind, op, ": needs a tensor of one element, got shape ",
         tensor.sizes(), " (", tensor.numel(), " elements)");
   return item(tensor);
 }
@@ -100,7 +100,8 @@ Scalar real_element(PyObject* self, const char* op) {
 }
 
 PyObject* item_method(PyObject* self, PyObject*) {
-  return converted<"item">(self, [&] { return to_python(only_element(self, "item()")); });
+  return converted<"item">(
+      self, [&] { return to_python(only_element(self, "item()", ErrorKind::runtime)); });
 }
 PyObject* to_complex(PyObject* self, PyObject*) {
   return converted<"__complex__">(self, [&] {

@@ -138,6 +138,7 @@ class Called(NamedTuple):
     # Its overloads: name, the argument that tells, and "tensor" or "given" for what that one is.
     # The first that fits a call is meant.
     aten_overloads: list[tuple[str, str, str]]
+    aten_with_out: dict[str, list[str]]  # those that write into tensors -> the names of these
 
     def call(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What it is called with, by position and by name."""
@@ -184,14 +185,14 @@ def called_in(module: Module, name: str) -> Called | None:
     found = _table(module)["functions"].get(name)
     if found is None:
         return None
-    path, place, arguments, by_position, chosen, aten, aten_overloads = found
+    path, place, arguments, by_position, chosen, aten, aten_overloads, with_out = found
     function = _found(module, path)
     overloads = _overloads(module, path)
     if overloads is None:
         return None
     overload = overloads[place]
     key = key_of(function)
-    names = (arguments, by_position, chosen, aten, aten_overloads)
+    names = (arguments, by_position, chosen, aten, aten_overloads, with_out)
     return Called(function, key, path, overload, *names)
 
 

@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 Numbers = int | Sequence[int]
+_CONVOLUTIONS = (functional.conv1d, functional.conv2d, functional.conv3d)
 _TRANSPOSED = (
     functional.conv_transpose1d,
     functional.conv_transpose2d,
@@ -247,27 +248,22 @@ class _How:
             raise RuntimeError(
                 f"{self.name}(): {argument} must be an int or {self.dims} of them, got {value!r}"
             )
-        least = 0 if argument == "padding" else 1
-        if min(numbers) < least:
-            raise RuntimeError(f"{self.name}(): {argument} must be at least {least}, got {value!r}")
         return numbers
 
     def by_input(self, input_size: Sequence[int], weight: Tensor, grad_output: Tensor) -> Tensor:
-        size = list(input_size)
-        self._check(size, weight.shape, grad_output.shape)
-        # How many places beside the last one windows do not reach.
-        missing = [
-            (size[i - self.dims] + 2 * self.padding[i] - self._reach(i, weight.shape))
-            % self.stride[i]
-            for i in range(self.dims)
-        ]
+        self._check(input_size, weight.shape, grad_output.shape)
         transposed = _TRANSPOSED[self.dims - 1]
-        how = (self.stride, self.padding, missing, self.groups, self.dilation)
-        return transposed(grad_output, weight.conj(), None, *how)
 
-    def _reach(self, dim: int, weight: Sequence[int]) -> int:
-        """How long a window is in a spatial dim."""
-        return self.dilation[dim] * (weight[2 + dim] - 1) + 1
+        def spread(grad: Tensor, filters: Tensor, missing: list[int]) -> Tensor:
+            how = (self.stride, self.padding, missing, self.groups, self.dilation)
+            return transposed(grad, filters, None, *how)
+
+        # The last places of the input may be in no window.
+        reached = spread(
+            _without_data(grad_output.shape), _without_data(weight.shape), [0] * self.dims
+        ).shape
+        sizes = zip(input_size[-self.dims :], reached[-self.dims :], strict=True)
+        return spread(grad_output, weight.conj(), [size - least for size, least in sizes])
 
     def by_weight(self, input: Tensor, weight_size: Sequence[int], grad_output: Tensor) -> Tensor:
         self._check(input.shape, weight_size, grad_output.shape)
@@ -304,24 +300,19 @@ class _How:
         self, input: Sequence[int], weight: Sequence[int], grad_output: Sequence[int]
     ) -> None:
         """RuntimeError: shapes are not those of one convolution."""
-        shapes = f"input {tuple(input)}, weight {tuple(weight)}, groups {self.groups}"
-        batch = list(input[: -self.dims - 1])
-        fits = (
-            len(weight) == self.dims + 2
-            and len(input) - len(weight) in (0, -1)
-            and self.groups > 0
-            and weight[0] % self.groups == 0
-            and input[-self.dims - 1] == weight[1] * self.groups
-        )
-        if not fits:
-            raise RuntimeError(f"{self.name}(): shapes of no convolution: {shapes}")
-        spatial = []
-        for dim in range(self.dims):
-            padded = input[dim - self.dims] + 2 * self.padding[dim]
-            spatial.append((padded - self._reach(dim, weight)) // self.stride[dim] + 1)
-        expected = [*batch, weight[0], *spatial]
-        if list(grad_output) != expected:
+        how = (self.stride, self.padding, self.dilation, self.groups)
+        images, filters = _without_data(input), _without_data(weight)
+        try:
+            expected = _CONVOLUTIONS[self.dims - 1](images, filters, None, *how).shape
+        except RuntimeError as error:
+            raise RuntimeError(f"{self.name}(): shapes of no convolution: {error}") from None
+        if grad_output != expected:
             raise RuntimeError(
                 f"{self.name}(): grad_output must have the shape of the result, {tuple(expected)} "
-                f"for {shapes}, got {tuple(grad_output)}"
+                f"for input {tuple(input)}, weight {tuple(weight)}, groups {self.groups}, "
+                f"got {tuple(grad_output)}"
             )
+
+
+def _without_data(shape: Sequence[int]) -> Tensor:
+    return flambeau.empty(list(shape), device="meta")

@@ -90,6 +90,15 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """The last projection of MultiheadAttention: a Linear that programs know by this name.
+
+    Example:
+        >>> flambeau.nn.MultiheadAttention(4, 2).out_proj
+        NonDynamicallyQuantizableLinear(in_features=4, out_features=4, bias=True)
+    """
+
+
 class Bilinear(Module):
     """x1 @ weight[k] @ x2 + bias[k] for each output k.
 

@@ -9,7 +9,7 @@ from flambeau import Tensor
 from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn import init
-from flambeau.nn.linear import Linear
+from flambeau.nn.linear import NonDynamicallyQuantizableLinear
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 
@@ -90,7 +90,7 @@ class MultiheadAttention(Module):
             own = weight(embed_dim, size) if separate else None
             self.register_parameter(f"{name}_proj_weight", own)
         self.register_parameter("in_proj_bias", weight(3 * embed_dim) if bias else None)
-        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, **where)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **where)
         self.register_parameter("bias_k", weight(1, 1, embed_dim) if add_bias_kv else None)
         self.register_parameter("bias_v", weight(1, 1, embed_dim) if add_bias_kv else None)
         self._reset_parameters()

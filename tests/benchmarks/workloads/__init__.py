@@ -3,6 +3,7 @@
 from workloads import (
     basics,
     convolutions,
+    functions,
     products,
     sequences,
     sorting,
@@ -12,5 +13,8 @@ from workloads import (
 
 GROUPS = {
     module.__name__.rpartition(".")[2]: module.WORKLOADS
-    for module in (basics, products, convolutions, sequences, sorting, transforms, training)
+    for module in (
+        *(basics, products, convolutions, sequences, sorting, transforms, training),
+        functions,
+    )
 }

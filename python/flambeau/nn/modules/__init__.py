@@ -15,7 +15,7 @@ from flambeau import nn
 from flambeau._export import public_members
 
 # What pickles of attention name the class of its projection.
-_FOR_ATTENTION = {"NonDynamicallyQuantizableLinear": "Linear"}
+_FOR_ATTENTION = {"NonDynamicallyQuantizableLinear": "NonDynamicallyQuantizableLinear"}
 
 # A submodule: the files of flambeau.nn that its classes are in, and private names of these classes.
 _PLACES: dict[str, tuple[str, dict[str, str]]] = {

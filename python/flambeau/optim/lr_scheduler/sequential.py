@@ -61,7 +61,7 @@ class SequentialLR(LRScheduler):
         self._schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self, epoch: float | None = None) -> None:
         """Goes on to the next epoch."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -118,7 +118,7 @@ class ChainedScheduler(LRScheduler):
         self._schedulers = list(schedulers)
         self._last_lr = self._rates()
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self, epoch: float | None = None) -> None:
         """Steps every schedule."""
         for scheduler in self._schedulers:
             scheduler.step()
