@@ -181,7 +181,19 @@ def test_gradient_of_a_mean_of_bags_of_long_rows() -> None:
     close(found, expected, np.float64)
 
 
-@pytest.mark.parametrize("exponent", [-1, -0.5, 0.5, 2, 3])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 7, 8, 15, 16, 49, 64, 255, 256, 300])
+def test_reductions_of_rows(count: int, dtype: Any) -> None:
+    x = normal(37, count, dtype=dtype)
+    tensor, wide = torch.from_numpy(x), x.astype(np.float64)
+    close(tensor.sum(-1).numpy(), wide.sum(-1), dtype)
+    close(tensor.mean(-1).numpy(), wide.mean(-1), dtype)
+    assert np.array_equal(tensor.amax(-1).numpy(), x.max(-1))
+    assert np.array_equal(tensor.amin(-1).numpy(), x.min(-1))
+    assert np.array_equal((tensor > 1).any(-1).numpy(), (x > 1).any(-1))
+
+
+@pytest.mark.parametrize("exponent", [-2, -1, -0.5, 0.5, 2, 3])
 def test_powers_that_have_their_own_formula(exponent: float) -> None:
     x, grad = np.abs(normal(50)) + 0.1, normal(50, seed=1)
     close((torch.from_numpy(x) ** exponent).numpy(), x**exponent, np.float64)
