@@ -81,12 +81,9 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   using C = Compute<T>;
   const Images images(input);
   const Tensor dense = contiguous_data(input);
-  const ChannelValues<C> weights(weight, images.channels), biases(bias, images.channels);
   const T* in = dense.data<T>();
   T* out = result.data<T>();
-  C *averages = average.data<C>(), *rstds = rstd.data<C>();
-  std::vector<C> means(static_cast<size_t>(images.channels)), unbiased(means);
-  const C count = static_cast<C>(images.count());
+  Statistics<C> statistics(images, average, rstd, weight, bias, eps);
   for_channels<C>(images, 3, [&](int64_t first, int64_t channels) {
     RowBuffer<T> buffer(images.area), target(images.area);
     C mean[kMostChannels], squares[kMostChannels], none[kMostChannels];
@@ -94,22 +91,14 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
       const C* x = buffer.load(in + images.run(n, first + c), images.area);
       return [x](int64_t i, C& a, C&) { a += x[i]; };
     });
-    for (int64_t c = 0; c < channels; ++c) mean[c] /= count;
+    for (int64_t c = 0; c < channels; ++c) mean[c] /= statistics.count();
     sum_runs(images, channels, squares, none, [&](int64_t n, int64_t c) {
       const C* x = buffer.load(in + images.run(n, first + c), images.area);
       return [x, middle = mean[c]](int64_t i, C& a, C&) { a += (x[i] - middle) * (x[i] - middle); };
     });
     C factor[kMostChannels], shift[kMostChannels];
-    for (int64_t c = 0; c < channels; ++c) {
-      const int64_t channel = first + c;
-      const C scale = math::rsqrt(squares[c] / count + static_cast<C>(eps));
-      averages[channel] = mean[c];
-      rstds[channel] = scale;
-      means[static_cast<size_t>(channel)] = mean[c];
-      unbiased[static_cast<size_t>(channel)] = squares[c] / std::max(count - 1, C(1));
-      factor[c] = scale * weights.at(channel, 1);
-      shift[c] = biases.at(channel, 0);
-    }
+    for (int64_t c = 0; c < channels; ++c)
+      statistics.set(first + c, mean[c], squares[c], factor[c], shift[c]);
     for (int64_t n = 0; n < images.batch; ++n)
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t place = images.run(n, first + c);
@@ -121,8 +110,7 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
         target.store(out + place, images.area);
       }
   });
-  update(running_mean, means, momentum);
-  update(running_var, unbiased, momentum);
+  statistics.update_running(running_mean, running_var, momentum);
 }
 
 /// sum(grad) and sum(grad (x - mean)) of some channels.
