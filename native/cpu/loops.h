@@ -194,8 +194,7 @@ template <class Formula, class Output, class First, class Second>
 struct RepeatingLoop {
   static void first(const void* object, char* const* data, int64_t, int64_t count) {
     const First value = static_cast<First>(*reinterpret_cast<const Loaded<First>*>(data[1]));
-    run(count, reinterpret_cast<Output*>(data[0]),
-        reinterpret_cast<const Loaded<Second>*>(data[2]),
+    run(count, reinterpret_cast<Output*>(data[0]), reinterpret_cast<const Loaded<Second>*>(data[2]),
         [value, formula = *static_cast<const Formula*>(object)](Loaded<Second> x) {
           return formula(value, static_cast<Second>(x));
         });

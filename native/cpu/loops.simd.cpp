@@ -36,21 +36,24 @@ enum class Access : uint8_t {
   rows,      // anything else: dense in a row (used in place) or gathered
 };
 
+int64_t bytes_in_loop(const MapPlan& plan, int slot) {
+  return slot < plan.operand_count ? plan.operands[slot].compute_bytes
+                                   : draw_bytes(plan.draws[slot - plan.operand_count]);
+}
+
 /// Whether an output holds something that the formula reads, so that no element may be computed
 /// twice.
 bool writes_inputs(const MapPlan& plan, char* const* data, int64_t count) {
   for (int o = 0; o < plan.operand_count; ++o) {
     if (!plan.operands[o].written) continue;
     if (plan.operands[o].read) return true;
+    const char* const end = data[o] + count * bytes_in_loop(plan, o);
     for (int i = 0; i < plan.operand_count; ++i)
-      if (plan.operands[i].read && std::abs(data[i] - data[o]) < count * 16) return true;
+      if (plan.operands[i].read && data[i] < end &&
+          data[o] < data[i] + count * bytes_in_loop(plan, i))
+        return true;
   }
   return false;
-}
-
-int64_t bytes_in_loop(const MapPlan& plan, int slot) {
-  return slot < plan.operand_count ? plan.operands[slot].compute_bytes
-                                   : draw_bytes(plan.draws[slot - plan.operand_count]);
 }
 
 /// The last elements, fewer than a vector, padded with copies of the last one.
@@ -354,11 +357,24 @@ class Walk {
     return all;
   }
 
+  /// The lowest or, of `upper` 1, the last byte of an operand.
+  const char* bound(int operand, int upper) const {
+    const char* place = base_[operand] + upper * (plan_.operands[operand].bytes - 1);
+    for (int d = 0; d < start_.rank; ++d)
+      if ((strides_[operand][d] > 0) == (upper > 0))
+        place += (start_.extent[d] - 1) * strides_[operand][d];
+    return place;
+  }
+  bool may_overlap(int a, int b) const {
+    return bound(a, 0) <= bound(b, 1) && bound(b, 0) <= bound(a, 1);
+  }
+
   /// The operand that repeats along rows for which there is a loop; 0: none.
   int find_repeated() const {
     if (!plan_.repeating[0] || start_.rank == 0 || start_.extent[0] < kShortestRow || !are_plain())
       return 0;
-    if (even_ && writes_inputs(plan_, base_, start_.extent[0])) return 0;
+    // Formulas that see whole vectors compute some elements twice.
+    if (even_ && (may_overlap(0, 1) || may_overlap(0, 2))) return 0;
     const bool first = strides_[1][0] == 0, second = strides_[2][0] == 0;
     return first == second ? 0 : first ? 1 : 2;
   }

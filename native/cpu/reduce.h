@@ -92,11 +92,23 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
     }
   }
 
+  /// Lanes of short rows, in which the steps cost less than what joins the lanes.
+  static constexpr int64_t kFewLanes = kLanes / 4;
+
   static void rows(const void* object, void* accumulator, const char* data, int64_t count) {
     const Fold fold = get(object);
     const Loaded<In>* x = reinterpret_cast<const Loaded<In>*>(data);
     A result = *static_cast<A*>(accumulator);
-    if (count >= kLanes) {
+    if (kFewLanes > 1 && count >= kFewLanes && count < 4 * kLanes) {
+      A lane[kFewLanes];
+      for (int64_t j = 0; j < kFewLanes; ++j) lane[j] = fold.init();
+      for (; count >= kFewLanes; count -= kFewLanes, x += kFewLanes) {
+#pragma omp simd
+        for (int64_t j = 0; j < kFewLanes; ++j) lane[j] = fold.step(lane[j], In(x[j]));
+      }
+      halve<kFewLanes / 2>(fold, lane);
+      result = fold.combine(result, lane[0]);
+    } else if (count >= kLanes) {
       A total[kLanes];
       bool first = true;
       while (count >= kLanes) {

@@ -175,9 +175,7 @@ def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[
     result = function(*positional, **keywords)
     result = result[0] if isinstance(result, tuple | list) else result
     seed = module.ones_like(result)
-    return lambda: module.autograd.grad(
-        result, leaves, seed, retain_graph=True, allow_unused=True
-    )
+    return lambda: module.autograd.grad(result, leaves, seed, retain_graph=True, allow_unused=True)
 
 
 def measure(python: str, framework: str, path: str, options: argparse.Namespace) -> Times:

@@ -3,6 +3,7 @@
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/index/add_row.h"
+#include "cpu/short_rows.h"
 #include "cpu/walk.h"
 #include "kernels/indexing.h"
 
@@ -124,9 +125,8 @@ void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tenso
   }
   char* const to = static_cast<char*>(result.raw_data());
   const char* const from = static_cast<const char*>(source.raw_data());
-  copy([=](int64_t row, int64_t place) {
-    memcpy(to + row * bytes, from + place * bytes, static_cast<size_t>(bytes));
-  });
+  copy(
+      [=](int64_t row, int64_t place) { copy_row(to + row * bytes, from + place * bytes, bytes); });
 }
 
 void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source,

@@ -24,36 +24,54 @@ class PairwiseSum {
   int64_t count_ = 0;
 };
 
-/// Two sums over the runs of a channel: load(run) gives the term of one, which adds element i to
-/// both. Lanes of short runs are emptied after some of them only.
+/// Channels that are worked on together: their runs of one image lie together, and those of all
+/// images stay in the second-level cache from pass to pass.
+constexpr int64_t kMostChannels = 32;
+
+/// Two sums over the runs of each of some channels: load(n, c) gives the term of a run, which adds
+/// element i to both. Lanes of short runs are emptied after some of them only.
 template <class C, class Load>
-void sum_runs(const Images& images, C& first, C& second, const Load& load) {
+void sum_runs(const Images& images, int64_t channels, C* first, C* second, const Load& load) {
   constexpr int64_t kLanes = kFewLanes<C>;
   const bool are_short = images.area >= kLanes && images.area < 32 * kLanes;
   const int64_t together = are_short ? std::max<int64_t>(1, 64 * kLanes / images.area) : 1;
-  PairwiseSum<C> firsts, seconds;
+  PairwiseSum<C> firsts[kMostChannels], seconds[kMostChannels];
+  C a[kMostChannels][kLanes], b[kMostChannels][kLanes];
   for (int64_t n = 0; n < images.batch; n += together) {
-    C a[kLanes] = {}, b[kLanes] = {};
-    if (are_short) {
-      for (int64_t run = n; run < std::min(n + together, images.batch); ++run)
-        add_to_lanes(images.area, a, b, load(run));
-      add_halves<kLanes / 2>(a);
-      add_halves<kLanes / 2>(b);
-    } else {
-      sum_pairs<C>(images.area, *a, *b, load(n));
+    std::fill_n(*a, channels * kLanes, C(0));
+    std::fill_n(*b, channels * kLanes, C(0));
+    for (int64_t run = n; run < std::min(n + together, images.batch); ++run)
+      for (int64_t c = 0; c < channels; ++c) {
+        if (are_short) {
+          add_to_lanes(images.area, a[c], b[c], load(run, c));
+        } else {
+          sum_pairs<C>(images.area, *a[c], *b[c], load(run, c));
+        }
+      }
+    for (int64_t c = 0; c < channels; ++c) {
+      if (are_short) {
+        add_halves<kLanes / 2>(a[c]);
+        add_halves<kLanes / 2>(b[c]);
+      }
+      firsts[c].add(*a[c]);
+      seconds[c].add(*b[c]);
     }
-    firsts.add(*a);
-    seconds.add(*b);
   }
-  first = firsts.result();
-  second = seconds.result();
+  for (int64_t c = 0; c < channels; ++c) {
+    first[c] = firsts[c].result();
+    second[c] = seconds[c].result();
+  }
 }
 
-/// Works on channels [begin, end): with a long area channel by channel, where the runs of a channel
-/// stay in the second-level cache from pass to pass.
-template <class Body>
+/// Calls body(first channel, channels) for some at a time, on several threads.
+template <class C, class Body>
 void for_channels(const Images& images, int64_t cost, const Body& body) {
-  for_rows(images.channels, images.count(), cost, body);
+  constexpr int64_t kBytes = 256 * 1024;
+  const int64_t bytes = images.count() * static_cast<int64_t>(sizeof(C));
+  const int64_t together = std::clamp(kBytes / bytes, int64_t{1}, kMostChannels);
+  for_rows(images.channels, images.count(), cost, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; c += together) body(c, std::min(together, end - c));
+  });
 }
 
 template <class T>
@@ -63,54 +81,47 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   using C = Compute<T>;
   const Images images(input);
   const Tensor dense = contiguous_data(input);
-  const ChannelValues<C> weights(weight, images.channels), biases(bias, images.channels);
   const T* in = dense.data<T>();
   T* out = result.data<T>();
-  C *averages = average.data<C>(), *rstds = rstd.data<C>();
-  std::vector<C> means(static_cast<size_t>(images.channels)), unbiased(means);
-  const C count = static_cast<C>(images.count());
-  for_channels(images, 3, [&](int64_t begin, int64_t end) {
+  Statistics<C> statistics(images, average, rstd, weight, bias, eps);
+  for_channels<C>(images, 3, [&](int64_t first, int64_t channels) {
     RowBuffer<T> buffer(images.area), target(images.area);
-    for (int64_t c = begin; c < end; ++c) {
-      C sum, squares, none;
-      sum_runs(images, sum, none, [&](int64_t n) {
-        const C* x = buffer.load(in + images.run(n, c), images.area);
-        return [x](int64_t i, C& a, C&) { a += x[i]; };
-      });
-      const C mean = sum / count;
-      sum_runs(images, squares, none, [&](int64_t n) {
-        const C* x = buffer.load(in + images.run(n, c), images.area);
-        return [x, mean](int64_t i, C& a, C&) { a += (x[i] - mean) * (x[i] - mean); };
-      });
-      const C variance = squares / count;
-      const C scale = math::rsqrt(variance + static_cast<C>(eps));
-      averages[c] = mean;
-      rstds[c] = scale;
-      means[static_cast<size_t>(c)] = mean;
-      unbiased[static_cast<size_t>(c)] = squares / std::max(count - 1, C(1));
-      const C factor = scale * weights.at(c, 1), shift = biases.at(c, 0);
-      for (int64_t n = 0; n < images.batch; ++n) {
-        const int64_t place = images.run(n, c);
+    C mean[kMostChannels], squares[kMostChannels], none[kMostChannels];
+    sum_runs(images, channels, mean, none, [&](int64_t n, int64_t c) {
+      const C* x = buffer.load(in + images.run(n, first + c), images.area);
+      return [x](int64_t i, C& a, C&) { a += x[i]; };
+    });
+    for (int64_t c = 0; c < channels; ++c) mean[c] /= statistics.count();
+    sum_runs(images, channels, squares, none, [&](int64_t n, int64_t c) {
+      const C* x = buffer.load(in + images.run(n, first + c), images.area);
+      return [x, middle = mean[c]](int64_t i, C& a, C&) { a += (x[i] - middle) * (x[i] - middle); };
+    });
+    C factor[kMostChannels], shift[kMostChannels];
+    for (int64_t c = 0; c < channels; ++c)
+      statistics.set(first + c, mean[c], squares[c], factor[c], shift[c]);
+    for (int64_t n = 0; n < images.batch; ++n)
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t place = images.run(n, first + c);
         const C* x = buffer.load(in + place, images.area);
         C* y = target.target(out + place);
+        const C middle = mean[c], by = factor[c], plus = shift[c];
 #pragma omp simd
-        for (int64_t i = 0; i < images.area; ++i) y[i] = (x[i] - mean) * factor + shift;
+        for (int64_t i = 0; i < images.area; ++i) y[i] = (x[i] - middle) * by + plus;
         target.store(out + place, images.area);
       }
-    }
   });
-  update(running_mean, means, momentum);
-  update(running_var, unbiased, momentum);
+  statistics.update_running(running_mean, running_var, momentum);
 }
 
-/// sum(grad) and sum(grad (x - mean)) of channel c.
+/// sum(grad) and sum(grad (x - mean)) of some channels.
 template <class T, class C>
-void channel_sums(const Images& images, const T* in, const T* grad, int64_t c, C mean,
-                  RowBuffer<T>& buffer, RowBuffer<T>& grads, C& total, C& product) {
-  sum_runs(images, total, product, [&](int64_t n) {
-    const C* x = buffer.load(in + images.run(n, c), images.area);
-    const C* g = grads.load(grad + images.run(n, c), images.area);
-    return [x, g, mean](int64_t i, C& a, C& b) {
+void channel_sums(const Images& images, const T* in, const T* grad, int64_t first, int64_t channels,
+                  const ChannelValues<C>& averages, RowBuffer<T>& buffer, RowBuffer<T>& grads,
+                  C* totals, C* products) {
+  sum_runs(images, channels, totals, products, [&](int64_t n, int64_t c) {
+    const C* x = buffer.load(in + images.run(n, first + c), images.area);
+    const C* g = grads.load(grad + images.run(n, first + c), images.area);
+    return [x, g, mean = averages.at(first + c, 0)](int64_t i, C& a, C& b) {
       a += g[i];
       b += g[i] * (x[i] - mean);
     };
@@ -128,25 +139,24 @@ void input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& i
   const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
   T* out = result.data<T>();
   const C count = static_cast<C>(images.count());
-  for_channels(images, 4, [&](int64_t begin, int64_t end) {
+  for_channels<C>(images, 4, [&](int64_t first, int64_t channels) {
     RowBuffer<T> buffer(images.area), grads(images.area), target(images.area);
-    for (int64_t c = begin; c < end; ++c) {
-      const C mean = averages.at(c, 0), scale = rstds.at(c, 1);
-      C sum, product;
-      channel_sums(images, in, grad, c, mean, buffer, grads, sum, product);
-      const C shift = sum / count, slope = product * scale * scale / count;
-      const C factor = scale * weights.at(c, 1);
-      for (int64_t n = 0; n < images.batch; ++n) {
-        const int64_t place = images.run(n, c);
+    C sums[kMostChannels], products[kMostChannels];
+    channel_sums(images, in, grad, first, channels, averages, buffer, grads, sums, products);
+    for (int64_t n = 0; n < images.batch; ++n)
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t place = images.run(n, first + c);
         const C* x = buffer.load(in + place, images.area);
         const C* g = grads.load(grad + place, images.area);
         C* y = target.target(out + place);
+        const C mean = averages.at(first + c, 0), scale = rstds.at(first + c, 1);
+        const C shift = sums[c] / count, slope = products[c] * scale * scale / count;
+        const C factor = scale * weights.at(first + c, 1);
 #pragma omp simd
         for (int64_t i = 0; i < images.area; ++i)
           y[i] = factor * (g[i] - shift - (x[i] - mean) * slope);
         target.store(out + place, images.area);
       }
-    }
   });
 }
 
@@ -159,13 +169,11 @@ void weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
   const ChannelValues<C> averages(average, images.channels), rstds(rstd, images.channels);
   const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
   T* out = result.data<T>();
-  for_channels(images, 2, [&](int64_t begin, int64_t end) {
+  for_channels<C>(images, 2, [&](int64_t first, int64_t channels) {
     RowBuffer<T> buffer(images.area), grads(images.area);
-    for (int64_t c = begin; c < end; ++c) {
-      C sum, product;
-      channel_sums(images, in, grad, c, averages.at(c, 0), buffer, grads, sum, product);
-      out[c] = T(product * rstds.at(c, 1));
-    }
+    C sums[kMostChannels], products[kMostChannels];
+    channel_sums(images, in, grad, first, channels, averages, buffer, grads, sums, products);
+    for (int64_t c = 0; c < channels; ++c) out[first + c] = T(products[c] * rstds.at(first + c, 1));
   });
 }
 

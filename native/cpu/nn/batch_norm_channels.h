@@ -78,5 +78,44 @@ void update(const Tensor& running, const std::vector<C>& values, double momentum
   running.bump_version();
 }
 
+/// The statistics of a batch, channel by channel, and what becomes of them.
+template <class C>
+class Statistics {
+ public:
+  Statistics(const Images& images, const Tensor& average, const Tensor& rstd, const Tensor& weight,
+             const Tensor& bias, double eps)
+      : count_(static_cast<C>(images.count())),
+        eps_(static_cast<C>(eps)),
+        weights_(weight, images.channels),
+        biases_(bias, images.channels),
+        averages_(average.data<C>()),
+        rstds_(rstd.data<C>()),
+        means_(static_cast<size_t>(images.channels)),
+        unbiased_(means_) {}
+
+  C count() const { return count_; }
+  /// Keeps those of a channel, whose squared distances from the mean add up to `squares`: elements
+  /// become (x - mean) factor + shift.
+  void set(int64_t channel, C mean, C squares, C& factor, C& shift) {
+    const C scale = math::rsqrt(squares / count_ + eps_);
+    averages_[channel] = mean;
+    rstds_[channel] = scale;
+    means_[static_cast<size_t>(channel)] = mean;
+    unbiased_[static_cast<size_t>(channel)] = squares / std::max(count_ - 1, C(1));
+    factor = scale * weights_.at(channel, 1);
+    shift = biases_.at(channel, 0);
+  }
+  void update_running(const Tensor& mean, const Tensor& var, double momentum) const {
+    update(mean, means_, momentum);
+    update(var, unbiased_, momentum);
+  }
+
+ private:
+  C count_, eps_;
+  ChannelValues<C> weights_, biases_;
+  C *averages_, *rstds_;
+  std::vector<C> means_, unbiased_;
+};
+
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -53,12 +53,9 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   using C = Compute<T>;
   const Images images(input);
   const Tensor dense = contiguous_data(input);
-  const ChannelValues<C> weights(weight, images.channels), biases(bias, images.channels);
   const T* in = dense.data<T>();
   T* out = result.data<T>();
-  C *averages = average.data<C>(), *rstds = rstd.data<C>();
-  std::vector<C> means(static_cast<size_t>(images.channels)), unbiased(means);
-  const C count = static_cast<C>(images.batch);
+  Statistics<C> statistics(images, average, rstd, weight, bias, eps);
   for_blocks<C>(images, 3, [&](int64_t first, int64_t columns) {
     RowBuffer<T> buffer(columns), target(columns);
     C mean[kMostColumns], squares[kMostColumns], factor[kMostColumns], shift[kMostColumns];
@@ -67,22 +64,14 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
 #pragma omp simd
       for (int64_t c = 0; c < columns; ++c) sums[c] += x[c];
     });
-    for (int64_t c = 0; c < columns; ++c) mean[c] /= count;
+    for (int64_t c = 0; c < columns; ++c) mean[c] /= statistics.count();
     sum_rows(0, images.batch, squares, [&](int64_t r, C* sums) {
       const C* x = buffer.load(in + images.run(r, first), columns);
 #pragma omp simd
       for (int64_t c = 0; c < columns; ++c) sums[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
     });
-    for (int64_t c = 0; c < columns; ++c) {
-      const int64_t channel = first + c;
-      const C scale = math::rsqrt(squares[c] / count + static_cast<C>(eps));
-      averages[channel] = mean[c];
-      rstds[channel] = scale;
-      means[static_cast<size_t>(channel)] = mean[c];
-      unbiased[static_cast<size_t>(channel)] = squares[c] / std::max(count - 1, C(1));
-      factor[c] = scale * weights.at(channel, 1);
-      shift[c] = biases.at(channel, 0);
-    }
+    for (int64_t c = 0; c < columns; ++c)
+      statistics.set(first + c, mean[c], squares[c], factor[c], shift[c]);
     for (int64_t r = 0; r < images.batch; ++r) {
       const int64_t place = images.run(r, first);
       const C* x = buffer.load(in + place, columns);
@@ -92,8 +81,7 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
       target.store(out + place, columns);
     }
   });
-  update(running_mean, means, momentum);
-  update(running_var, unbiased, momentum);
+  statistics.update_running(running_mean, running_var, momentum);
 }
 
 /// The gradient and the input of a call, seen as rows.

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "core/threads/parallel.h"
 #include "cpu/nn/conv_types.h"
+#include "cpu/short_rows.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -40,15 +40,14 @@ void embedding_rows(const Tensor& result, const Tensor& input, const Tensor& wei
   const Tensor indices = checked_indices(input, weight.sizes()[0], "embedding");
   if (result.numel() == 0) return;
   const Tensor table = contiguous_data(weight);
-  const size_t row = static_cast<size_t>(weight.sizes()[1]) * table.itemsize();
+  const int64_t row = weight.sizes()[1] * static_cast<int64_t>(table.itemsize());
   const int64_t* index = indices.data<int64_t>();
   const char* from = table.data<char>();
   char* to = result.data<char>();
-  parallel_for(0, indices.numel(), std::max<int64_t>(1, kGrain * 4 / static_cast<int64_t>(row)),
+  parallel_for(0, indices.numel(), std::max<int64_t>(1, kGrain * 4 / row),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i)
-                   std::memcpy(to + static_cast<size_t>(i) * row,
-                               from + static_cast<size_t>(index[i]) * row, row);
+                   copy_row(to + i * row, from + index[i] * row, row);
                });
 }
 

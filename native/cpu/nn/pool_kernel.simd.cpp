@@ -2,6 +2,9 @@
 
 #include <limits>
 
+#include "cpu/rows.h"
+#include "cpu/short_rows.h"
+
 // Windows are handled a row of them at a time: every tap is one loop over the row, which runs in
 // vectors. Windows that stick out of the image are handled one by one.
 
@@ -347,9 +350,61 @@ void sum_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T
   }
 }
 
+/// Whether each window is a run of whole rows.
+bool takes_whole_rows(const PoolGeometry& geometry) {
+  const PoolAxis& columns = geometry.columns;
+  return geometry.output_columns == 1 && columns.begin[0] == 0 &&
+         columns.end[0] == geometry.input_columns;
+}
+
+/// Sums of runs of `count` elements, `pitch` apart: of several at once, as each ends with additions
+/// that wait for one another.
+template <int runs, class T>
+void sum_of_runs(const T* from, int64_t pitch, int64_t count, int64_t out_pitch, T* out) {
+  constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
+  T lane[runs][kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int r = 0; r < runs; ++r) {
+#pragma omp simd
+      for (int64_t j = 0; j < kLanes; ++j) lane[r][j] += from[r * pitch + i + j];
+    }
+  for (; i < count; ++i)
+    for (int r = 0; r < runs; ++r) lane[r][i % kLanes] += from[r * pitch + i];
+  for (int r = 0; r < runs; ++r) {
+    add_halves<kLanes / 2>(lane[r]);
+    out[r * out_pitch] = lane[r][0];
+  }
+}
+
+template <class T>
+void average_rows(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
+                  const T* input, T* result) {
+  constexpr int kTogether = 4;
+  constexpr int64_t kLong = 1024;  // elements that are added up in two levels
+  const int64_t windows = geometry.output_rows, plane = geometry.input_plane();
+  for (int64_t i = 0; i < windows; ++i) {
+    const int64_t first = geometry.rows.begin[static_cast<size_t>(i)] * geometry.input_columns;
+    const int64_t last = geometry.rows.end[static_cast<size_t>(i)] * geometry.input_columns;
+    const int64_t count = std::max<int64_t>(0, last - first);
+    int64_t p = begin;
+    for (; count >= kLong && p < end; ++p)
+      result[p * windows + i] =
+          sum_terms<T>(count, [from = input + p * plane + first](int64_t k) { return from[k]; });
+    for (; p + kTogether <= end; p += kTogether)
+      sum_of_runs<kTogether>(input + p * plane + first, plane, count, windows,
+                             result + p * windows + i);
+    for (; p < end; ++p)
+      sum_of_runs<1>(input + p * plane + first, plane, count, windows, result + p * windows + i);
+    for (p = begin; p < end; ++p) result[p * windows + i] /= divisors[i];
+  }
+}
+
 template <class T>
 void average(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
              const T* input, T* result) {
+  if (takes_whole_rows(geometry))
+    return average_rows(geometry, begin, end, divisors, input, result);
   const bool is_irregular =
       geometry.columns.inner_begin == geometry.columns.inner_end && geometry.output_columns > 1;
   std::vector<T> sums(is_irregular ? static_cast<size_t>(geometry.input_columns) : 0);
@@ -424,7 +479,7 @@ void spread(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* d
 #pragma omp simd
         for (int64_t x = 0; x < width; ++x) row[x] += sums[x];
       }
-      for (; written < last; ++written) std::copy_n(sums, width, image + written * width);
+      for (; written < last; ++written) copy_row(image + written * width, sums, width);
     }
     for (; written < geometry.input_rows; ++written)
       std::fill_n(image + written * width, width, T(0));

@@ -71,8 +71,16 @@ C sum_exponentials(const C* x, int64_t n, C largest) {
   return lane[0];
 }
 
-/// Logarithms of whole vectors, so that none depends on where its row stands.
+/// Rows whose logarithms are taken together: whole vectors of them, so that none depends on where
+/// its row stands.
 constexpr int64_t kGroup = 16;
+
+/// Not inlined: a loop of known length is unrolled, and some of it left to scalars.
+template <class C>
+[[gnu::noipa]] void take_logarithms(C* values, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) values[i] = math::log(values[i]);
+}
 
 template <class T>
 void log_softmax_rows(T* out, const T* in, int64_t rows, int64_t n) {
@@ -90,8 +98,7 @@ void log_softmax_rows(T* out, const T* in, int64_t rows, int64_t n) {
         largest[r] = row_max(x, n);
         shift[r] = sum_exponentials(x, n, largest[r]);
       }
-#pragma omp simd
-      for (int64_t r = 0; r < kGroup; ++r) shift[r] = math::log(shift[r]);
+      take_logarithms(shift, kGroup);
       for (int64_t r = 0; r < count; ++r) {
         T* const to = out + (first + r) * n;
         const C* x = input.load(in + (first + r) * n, n);

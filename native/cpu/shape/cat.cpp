@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "cpu/blocks.h"
+#include "cpu/short_rows.h"
 #include "cpu/walk.h"
 #include "kernels/shape.h"
 
@@ -34,8 +35,13 @@ void copy_short_blocks(char* destination, const char* source, int64_t outer, int
                        int64_t pitch) {
   parallel_for(0, outer, std::max<int64_t>(1, kCopyGrain / bytes), [&](int64_t begin, int64_t end) {
     with_size(bytes, [&](auto size) {
-      for (int64_t i = begin; i < end; ++i)
-        memcpy(destination + i * pitch, source + i * bytes, size);
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_same_v<decltype(size), size_t>) {
+          copy_row(destination + i * pitch, source + i * bytes, bytes);
+        } else {
+          memcpy(destination + i * pitch, source + i * bytes, size);
+        }
+      }
     });
   });
 }
