@@ -17,8 +17,8 @@
 #define FLAMBEAU_DEAR FLAMBEAU_INLINE
 #define FLAMBEAU_LONG [[gnu::noinline]] inline
 #if defined(__AVX2__)
-#define FLAMBEAU_DEFINED _Pragma("omp declare simd notinbranch")[[gnu::const, gnu::noinline]] \
-  static inline
+#define FLAMBEAU_DEFINED \
+  _Pragma("omp declare simd notinbranch") [[gnu::const, gnu::noinline]] static inline
 #else
 #define FLAMBEAU_DEFINED FLAMBEAU_INLINE
 #endif

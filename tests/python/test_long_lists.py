@@ -48,6 +48,10 @@ def test_sort(dtype: str, descending: bool) -> None:
     np.testing.assert_array_equal(values.numpy(), expected[::-1] if descending else expected)
 
 
+WIDE = ["one", "small", "spread", "clusters", "sentinel", "limits"]  # integers
+WIDE += ["normal", "close", "scales", "tiny"]
+
+
 def wide_numbers(name: str, count: int) -> Any:
     """Numbers of 64 bits, of which the higher halves tell much, little or nothing."""
     generator = np.random.default_rng(5)
@@ -69,10 +73,7 @@ def wide_numbers(name: str, count: int) -> Any:
 
 
 @pytest.mark.parametrize("count", [1, 2, 17, 300, 5000, LONG])
-@pytest.mark.parametrize(
-    "name",
-    "one small spread clusters sentinel limits normal close scales tiny".split(),
-)
+@pytest.mark.parametrize("name", WIDE)
 def test_order_of_wide_numbers(name: str, count: int) -> None:
     given = wide_numbers(name, count)
     order = np.argsort(given, kind="stable")

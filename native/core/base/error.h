@@ -75,7 +75,8 @@ class MessagePart {
 namespace detail {
 
 FLAMBEAU_API std::string join(std::initializer_list<MessagePart> parts);
-[[noreturn]] FLAMBEAU_API void throw_error(ErrorKind kind, std::initializer_list<MessagePart> parts);
+[[noreturn]] FLAMBEAU_API void throw_error(ErrorKind kind,
+                                           std::initializer_list<MessagePart> parts);
 
 /// Once for all texts, however long.
 template <class... Parts>

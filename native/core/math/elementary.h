@@ -6,7 +6,7 @@
 ///     FLAMBEAU_MATH          the namespace to define the functions in,
 ///     FLAMBEAU_SHORT         specifiers of functions that are inlined,
 ///     FLAMBEAU_DEAR          of dear ones: inlined where loops vectorise, else called,
-///     FLAMBEAU_DEFINED       of those of functions.h: called, lanes together where loops vectorise,
+///     FLAMBEAU_DEFINED       of those of functions.h: called, by loops for several lanes,
 ///     FLAMBEAU_LONG          of long ones, with loops or branches: called,
 /// and defines in that namespace the float forms of exp, exp2, erf and sigmoid, and nextafter,
 /// fmod, binary_exponent and binary_fraction of float and double, for which a room may have faster

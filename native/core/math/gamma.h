@@ -1,6 +1,6 @@
 #pragma once
 
-/// Gamma-like functions. lgamma and erfinv of float and double are the room's own: not every C
+/// Gamma-like functions. lgamma, and erfinv of float, are the room's own: not every C
 /// library has them.
 
 #include "core/math/elementary.h"
@@ -179,7 +179,6 @@ FLAMBEAU_SHORT float polygamma(int64_t n, float x) {
   FLAMBEAU_SHORT double name(Integer auto x) { return name(static_cast<double>(x)); }
 FLAMBEAU_OF_INTEGER(lgamma)
 FLAMBEAU_OF_INTEGER(digamma)
-FLAMBEAU_OF_INTEGER(erfinv)
 #undef FLAMBEAU_OF_INTEGER
 
 }  // namespace FLAMBEAU_MATH
