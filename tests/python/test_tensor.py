@@ -274,7 +274,7 @@ class TestConversion:
         [
             (bool, [1, 2], RuntimeError),
             (bool, [], RuntimeError),
-            (float, [1.0, 2.0], RuntimeError),
+            (float, [1.0, 2.0], ValueError),
             (int, 1j, RuntimeError),
             (len, 1, TypeError),
             (iter, 1, TypeError),
