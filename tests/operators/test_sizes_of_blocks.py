@@ -202,3 +202,23 @@ def test_powers_that_have_their_own_formula(exponent: float) -> None:
     written = torch.from_numpy(x.copy())
     written.pow_(exponent)
     close(written.numpy(), x**exponent, np.float64)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4, 4), (2, 3, 0, 4), (0, 3), (2, 0, 3), (0, 300, 2)])
+def test_batch_norm_of_nothing(shape: tuple[int, ...]) -> None:
+    channels = shape[1]
+    x = torch.randn(shape, requires_grad=True)
+    weight = torch.ones(channels, requires_grad=True)
+    y = functional.batch_norm(x, None, None, weight, training=True)
+    y.sum().backward()
+    assert y.shape == shape
+    assert x.grad is not None and x.grad.shape == shape
+    assert weight.grad is not None and weight.grad.tolist() == [0] * channels
+
+
+def test_instance_norm_of_nothing() -> None:
+    x = torch.randn(0, 3, 64)[..., :0]
+    weight = torch.ones(3)
+    normalize = torch._C._internal.instance_norm_train
+    found = normalize(x, weight, running_var=None, weight=weight, bias=weight, momentum=0, eps=0)
+    assert all(result.numel() in (0, 3) for result in found)
