@@ -16,11 +16,14 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from importlib import util
 from pathlib import Path
 
 from build_tools.cuda_check import ROOT, check
 from build_tools.shared.compiler import BuildError
 
+# Processes of tests: they wait for the host more than for the device.
+WORKERS = 8
 PACKAGE = ROOT / "build" / "release" / "package"
 
 
@@ -100,6 +103,8 @@ def run_tests(report: Report, seconds: float) -> None:
     """tests/cuda; the report holds the summary and what failed."""
     started = time.monotonic()
     command = [sys.executable, "-m", "pytest", "tests/cuda", "-q", "-p", "no:cacheprovider"]
+    if util.find_spec("xdist"):
+        command += ["-n", str(WORKERS)]  # what crashes one process does not hide the rest
     status, said = run([*command, "--tb=short", "-rfE", "--maxfail=60"], seconds)
     tail = said.strip().splitlines()
     summary = tail[-1] if tail else "no output"

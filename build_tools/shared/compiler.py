@@ -11,6 +11,7 @@ import sysconfig
 from pathlib import Path
 
 MINIMUM_GCC = 12
+_SHARED = "libstdc++.so"
 
 
 class BuildError(Exception):
@@ -42,7 +43,18 @@ def find_compiler(name: str = "g++") -> str:
             f"{path} is g++ {output.strip()}, but Flambeau needs version {MINIMUM_GCC} or newer: "
             f"install g++-{MINIMUM_GCC} and set CXX=g++-{MINIMUM_GCC}."
         )
+    if not Path(file_of(path, _SHARED)).is_absolute():
+        raise BuildError(
+            f"{path} has no {_SHARED}, so that every library would hold a copy of its own, between "
+            "which no exception or stream can pass: set CXX to a g++ that has one."
+        )
     return path
+
+
+def file_of(compiler: str, library: str) -> str:
+    """The path of a library that the compiler links, or its bare name where it has none."""
+    probe = [compiler, f"-print-file-name={library}"]
+    return subprocess.run(probe, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def machine_of(compiler: str) -> str:
@@ -55,9 +67,8 @@ def machine_of(compiler: str) -> str:
 
 def math_libraries(compiler: str) -> list[str]:
     """What links functions of numbers, and those of vectors where the C library has them."""
-    probe = [compiler, "-print-file-name=libmvec.so"]
-    found = subprocess.run(probe, capture_output=True, text=True, check=True).stdout.strip()
-    return [*(["-lmvec"] if Path(found).is_absolute() else []), "-lm"]
+    found = Path(file_of(compiler, "libmvec.so"))
+    return [*(["-lmvec"] if found.is_absolute() else []), "-lm"]
 
 
 def find_python_headers() -> Path:

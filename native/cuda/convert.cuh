@@ -17,7 +17,7 @@ __device__ __forceinline__ To convert_element(From x) {
   } else if constexpr (kIsComplex<From> && kIsComplex<To>) {
     return To(x);
   } else if constexpr (kIsComplex<From>) {
-    return static_cast<To>(x.re);
+    return convert_element<To>(x.re);
   } else if constexpr (kIsComplex<To>) {
     return To(static_cast<RealOf<To>>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&

@@ -11,6 +11,8 @@ namespace flambeau::cuda {
 namespace {
 /// Loads that a thread should have in flight or in sequence before it is worth another thread.
 constexpr int64_t kLoads = 4;
+/// The same of threads that meet others of their output.
+constexpr int64_t kLoadsOfRow = 8;
 /// Bytes that neighbouring threads read together.
 constexpr int64_t kSegment = 128;
 
@@ -47,12 +49,28 @@ void set_geometry(FoldPlan& plan, const Reduction& reduction) {
   for (int i = 0; i < reduction.output_count(); ++i) plan.outputs[i] = reduction.output_data(i);
 }
 
+/// Dims from `first` on lead from one group of bytes to another.
+bool are_aligned(const FoldDims& dims, int first, int64_t group) {
+  for (int d = first; d < dims.rank; ++d)
+    if (dims.input[d] % group != 0) return false;
+  return true;
+}
+bool is_aligned(const char* data, int64_t group) {
+  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(group) == 0;
+}
+
+/// Reduced elements can be read in groups.
 bool can_group(const FoldPlan& plan, int64_t bytes, int vector) {
   const int64_t group = bytes * vector;
-  if (plan.reduced.rank != 1 || plan.reduced.input[0] != bytes || plan.count < vector) return false;
-  bool aligned = reinterpret_cast<uintptr_t>(plan.input) % static_cast<uintptr_t>(group) == 0;
-  for (int d = 0; d < plan.kept.rank; ++d) aligned &= plan.kept.input[d] % group == 0;
-  return aligned;
+  return plan.reduced.rank == 1 && plan.reduced.input[0] == bytes && plan.count >= vector &&
+         is_aligned(plan.input, group) && are_aligned(plan.kept, 0, group);
+}
+/// Elements of neighbouring outputs can.
+bool can_pack(const FoldPlan& plan, int64_t bytes, int vector) {
+  const int64_t group = bytes * vector;
+  return plan.kept.rank > 0 && plan.kept.input[0] == bytes && plan.kept.extents[0] % vector == 0 &&
+         is_aligned(plan.input, group) && are_aligned(plan.kept, 1, group) &&
+         are_aligned(plan.reduced, 0, group);
 }
 }  // namespace
 
@@ -64,24 +82,26 @@ FoldPlan plan_fold(const Reduction& reduction, int vector) {
       plan.kept.rank == 0 ||
       (plan.reduced.rank > 0 && std::abs(plan.reduced.input[0]) < std::abs(plan.kept.input[0]));
   plan.is_vector = plan.rows_adjacent && can_group(plan, bytes, vector);
+  plan.pack = !plan.rows_adjacent && can_pack(plan, bytes, vector) ? vector : 1;
   const int64_t unit = plan.is_vector ? vector : 1;
+  const int64_t packs = plan.output_count / plan.pack;
   const int64_t loads = up(std::max<int64_t>(plan.count, 1), unit);
   int64_t rows;
   if (plan.rows_adjacent) {
     const int64_t coalesced = std::max<int64_t>(kSegment / (bytes * unit), 1);
-    rows = std::max(power_of_two(loads / kLoads), power_of_two(coalesced));
+    rows = std::max(power_of_two(loads / kLoadsOfRow), power_of_two(coalesced));
     rows = std::min(rows, power_of_two(loads));
   } else {
     rows = std::min<int64_t>(power_of_two(loads / (2 * kLoads)), 8);
     // Few outputs: the threads that they leave over share the reduced elements.
-    rows = std::max(rows, kFoldThreads / power_of_two(plan.output_count));
+    rows = std::max(rows, kFoldThreads / power_of_two(packs));
   }
   rows = std::clamp<int64_t>(rows, 1, kFoldThreads);
   plan.rows = static_cast<int32_t>(rows);
   plan.columns = static_cast<int32_t>(kFoldThreads / rows);
 
   const DeviceLimits& device = limits(reduction.device().index);
-  const int64_t blocks = up(plan.output_count, plan.columns);
+  const int64_t blocks = up(packs, plan.columns);
   const int64_t wanted = int64_t{device.processors} * (device.threads_per_processor / kFoldThreads);
   int64_t splits = 1;
   if (blocks < wanted) {

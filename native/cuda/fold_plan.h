@@ -20,10 +20,10 @@ struct FoldDims {
   int64_t input[kFoldRank];  ///< byte strides
 };
 
-/// A block's threads stand in `columns` x `rows`: a column folds one output, its rows share the
-/// reduced elements and meet in shared memory. Where one block per output would leave processors
-/// idle, the reduced elements are cut into `splits` too, and a second kernel combines their
-/// accumulators in a fixed order.
+/// A block's threads stand in `columns` x `rows`: a column folds one output, or `pack` of them, its
+/// rows share the reduced elements and meet in shared memory. Where one block per output would
+/// leave processors idle, the reduced elements are cut into `splits` too, and a second kernel
+/// combines their accumulators in a fixed order.
 struct FoldPlan {
   const char* input = nullptr;
   char* outputs[Reduction::kMaxOutputs] = {};
@@ -34,6 +34,7 @@ struct FoldPlan {
   bool is_wide = false;        ///< indices need more than 31 bits
   bool rows_adjacent = false;  ///< neighbouring threads of a warp fold one output
   bool is_vector = false;      ///< reduced elements are dense and aligned: read in groups
+  int32_t pack = 1;  ///< neighbouring outputs of a thread, whose elements it reads at once
   FoldDims kept, reduced;
 };
 

@@ -27,6 +27,9 @@
 namespace flambeau::cuda {
 namespace detail {
 
+/// Threads that read together.
+inline constexpr int kWarp = 32;
+
 /// Splits an index over dims and adds up byte offsets.
 template <class Visit>
 __device__ __forceinline__ void for_dims(const FoldDims& dims, bool is_wide, int64_t index,
@@ -125,6 +128,19 @@ struct FoldKernel {
     return merged<kLanes>(fold, lanes);
   }
 
+  /// The same of kVector neighbouring outputs.
+  static __device__ __forceinline__ void fold_packs(const FoldPlan& plan, const Fold& fold,
+                                                    const char* input, int64_t begin, int64_t end,
+                                                    int row, A* values) {
+#pragma unroll 4
+    for (int64_t r = begin + row; r < end; r += plan.rows) {
+      In group[kVector];
+      load_group<In, kVector>(group, input + reduced_offset(plan, r));
+#pragma unroll
+      for (int j = 0; j < kVector; ++j) values[j] = fold.step(values[j], static_cast<T>(group[j]));
+    }
+  }
+
   /// The accumulators of a column's rows meet in row 0.
   static __device__ __forceinline__ A meet(const Fold& fold, A value, int row, int column, int rows,
                                            int columns) {
@@ -174,21 +190,37 @@ struct FoldKernel {
     const int64_t output = int64_t{blockIdx.x} * plan.columns + column;
     const int64_t begin = int64_t{blockIdx.y} * plan.per_split;
     const int64_t end = begin + plan.per_split < plan.count ? begin + plan.per_split : plan.count;
-    A value = fold.init();
-    if (output < plan.output_count) {
+    const auto input_of = [&](int64_t first) {
       int64_t offset = 0;
-      for_dims(plan.kept, plan.is_wide, output,
+      for_dims(plan.kept, plan.is_wide, first,
                [&](int d, int64_t i) { offset += i * plan.kept.input[d]; });
-      value = plan.is_vector ? fold_groups(plan, fold, plan.input + offset, begin, end, row)
-                             : fold_singles(plan, fold, plan.input + offset, begin, end, row);
+      return plan.input + offset;
+    };
+    const auto keep = [&](A value, int64_t place) {
+      if (row != 0 || place >= plan.output_count) return;
+      if (plan.splits > 1) {
+        partial[int64_t{blockIdx.y} * plan.output_count + place] = value;
+      } else {
+        write(plan, fold, value, place);
+      }
+    };
+    if (plan.pack == kVector && kVector > 1) {
+      const int64_t first = output * kVector;
+      A values[kVector];
+#pragma unroll
+      for (int j = 0; j < kVector; ++j) values[j] = fold.init();
+      if (first < plan.output_count)
+        fold_packs(plan, fold, input_of(first), begin, end, row, values);
+#pragma unroll
+      for (int j = 0; j < kVector; ++j)
+        keep(meet(fold, values[j], row, column, plan.rows, plan.columns), first + j);
+      return;
     }
-    value = meet(fold, value, row, column, plan.rows, plan.columns);
-    if (row != 0 || output >= plan.output_count) return;
-    if (plan.splits > 1) {
-      partial[int64_t{blockIdx.y} * plan.output_count + output] = value;
-    } else {
-      write(plan, fold, value, output);
-    }
+    A value = fold.init();
+    if (output < plan.output_count)
+      value = plan.is_vector ? fold_groups(plan, fold, input_of(output), begin, end, row)
+                             : fold_singles(plan, fold, input_of(output), begin, end, row);
+    keep(meet(fold, value, row, column, plan.rows, plan.columns), output);
   }
 
   /// Accumulators of the splits: `rows` threads share those of one output.
@@ -229,7 +261,8 @@ void reduce(const Reduction& reduction, const Fold& fold, Outs<Out...>) {
   const DeviceGuard guard(device);
   const cudaStream_t stream = current_stream(device);
   const FoldPlan plan = plan_fold(reduction, K::kVector);
-  const auto blocks = static_cast<unsigned>((plan.output_count + plan.columns - 1) / plan.columns);
+  const int64_t outputs = int64_t{plan.columns} * plan.pack;  // of a block
+  const auto blocks = static_cast<unsigned>((plan.output_count + outputs - 1) / outputs);
   Tensor memory;
   if (plan.splits > 1) {
     const int64_t bytes = plan.output_count * plan.splits * static_cast<int64_t>(sizeof(A));
@@ -240,8 +273,10 @@ void reduce(const Reduction& reduction, const Fold& fold, Outs<Out...>) {
   launch_kernel(reduction.op(), fold_kernel<K, Fold>, first, kFoldThreads, stream, plan, fold,
                 partial);
   if (plan.splits == 1) return;
-  int rows = 1;
-  while (rows < plan.splits && rows < kFoldThreads) rows *= 2;
+  // Neighbouring threads read accumulators of neighbouring outputs where there are any.
+  int neighbours = 1, rows = 1;
+  while (neighbours < plan.output_count && neighbours < kWarp) neighbours *= 2;
+  while (rows < plan.splits && rows < kFoldThreads / neighbours) rows *= 2;
   const int columns = kFoldThreads / rows;
   const auto second = static_cast<unsigned>((plan.output_count + columns - 1) / columns);
   launch_kernel(reduction.op(), combine_kernel<K, Fold>, second, kFoldThreads, stream, plan, fold,

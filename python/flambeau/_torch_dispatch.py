@@ -155,19 +155,21 @@ def _make_wrapper_subclass(
         described: layout, device, pin_memory and others, which PyTorch takes: its device is meta.
 
     Raises:
-        ValueError: there is a storage_offset.
+        ValueError: there is a storage_offset, or numbers that do not fit in memory.
     """
     if storage_offset != 0:
         raise ValueError(
             f"_make_wrapper_subclass(): storage_offset must be 0, got {brief(storage_offset)}"
         )
-    size = [int(n) for n in size]
+    size = list(_C.Size(size))
     if strides is None:
         strides, step = [], 1
         for n in reversed(size):
             strides.insert(0, step)
             step *= max(n, 1)
-    made: Tensor = _overrides.shell(cls, size, list(strides), dtype or _C.get_default_dtype())
+    else:
+        strides = list(_C.Size(strides))
+    made: Tensor = _overrides.shell(cls, size, strides, dtype or _C.get_default_dtype())
     return made.requires_grad_() if requires_grad else made
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from flambeau._values import brief
+
 T = TypeVar("T")
 S = TypeVar("S")
 
@@ -34,7 +36,9 @@ class Future(Generic[T]):
 
     def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
         if devices:
-            raise ValueError(f"Future: devices must be empty: values are the CPU's, got {devices}")
+            raise ValueError(
+                f"Future: devices must be empty: values are the CPU's, got {brief(devices)}"
+            )
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._value: Any = None

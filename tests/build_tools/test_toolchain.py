@@ -66,12 +66,29 @@ def test_program_that_is_no_compiler(path: Path) -> None:
     assert str(compiler) in sentence(error)
 
 
+def compiler_with(folder: Path, version: str, runtime: str) -> Path:
+    """A g++ that says where its shared C++ library lies."""
+    text = f"""case "$1" in
+      -print-file-name=libstdc++.so) echo {runtime};;
+      *) echo {version};;
+    esac"""
+    return script(folder, "g++", text)
+
+
 @pytest.mark.parametrize("version", ["12", "12.2.0", "15.1.1"])
 def test_recent_compiler(path: Path, version: str) -> None:
-    compiler = script(path, "g++", f"echo {version}")
+    compiler = compiler_with(path, version, "/usr/lib/libstdc++.so")
     assert compilers.find_compiler("g++") == str(compiler)
     script(path, "ccache", "")
     assert compilers.find_compiler("g++") == str(compiler)
+
+
+def test_compiler_without_a_shared_library(path: Path) -> None:
+    compiler = compiler_with(path, "13.3.0", "libstdc++.so")
+    with pytest.raises(BuildError) as error:
+        compilers.find_compiler("g++")
+    assert f"{compiler} has no libstdc++.so" in sentence(error)
+    assert "set CXX" in str(error.value)
 
 
 def test_ccache_may_come_later(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "operators"))
 
 import numpy as np
-from operator_calls import call, is_reachable, library_values
+from operator_calls import bound, call, is_reachable, library_values
 from operator_cases import Case, cases
 
 import flambeau
@@ -141,7 +141,7 @@ def pointwise(case: Case, dtype: str) -> Row | None:
     moved += sum(
         nbytes(values[a.name]) for a in case.operator.signature.arguments if a.type.mutable
     )
-    taken = best_time(lambda: call(case.operator, values), own_event)
+    taken = best_time(bound(case.operator, values), own_event)
     twin = torch_twin(case, values)
     other = best_time(twin, torch_event) if twin else None
     return Row(f"{case.operator.full_name} {dtype}", taken, moved, other)
@@ -163,7 +163,7 @@ def reductions(case: Case, dtype: str) -> list[Row]:
             call(case.operator, values)
         except (NotImplementedError, RuntimeError, TypeError, ValueError):
             continue
-        taken = best_time(lambda v=values: call(case.operator, v), own_event)
+        taken = best_time(bound(case.operator, values), own_event)
         twin = torch_twin(case, values)
         other = best_time(twin, torch_event) if twin else None
         rows.append(Row(f"{case.operator.full_name} {dtype} {label}", taken, nbytes(matrix), other))

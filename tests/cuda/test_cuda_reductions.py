@@ -63,8 +63,9 @@ def test_layouts() -> None:
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float64", "int8", "int64", "bool"])
-def test_dtypes(name: str) -> None:
-    counted = np.zeros((300, 500), dtype=np.int64)
+@pytest.mark.parametrize("columns", [500, 504])  # of every dtype, 504 are whole groups
+def test_dtypes(name: str, columns: int) -> None:
+    counted = np.zeros((300, columns), dtype=np.int64)
     counted[::3, ::97] = 1  # every sum is exact in every dtype
     counted[7, 130:138] = 1
     counted[:, 3] = 0
@@ -72,6 +73,16 @@ def test_dtypes(name: str) -> None:
     assert float(x.sum()) == counted.sum()
     np.testing.assert_array_equal(x.sum(0).cpu().to(flambeau.float64).numpy(), counted.sum(0))
     assert bool(x.any()) and not bool(x.all())
+
+
+@pytest.mark.parametrize("shape", [(5000, 16), (70, 4096), (3, 200, 8), (2, 30, 4, 40)])
+def test_two_results_of_columns(shape: tuple[int, ...]) -> None:
+    values = numbers(shape)
+    x = flambeau.from_numpy(values).to("cuda")
+    for dims in dims_of(len(shape) - 1):
+        variance, mean = (part.cpu().numpy() for part in flambeau.var_mean(x, dims, correction=0))
+        np.testing.assert_allclose(mean, values.mean(dims, dtype=np.float64), atol=1e-5)
+        np.testing.assert_allclose(variance, values.var(dims, dtype=np.float64), atol=1e-5)
 
 
 def test_nan_wins() -> None:

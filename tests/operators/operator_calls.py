@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,10 +126,26 @@ def call(
     **further: Any,
 ) -> Any:
     """Calls the operator, or an alias of it; what it returns."""
+    return bound(
+        operator, values, form, by_keyword=by_keyword, alias=alias, place=place, **further
+    )()
+
+
+def bound(
+    operator: Operator,
+    values: Mapping[str, Any],
+    form: Form | None = None,
+    *,
+    by_keyword: bool = False,
+    alias: str | None = None,
+    place: Place | None = None,
+    **further: Any,
+) -> Callable[[], Any]:
+    """What calls the operator, or an alias of it, with nothing left to look up."""
     form = form or primary_form(operator)
     assert form is not None
     if form is Form.LIST:
-        return _call_list(operator, values)
+        return partial(_call_list, operator, values)
     arguments = list(operator.signature.arguments)
     chosen = {a.name: a.type.only for _, a in operator.signature.choices}
     if form.is_method:
@@ -154,7 +171,7 @@ def call(
             keywords[argument.name] = values[argument.name]
         else:
             positional.append(values[argument.name])
-    return function(*positional, **keywords)
+    return partial(function, *positional, **keywords)
 
 
 def _name(operator: Operator, form: Form, alias: str | None) -> str:

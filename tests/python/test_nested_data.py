@@ -153,3 +153,10 @@ def test_tensors_that_another_argument_replaces() -> None:
 
     with pytest.raises(TypeError, match="Tensor.*str"):
         flambeau.cat(tensors, dim=Changing(replace))
+
+
+def test_messages_of_what_is_nested_too_deep_to_print() -> None:
+    with pytest.raises(ValueError, match="MultiMarginLoss: p must be 1 or 2, got"):
+        flambeau.nn.MultiMarginLoss(nested(100_000))
+    with pytest.raises(ValueError, match="Future: devices must be empty"):
+        flambeau.futures.Future(devices=nested(100_000))

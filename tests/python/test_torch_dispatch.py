@@ -202,6 +202,12 @@ def test_offsets_of_wrappers_are_refused_whatever_they_are() -> None:
         Tensor._make_wrapper_subclass(Counted, (2,), None, offset)
 
 
+@pytest.mark.parametrize("numbers", [(range(2**62),), ((2,), range(2**62))])
+def test_wrappers_of_more_dims_than_fit_are_refused(numbers: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError, match="4611686018427387904 elements of a range do not fit"):
+        Tensor._make_wrapper_subclass(Counted, *numbers)
+
+
 def test_custom_operators_are_seen_as_one() -> None:
     @flambeau.library.custom_op("dispatched::squares", mutates_args=())
     def squares(x: Tensor, *, times: int = 1) -> Tensor:

@@ -57,16 +57,19 @@ FLAMBEAU_SHORT double next_polynomial(int64_t kind, Number k, double inverse, do
 /// Degrees below this are few steps, with divisors that are known.
 inline constexpr int kFewSteps = 51;
 
+/// An aggregate: device code initializes no table by a constructor.
 struct Inverses {
-  double of[kFewSteps + 1] = {};
-  constexpr Inverses() {
-    for (int k = 1; k <= kFewSteps; ++k) of[k] = 1. / k;
-  }
+  double of[kFewSteps + 1];
 };
+constexpr Inverses list_inverses() {
+  Inverses inverses{};
+  for (int k = 1; k <= kFewSteps; ++k) inverses.of[k] = 1. / k;
+  return inverses;
+}
 
 /// Of a degree from 1 to kFewSteps - 1; may be NaN where the result is infinite.
 FLAMBEAU_SHORT double low_polynomial(int64_t kind, double x, int degree) {
-  static constexpr Inverses inverses;
+  static constexpr Inverses inverses = list_inverses();
   const auto step = [&](int k, double now, double before) {
     return next_polynomial(kind, k, inverses.of[k + 1], x, now, before);
   };

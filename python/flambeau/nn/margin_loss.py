@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn.distance import PairwiseDistance
 from flambeau.nn.loss import _Loss, _Weighted
@@ -85,7 +86,7 @@ class MultiMarginLoss(_Weighted):
     ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
-            raise ValueError(f"MultiMarginLoss: p must be 1 or 2, got {p}")
+            raise ValueError(f"MultiMarginLoss: p must be 1 or 2, got {brief(p)}")
         if weight is not None and weight.dim() != 1:
             raise ValueError(
                 f"MultiMarginLoss: expected a weight of one dim, got shape {tuple(weight.shape)}"
