@@ -22,6 +22,7 @@ from fuzz_calls import Program
 from fuzz_judge import Judgement, judge
 
 import flambeau
+from flambeau.nn.parameter import is_lazy
 
 HANG = 10.0  # seconds that a program may take
 _DEEPEST = 8  # lists in results that are looked into
@@ -320,7 +321,9 @@ def _outputs(name: str, value: Any, depth: int = 0) -> list[str]:
     if isinstance(value, tuple | list) and depth < _DEEPEST:
         inner = ((f"{name}[{i}]", v) for i, v in enumerate(value[:8]))
         return [text for part, v in inner for text in _outputs(part, v, depth + 1)]
-    if isinstance(value, flambeau.Tensor) and value.requires_grad and value.numel() < 1 << 24:
+    if not isinstance(value, flambeau.Tensor) or is_lazy(value):
+        return []
+    if value.requires_grad and value.numel() < 1 << 24:
         return [name]
     return []
 
@@ -330,7 +333,7 @@ def digest(value: Any, depth: int = 0) -> int:
     if isinstance(value, dict | tuple | list) and depth < _DEEPEST:
         inner = list(value.values()) if isinstance(value, dict) else value[:50]
         return zlib.crc32(repr([digest(v, depth + 1) for v in inner]).encode())
-    if isinstance(value, flambeau.Tensor):
+    if isinstance(value, flambeau.Tensor) and not is_lazy(value):
         tensor = value.detach()
         if tensor.is_sparse:
             tensor = tensor._values()

@@ -106,6 +106,15 @@ def test_sparse_columns() -> None:
     assert ((matrix == 0).sum(0) == 6).all()
 
 
+def test_sparse_columns_without_rows_and_other_fractions() -> None:
+    assert init.sparse_(flambeau.empty(0, 2**40), sparsity=0.3).shape == (0, 2**40)
+    assert int((init.sparse_(flambeau.ones(7, 3), sparsity=0.0) == 0).sum()) == 0
+    assert int((init.sparse_(flambeau.ones(7, 3), sparsity=1.0) == 0).sum()) == 21
+    for sparsity in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match=r"sparse_: sparsity must be within \[0, 1\], got"):
+            init.sparse_(flambeau.ones(7, 3), sparsity=sparsity)
+
+
 def test_fans_need_two_dimensions() -> None:
     with pytest.raises(ValueError, match="2 dimensions"):
         init.xavier_uniform_(flambeau.empty(3))

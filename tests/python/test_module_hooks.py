@@ -302,3 +302,20 @@ def test_states_of_modules_with_plain_dicts_of_hooks() -> None:
     assert clone(flambeau.ones(1)).item() == 2
     clone.register_forward_hook(_doubled)
     assert clone(flambeau.ones(1)).item() == 4
+
+
+def test_tables_of_hooks_are_there_before_the_first_hook() -> None:
+    layer, optimizer = nn.Linear(2, 2), flambeau.optim.SGD([flambeau.ones(1)], lr=0.1)
+    for owner in (layer, optimizer):
+        for name in [name for name in dir(owner) if name.endswith("_hooks") and name[:2] != "__"]:
+            table = getattr(owner, name)
+            if callable(table):
+                continue
+            assert len(table) == 0 and list(table.items()) == []
+            table.clear()
+            with pytest.raises(TypeError, match="add hooks by the methods register_forward_hook"):
+                table[0] = print
+    layer.register_forward_hook(lambda module, inputs, output: output * 0)
+    assert len(layer._forward_hooks) == 1 and len(nn.Linear(2, 2)._forward_hooks) == 0
+    layer._forward_hooks.clear()
+    assert layer(flambeau.ones(2)).tolist() != [0.0, 0.0]

@@ -71,6 +71,8 @@ def test_fractional_pooling(rank: int) -> None:
         type(layer)(2)
     with pytest.raises(ValueError, match="output_ratio must be between 0 and 1"):
         type(layer)(2, output_ratio=1.5)
+    with pytest.raises(ValueError, match=r"Pool.d\(\): the 4611686018427387904 elements"):
+        type(layer)(2, output_ratio=range(2**62))
 
 
 def test_upsampling() -> None:

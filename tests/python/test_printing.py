@@ -7,6 +7,7 @@ import pytest
 
 import flambeau
 from flambeau._tensor_str import printoptions
+from flambeau.autograd import forward_ad
 
 INF, NAN = float("inf"), float("nan")
 
@@ -162,3 +163,11 @@ def test_format():
     assert f"{flambeau.tensor(1.2345):.2f}" == "1.23"
     assert f"{flambeau.tensor([1])}" == "tensor([1])"
     assert str(flambeau.tensor(2)) == "tensor(2)"
+
+
+def test_tangents() -> None:
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(flambeau.tensor([1.0, 2.0]), flambeau.tensor([3.0, 4.0]))
+        assert repr(x) == "tensor([1., 2.], tangent=tensor([3., 4.]))"
+        assert repr(x.detach() * 2) == "tensor([2., 4.])"
+    assert repr(x) == "tensor([1., 2.])"

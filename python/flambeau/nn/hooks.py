@@ -70,3 +70,16 @@ class HookTable(OrderedDict[int, Callable[..., Any]]):
     def is_marked(self, identifier: int, mark: str) -> bool:
         """Whether a hook was registered with a mark."""
         return mark in self.marks.get(identifier, ())
+
+
+class _NoHooks(HookTable):
+    """The table of modules that have none, which all share."""
+
+    def __setitem__(self, identifier: int, hook: Callable[..., Any]) -> None:
+        raise TypeError(
+            "a module without hooks has no table of its own: add hooks by the methods "
+            "register_forward_hook, register_full_backward_hook and their like"
+        )
+
+
+NO_HOOKS = _NoHooks()

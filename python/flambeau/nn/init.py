@@ -448,6 +448,9 @@ def sparse_(
 
     Shapes: tensor (rows, columns).
 
+    Raises:
+        ValueError: the tensor is no matrix, or sparsity not within [0, 1].
+
     Example:
         >>> weight = flambeau.nn.init.sparse_(flambeau.empty(4, 3), sparsity=0.5)
         >>> (weight == 0).sum(0)
@@ -455,14 +458,13 @@ def sparse_(
     """
     if tensor.dim() != 2:
         raise ValueError(f"sparse_: expected a matrix, got shape {tuple(tensor.shape)}")
-    rows, columns = tensor.shape
-    zeros = math.ceil(sparsity * rows)
+    if not 0 <= sparsity <= 1:
+        raise ValueError(f"sparse_: sparsity must be within [0, 1], got {brief(sparsity)}")
+    zeros = math.ceil(sparsity * tensor.shape[0])
     with flambeau.no_grad():
         tensor.normal_(0, std, generator=generator)
-        for column in range(columns):
-            chosen = flambeau.randperm(rows, generator=generator)[:zeros]
-            tensor[chosen, column] = 0
-    return tensor
+        order = flambeau.rand(tensor.shape, generator=generator, device=tensor.device).argsort(0)
+        return tensor.scatter_(0, order[:zeros], 0)
 
 
 # --- names of the first versions ---

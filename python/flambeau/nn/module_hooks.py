@@ -9,7 +9,7 @@ from typing import Any
 from flambeau import Tensor
 from flambeau.nn import global_hooks
 from flambeau.nn.backward_hooks import BackwardWatch
-from flambeau.nn.hooks import HookTable, RemovableHandle
+from flambeau.nn.hooks import NO_HOOKS, HookTable, RemovableHandle
 
 Hook = Callable[..., Any]
 
@@ -17,19 +17,19 @@ Hook = Callable[..., Any]
 class ModuleHooks:
     """The part of Module that has hooks. A table is made when its first hook is registered."""
 
-    _forward_pre_hooks: HookTable | None = None
-    _forward_hooks: HookTable | None = None
-    _backward_pre_hooks: HookTable | None = None
-    _backward_hooks: HookTable | None = None
+    _forward_pre_hooks: HookTable = NO_HOOKS
+    _forward_hooks: HookTable = NO_HOOKS
+    _backward_pre_hooks: HookTable = NO_HOOKS
+    _backward_hooks: HookTable = NO_HOOKS
     _is_full_backward_hook: bool | None = None
-    _state_dict_pre_hooks: HookTable | None = None
-    _state_dict_hooks: HookTable | None = None
-    _load_state_dict_pre_hooks: HookTable | None = None
-    _load_state_dict_post_hooks: HookTable | None = None
+    _state_dict_pre_hooks: HookTable = NO_HOOKS
+    _state_dict_hooks: HookTable = NO_HOOKS
+    _load_state_dict_pre_hooks: HookTable = NO_HOOKS
+    _load_state_dict_post_hooks: HookTable = NO_HOOKS
 
     def _hooks(self, table: str) -> HookTable:
-        hooks: HookTable | None = getattr(self, table)
-        if hooks is None:
+        hooks: HookTable = getattr(self, table)
+        if hooks is NO_HOOKS:
             hooks = HookTable()
             object.__setattr__(self, table, hooks)
         return hooks

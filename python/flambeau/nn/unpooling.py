@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau import Tensor
+from flambeau._values import brief, elements
 from flambeau.nn import functional as F
 from flambeau.nn.module import Module
 from flambeau.nn.sizes import shown, spread
@@ -235,10 +236,11 @@ class _FractionalMaxPool(Module):
         if output_ratio is not None:
             single = isinstance(output_ratio, int | float)
             ratios: Any = [output_ratio] * self.rank if single else output_ratio
-            self.output_ratio = tuple(float(ratio) for ratio in ratios)
+            given = elements(name, ratios)
+            self.output_ratio = tuple(float(ratio) for ratio in given)
             if not all(0 < ratio < 1 for ratio in self.output_ratio):
                 raise ValueError(
-                    f"{name}: output_ratio must be between 0 and 1, got {output_ratio}"
+                    f"{name}: output_ratio must be between 0 and 1, got {brief(output_ratio)}"
                 )
 
 

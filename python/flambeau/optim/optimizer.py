@@ -12,7 +12,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 from flambeau._values import brief, elements
-from flambeau.nn.hooks import HookTable, RemovableHandle
+from flambeau.nn.hooks import NO_HOOKS, HookTable, RemovableHandle
 from flambeau.optim.step_hooks import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -79,12 +79,12 @@ class Optimizer:
         tensor([ 1.5000, -0.5000], requires_grad=True)
     """
 
-    _step_pre_hooks: HookTable | None = None
-    _step_post_hooks: HookTable | None = None
-    _state_dict_pre_hooks: HookTable | None = None
-    _state_dict_post_hooks: HookTable | None = None
-    _load_state_dict_pre_hooks: HookTable | None = None
-    _load_state_dict_post_hooks: HookTable | None = None
+    _step_pre_hooks: HookTable = NO_HOOKS
+    _step_post_hooks: HookTable = NO_HOOKS
+    _state_dict_pre_hooks: HookTable = NO_HOOKS
+    _state_dict_post_hooks: HookTable = NO_HOOKS
+    _load_state_dict_pre_hooks: HookTable = NO_HOOKS
+    _load_state_dict_post_hooks: HookTable = NO_HOOKS
     _is_stepping = False
 
     # Whether weight_decay shrinks parameters themselves, where no option says so.
@@ -239,8 +239,8 @@ class Optimizer:
         return self._hooks("_load_state_dict_post_hooks").add(hook, prepend=prepend)
 
     def _hooks(self, table: str) -> HookTable:
-        hooks: HookTable | None = getattr(self, table)
-        if hooks is None:
+        hooks: HookTable = getattr(self, table)
+        if hooks is NO_HOOKS:
             hooks = HookTable()
             setattr(self, table, hooks)
         return hooks
@@ -253,7 +253,7 @@ class Optimizer:
         Returns:
             {"state": {number: {name: value}}, "param_groups": [options with numbers as "params"]}.
         """
-        for hook in list((self._state_dict_pre_hooks or {}).values()):
+        for hook in list(self._state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
         groups = []
@@ -268,9 +268,9 @@ class Optimizer:
         result = {"state": state, "param_groups": groups}
         return self._changed(self._state_dict_post_hooks, result)
 
-    def _changed(self, hooks: HookTable | None, state: dict[str, Any]) -> dict[str, Any]:
+    def _changed(self, hooks: HookTable, state: dict[str, Any]) -> dict[str, Any]:
         """A state, or what hooks want in its place."""
-        for hook in list((hooks or {}).values()):
+        for hook in list(hooks.values()):
             changed = hook(self, state)
             if changed is not None:
                 state = changed
@@ -309,7 +309,7 @@ class Optimizer:
         self.state = state
         for theirs, ours in zip(saved, self.param_groups, strict=True):
             ours.update({k: copy.deepcopy(v) for k, v in theirs.items() if k != "params"})
-        for hook in list((self._load_state_dict_post_hooks or {}).values()):
+        for hook in list(self._load_state_dict_post_hooks.values()):
             hook(self)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _run(optimizer: Any, step: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    for hook in [*before_steps.values(), *(optimizer._step_pre_hooks or {}).values()]:
+    for hook in [*before_steps.values(), *optimizer._step_pre_hooks.values()]:
         changed = hook(optimizer, args, kwargs)
         if changed is None:
             continue
@@ -85,6 +85,6 @@ def _run(optimizer: Any, step: Callable[..., Any], args: Any, kwargs: Any) -> An
             )
         args, kwargs = changed
     result = step(*args, **kwargs)
-    for hook in [*(optimizer._step_post_hooks or {}).values(), *after_steps.values()]:
+    for hook in [*optimizer._step_post_hooks.values(), *after_steps.values()]:
         hook(optimizer, args, kwargs)
     return result
