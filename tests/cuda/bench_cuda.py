@@ -1,4 +1,4 @@
-"""Times CUDA kernels of all declared operators: `python tests/cuda/bench_cuda.py [--seconds 180]`.
+"""Times CUDA kernels of all declared operators: `python tests/cuda/bench_cuda.py --help`.
 
 Operands are a sample's arrays repeated up to 16 million elements, so that every operator gets
 arguments of its domain. Time is the best of several groups of calls between two events.
@@ -214,6 +214,8 @@ def table(title: str, rows: list[Row], peak: float) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=180)
+    parser.add_argument("--dtypes", nargs="+", default=["float32", "bfloat16"])
+    parser.add_argument("--kind", choices=["reductions", "pointwise"], help="default: both")
     options = parser.parse_args()
     deadline = time.monotonic() + options.seconds
     peak = copy_rate()
@@ -221,10 +223,13 @@ def main() -> int:
     print(f"a call costs the host {launch_microseconds():.1f} us.")
     firsts = [c for c in cases() if c.index == 0 and is_reachable(c.operator)]
     found: dict[str, list[Row]] = {"Reductions": [], "Pointwise": []}
-    for dtype in ("float32", "bfloat16"):
+    kinds = {Kind.REDUCTION: "reductions", Kind.POINTWISE: "pointwise"}
+    for dtype in options.dtypes:
         for case in firsts:
             if time.monotonic() > deadline:
                 break
+            if options.kind not in (None, kinds.get(case.operator.kind)):
+                continue
             if case.operator.kind is Kind.REDUCTION:
                 found["Reductions"] += reductions(case, dtype)
             elif case.operator.kind is Kind.POINTWISE:
