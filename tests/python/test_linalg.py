@@ -94,6 +94,21 @@ def test_values_of_coinciding_singular_values_have_a_gradient() -> None:
     np.testing.assert_allclose(x.grad.numpy(), np.eye(3), atol=1e-12)
 
 
+def test_small_singular_values_of_square_matrices_enlarge_no_rounding() -> None:
+    """Weights of rows of square U, and of V, do not depend on the matrix: all derivatives are 0."""
+    left, right = (linalg.qr(random(3, 3, seed=seed))[0].detach() for seed in (1, 2))
+    sizes, weights = flambeau.tensor([[4.0, 2.0, 1e-9], [1.0, 2.0, 3.0]], dtype=flambeau.float64)
+    x = (left @ flambeau.diag(sizes) @ right).requires_grad_()
+    U, _, Vh = linalg.svd(x)
+    weighed = (U * U * weights[:, None]).sum() + (Vh * Vh * weights).sum()
+    (slope,) = flambeau.autograd.grad(weighed, x, create_graph=True)
+    (curvature,) = flambeau.autograd.grad((slope * weights).sum(), x)
+    tangent = flambeau.func.jvp(lambda a: linalg.svd(a)[0], (x.detach(),), (left,))[1]
+    assert float(slope.detach().abs().max()) < 1e-13
+    assert float(curvature.abs().max()) < 1e-12
+    assert float((U.mT @ tangent + tangent.mT @ U).detach().abs().max()) < 1e-13
+
+
 def test_gradient_of_a_singular_determinant() -> None:
     values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [5.0, 7.0, 9.0]])
     x = flambeau.from_numpy(values.copy()).requires_grad_()
