@@ -4,6 +4,7 @@ from workloads import (
     basics,
     convolutions,
     functions,
+    operators,
     products,
     sequences,
     sorting,
@@ -16,5 +17,6 @@ GROUPS = {
     for module in (
         *(basics, products, convolutions, sequences, sorting, transforms, training),
         functions,
+        operators,
     )
 }
