@@ -39,8 +39,9 @@ struct FoldLoops {
   int output_count;
   /// accumulators[0, count) = init()
   void (*init)(const void* fold, void* accumulators, int64_t count);
-  /// One accumulator takes `count` dense elements.
-  void (*rows)(const void* fold, void* accumulator, const char* data, int64_t count);
+  /// accumulators[r] = the fold of row r of `count` dense elements; rows lie `stride` bytes apart.
+  void (*rows)(const void* fold, void* accumulators, const char* data, int64_t count, int64_t rows,
+               int64_t stride);
   /// accumulators[c] takes element (r, c) for r in [0, rows), c in [0, columns); strides in
   /// elements.
   void (*columns)(const void* fold, void* accumulators, const char* data, int64_t rows,
@@ -58,7 +59,9 @@ template <class Fold, class Outputs, class In>
 struct FoldImpl;
 template <class Fold, class... Out, class In>
 struct FoldImpl<Fold, Outs<Out...>, In> {
-  using A = typename Fold::Accumulator;
+  /// Bytes for bools, which compilers keep out of vectors.
+  using A = std::conditional_t<std::is_same_v<typename Fold::Accumulator, bool>, uint8_t,
+                               typename Fold::Accumulator>;
   static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= 64);
 #if defined(__AVX2__)
   static constexpr size_t kLaneBytes = 256;
@@ -95,49 +98,58 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
   /// Lanes of short rows, in which the steps cost less than what joins the lanes.
   static constexpr int64_t kFewLanes = kLanes / 4;
 
-  static void rows(const void* object, void* accumulator, const char* data, int64_t count) {
+  /// What `lanes` accumulators make of the elements up to the last whole set of so many, joined
+  /// with `result`.
+  template <int64_t lanes>
+  static FLAMBEAU_INLINE void take(const Fold& fold, A& result, const Loaded<In>*& x,
+                                   int64_t& count) {
+    if (count < lanes) return;
+    A lane[lanes];
+    for (int64_t j = 0; j < lanes; ++j) lane[j] = fold.init();
+    for (; count >= lanes; count -= lanes, x += lanes) {
+#pragma omp simd
+      for (int64_t j = 0; j < lanes; ++j) lane[j] = fold.step(lane[j], In(x[j]));
+    }
+    halve<lanes / 2>(fold, lane);
+    result = fold.combine(result, lane[0]);
+  }
+
+  /// The same for long rows: lanes are emptied into those of a second level.
+  static FLAMBEAU_INLINE void take_long(const Fold& fold, A& result, const Loaded<In>*& x,
+                                        int64_t& count) {
+    A total[kLanes];
+    for (int64_t j = 0; j < kLanes; ++j) total[j] = fold.init();
+    while (count >= kLanes) {
+      A lane[kLanes];
+      const int64_t steps = std::min(count / kLanes, kSteps);
+      for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.init();
+      for (int64_t i = 0; i < steps; ++i, x += kLanes) {
+        for (int64_t j = 0; j < kLanes; j += kLine) __builtin_prefetch(x + j + kAhead);
+#pragma omp simd
+        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], In(x[j]));
+      }
+      count -= steps * kLanes;
+#pragma omp simd
+      for (int64_t j = 0; j < kLanes; ++j) total[j] = fold.combine(total[j], lane[j]);
+    }
+    halve<kLanes / 2>(fold, total);
+    result = fold.combine(result, total[0]);
+  }
+
+  static void rows(const void* object, void* accumulators, const char* data, int64_t count,
+                   int64_t rows, int64_t stride) {
     const Fold fold = get(object);
-    const Loaded<In>* x = reinterpret_cast<const Loaded<In>*>(data);
-    A result = *static_cast<A*>(accumulator);
-    if (kFewLanes > 1 && count >= kFewLanes && count < 4 * kLanes) {
-      A lane[kFewLanes];
-      for (int64_t j = 0; j < kFewLanes; ++j) lane[j] = fold.init();
-      for (; count >= kFewLanes; count -= kFewLanes, x += kFewLanes) {
-#pragma omp simd
-        for (int64_t j = 0; j < kFewLanes; ++j) lane[j] = fold.step(lane[j], In(x[j]));
-      }
-      halve<kFewLanes / 2>(fold, lane);
-      result = fold.combine(result, lane[0]);
-    } else if (count >= kLanes) {
-      A total[kLanes];
-      bool first = true;
-      while (count >= kLanes) {
-        A lane[kLanes];
-        const int64_t steps = std::min(count / kLanes, kSteps);
-        for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.init();
-        for (int64_t i = 0; i < steps; ++i, x += kLanes) {
-          for (int64_t j = 0; j < kLanes; j += kLine) __builtin_prefetch(x + j + kAhead);
-#pragma omp simd
-          for (int64_t j = 0; j < kLanes; ++j) lane[j] = fold.step(lane[j], In(x[j]));
-        }
-        count -= steps * kLanes;
-        if (first) {
-          for (int64_t j = 0; j < kLanes; ++j) total[j] = lane[j];
-          first = false;
-        } else {
-#pragma omp simd
-          for (int64_t j = 0; j < kLanes; ++j) total[j] = fold.combine(total[j], lane[j]);
-        }
-      }
-      halve<kLanes / 2>(fold, total);
-      result = fold.combine(result, total[0]);
+    A* const acc = static_cast<A*>(accumulators);
+    for (int64_t r = 0; r < rows; ++r, data += stride) {
+      const Loaded<In>* x = reinterpret_cast<const Loaded<In>*>(data);
+      int64_t left = count;
+      A result = fold.init();
+      if (count >= 4 * kLanes) take_long(fold, result, x, left);
+      if constexpr (kFewLanes > 4) take<kFewLanes>(fold, result, x, left);
+      take<4>(fold, result, x, left);
+      for (; left > 0; --left, ++x) result = fold.step(result, In(*x));
+      acc[r] = result;
     }
-    if (count > 0) {
-      A rest = fold.init();
-      for (int64_t i = 0; i < count; ++i) rest = fold.step(rest, In(x[i]));
-      result = fold.combine(result, rest);
-    }
-    *static_cast<A*>(accumulator) = result;
   }
 
   static void columns(const void* object, void* accumulators, const char* data, int64_t rows,

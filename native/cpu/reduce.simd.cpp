@@ -107,10 +107,8 @@ class Walk {
     if (begin == end) return loops_.init(fold_, accumulator, 1);
     const bool dense_rows = loops_.input.conversion == Conversion::none && reduced_.rank > 0 &&
                             reduced_strides_[0] == loops_.input.bytes;
-    if (dense_rows && reduced_.rank == 1 && end - begin <= kSplit) {
-      loops_.init(fold_, accumulator, 1);
-      return loops_.rows(fold_, accumulator, data + begin * loops_.input.bytes, end - begin);
-    }
+    if (dense_rows && reduced_.rank == 1 && end - begin <= kSplit)
+      return loops_.rows(fold_, accumulator, data + begin * loops_.input.bytes, end - begin, 1, 0);
     PairwiseStack partials(loops_, fold_);
     alignas(64) char buffer[kGathered * 16];
     Position position = reduced_;
@@ -119,10 +117,9 @@ class Walk {
       const int64_t row = position.row_left();
       int64_t piece;
       Slot partial;
-      loops_.init(fold_, partial.bytes, 1);
       if (dense_rows && row >= kLongRow) {
         piece = std::min({row, end - begin, kSplit});
-        loops_.rows(fold_, partial.bytes, data + position.offset(reduced_strides_), piece);
+        loops_.rows(fold_, partial.bytes, data + position.offset(reduced_strides_), piece, 1, 0);
       } else {
         piece = std::min(kGathered, end - begin);
         if (piece <= row) {
@@ -131,7 +128,7 @@ class Walk {
         } else {
           gather(buffer, data, position, reduced_strides_, piece, loops_.input);
         }
-        loops_.rows(fold_, partial.bytes, buffer, piece);
+        loops_.rows(fold_, partial.bytes, buffer, piece, 1, 0);
       }
       partials.push(partial);
       begin += piece;
@@ -144,6 +141,9 @@ class Walk {
     const int64_t pieces = (count_ + kSplit - 1) / kSplit;
     if (pieces > 1 && outputs_ < kManyOutputs) return run_split_rows(pieces);
     const int64_t work = std::max<int64_t>(1, count_ * cost_);
+    const bool dense = count_ > 0 && count_ <= kSplit && reduced_.rank == 1 &&
+                       loops_.input.conversion == Conversion::none &&
+                       reduced_strides_[0] == loops_.input.bytes;
     const auto body = [&](int64_t begin, int64_t end) {
       const int64_t bytes = loops_.accumulator_bytes;
       alignas(64) char accumulators[kFinished * kAccumulatorBytes];
@@ -152,9 +152,15 @@ class Walk {
       while (begin < end) {
         const int64_t batch = std::min(kFinished, end - begin);
         const Position first = position;
-        for (int64_t i = 0; i < batch; ++i) {
-          fold_range(input_ + position.offset(kept_strides_), 0, count_, accumulators + i * bytes);
-          position.advance(1);
+        for (int64_t i = 0, rows = 1; i < batch; i += rows) {
+          const char* const data = input_ + position.offset(kept_strides_);
+          if (dense) {
+            rows = std::min(batch - i, position.row_left());
+            loops_.rows(fold_, accumulators + i * bytes, data, count_, rows, kept_strides_[0]);
+          } else {
+            fold_range(data, 0, count_, accumulators + i * bytes);
+          }
+          position.advance(rows);
         }
         store(first, accumulators, batch);
         begin += batch;
@@ -330,7 +336,7 @@ class Walk {
   const char* input_;
   int64_t count_, outputs_, cost_;
   Position kept_, reduced_;
-  int64_t kept_strides_[Position::kMaxRank], reduced_strides_[Position::kMaxRank];
+  int64_t kept_strides_[Position::kMaxRank] = {}, reduced_strides_[Position::kMaxRank];
   int64_t output_strides_[Reduction::kMaxOutputs][Position::kMaxRank];
   char* results_[Reduction::kMaxOutputs];
 };
