@@ -37,9 +37,18 @@ def padded(x: Array, pad: Sequence[int], mode: str, value: float | None) -> Arra
     if mode == "circular":
         kept = constant(x, [min(amount, 0) for amount in pad], 0)
         return np.pad(kept, [(max(a, 0), max(b, 0)) for a, b in amounts(x, pad)], "wrap")
-    return np.pad(x, amounts(x, pad), _MODES[mode])
+    padded_whole = np.pad(x, [(max(a, 0), max(b, 0)) for a, b in amounts(x, pad)], _MODES[mode])
+    return constant(padded_whole, [min(amount, 0) for amount in pad], 0)
 
 
 def places(count: int, before: int, after: int, mode: str) -> Array:
     """Which element stands where."""
     return padded(np.arange(count), (before, after), mode, None)
+
+
+def collected(grad: Array, size: Sequence[int], pad: Sequence[int], mode: str) -> Array:
+    """What is added to each element of a tensor of this size, of a gradient of the padded one."""
+    made_of = padded(np.arange(np.prod(size)).reshape(size), pad, mode, None)
+    result = np.zeros(np.prod(size), grad.dtype)
+    np.add.at(result, made_of.ravel(), grad.ravel())
+    return result.reshape(size)
