@@ -56,3 +56,22 @@ def _one(part: Any, reduce: str, initial: Any) -> Any:
         return result
     with np.errstate(all="ignore"):
         return result / (len(part) if initial is None else max(len(part), 1))
+
+
+def sums(data: Any, bounds: Any) -> Any:
+    """Of the segments of each row."""
+    return np.stack(
+        [
+            np.stack([row[first : max(first, last)].sum(0) for first, last in pairwise(ends)])
+            for row, ends in zip(data, bounds, strict=True)
+        ]
+    )
+
+
+def sums_grad(grad: Any, bounds: Any, n: int) -> Any:
+    """What stands for the segment of each place; 0 for those in none."""
+    result = np.zeros((len(grad), n, grad.shape[2]), grad.dtype)
+    for row, slopes, ends in zip(result, grad, bounds, strict=True):
+        for slope, (first, last) in zip(slopes, pairwise(ends), strict=True):
+            row[first:last] = slope
+    return result
