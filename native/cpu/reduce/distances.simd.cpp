@@ -129,6 +129,66 @@ int64_t rows_at_once(int64_t others, int64_t coordinates) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, others * coordinates));
 }
 
+template <class T>
+T sign_of(T x) {
+  return static_cast<T>(x > 0) - static_cast<T>(x < 0);
+}
+
+/// Calls body(slope): slope(x, length) is that of the norm of a vector by its coordinate x, where
+/// the length is not 0.
+template <class T, class Body>
+void with_slope(double p, const Body& body) {
+  if (p == 0) return body([](T, T) { return T(0); });
+  if (p == 1) return body([](T x, T) { return sign_of(x); });
+  if (p == 2) return body([](T x, T length) { return x / length; });
+  if (p == std::numeric_limits<double>::infinity())
+    return body([](T x, T length) { return std::abs(x) == length ? sign_of(x) : T(0); });
+  body([power = static_cast<T>(p - 1)](T x, T length) {
+    return x == 0 ? T(0) : sign_of(x) * std::pow(std::abs(x) / length, power);
+  });
+}
+
+/// The distances of all pairs of `rows` points of `count` coordinates, and what weighs them.
+template <class T>
+struct Pairs {
+  const T *points, *lengths, *weights;
+  int64_t rows, count;
+};
+
+/// to += weight * slope, of the pair at `place`, point i being the first of it.
+template <class T, class Slope>
+void add_slopes(T* __restrict to, const Pairs<T>& pairs, int64_t i, int64_t j, int64_t place,
+                const Slope& slope) {
+  const T length = pairs.lengths[place], weight = pairs.weights[place];
+  if (length == 0) return;
+  const T* __restrict const a = pairs.points + i * pairs.count;
+  const T* __restrict const b = pairs.points + j * pairs.count;
+  const int64_t count = pairs.count;
+#pragma omp simd
+  for (int64_t k = 0; k < count; ++k) to[k] += weight * slope(a[k] - b[k], length);
+}
+
+/// What all pairs of point i say of it. `place` is where that with point 0 stands; the places of
+/// those with points before i lie one less than a row apart, and rows get shorter.
+template <class T, class Slope>
+void point_grad(T* to, const Pairs<T>& pairs, int64_t i, T* sums, const Slope& slope) {
+  constexpr int64_t kTogether = 64;
+  std::fill_n(to, pairs.count, T(0));
+  int64_t place = i - 1;
+  for (int64_t begin = 0; begin < pairs.rows; begin += kTogether) {
+    std::fill_n(sums, pairs.count, T(0));
+    for (int64_t j = begin; j < std::min(pairs.rows, begin + kTogether); ++j) {
+      if (j == i) {
+        place = i * (2 * pairs.rows - i - 1) / 2;
+        continue;
+      }
+      add_slopes(sums, pairs, i, j, place, slope);
+      place += j < i ? pairs.rows - j - 2 : 1;
+    }
+    for (int64_t k = 0; k < pairs.count; ++k) to[k] += sums[k];
+  }
+}
+
 }  // namespace
 
 void pair_norms(const Tensor& result, const Tensor& x1, const Tensor& x2, double p) {
@@ -170,6 +230,27 @@ void pdist(const Tensor& result, const Tensor& input, double p) {
         });
       },
       input);
+}
+
+void pdist_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
+                const Tensor& distances, double p) {
+  if (result.numel() == 0) return;
+  const int64_t rows = input.sizes()[0], count = input.sizes()[1];
+  with_float_compute(
+      "pdist", result,
+      [&](auto zero, const Tensor& out, const Tensor& grads, const Tensor& points,
+          const Tensor& lengths) {
+        using T = decltype(zero);
+        const Pairs<T> pairs{points.data<T>(), lengths.data<T>(), grads.data<T>(), rows, count};
+        with_slope<T>(p, [&](const auto& slope) {
+          parallel_for(0, rows, rows_at_once(rows, count), [&](int64_t begin, int64_t end) {
+            std::vector<T> sums(static_cast<size_t>(count));
+            for (int64_t i = begin; i < end; ++i)
+              point_grad(out.data<T>() + i * count, pairs, i, sums.data(), slope);
+          });
+        });
+      },
+      grad_output, input, distances);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
