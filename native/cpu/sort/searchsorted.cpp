@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "cpu/blocks.h"
@@ -12,25 +13,25 @@ namespace {
 /// Searches that go on at once: each waits for memory and for its comparisons.
 constexpr int64_t kTogether = 8;
 
-/// For each key the number of elements of a sorted row that stand in front of it, with
+/// For each of some values the number of elements of a sorted row that stand in front of it, with
 /// `right` also of those equal to it. Halves without a branch, which would be wrong half of the
-/// time. key_at(i) is the key of element i.
-template <bool right, class Key, class KeyAt>
-void count_in_front(int64_t (&found)[kTogether], const Key (&keys)[kTogether], const KeyAt& key_at,
+/// time. at(i) is what element i of the row is compared by.
+template <bool right, class Value, class At>
+void count_in_front(int64_t (&found)[kTogether], const Value (&values)[kTogether], const At& at,
                     int64_t length) {
   std::fill_n(found, kTogether, 0);
   if (length == 0) return;
-  const auto in_front = [&](int64_t i, Key key) -> int64_t {
-    return right ? key_at(i) <= key : key_at(i) < key;
+  const auto in_front = [&](int64_t i, Value value) -> int64_t {
+    return right ? at(i) <= value : at(i) < value;
   };
   while (length > 1) {
     const int64_t half = length / 2;
 #pragma GCC unroll 8
     for (int64_t k = 0; k < kTogether; ++k)
-      found[k] += half & -in_front(found[k] + half - 1, keys[k]);
+      found[k] += half & -in_front(found[k] + half - 1, values[k]);
     length -= half;
   }
-  for (int64_t k = 0; k < kTogether; ++k) found[k] += in_front(found[k], keys[k]);
+  for (int64_t k = 0; k < kTogether; ++k) found[k] += in_front(found[k], values[k]);
 }
 
 /// Sorted rows and what is looked for in each, or in the only one.
@@ -45,32 +46,44 @@ struct Search {
   template <class Put>
   void run(int64_t begin, int64_t end, const Put& put) const {
     const int64_t start = begin / per_row * length;
-    if (keys) {
-      search(begin, end, put, [row = keys + start](int64_t i) { return row[i]; });
-    } else {
-      search(begin, end, put, [row = bounds + start](int64_t i) { return order_key(row[i]); });
+    int64_t found[kTogether];
+    for (int64_t i = begin; i < end; i += kTogether) {
+      const int64_t count = std::min(kTogether, end - i);
+      search(found, values + i, count, start);
+      for (int64_t k = 0; k < count; ++k) put(i + k, found[k]);
     }
   }
 
  private:
-  template <class Put, class KeyAt>
-  void search(int64_t begin, int64_t end, const Put& put, const KeyAt& key_at) const {
-    KeyOf<T> wanted[kTogether] = {};
-    int64_t found[kTogether];
-    for (int64_t i = begin; i < end; i += kTogether) {
-      const int64_t count = std::min(kTogether, end - i);
-      for (int64_t k = 0; k < count; ++k) wanted[k] = order_key(values[i + k]);
-      if (right) {
-        count_in_front<true>(found, wanted, key_at, length);
-      } else {
-        count_in_front<false>(found, wanted, key_at, length);
+  void search(int64_t (&found)[kTogether], const T* some, int64_t count, int64_t start) const {
+    const T* const row = bounds + start;
+    const auto key = [](T x) { return order_key(x); };
+    if (keys) {
+      const KeyOf<T>* const known = keys + start;
+      return search_by<KeyOf<T>>(found, some, count, key, [known](int64_t i) { return known[i]; });
+    }
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (std::all_of(some, some + count, [](T x) { return x == x; })) {
+        const auto same = [](T x) { return x; };
+        return search_by<T>(found, some, count, same, [row](int64_t i) { return row[i]; });
       }
-      for (int64_t k = 0; k < count; ++k) put(i + k, found[k]);
+    }
+    search_by<KeyOf<T>>(found, some, count, key, [row](int64_t i) { return order_key(row[i]); });
+  }
+  template <class Value, class Of, class At>
+  void search_by(int64_t (&found)[kTogether], const T* some, int64_t count, const Of& of,
+                 const At& at) const {
+    Value wanted[kTogether] = {};
+    for (int64_t k = 0; k < count; ++k) wanted[k] = of(some[k]);
+    if (right) {
+      count_in_front<true>(found, wanted, at, length);
+    } else {
+      count_in_front<false>(found, wanted, at, length);
     }
   }
 };
 
-/// Keys of all bounds, where each is compared more often than once.
+/// Keys of all bounds, where each is compared more often than once: they are compared faster.
 template <class T>
 void use_keys(Search<T>& search, Items<KeyOf<T>>& memory, int64_t bounds, int64_t values) {
   if (values < bounds) return;
@@ -95,8 +108,9 @@ void insertion_points(const Tensor& result, const Tensor& sorted_sequence, const
     Search<T> search{boundaries.data<T>(), values.data<T>(), length, per_row, right};
     Items<KeyOf<T>> memory(0);
     use_keys(search, memory, boundaries.numel(), values.numel());
+    const int64_t steps = std::bit_width(static_cast<uint64_t>(length)) + 1;
     const auto find = [&](auto* places) {
-      parallel_for(0, values.numel(), kGrain / 16, [&](int64_t begin, int64_t end) {
+      parallel_for(0, values.numel(), kGrain / (8 * steps), [&](int64_t begin, int64_t end) {
         for (int64_t next = 0; begin < end; begin = next) {
           next = std::min(end, (begin / per_row + 1) * per_row);
           search.run(begin, next, [places](int64_t i, int64_t place) {
