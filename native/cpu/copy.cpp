@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/convert.h"
+#include "cpu/fill_rows.h"
 #include "cpu/short_rows.h"
 #include "cpu/transpose.h"
 #include "cpu/walk.h"
@@ -21,13 +22,8 @@ void copy_bytes(char* to, const char* from, int64_t bytes) {
 template <class Word>
 void copy_strided(char* to, int64_t to_stride, const char* from, int64_t from_stride,
                   int64_t count) {
-  if (to_stride == sizeof(Word) && from_stride == 0) {
-    Word* const out = reinterpret_cast<Word*>(to);
-    const Word value = *reinterpret_cast<const Word*>(from);
-#pragma omp simd
-    for (int64_t i = 0; i < count; ++i) out[i] = value;
-    return;
-  }
+  if (to_stride == sizeof(Word) && from_stride == 0)
+    return FLAMBEAU_PICK(fill_rows<Word>)(to, 0, from, 0, 1, count);
   for (int64_t i = 0; i < count; ++i, to += to_stride, from += from_stride)
     *reinterpret_cast<Word*>(to) = *reinterpret_cast<const Word*>(from);
 }
@@ -134,8 +130,9 @@ void copy_transposed(char* to, const char* from, const Walk& walk, int across,
   });
 }
 
-/// Up to this length rows are copied without a call for each; dense ones up to so many bytes.
-constexpr int64_t kShortRow = 8, kShortRowBytes = 512;
+/// Up to this length rows are copied without a call for each; dense ones up to so many bytes, and
+/// those of one element again and again as far as threads can share them out.
+constexpr int64_t kShortRow = 8, kShortRowBytes = 512, kFilledRowBytes = kCopyGrain / 4;
 
 template <class Word>
 void copy_short_rows(char* to, const char* from, const Walk& walk) {
@@ -149,8 +146,10 @@ void copy_short_rows(char* to, const char* from, const Walk& walk) {
       char* target = to + to_offset;
       const char* source = from + from_offset;
       for (int64_t row = 0; row < count; ++row, target += rows.to[0], source += rows.from[0]) {
+        Word* const out = reinterpret_cast<Word*>(target);
+        const Word* const in = reinterpret_cast<const Word*>(source);
         if (is_dense) {
-          copy_row(reinterpret_cast<Word*>(target), reinterpret_cast<const Word*>(source), length);
+          copy_row(out, in, length);
           continue;
         }
         for (int64_t i = 0; i < length; ++i) {
@@ -158,6 +157,21 @@ void copy_short_rows(char* to, const char* from, const Walk& walk) {
               *reinterpret_cast<const Word*>(source + i * from_step);
         }
       }
+    });
+  });
+}
+
+/// Rows of one element each.
+template <class Word>
+void copy_filled_rows(char* to, const char* from, const Walk& walk) {
+  const Walk rows = walk.outer();
+  const int64_t length = walk.extent[0];
+  const int64_t grain =
+      std::max<int64_t>(1, kCopyGrain / (length * static_cast<int64_t>(sizeof(Word))));
+  const auto fill = FLAMBEAU_PICK(fill_rows<Word>);
+  parallel_for(0, rows.numel, grain, [&](int64_t begin, int64_t end) {
+    rows.for_runs(begin, end, [&](int64_t to_offset, int64_t from_offset, int64_t count) {
+      fill(to + to_offset, rows.to[0], from + from_offset, rows.from[0], count, length);
     });
   });
 }
@@ -190,6 +204,11 @@ void copy(const Tensor& destination, const Tensor& source) {
     return with_size(from_bytes, [&](auto word) {
       copy_transposed<decltype(word)>(to, from, walk, across, convert);
     });
+  }
+  if (same_dtype && walk.rank > 1 && walk.to[0] == to_bytes && walk.from[0] == 0 &&
+      walk.extent[0] <= kFilledRowBytes / to_bytes) {
+    return with_size(to_bytes,
+                     [&](auto word) { copy_filled_rows<decltype(word)>(to, from, walk); });
   }
   const bool has_dense_rows = walk.to[0] == to_bytes && walk.from[0] == from_bytes;
   const int64_t longest = has_dense_rows ? kShortRowBytes / to_bytes : kShortRow;
