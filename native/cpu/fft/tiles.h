@@ -51,11 +51,9 @@ void scatter(const Lines<T>& lines, int64_t first, int64_t count, int64_t n, Par
   }
 }
 
-/// Complex numbers of a row, and more than a tile of lines shorter than that has.
+/// Complex numbers of a row.
 template <class T>
 inline constexpr int64_t kNumbers = kLanes<T> / 2;
-template <class T>
-inline constexpr int64_t kShortBlock = kLanes<T>* kLanes<T>;
 
 /// Whether lines of `length` real numbers each lie one right behind the other.
 template <class T>
@@ -64,6 +62,12 @@ bool are_joined(T* const* lines, int64_t count, int64_t length) {
     if (lines[v] - lines[v - 1] != length) return false;
   }
   return true;
+}
+
+/// The first of joined lines, shorter than a row, of which a row would reach behind the last one.
+template <class T>
+int64_t first_outside(int64_t count, int64_t length) {
+  return std::max<int64_t>(0, count - (kLanes<T> - 1) / length);
 }
 
 /// Whether what a line has behind whole rows is worth one more, which overlaps the last of them.
@@ -84,8 +88,8 @@ FLAMBEAU_INLINE void gather_square(const T* const* from, int64_t k, int64_t coun
   }
 }
 
-/// The same of lines of complex numbers without gaps. Short ones are read from a copy, which ends
-/// some numbers behind the last of them.
+/// The same of lines of complex numbers without gaps. Of short ones the last are read from a copy,
+/// which ends some numbers behind them.
 template <class T>
 void gather_rows(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n,
                  Parts<T> tile) {
@@ -97,9 +101,11 @@ void gather_rows(const Lines<const T>& lines, int64_t first, int64_t count, int6
   for (; k + kNumbers<T> <= n; k += kNumbers<T>) gather_square(from, k, kNumbers<T>, tile);
   if (is_worth_row<T>(n)) return gather_square(from, n - kNumbers<T>, kNumbers<T>, tile);
   if (n < kNumbers<T> && are_joined(from, count, 2 * n)) {
-    alignas(64) T block[kShortBlock<T>] = {};
-    memcpy(block, from[0], static_cast<size_t>(2 * n * count) * sizeof(T));
-    for (int64_t v = 0; v < kWidth; ++v) from[v] = block + 2 * n * std::min(v, count - 1);
+    alignas(64) T block[2 * kWidth] = {};
+    const int64_t last = first_outside<T>(count, 2 * n);
+    memcpy(block, from[last], static_cast<size_t>(2 * n * (count - last)) * sizeof(T));
+    for (int64_t v = last; v < kWidth; ++v)
+      from[v] = block + 2 * n * (std::min(v, count - 1) - last);
     return gather_square(from, 0, n, tile);
   }
   for (; k < n; ++k) {
@@ -126,8 +132,8 @@ FLAMBEAU_INLINE void scatter_square(T* const* to, int64_t count, int64_t k, int6
   }
 }
 
-/// Short lines are written to a copy first: what a row has behind the end of a line is overwritten
-/// by the next one.
+/// What a row of a short line has behind its end is overwritten by the next one; the last lines
+/// are written to a copy first.
 template <class T>
 void scatter_rows(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
                   Parts<const T> tile, T scale) {
@@ -140,11 +146,12 @@ void scatter_rows(const Lines<T>& lines, int64_t first, int64_t count, int64_t n
   if (is_worth_row<T>(n))
     return scatter_square(to, count, n - kNumbers<T>, kNumbers<T>, tile, scale);
   if (n < kNumbers<T> && are_joined(to, count, 2 * n)) {
-    alignas(64) T block[kShortBlock<T>];
-    T* const start = lines.line(first);
-    for (int64_t v = 0; v < count; ++v) to[v] = block + 2 * n * v;
+    alignas(64) T block[2 * kWidth];
+    const int64_t last = first_outside<T>(count, 2 * n);
+    T* const rest = lines.line(first) + 2 * n * last;
+    for (int64_t v = last; v < count; ++v) to[v] = block + 2 * n * (v - last);
     scatter_square(to, count, 0, n, tile, scale);
-    memcpy(start, block, static_cast<size_t>(2 * n * count) * sizeof(T));
+    memcpy(rest, block, static_cast<size_t>(2 * n * (count - last)) * sizeof(T));
     return;
   }
   for (; k < n; ++k) {
