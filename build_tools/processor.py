@@ -25,7 +25,7 @@ def runnable_instruction_sets() -> list[str]:
 
 
 # Of loops that few machines fall back to: they shall be right, small, and quick to compile.
-_FALLBACK = "-O1"
+_FALLBACK = "-Os"
 
 
 def built_instruction_sets(machine: str = "") -> dict[str, str]:

@@ -56,12 +56,16 @@
 #error "cpu/loops.h belongs in units that are compiled per instruction set"
 #endif
 
-/// Before a loop: several vectors at a time, where there are registers for them.
-#ifdef __AVX512F__
-#define FLAMBEAU_INTERLEAVE _Pragma("GCC unroll 4")
-#else
-#define FLAMBEAU_INTERLEAVE
-#endif
+/// A statement for each k in [0, count), several vectors at a time: 1, 2 or 4, known when
+/// compiling.
+#define FLAMBEAU_EACH(vectors, count, ...)                                     \
+  if constexpr ((vectors) == 4) {                                              \
+    _Pragma("GCC unroll 4") for (int64_t k = 0; k < (count); ++k) __VA_ARGS__; \
+  } else if constexpr ((vectors) == 2) {                                       \
+    _Pragma("GCC unroll 2") for (int64_t k = 0; k < (count); ++k) __VA_ARGS__; \
+  } else {                                                                     \
+    for (int64_t k = 0; k < (count); ++k) __VA_ARGS__;                         \
+  }
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
@@ -94,6 +98,19 @@ struct MapPlan {
 
 void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
              const RandomStream& stream);
+
+/// How many vectors of a formula in T are under way at a time, which hides the latency of their
+/// steps where registers hold them. The steps of integers are short, and what is complex is often
+/// computed number by number, of which more copies are only larger.
+#ifdef __AVX512F__
+template <class T>
+inline constexpr int kVectors = std::is_same_v<T, float>    ? 4
+                                : std::is_same_v<T, double> ? 2
+                                                            : 1;
+#else
+template <class T>
+inline constexpr int kVectors = 1;
+#endif
 
 template <class T>
 struct Traits {
@@ -140,11 +157,11 @@ struct Kinds<Outs<O...>, Draws<D...>, Ins<I...>> {
 };
 
 /// The one loop that is compiled per formula and set of compute types. An input may share the
-/// memory of an output, at the same index.
-template <bool indexed, class Formula, class Outputs, class Drawn, class Inputs>
+/// memory of an output, at the same index. `vectors`: how many are under way.
+template <bool indexed, int vectors, class Formula, class Outputs, class Drawn, class Inputs>
 struct Loop;
-template <bool indexed, class Formula, class... O, class... D, class... I>
-struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
+template <bool indexed, int vectors, class Formula, class... O, class... D, class... I>
+struct Loop<indexed, vectors, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
   static void run(const void* object, char* const* data, int64_t index, int64_t count) {
     run(*static_cast<const Formula*>(object), data, index, count, std::index_sequence_for<O...>{},
         std::index_sequence_for<D...>{}, std::index_sequence_for<I...>{});
@@ -163,9 +180,9 @@ struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
   static FLAMBEAU_INLINE void single(Formula formula, int64_t count, O* __restrict... outs,
                                      const D* __restrict... drawn,
                                      const Loaded<I>* __restrict... ins) {
-    FLAMBEAU_INTERLEAVE
-    for (int64_t k = 0; k < count; ++k)
-      ((outs[k] = static_cast<O>(formula(drawn[k]..., static_cast<I>(ins[k])...))), ...);
+    FLAMBEAU_EACH(
+        vectors, count,
+        ((outs[k] = static_cast<O>(formula(drawn[k]..., static_cast<I>(ins[k])...))), ...))
   }
   static FLAMBEAU_INLINE void loop(Formula formula, [[maybe_unused]] int64_t index, int64_t count,
                                    O*... outs, const D*... drawn, const Loaded<I>*... ins) {
@@ -190,7 +207,7 @@ struct Loop<indexed, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
 };
 
 /// The loop of a formula of two inputs, of which one is a single element.
-template <class Formula, class Output, class First, class Second>
+template <int vectors, class Formula, class Output, class First, class Second>
 struct RepeatingLoop {
   static void first(const void* object, char* const* data, int64_t, int64_t count) {
     const First value = static_cast<First>(*reinterpret_cast<const Loaded<First>*>(data[1]));
@@ -209,8 +226,7 @@ struct RepeatingLoop {
   template <class Read, class Apply>
   static FLAMBEAU_INLINE void run(int64_t count, Output* __restrict out, const Read* __restrict in,
                                   Apply apply) {
-    FLAMBEAU_INTERLEAVE
-    for (int64_t k = 0; k < count; ++k) out[k] = static_cast<Output>(apply(in[k]));
+    FLAMBEAU_EACH(vectors, count, out[k] = static_cast<Output>(apply(in[k])))
   }
 };
 
@@ -218,8 +234,9 @@ template <bool indexed, class... O, class... D, class... I, class Formula>
 FLAMBEAU_INLINE void map(const Iterator& iter, Outs<O...>, Draws<D...>, Ins<I...>,
                          const Formula& formula, int64_t cost, const RandomStream& stream) {
   using K = Kinds<Outs<O...>, Draws<D...>, Ins<I...>>;
-  using L = Loop<indexed, Formula, Outs<typename Traits<O>::Value...>, Draws<typename D::Value...>,
-                 Ins<Compute<I>...>>;
+  using First = std::tuple_element_t<0, std::tuple<typename Traits<O>::Value...>>;
+  using L = Loop<indexed, kVectors<First>, Formula, Outs<typename Traits<O>::Value...>,
+                 Draws<typename D::Value...>, Ins<Compute<I>...>>;
   const MapPlan plan{&L::run,
                      K::operands,
                      K::draws,
@@ -262,8 +279,9 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
     if constexpr (sizeof...(O) == 1 && sizeof...(D) == 0 && sizeof...(I) == 2 &&
                   std::is_floating_point_v<T> && cost < kCheapFormula &&
                   std::is_invocable_v<Formula, Compute<OperandOf<I, T>>...>) {
-      using Repeating = RepeatingLoop<Formula, typename Traits<OperandOf<O, T>>::Value...,
-                                      Compute<OperandOf<I, T>>...>;
+      using Repeating =
+          RepeatingLoop<kVectors<T>, Formula, typename Traits<OperandOf<O, T>>::Value...,
+                        Compute<OperandOf<I, T>>...>;
       plan.repeating[0] = &Repeating::first;
       plan.repeating[1] = &Repeating::second;
     }
@@ -271,7 +289,7 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
   template <class T, class Formula>
   static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t index,
                                   int64_t count) {
-    Loop<false, Formula, Outs<typename Traits<OperandOf<O, T>>::Value...>,
+    Loop<false, kVectors<T>, Formula, Outs<typename Traits<OperandOf<O, T>>::Value...>,
          Draws<typename OperandOf<D, T>::Value...>,
          Ins<OperandOf<I, T>...>>::run(formula, data, index, count, std::index_sequence_for<O...>{},
                                        std::index_sequence_for<D...>{},
