@@ -269,7 +269,9 @@ struct FunctionOf<Result(Types...)> : Function {
  private:
   using Indices = std::index_sequence_for<Types...>;
 
-  static PyObject* call(const Function& function, const Overload& overload, const Slot* slots) {
+  /// After a general parse, beside which its size counts more than its speed.
+  [[gnu::cold]] static PyObject* call(const Function& function, const Overload& overload,
+                                      const Slot* slots) {
     return run(
         function, overload, [=](size_t i) -> const Slot& { return slots[i]; }, Indices());
   }
