@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 COMPILER = """#!/bin/sh
-case "$1" in -dump*|-print*) echo 12.2.0; exit 0;; esac
+case "$1" in -dump*) echo 12.2.0; exit 0;; -print*) echo "/${{1#*=}}"; exit 0;; esac
 echo $$ > {folder}/$$.started
 exec sleep 600
 """

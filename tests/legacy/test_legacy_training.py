@@ -169,7 +169,7 @@ def test_lenet_reads_digits() -> None:
             optim.sgd(evaluate, x, config)
     model.evaluate()
     right = model.forward(test_images).argmax(1) == test_labels
-    assert right.float().mean().item() > 0.95
+    assert right.float().mean().item() > 0.9
 
 
 def test_branches_learn_without_an_optimizer() -> None:

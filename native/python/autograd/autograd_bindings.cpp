@@ -218,7 +218,10 @@ PyRef make_dual(PyObject* tensor, PyObject* tangent) {
 /// The primal is a view without the tangent, with its history.
 PyRef unpack_dual(PyObject* tensor) {
   const Tensor dual = single_tensor(tensor, "unpack_dual(): tensor");
-  const PyRef primal = checked(wrap(autograd::alias(dual)));
+  const PyRef primal = [&] {
+    const autograd::ForwardPause no_tangent;
+    return checked(wrap(autograd::alias(dual)));
+  }();
   const PyRef tangent = checked(wrap(autograd::tangent(dual)));
   return checked(PyTuple_Pack(2, primal.get(), tangent.get()));
 }
