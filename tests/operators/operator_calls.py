@@ -115,20 +115,9 @@ def is_reachable(operator: Operator) -> bool:
     return primary_form(operator) is not None
 
 
-def call(
-    operator: Operator,
-    values: Mapping[str, Any],
-    form: Form | None = None,
-    *,
-    by_keyword: bool = False,
-    alias: str | None = None,
-    place: Place | None = None,
-    **further: Any,
-) -> Any:
-    """Calls the operator, or an alias of it; what it returns."""
-    return bound(
-        operator, values, form, by_keyword=by_keyword, alias=alias, place=place, **further
-    )()
+def call(*arguments: Any, **keywords: Any) -> Any:
+    """What the call that `bound` makes of the same arguments returns."""
+    return bound(*arguments, **keywords)()
 
 
 def bound(
