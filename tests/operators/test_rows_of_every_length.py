@@ -104,3 +104,11 @@ def test_long_permutations_are_as_good_as_chance() -> None:
         assert 130 < ((table - expected) ** 2 / expected).sum() < 340
         stayed.append((order == np.arange(n)).sum())
     assert 2 <= sum(stayed) <= 25
+
+
+@pytest.mark.parametrize("count", [5, 7])
+@pytest.mark.parametrize("row", [3, 2**62])
+@pytest.mark.parametrize("diagonal", [0, -(2**63), 2**63 - 1])
+def test_places_of_a_triangle_are_as_many_as_it_has(row: int, count: int, diagonal: int) -> None:
+    with pytest.raises(ValueError, match=f"triangle_places: {count} elements are not those of"):
+        flambeau._C._internal.triangle_places(row, 4, diagonal, True, count)

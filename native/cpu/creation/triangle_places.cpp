@@ -24,7 +24,11 @@ void triangle_places(const Tensor& result, int64_t row, int64_t col, int64_t dia
     const int64_t below = count_below(rows, col, diagonal);
     return above ? rows * col - below : below;
   };
-  FLAMBEAU_ASSERT(count_in(row) == count);
+  int64_t all = 0;
+  const bool fits = !__builtin_mul_overflow(row, col, &all) && all <= int64_t{1} << 60 &&
+                    diagonal >= -row && diagonal <= col;
+  check(fits && count_in(row) == count, ErrorKind::value, "triangle_places: ", count,
+        " elements are not those of ", row, " rows, ", col, " columns and the diagonal ", diagonal);
   int64_t *const rows = result.data<int64_t>(), *const columns = rows + count;
   parallel_for(0, row, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, col)),
                [&](int64_t begin, int64_t end) {
