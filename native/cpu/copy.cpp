@@ -146,10 +146,8 @@ void copy_short_rows(char* to, const char* from, const Walk& walk) {
       char* target = to + to_offset;
       const char* source = from + from_offset;
       for (int64_t row = 0; row < count; ++row, target += rows.to[0], source += rows.from[0]) {
-        Word* const out = reinterpret_cast<Word*>(target);
-        const Word* const in = reinterpret_cast<const Word*>(source);
         if (is_dense) {
-          copy_row(out, in, length);
+          copy_row(reinterpret_cast<Word*>(target), reinterpret_cast<const Word*>(source), length);
           continue;
         }
         for (int64_t i = 0; i < length; ++i) {

@@ -155,8 +155,9 @@ def test_lenet_reads_digits() -> None:
     images, labels, test_images, test_labels = digits()
     model, criterion = lenet(), nn.ClassNLLCriterion()
     x, gradient = model.getParameters()
-    config = {"learningRate": 0.1, "momentum": 0.9}
-    for _ in range(6):
+    config = {"momentum": 0.9}
+    for epoch in range(13):
+        config["learningRate"] = 0.1 if epoch < 10 else 0.02
         for chosen in flambeau.randperm(len(images)).split(32):
 
             def evaluate(_: Tensor, chosen: Tensor = chosen) -> tuple[float, Tensor]:
@@ -169,7 +170,7 @@ def test_lenet_reads_digits() -> None:
             optim.sgd(evaluate, x, config)
     model.evaluate()
     right = model.forward(test_images).argmax(1) == test_labels
-    assert right.float().mean().item() > 0.9
+    assert right.float().mean().item() > 0.95
 
 
 def test_branches_learn_without_an_optimizer() -> None:

@@ -129,22 +129,17 @@ int64_t rows_at_once(int64_t others, int64_t coordinates) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, others * coordinates));
 }
 
-template <class T>
-T sign_of(T x) {
-  return static_cast<T>(x > 0) - static_cast<T>(x < 0);
-}
-
 /// Calls body(slope): slope(x, length) is that of the norm of a vector by its coordinate x, where
 /// the length is not 0.
 template <class T, class Body>
 void with_slope(double p, const Body& body) {
   if (p == 0) return body([](T, T) { return T(0); });
-  if (p == 1) return body([](T x, T) { return sign_of(x); });
+  if (p == 1) return body([](T x, T) { return math::sign(x); });
   if (p == 2) return body([](T x, T length) { return x / length; });
   if (p == std::numeric_limits<double>::infinity())
-    return body([](T x, T length) { return std::abs(x) == length ? sign_of(x) : T(0); });
+    return body([](T x, T length) { return std::abs(x) == length ? math::sign(x) : T(0); });
   body([power = static_cast<T>(p - 1)](T x, T length) {
-    return x == 0 ? T(0) : sign_of(x) * std::pow(std::abs(x) / length, power);
+    return x == 0 ? T(0) : math::sign(x) * std::pow(std::abs(x) / length, power);
   });
 }
 

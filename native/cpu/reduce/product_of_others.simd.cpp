@@ -4,7 +4,7 @@
 
 #include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
-#include "cpu/dtype_switch.h"
+#include "cpu/nn/conv_types.h"
 #include "cpu/rows.h"
 #include "kernels/reduction.h"
 
@@ -152,18 +152,13 @@ void product_of_others(const Tensor& result, const Tensor& self, Dim dim) {
   if (result.numel() == 0) return;
   const DimBlocks blocks(self.sizes(), dim);
   const Tensor dense = contiguous_data(self);
-  visit_dtype(result.dtype(), [&]<class T>() {
-    if constexpr (is_half_type<T>) {
-      const Tensor wide = cast_data(dense, DType::float32);
-      const Tensor products = flambeau::empty(result.sizes(), DType::float32);
-      others(products.data<float>(), wide.data<float>(), blocks);
-      copy_data(result, products);
-    } else if constexpr (std::is_floating_point_v<T> || is_complex_type<T>) {
-      others(result.data<T>(), dense.data<T>(), blocks);
-    } else {
-      fail(ErrorKind::runtime, "prod: no gradient of dtype ", result.dtype());
-    }
-  });
+  const auto run = [&](auto zero, const Tensor& out, const Tensor& x) {
+    using T = decltype(zero);
+    others(out.data<T>(), x.data<T>(), blocks);
+  };
+  if (result.dtype() == DType::complex64) return run(complex<float>(), result, dense);
+  if (result.dtype() == DType::complex128) return run(complex<double>(), result, dense);
+  with_float_compute("prod", result, run, dense);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -83,3 +83,12 @@ class _NoHooks(HookTable):
 
 
 NO_HOOKS = _NoHooks()
+
+
+def own_table(owner: Any, name: str) -> HookTable:
+    """The table of that name, which is made when its first hook is registered."""
+    hooks: HookTable = getattr(owner, name)
+    if hooks is NO_HOOKS:
+        hooks = HookTable()
+        object.__setattr__(owner, name, hooks)
+    return hooks

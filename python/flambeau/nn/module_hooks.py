@@ -9,7 +9,7 @@ from typing import Any
 from flambeau import Tensor
 from flambeau.nn import global_hooks
 from flambeau.nn.backward_hooks import BackwardWatch
-from flambeau.nn.hooks import NO_HOOKS, HookTable, RemovableHandle
+from flambeau.nn.hooks import NO_HOOKS, HookTable, RemovableHandle, own_table
 
 Hook = Callable[..., Any]
 
@@ -27,13 +27,6 @@ class ModuleHooks:
     _load_state_dict_pre_hooks: HookTable = NO_HOOKS
     _load_state_dict_post_hooks: HookTable = NO_HOOKS
 
-    def _hooks(self, table: str) -> HookTable:
-        hooks: HookTable = getattr(self, table)
-        if hooks is NO_HOOKS:
-            hooks = HookTable()
-            object.__setattr__(self, table, hooks)
-        return hooks
-
     # --- of calls ---
 
     def register_forward_pre_hook(
@@ -47,7 +40,7 @@ class ModuleHooks:
             with_kwargs: it is `hook(module, inputs, keywords)`, and returns both or None.
         """
         marks = ["kwargs"] * with_kwargs
-        return self._hooks("_forward_pre_hooks").add(hook, *marks, prepend=prepend)
+        return own_table(self, "_forward_pre_hooks").add(hook, *marks, prepend=prepend)
 
     def register_forward_hook(
         self,
@@ -66,12 +59,12 @@ class ModuleHooks:
             always_call: call it even where the call fails, with the output None.
         """
         marks = ["kwargs"] * with_kwargs + ["always"] * always_call
-        return self._hooks("_forward_hooks").add(hook, *marks, prepend=prepend)
+        return own_table(self, "_forward_hooks").add(hook, *marks, prepend=prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_output)` runs when the gradients of the outputs are known and may
         return others."""
-        return self._hooks("_backward_pre_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_backward_pre_hooks").add(hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_input, grad_output)` runs when the gradients of the inputs are known
@@ -81,7 +74,7 @@ class ModuleHooks:
             RuntimeError: beside hooks of `register_backward_hook`.
         """
         self._set_kind_of_backward_hook(full=True)
-        return self._hooks("_backward_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_backward_hooks").add(hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         """The former kind: `hook(module, grad_input, grad_output)` sees the last operation of
@@ -91,7 +84,7 @@ class ModuleHooks:
             RuntimeError: beside hooks of `register_full_backward_hook`.
         """
         self._set_kind_of_backward_hook(full=False)
-        return self._hooks("_backward_hooks").add(hook)
+        return own_table(self, "_backward_hooks").add(hook)
 
     def _set_kind_of_backward_hook(self, full: bool) -> None:
         if self._is_full_backward_hook is not None and self._is_full_backward_hook != full:
@@ -105,16 +98,16 @@ class ModuleHooks:
 
     def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(module, prefix, keep_vars)` runs before the state of the module is collected."""
-        return self._hooks("_state_dict_pre_hooks").add(hook)
+        return own_table(self, "_state_dict_pre_hooks").add(hook)
 
     def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata)` runs after the state of the module was
         collected and may change the dict in place."""
-        return self._hooks("_state_dict_hooks").add(hook, "in place")
+        return own_table(self, "_state_dict_hooks").add(hook, "in place")
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
         """The former kind of `register_state_dict_post_hook`, which may return another dict."""
-        return self._hooks("_state_dict_hooks").add(hook)
+        return own_table(self, "_state_dict_hooks").add(hook)
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
@@ -126,12 +119,12 @@ class ModuleHooks:
         self, hook: Hook, with_module: bool = False
     ) -> RemovableHandle:
         """The former kind of `register_load_state_dict_pre_hook`, which gets no module."""
-        return self._hooks("_load_state_dict_pre_hooks").add(hook, *["module"] * with_module)
+        return own_table(self, "_load_state_dict_pre_hooks").add(hook, *["module"] * with_module)
 
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(module, incompatible_keys)` runs after the module and all below it were loaded; it
         may change `missing_keys` and `unexpected_keys` in place."""
-        return self._hooks("_load_state_dict_post_hooks").add(hook)
+        return own_table(self, "_load_state_dict_post_hooks").add(hook)
 
 
 def call(module: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 from flambeau._values import brief, elements
-from flambeau.nn.hooks import NO_HOOKS, HookTable, RemovableHandle
+from flambeau.nn.hooks import NO_HOOKS, HookTable, RemovableHandle, own_table
 from flambeau.optim.step_hooks import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -210,40 +210,33 @@ class Optimizer:
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` runs before each step; it may return other arguments.
         The first of `args` is the optimizer."""
-        return self._hooks("_step_pre_hooks").add(hook)
+        return own_table(self, "_step_pre_hooks").add(hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` runs after each step."""
-        return self._hooks("_step_post_hooks").add(hook)
+        return own_table(self, "_step_post_hooks").add(hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer)` runs before the state is collected."""
-        return self._hooks("_state_dict_pre_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_state_dict_pre_hooks").add(hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer, state_dict)` runs after the state was collected; it may return another
         one."""
-        return self._hooks("_state_dict_post_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_state_dict_post_hooks").add(hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer, state_dict)` runs before a state is taken over; it may return another
         one. The dict is a copy; what it holds is not."""
-        return self._hooks("_load_state_dict_pre_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_load_state_dict_pre_hooks").add(hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer)` runs after a state was taken over."""
-        return self._hooks("_load_state_dict_post_hooks").add(hook, prepend=prepend)
-
-    def _hooks(self, table: str) -> HookTable:
-        hooks: HookTable = getattr(self, table)
-        if hooks is NO_HOOKS:
-            hooks = HookTable()
-            setattr(self, table, hooks)
-        return hooks
+        return own_table(self, "_load_state_dict_post_hooks").add(hook, prepend=prepend)
 
     # --- state ---
 
