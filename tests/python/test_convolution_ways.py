@@ -80,6 +80,10 @@ GRADIENTS = (
     Shape(3, 64, 32, 5, 7, (1, 1)),
     Shape(4, 12, 10, 4, 4, (4, 4)),
     Shape(1, 8, 8, 7, 9, (2, 2), stride=(3, 3)),
+    Shape(2, 8, 16, 9, 12, (1, 1), stride=(2, 3)),
+    Shape(2, 8, 16, 9, 11, (1, 1), stride=(2, 1), padding=(1, 0)),
+    Shape(2, 24, 80, 3, 5, (1, 1), groups=2),
+    Shape(2, 16, 128, 7, 9, (3, 3), stride=(2, 2), padding=(1, 1), groups=2),
 )
 
 
@@ -104,6 +108,16 @@ def test_images_of_bfloat16(shape: Shape) -> None:
     wide += np.arange(shape.outputs)[:, None, None]
     assert result.dtype is flambeau.bfloat16
     np.testing.assert_allclose(result.double().numpy(), wide, rtol=1 / 256, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", UNFOLDED + GRADIENTS, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_images_of_floats(shape: Shape, dtype: str) -> None:
+    images, filters = (x.astype(dtype) for x in shape.factors())
+    result = shape.call(flambeau.tensor(images), flambeau.tensor(filters)).numpy()
+    wide = shape.convolved(images.astype("float64"), filters.astype("float64"))
+    step = 1e-13 if dtype == "float64" else 1e-5
+    np.testing.assert_allclose(result, wide, rtol=step, atol=10 * step)
 
 
 @pytest.mark.parametrize("shape", GRADIENTS, ids=str)

@@ -1,6 +1,7 @@
 #include "cpu/dtype_switch.h"
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_parts.h"
+#include "cpu/nn/conv_picked.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/correlation.h"
 #include "cpu/nn/planes.h"
@@ -32,6 +33,9 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
                         })) {
     return add_to_channels(result, bias);
   }
+  if (sees_picked(weight.sizes(), stride, padding))
+    return conv2d(result, picked(input, stride), weight, bias, kUnitStride, padding, dilation,
+                  groups);
   const ConvGeometry geometry = conv_geometry(input.sizes(), weight.sizes(), result.sizes(), stride,
                                               padding, dilation, groups);
   if (result.dtype() == DType::int64) {

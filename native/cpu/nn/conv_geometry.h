@@ -24,6 +24,8 @@ struct ConvGeometry {
   int64_t kernel_size() const { return axes[0].kernel * axes[1].kernel; }
   int64_t input_plane() const { return axes[0].input * axes[1].input; }
   int64_t output_plane() const { return axes[0].output * axes[1].output; }
+  /// Whether filters are larger than all patches: products better read them but once.
+  bool has_large_filters() const { return out_channels > batch * output_plane(); }
 };
 
 ConvGeometry conv_geometry(IntList input, IntList weight, IntList output, const Ints<2>& stride,

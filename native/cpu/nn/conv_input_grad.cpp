@@ -1,5 +1,6 @@
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_parts.h"
+#include "cpu/nn/conv_picked.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/correlation.h"
 #include "cpu/nn/planes.h"
@@ -92,6 +93,12 @@ void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& w
             conv2d_input_grad(out, g, w, input_size, stride, padding, dilation, groups);
           })) {
     return;
+  }
+  if (sees_picked(weight.sizes(), stride, padding)) {
+    const Tensor seen = picked(result, stride), dense = empty(seen.sizes(), result.dtype());
+    conv2d_input_grad(dense, grad, weight, seen.sizes(), kUnitStride, padding, dilation, groups);
+    fill_data(result, 0);
+    return copy_data(seen, dense);
   }
   const ConvGeometry geometry =
       conv_geometry(input_size, weight.sizes(), grad.sizes(), stride, padding, dilation, groups);

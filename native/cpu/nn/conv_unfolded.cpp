@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
@@ -13,10 +14,12 @@ namespace {
 template <class T>
 using Matrix = MatrixView<T>;
 
-/// How many rows of results a task takes: no more than keep all threads busy.
+/// How many rows of results a task takes: no more than keep all threads busy, all of them where the
+/// products of one task do.
 template <class T>
 int64_t rows_of_task(const ConvGeometry& geometry, const Unfolding<T>& unfolding) {
   const int64_t all = geometry.batch * geometry.axes[0].output;
+  if (geometry.has_large_filters()) return std::max<int64_t>(all, 1);
   const int64_t shared = (all + num_threads() - 1) / num_threads();
   return std::min(unfolding.rows_at_a_time(), std::max<int64_t>(shared, 1));
 }
@@ -52,27 +55,18 @@ struct Covered {
   int64_t result_step() const { return groups * outputs; }
 };
 
-}  // namespace
+/// One tap that lies on each element of the images: these are lines of a matrix already.
+bool is_pointwise(const ConvGeometry& geometry) {
+  const auto pointwise = [](const ConvAxis& axis) {
+    return axis.kernel == 1 && axis.stride == 1 && axis.padding == 0;
+  };
+  return pointwise(geometry.axes[0]) && pointwise(geometry.axes[1]);
+}
 
+/// Products of filters and patches. `filters` are those of the first group; `bias` may be null.
 template <class T>
-void convolve_unfolded(const ConvGeometry& geometry, const T* input, const T* weight, const T* bias,
-                       T* result) {
-  if (is_covered(geometry)) {
-    for (int64_t i = 0; i < geometry.groups; ++i) {
-      const Covered<const T> all(geometry, i);
-      gemm<T>({all.batch,
-               all.outputs,
-               all.depth,
-               {all.images(input), all.image_step(), 1},
-               {all.filters(weight), 1, all.depth},
-               result + i * all.outputs,
-               all.result_step(),
-               1,
-               0,
-               bias ? bias + i * all.outputs : nullptr});
-    }
-    return;
-  }
+void multiply_patches(const ConvGeometry& geometry, Matrix<T> filters, const T* input,
+                      const T* bias, T* result) {
   const Unfolding<T> unfolding(geometry);
   const int64_t outputs = geometry.out_channels, depth = unfolding.depth();
   const int64_t all = geometry.batch * geometry.axes[0].output;
@@ -96,11 +90,10 @@ void convolve_unfolded(const ConvGeometry& geometry, const T* input, const T* we
           for (int64_t k = 0; k < outputs; ++k)
             std::fill_n(to + k * stride, count, bias[group * outputs + k]);
         }
-        const Matrix<T> filters{weight + group * outputs * depth, depth, 1};
         gemm<T>({outputs,
                  count,
                  depth,
-                 filters,
+                 {filters.data + group * outputs * depth, filters.row, filters.column},
                  {columns, count, 1},
                  to,
                  stride,
@@ -110,6 +103,29 @@ void convolve_unfolded(const ConvGeometry& geometry, const T* input, const T* we
       }
     }
   });
+}
+
+}  // namespace
+
+template <class T>
+void convolve_unfolded(const ConvGeometry& geometry, const T* input, const T* weight, const T* bias,
+                       T* result) {
+  const int64_t depth = geometry.in_channels * geometry.kernel_size();
+  if (!is_covered(geometry))
+    return multiply_patches<T>(geometry, {weight, depth, 1}, input, bias, result);
+  for (int64_t i = 0; i < geometry.groups; ++i) {
+    const Covered<const T> all(geometry, i);
+    gemm<T>({all.batch,
+             all.outputs,
+             all.depth,
+             {all.images(input), all.image_step(), 1},
+             {all.filters(weight), 1, all.depth},
+             result + i * all.outputs,
+             all.result_step(),
+             1,
+             0,
+             bias ? bias + i * all.outputs : nullptr});
+  }
 }
 
 template <class T>
@@ -127,12 +143,20 @@ void unfolded_input_grad(const ConvGeometry& geometry, const T* grad, const T* w
     }
     return;
   }
+  if (is_pointwise(geometry)) {
+    ConvGeometry turned = geometry;
+    std::swap(turned.in_channels, turned.out_channels);
+    const Matrix<T> filters{weight, 1, geometry.in_channels};
+    return multiply_patches<T>(turned, filters, grad, nullptr, result);
+  }
   const Unfolding<T> unfolding(geometry);
   const int64_t outputs = geometry.out_channels, depth = unfolding.depth();
   const int64_t height = geometry.axes[0].output;
   const int64_t step = unfolding.rows_at_a_time();
-  const int64_t images =
-      std::clamp<int64_t>(step / height, 1, (geometry.batch + num_threads() - 1) / num_threads());
+  const int64_t shared = (geometry.batch + num_threads() - 1) / num_threads();
+  const int64_t images = geometry.has_large_filters()
+                             ? std::max<int64_t>(geometry.batch, 1)
+                             : std::clamp<int64_t>(step / height, 1, shared);
   const int64_t size = geometry.groups * geometry.in_channels * geometry.input_plane();
   // An image is one thread's: windows overlap.
   const int64_t tasks = (geometry.batch + images - 1) / images;
@@ -247,17 +271,18 @@ bool fills_tiles(const ConvGeometry& geometry) {
 
 /// Products of small matrices in memory, of which there are many.
 bool is_pointwise_of_small_images(const ConvGeometry& geometry) {
-  return geometry.kernel_size() == 1 && geometry.output_plane() <= kFewPositions &&
+  return is_pointwise(geometry) && geometry.output_plane() <= kFewPositions &&
          fills_tiles(geometry);
 }
 
 }  // namespace
 
-// Measured on Zen 4, by `tests/benchmarks --group convolutions`: read in place, images of floats
-// win everywhere else.
+// Measured on Zen 4 and 5, by `tests/benchmarks --group convolutions`: read in place, images of
+// floats win everywhere else.
 bool forward_unfolds(const ConvGeometry& geometry, DType dtype) {
-  return is_covered(geometry) ||
-         (dtype == DType::bfloat16 && fills_tiles(geometry) && has_matrix_products());
+  if (is_covered(geometry)) return true;
+  if (dtype == DType::bfloat16) return fills_tiles(geometry) && has_matrix_products();
+  return is_pointwise_of_small_images(geometry) && geometry.has_large_filters();
 }
 
 bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
@@ -277,7 +302,10 @@ bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
 }
 
 bool weight_grad_unfolds(const ConvGeometry& geometry) {
-  return is_covered(geometry) || is_pointwise_of_small_images(geometry);
+  const auto& [rows, columns] = geometry.axes;
+  return is_covered(geometry) || is_pointwise_of_small_images(geometry) ||
+         (std::min(rows.stride, columns.stride) > 1 && geometry.has_large_filters() &&
+          fills_tiles(geometry));
 }
 
 }  // namespace flambeau::cpu

@@ -8,6 +8,7 @@
 #include "cpu/nn/conv_geometry.h"
 #include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_parts.h"
+#include "cpu/nn/conv_picked.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/unfolding.h"
 #include "cpu/nn/winograd.h"
@@ -250,6 +251,9 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
           })) {
     return;
   }
+  if (sees_picked(weight_size, stride, padding))
+    return conv2d_weight_grad(result, grad, contiguous_data(picked(input, stride)), weight_size,
+                              kUnitStride, padding, dilation, groups);
   const ConvGeometry geometry =
       conv_geometry(input.sizes(), weight_size, grad.sizes(), stride, padding, dilation, groups);
   with_float_compute(

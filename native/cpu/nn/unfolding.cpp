@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/threads/parallel.h"
 #include "core/types/dtype.h"
 
 namespace flambeau::cpu {
@@ -37,10 +38,10 @@ int64_t Unfolding<T>::rows_at_a_time() const {
 
 template <class T>
 template <class Body>
-void Unfolding<T>::over_lines(ResultRows rows, const Body& body) const {
+void Unfolding<T>::over_lines(ResultRows rows, int64_t begin, int64_t end, const Body& body) const {
   const auto& [down, across] = g_.axes;
   const int64_t count = positions(rows), kernel = g_.kernel_size();
-  for (int64_t d = 0; d < depth(); ++d) {
+  for (int64_t d = begin; d < end; ++d) {
     const int64_t channel = d / kernel, r = d % kernel / across.kernel, s = d % across.kernel;
     const int64_t offset = s * across.dilation - across.padding;
     const Inside range = inside(across, offset);
@@ -57,10 +58,17 @@ void Unfolding<T>::over_lines(ResultRows rows, const Body& body) const {
 }
 
 template <class T>
+template <class Body>
+void Unfolding<T>::share_lines(ResultRows rows, int64_t lines, const Body& body) const {
+  const int64_t positions_of_line = std::max<int64_t>(positions(rows), 1);
+  parallel_for(0, lines, std::max<int64_t>(kGrain / positions_of_line, 1), body);
+}
+
+template <class T>
 void Unfolding<T>::unfold(ResultRows rows, int64_t group, const T* input, T* columns) const {
   const int64_t width = g_.axes[1].output, step = g_.axes[1].stride;
   input += group * g_.in_channels * g_.input_plane();
-  over_lines(rows, [&](int64_t line, Inside range, int64_t source) {
+  const auto copy_line = [&](int64_t line, Inside range, int64_t source) {
     T* const to = columns + line;
     const T* const from = input + source;
     std::fill(to, to + range.first, T(0));
@@ -70,14 +78,16 @@ void Unfolding<T>::unfold(ResultRows rows, int64_t group, const T* input, T* col
       for (int64_t j = range.first; j < range.last; ++j) to[j] = from[j * step];
     }
     std::fill(to + range.last, to + width, T(0));
-  });
+  };
+  share_lines(rows, depth(),
+              [&](int64_t begin, int64_t end) { over_lines(rows, begin, end, copy_line); });
 }
 
 template <class T>
 void Unfolding<T>::fold(ResultRows rows, int64_t group, const T* columns, T* input) const {
   const int64_t step = g_.axes[1].stride;
   input += group * g_.in_channels * g_.input_plane();
-  over_lines(rows, [&](int64_t line, Inside range, int64_t source) {
+  over_lines(rows, 0, depth(), [&](int64_t line, Inside range, int64_t source) {
     const T* const from = columns + line;
     T* const to = input + source;
     if (step == 1) {
@@ -114,8 +124,11 @@ template <class T>
 void Unfolding<T>::gather(ResultRows rows, int64_t group, const T* results, T* matrix) const {
   over_images(rows, g_.axes[0].output, g_.axes[1].output, [&](ResultRows part, int64_t first) {
     const T* const from = results + result_offset(part, group);
-    for (int64_t k = 0; k < g_.out_channels; ++k)
-      std::copy_n(from + k * result_step(), positions(part), matrix + k * positions(rows) + first);
+    share_lines(part, g_.out_channels, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k)
+        std::copy_n(from + k * result_step(), positions(part),
+                    matrix + k * positions(rows) + first);
+    });
   });
 }
 
@@ -123,8 +136,10 @@ template <class T>
 void Unfolding<T>::scatter(ResultRows rows, int64_t group, const T* matrix, T* results) const {
   over_images(rows, g_.axes[0].output, g_.axes[1].output, [&](ResultRows part, int64_t first) {
     T* const to = results + result_offset(part, group);
-    for (int64_t k = 0; k < g_.out_channels; ++k)
-      std::copy_n(matrix + k * positions(rows) + first, positions(part), to + k * result_step());
+    share_lines(part, g_.out_channels, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k)
+        std::copy_n(matrix + k * positions(rows) + first, positions(part), to + k * result_step());
+    });
   });
 }
 

@@ -38,11 +38,14 @@ class Unfolding {
   void scatter(ResultRows rows, int64_t group, const T* matrix, T* results) const;
 
  private:
-  /// body(line, range, source) for every line of a patch: where among the columns it begins, the
-  /// positions of it that lie inside of the input, and where in the input position 0 is, or would
-  /// be.
+  /// body(line, range, source) for lines [begin, end) of the depth of a patch: where among the
+  /// columns it begins, the positions of it that lie inside of the input, and where in the input
+  /// position 0 is, or would be.
   template <class Body>
-  void over_lines(ResultRows rows, const Body& body) const;
+  void over_lines(ResultRows rows, int64_t begin, int64_t end, const Body& body) const;
+  /// body(first, last) of so many lines of positions, which threads share.
+  template <class Body>
+  void share_lines(ResultRows rows, int64_t lines, const Body& body) const;
 
   const ConvGeometry& g_;
 };
