@@ -220,8 +220,8 @@ def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Transl
 def _shared_lines(
     plan: BackwardPlan, names: Names, wanted: dict[Argument, str], translator: Translator
 ) -> tuple[list[str], dict[nodes.Expression, nodes.Expression]]:
-    """Calls whose several results different gradients read are made once, where one of these is
-    wanted: statements, and the names (added to `names`) that then stand for the calls.
+    """Calls whose several results different gradients read are made once, where a gradient that
+    reads them is wanted: statements, and the names (added to `names`) that stand for the calls.
     """
     readers: dict[nodes.Expression, list[Argument]] = {}
     for gradient in plan.gradients:
@@ -239,7 +239,8 @@ def _shared_lines(
         shared[call] = nodes.Name(name)
         names[name] = Symbol(name, code.type)
         lines.append(f"std::tuple<{', '.join(['Tensor'] * len(code.type.results))}> {name};")
-        condition = " || ".join(wanted[argument] for argument in arguments)
+        readers_anywhere = [g.argument for g in plan.gradients if call in nodes.walk(g.formula)]
+        condition = " || ".join(wanted[argument] for argument in readers_anywhere)
         lines += _if(condition, [*code.statements, f"{name} = {code.code};"])
     return lines, shared
 
