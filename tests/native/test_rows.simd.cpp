@@ -23,10 +23,8 @@ void layer_norm_weight_grad(const Tensor&, const Tensor&, const Tensor&, const T
                             const Tensor&);
 void batch_norm_train(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                       const Tensor&, const Tensor&, const Tensor&, double, double);
-void batch_norm_input_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                           const Tensor&, const Tensor&);
-void batch_norm_weight_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                            const Tensor&);
+void batch_norm_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                     const Tensor&, const Tensor&, const Tensor&);
 void cumsum(const Tensor&, const Tensor&, Dim, std::optional<DType>);
 void cumprod(const Tensor&, const Tensor&, Dim, std::optional<DType>);
 void max_dim(const Tensor&, const Tensor&, const Tensor&, Dim, bool);
@@ -58,15 +56,18 @@ double tolerance() {
 }
 /// Worst difference from expected(i), relative to 1 + |expected|.
 template <class T, class Expected>
-void check_all(const Tensor& tensor, const Expected& expected) {
+void check_all(const Tensor& tensor, const Expected& expected, double allowed = tolerance<T>()) {
   double worst = 0;
   for (int64_t i = 0; i < tensor.numel(); ++i) {
     const double e = expected(i), v = value<T>(tensor, i);
     const double error = v == e ? 0 : std::fabs(v - e) / (1 + std::fabs(e));
     if (!(error <= worst)) worst = error;
   }
-  CHECK_CLOSE(worst, 0, tolerance<T>());
+  CHECK_CLOSE(worst, 0, allowed);
 }
+/// In which statistics and gradients of parameters are.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 template <class T>
 void check_softmax(const Shape& sizes, int64_t given) {
@@ -140,10 +141,10 @@ struct Groups {
 };
 
 /// Checks a norm whose element i belongs to group(i) and has parameter(i).
-template <class T, class Group, class Parameter, class Forward, class InputGrad, class WeightGrad>
+template <class T, class Group, class Parameter, class Forward, class Backward>
 void check_norm(const Shape& sizes, int64_t groups, int64_t parameters, const Group& group,
                 const Parameter& parameter, const Shape& statistics, const Forward& forward,
-                const InputGrad& input_grad, const WeightGrad& weight_grad) {
+                const Backward& backward) {
   const DType wide = promote(dtype_of<T>, DType::float32);
   const Tensor x = random<T>(sizes, 1, 1, 3), g = random<T>(sizes, 5);
   const Tensor w = random<T>({parameters}, 2), b = random<T>({parameters}, 3);
@@ -158,7 +159,8 @@ void check_norm(const Shape& sizes, int64_t groups, int64_t parameters, const Gr
   check_all<T>(out, [&](int64_t i) {
     return normal(i) * value<T>(w, parameter(i)) + value<T>(b, parameter(i));
   });
-  input_grad(back, g, x, w, mean, rstd);
+  const Tensor grad_weight = empty(Shape{parameters}, wide, Device{});
+  backward(back, grad_weight, g, x, w, mean, rstd);
   std::vector<double> sum(static_cast<size_t>(groups)), dot(sum);
   std::vector<double> weights(static_cast<size_t>(parameters));
   const double count = static_cast<double>(x.numel() / groups);
@@ -172,9 +174,8 @@ void check_norm(const Shape& sizes, int64_t groups, int64_t parameters, const Gr
     const double a = value<T>(g, i) * value<T>(w, parameter(i));
     return scale(i) * (a - sum[group(i)] - normal(i) * dot[group(i)]);
   });
-  const Tensor grad_weight = empty(Shape{parameters}, dtype_of<T>, Device{});
-  weight_grad(grad_weight, g, x, mean, rstd);
-  check_all<T>(grad_weight, [&](int64_t i) { return weights[i]; });
+  const auto weight_of = [&](int64_t i) { return weights[i]; };
+  check_all<Wide<T>>(grad_weight, weight_of, tolerance<T>());
   // Without parameters.
   forward(out, mean, rstd, x, Tensor(), Tensor(), eps);
   check_all<T>(out, normal);
@@ -184,7 +185,14 @@ template <class T>
 void check_layer_norm(int64_t rows, int64_t n) {
   check_norm<T>(
       {rows, n}, rows, n, [=](int64_t i) { return i / n; }, [=](int64_t i) { return i % n; },
-      {rows, 1}, &layer_norm_forward, &layer_norm_input_grad, &layer_norm_weight_grad);
+      {rows, 1}, &layer_norm_forward,
+      [=](const Tensor& input_grad, const Tensor& weight_grad, const Tensor& g, const Tensor& x,
+          const Tensor& w, const Tensor& mean, const Tensor& rstd) {
+        layer_norm_input_grad(input_grad, g, x, w, mean, rstd);
+        const Tensor found = empty(weight_grad.sizes(), dtype_of<T>, Device{});
+        layer_norm_weight_grad(found, g, x, mean, rstd);
+        copy_data(weight_grad, found);
+      });
 }
 TEST(layer_norm) {
   for (const auto& [rows, n] :
@@ -204,7 +212,15 @@ void check_batch_norm(int64_t batch, int64_t channels, int64_t area) {
       [](const Tensor& out, const Tensor& mean, const Tensor& rstd, const Tensor& x,
          const Tensor& w, const Tensor& b,
          double eps) { batch_norm_train(out, mean, rstd, x, w, b, Tensor(), Tensor(), 0.1, eps); },
-      &batch_norm_input_grad, &batch_norm_weight_grad);
+      [](const Tensor& input_grad, const Tensor& weight_grad, const Tensor& g, const Tensor& x,
+         const Tensor& w, const Tensor& mean, const Tensor& rstd) {
+        const Tensor bias_grad = empty(weight_grad.sizes(), weight_grad.dtype(), Device{});
+        batch_norm_grad(input_grad, weight_grad, bias_grad, g, x, w, mean, rstd);
+        const int64_t channels = x.sizes()[1], area = x.sizes()[2];
+        std::vector<double> sums(static_cast<size_t>(channels));
+        for (int64_t i = 0; i < g.numel(); ++i) sums[i / area % channels] += value<T>(g, i);
+        check_all<Wide<T>>(bias_grad, [&](int64_t i) { return sums[i]; });
+      });
 }
 TEST(batch_norm) {
   for (const auto& [batch, channels, area] :

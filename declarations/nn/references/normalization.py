@@ -23,6 +23,20 @@ def normalized(
     return np.asarray(found if bias is None else found + bias)
 
 
+def batch_norm_grad(
+    grad: Array, x: Array, weight: Array | None, average: Array, rstd: Array
+) -> tuple[Array, Array, Array]:
+    """Of the input, the weight and the bias; the statistics may be any numbers."""
+    normal = (x - average) * rstd
+    shift, slope = grad.mean((0, 2), keepdims=True), (grad * normal).mean((0, 2), keepdims=True)
+    scale = rstd if weight is None else rstd * weight[:, None]
+    return (
+        scale * (grad - shift - normal * slope),
+        (grad * normal).sum((0, 2)),
+        grad.sum((0, 2)),
+    )
+
+
 def last(count: int) -> tuple[int, ...]:
     """The last dims."""
     return tuple(range(-count, 0))

@@ -130,20 +130,25 @@ void channel_sums(const Images& images, const T* in, const T* grad, int64_t firs
 }
 
 template <class T>
-void input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                const Tensor& weight, const Tensor& average, const Tensor& rstd) {
+void gradients(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bias_grad,
+               const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+               const Tensor& average, const Tensor& rstd) {
   using C = Compute<T>;
   const Images images(input);
   const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
   const ChannelValues<C> weights(weight, images.channels);
   const ChannelValues<C> averages(average, images.channels), rstds(rstd, images.channels);
   const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
-  T* out = result.data<T>();
+  T* const out = input_grad.data<T>();
   const C count = static_cast<C>(images.count());
   for_channels<C>(images, 4, [&](int64_t first, int64_t channels) {
     RowBuffer<T> buffer(images.area), grads(images.area), target(images.area);
     C sums[kMostChannels], products[kMostChannels];
     channel_sums(images, in, grad, first, channels, averages, buffer, grads, sums, products);
+    for (int64_t c = 0; c < channels; ++c) {
+      weight_grad.data<C>()[first + c] = products[c] * rstds.at(first + c, 1);
+      bias_grad.data<C>()[first + c] = sums[c];
+    }
     for (int64_t n = 0; n < images.batch; ++n)
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t place = images.run(n, first + c);
@@ -158,23 +163,6 @@ void input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& i
           y[i] = factor * (g[i] - shift - (x[i] - mean) * slope);
         target.store(out + place, images.area);
       }
-  });
-}
-
-template <class T>
-void weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                 const Tensor& average, const Tensor& rstd) {
-  using C = Compute<T>;
-  const Images images(input);
-  const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
-  const ChannelValues<C> averages(average, images.channels), rstds(rstd, images.channels);
-  const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
-  T* out = result.data<T>();
-  for_channels<C>(images, 2, [&](int64_t first, int64_t channels) {
-    RowBuffer<T> buffer(images.area), grads(images.area);
-    C sums[kMostChannels], products[kMostChannels];
-    channel_sums(images, in, grad, first, channels, averages, buffer, grads, sums, products);
-    for (int64_t c = 0; c < channels; ++c) out[first + c] = T(products[c] * rstds.at(first + c, 1));
   });
 }
 
@@ -193,20 +181,13 @@ void batch_norm_train(const Tensor& result, const Tensor& average, const Tensor&
     run(result, average, rstd, input, weight, bias, running_mean, running_var, momentum, eps);
   });
 }
-void batch_norm_input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                           const Tensor& weight, const Tensor& average, const Tensor& rstd) {
+void batch_norm_grad(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bias_grad,
+                     const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                     const Tensor& average, const Tensor& rstd) {
   with_floating(input.dtype(), "batch_norm", [&]<class T>() {
-    constexpr auto columns = &batch_norm_columns::input_grad<T>;
-    const auto run = has_columns(input) ? columns : &input_grad<T>;
-    run(result, grad_output, input, weight, average, rstd);
-  });
-}
-void batch_norm_weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                            const Tensor& average, const Tensor& rstd) {
-  with_floating(input.dtype(), "batch_norm", [&]<class T>() {
-    constexpr auto columns = &batch_norm_columns::weight_grad<T>;
-    const auto run = has_columns(input) ? columns : &weight_grad<T>;
-    run(result, grad_output, input, average, rstd);
+    constexpr auto columns = &batch_norm_columns::gradients<T>;
+    const auto run = has_columns(input) ? columns : &gradients<T>;
+    run(input_grad, weight_grad, bias_grad, grad_output, input, weight, average, rstd);
   });
 }
 

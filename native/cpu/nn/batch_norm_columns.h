@@ -85,98 +85,61 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   statistics.update_running(running_mean, running_var, momentum);
 }
 
-/// The gradient and the input of a call, seen as rows.
-template <class T>
-struct Rows {
-  using C = Compute<T>;
-  Images images;
-  Tensor dense, dense_grad;
-  ChannelValues<C> averages, rstds;
-  Rows(const Tensor& grad_output, const Tensor& input, const Tensor& average, const Tensor& rstd)
-      : images(input),
-        dense(contiguous_data(input)),
-        dense_grad(contiguous_data(grad_output)),
-        averages(average, images.channels),
-        rstds(rstd, images.channels) {}
-
-  /// The two of one row of some columns, through buffers where they are halves.
-  class Reader {
-   public:
-    Reader(const Rows& rows, int64_t first, int64_t columns)
-        : rows_(rows), first_(first), columns_(columns), inputs_(columns), grads_(columns) {}
-    const C* input(int64_t r) {
-      return inputs_.load(rows_.dense.template data<T>() + rows_.images.run(r, first_), columns_);
-    }
-    const C* grad(int64_t r) {
-      return grads_.load(rows_.dense_grad.template data<T>() + rows_.images.run(r, first_),
-                         columns_);
-    }
-    /// sum(grad), and kMostColumns further sum(grad (x - mean)).
-    void sum(const C* mean, C (&sums)[2 * kMostColumns]) {
-      const int64_t columns = columns_;
-      sum_rows(0, rows_.images.batch, sums, [&](int64_t r, C* total) {
-        const C *x = input(r), *g = grad(r);
-        C* const product = total + kMostColumns;
+/// sum(grad), and kMostColumns further sum(grad (x - mean)) of some columns.
+template <class C, class Input, class Grad>
+void column_sums(int64_t rows, int64_t columns, const C* mean, const Input& input, const Grad& grad,
+                 C (&sums)[2 * kMostColumns]) {
+  sum_rows(0, rows, sums, [&](int64_t r, C* total) {
+    const C *x = input(r), *g = grad(r);
+    C* const product = total + kMostColumns;
 #pragma omp simd
-        for (int64_t c = 0; c < columns; ++c) {
-          total[c] += g[c];
-          product[c] += g[c] * (x[c] - mean[c]);
-        }
-      });
+    for (int64_t c = 0; c < columns; ++c) {
+      total[c] += g[c];
+      product[c] += g[c] * (x[c] - mean[c]);
     }
-
-   private:
-    const Rows& rows_;
-    int64_t first_, columns_;
-    RowBuffer<T> inputs_, grads_;
-  };
-};
+  });
+}
 
 template <class T>
-void input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                const Tensor& weight, const Tensor& average, const Tensor& rstd) {
+void gradients(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bias_grad,
+               const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+               const Tensor& average, const Tensor& rstd) {
   using C = Compute<T>;
-  const Rows<T> rows(grad_output, input, average, rstd);
-  const Images& images = rows.images;
+  const Images images(input);
+  const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
   const ChannelValues<C> weights(weight, images.channels);
-  T* out = result.data<T>();
+  const ChannelValues<C> averages(average, images.channels), rstds(rstd, images.channels);
+  T* const out = input_grad.data<T>();
   const C count = static_cast<C>(images.batch);
   for_blocks<C>(images, 4, [&](int64_t first, int64_t columns) {
-    typename Rows<T>::Reader reader(rows, first, columns);
-    RowBuffer<T> target(columns);
+    RowBuffer<T> inputs(columns), grads(columns), target(columns);
+    // Rows of these columns, through buffers where they are halves.
+    const auto input_row = [&](int64_t r) {
+      return inputs.load(dense.data<T>() + images.run(r, first), columns);
+    };
+    const auto grad_row = [&](int64_t r) {
+      return grads.load(dense_grad.data<T>() + images.run(r, first), columns);
+    };
     C mean[kMostColumns], shift[kMostColumns], slope[kMostColumns], factor[kMostColumns];
     C sums[2 * kMostColumns];
-    for (int64_t c = 0; c < columns; ++c) mean[c] = rows.averages.at(first + c, 0);
-    reader.sum(mean, sums);
+    for (int64_t c = 0; c < columns; ++c) mean[c] = averages.at(first + c, 0);
+    column_sums(images.batch, columns, mean, input_row, grad_row, sums);
     for (int64_t c = 0; c < columns; ++c) {
-      const C scale = rows.rstds.at(first + c, 1);
+      const C scale = rstds.at(first + c, 1), product = sums[kMostColumns + c];
+      weight_grad.data<C>()[first + c] = product * scale;
+      bias_grad.data<C>()[first + c] = sums[c];
       shift[c] = sums[c] / count;
-      slope[c] = sums[kMostColumns + c] * scale * scale / count;
+      slope[c] = product * scale * scale / count;
       factor[c] = scale * weights.at(first + c, 1);
     }
     for (int64_t r = 0; r < images.batch; ++r) {
-      const C *x = reader.input(r), *g = reader.grad(r);
+      const C *x = input_row(r), *g = grad_row(r);
       C* y = target.target(out + images.run(r, first));
 #pragma omp simd
       for (int64_t c = 0; c < columns; ++c)
         y[c] = factor[c] * (g[c] - shift[c] - (x[c] - mean[c]) * slope[c]);
       target.store(out + images.run(r, first), columns);
     }
-  });
-}
-
-template <class T>
-void weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                 const Tensor& average, const Tensor& rstd) {
-  using C = Compute<T>;
-  const Rows<T> rows(grad_output, input, average, rstd);
-  T* out = result.data<T>();
-  for_blocks<C>(rows.images, 2, [&](int64_t first, int64_t columns) {
-    C mean[kMostColumns], sums[2 * kMostColumns];
-    for (int64_t c = 0; c < columns; ++c) mean[c] = rows.averages.at(first + c, 0);
-    typename Rows<T>::Reader(rows, first, columns).sum(mean, sums);
-    for (int64_t c = 0; c < columns; ++c)
-      out[first + c] = T(sums[kMostColumns + c] * rows.rstds.at(first + c, 1));
   });
 }
 
