@@ -8,6 +8,7 @@
 #include "autograd/graph/anomaly.h"
 #include "autograd/graph/hooks.h"
 #include "check.h"
+#include "operators/named.h"
 #include "toy_operators.h"
 
 namespace flambeau::testing {
@@ -291,7 +292,7 @@ TEST(gradient_of_a_transposed_leaf_has_its_layout) {
 struct Reenter final : Node {
   int depth;
   Tensor x;
-  const char* name() const override { return "Reenter"; }
+  const char* own_name() const override { return "Reenter"; }
   Gradients apply(Gradients&& g) override;
 };
 Tensor reenter(const Tensor& x, int depth) {
@@ -318,7 +319,7 @@ TEST(deep_reentrance) {
   CHECK_CLOSE(at(grad(x)), 3, 0);
   // An error passes through all levels.
   struct Failing final : Node {
-    const char* name() const override { return "Failing"; }
+    const char* own_name() const override { return "Failing"; }
     Gradients apply(Gradients&&) override { fail(ErrorKind::value, "the innermost"); }
   };
   const Tensor y = scalar(1, true);
@@ -366,7 +367,7 @@ TEST(wide_frontier) {
   std::vector<Tensor> leaves, terms;
   for (int i = 0; i < 300; ++i) leaves.push_back(scalar(i, true));
   struct SumBackward final : Node {
-    const char* name() const override { return "SumBackward"; }
+    const char* own_name() const override { return "SumBackward"; }
     Gradients apply(Gradients&& g) override { return Gradients(edges.size(), g[0]); }
   };
   for (int i = 0; i < 300; ++i) terms.push_back(mul(leaves[i], leaves[(i * 7 + 1) % 300]));
@@ -434,6 +435,20 @@ TEST(forward_mode) {
   CHECK_THROWS(set_tangent(x, full(Shape{2}, 1)));
   exit_forward_level(level);
   CHECK(!has_tangent(x) && !tangent(x).defined());
+}
+
+TEST(a_name_for_what_is_made_of_others) {
+  const Tensor x = full(Shape{2}, 3, true);
+  const Tensor doubled = add(x, x), plain = full(Shape{2}, 1);
+  const Tensor named = forms::named<Tensor>(mul(doubled, doubled), "SquareBackward0", doubled);
+  CHECK(named.defined() && std::string(grad_fn(named)->name()) == "SquareBackward0");
+  forms::named<Tensor>(doubled, "SquareBackward0", doubled, plain);  // an argument as it came
+  CHECK(std::string(grad_fn(doubled)->name()) == "AddBackward");
+  CHECK(!grad_fn(forms::named<Tensor>(plain, "SquareBackward0", doubled)));
+  const auto both = forms::named<std::tuple<Tensor, Tensor>>(std::tuple(add(x, x), doubled),
+                                                             "PairBackward0", doubled);
+  CHECK(std::string(grad_fn(std::get<0>(both))->name()) == "PairBackward0");
+  CHECK(std::string(grad_fn(std::get<1>(both))->name()) == "AddBackward");
 }
 
 TEST(anomaly_mode) {
