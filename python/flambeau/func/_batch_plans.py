@@ -18,7 +18,7 @@ from flambeau.func._batch_members import REFLECTED, TOLD_BY_KIND
 from flambeau.func._batch_precision import Precision, for_shells, precision_of, switch
 from flambeau.func._batch_rules import draws
 from flambeau.func._batch_shells import shell
-from flambeau.func._batched import Batched, Level
+from flambeau.func._batched import Batched, Level, kind_of
 from flambeau.func._batching_table import bound, key_of
 from flambeau.overrides import TorchFunctionMode
 
@@ -96,8 +96,8 @@ class _Signature:
     def _add_tensor(self, tensor: Tensor, is_batch: bool) -> None:
         # Which of them are the same tensor: a plan knows tensors by who they are.
         place = self._places.setdefault(id(tensor), len(self.tensors))
-        device = tensor.device
-        self.parts += (is_batch, tensor.shape, tensor.stride(), tensor.dtype, device, place)
+        (sizes, strides, dtype, device), dims = kind_of(tensor)
+        self.parts += (is_batch, sizes[dims:], strides[dims:], dtype, device, place)
         self.devices.add(device.type)
         self.tensors.append(tensor)
 

@@ -97,7 +97,9 @@ class Level(TorchFunctionMode):
 
     def wrap(self, value: Tensor) -> Batched:
         """The batch whose slices lie along the first dim of a tensor."""
-        made: Batched = _overrides.shell(Batched, value.shape[1:], value.stride()[1:], value.dtype)
+        kind, dims = kind_of(value)
+        sizes, strides = kind[0][dims + 1 :], kind[1][dims + 1 :]
+        made: Batched = _overrides.shell(Batched, sizes, strides, kind[2])
         made.batch_value = value
         made.batch_level = self
         return made
@@ -142,6 +144,20 @@ class Batched(Tensor):
         levels = [x.batch_level for x in batches_in(args, kwargs)]
         level = levels[0] if len(levels) == 1 else max(levels, key=lambda level: level.depth)
         return level.interpret(func, args, kwargs)
+
+
+Kind = tuple[tuple[int, ...], tuple[int, ...], flambeau.dtype, flambeau.device]
+
+
+def kind_of(value: Tensor) -> tuple[Kind, int]:
+    """Sizes, strides, dtype and device of all slices of a tensor, and how many dims of batches come
+    first. Nobody is asked about it: what functions do with batches begins with this.
+    """
+    dims = 0
+    while type(value) is Batched:
+        value = value.batch_value
+        dims += 1
+    return _overrides.kind_of(value), dims
 
 
 def batches(value: Any) -> list[Batched]:
