@@ -8,7 +8,6 @@
 #include "autograd/graph/anomaly.h"
 #include "autograd/graph/hooks.h"
 #include "check.h"
-#include "operators/named.h"
 #include "toy_operators.h"
 
 namespace flambeau::testing {
@@ -435,20 +434,6 @@ TEST(forward_mode) {
   CHECK_THROWS(set_tangent(x, full(Shape{2}, 1)));
   exit_forward_level(level);
   CHECK(!has_tangent(x) && !tangent(x).defined());
-}
-
-TEST(a_name_for_what_is_made_of_others) {
-  const Tensor x = full(Shape{2}, 3, true);
-  const Tensor doubled = add(x, x), plain = full(Shape{2}, 1);
-  const Tensor named = forms::named<Tensor>(mul(doubled, doubled), "SquareBackward0", doubled);
-  CHECK(named.defined() && std::string(grad_fn(named)->name()) == "SquareBackward0");
-  forms::named<Tensor>(doubled, "SquareBackward0", doubled, plain);  // an argument as it came
-  CHECK(std::string(grad_fn(doubled)->name()) == "AddBackward");
-  CHECK(!grad_fn(forms::named<Tensor>(plain, "SquareBackward0", doubled)));
-  const auto both = forms::named<std::tuple<Tensor, Tensor>>(std::tuple(add(x, x), doubled),
-                                                             "PairBackward0", doubled);
-  CHECK(std::string(grad_fn(std::get<0>(both))->name()) == "PairBackward0");
-  CHECK(std::string(grad_fn(std::get<1>(both))->name()) == "AddBackward");
 }
 
 TEST(anomaly_mode) {
