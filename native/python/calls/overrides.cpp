@@ -415,6 +415,8 @@ PyMethodDef override_functions[] = {
     define<"kind_of", kind_of, one_tensor>(
         "kind_of(tensor)\n--\n\n"
         "Sizes, strides, dtype and device of a tensor, about which nobody is asked."),
+    define<"default_dtype", default_dtype>(
+        "default_dtype()\n--\n\nAs `flambeau.get_default_dtype`; nobody is asked."),
     kNoMore};
 
 PyMethodDef disabled_function = {

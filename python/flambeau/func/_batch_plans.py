@@ -12,6 +12,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor, nn
+from flambeau._C import _overrides
 from flambeau._torch_dispatch import modes_off
 from flambeau._torch_function import DisableTorchFunction
 from flambeau.func._batch_members import REFLECTED, TOLD_BY_KIND
@@ -41,7 +42,8 @@ def planned(level: Level, func: Any, args: Any, kwargs: Any, compute: Compute) -
     call.add(kwargs)
     if not call.is_plain:
         return compute()
-    key = (func, level.size, flambeau.get_default_dtype(), precision_of(call.devices), *call.parts)
+    precision = precision_of(call.devices)
+    key = (func, level.size, _overrides.default_dtype(), precision, *call.parts)
     plan = _plans.get(key)
     if plan is None:
         if len(_plans) >= _MOST:

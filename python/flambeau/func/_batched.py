@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
@@ -123,18 +124,28 @@ class Batched(Tensor):
     # Rules read these all the time: nobody else is asked.
     @property
     def shape(self) -> flambeau.Size:
-        return cast(flambeau.Size, self.batch_value.shape[1:])
+        kind, dims = kind_of(self)
+        return flambeau.Size(kind[0][dims:])
 
     @property
     def dtype(self) -> flambeau.dtype:
-        return self.batch_value.dtype
+        return kind_of(self)[0][2]
+
+    @property
+    def device(self) -> flambeau.device:
+        return kind_of(self)[0][3]
 
     @property
     def ndim(self) -> int:
-        return self.batch_value.dim() - 1
+        return self.dim()
 
     def dim(self) -> int:
-        return self.batch_value.dim() - 1
+        kind, dims = kind_of(self)
+        return len(kind[0]) - dims
+
+    def numel(self) -> int:
+        kind, dims = kind_of(self)
+        return math.prod(kind[0][dims:])
 
     @classmethod
     def __torch_function__(
