@@ -181,6 +181,10 @@ def _body(operator: Operator, translator: Translator, names: Names) -> list[str]
         operator.body, names, results, lets_of=operator, differentiated=True
     )
     written = next((a for a in operator.tensor_arguments if a.type.mutable), None)
+    if operator.grad_fn is not None:
+        tensors = (cpp_name(a.name) for a in operator.tensor_arguments)
+        given = _joined(value, f'"{operator.grad_fn.name}"', *tensors)
+        value = f"forms::named<{result_type(results)}>({given})"
     if written is None or results:
         return [*lines, *statements, f"return {value};"]
     # The body may have written through a view: what is returned is the argument all the same.
@@ -231,9 +235,10 @@ class Forms:
     def _form(
         self, returns: str, name: str, lines: list[str], called: str, first: str = ""
     ) -> Form:
-        """`called` is what profiles call it."""
+        """`called` is what profiles call it, behind the package."""
         operator = self.operator
-        shown = _joined(f'"{called}"', *self._tensors)
+        package = f"{operator.package}::" if operator.package else ""
+        shown = _joined(f'"{package}{called}"', *self._tensors)
         lines = [f"const forms::Profiled profiled_({shown});", *self._taken(name), *lines]
         defaults = parameter_list(
             operator.signature.arguments, defaults=True, prefix=operator.identifier

@@ -456,7 +456,7 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         },
         "what PyTorch calls the node of autograd, where it is not the name in capitals, `Backward` "
         "and a number; or argument -> the name where it is given, or a tensor and no number, and "
-        "`default` -> that of other calls",
+        "`default` -> that of other calls; of a composite, what its last node is called",
     ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (

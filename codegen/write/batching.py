@@ -185,6 +185,8 @@ def _entry(operator: Operator, random: set[str], later: Collection[str]) -> dict
     operands = [a.name for a in operator.signature.arguments if a.type.or_scalar]
     if operands:
         entry["operands"] = operands
+    if operator.autocast is not None and rules & {BatchRule.BODY, BatchRule.FORMULA}:
+        entry["autocast"] = [operator.autocast.cpu.value, operator.autocast.others.value]
     if operator.flops is not None:
         entry["flops"] = [[r.name for r in results if not r.hidden], str(operator.flops)]
     written = [a.name for a in operator.signature.arguments if a.type.mutable]

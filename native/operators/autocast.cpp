@@ -96,7 +96,9 @@ Region::Region(Policies policies, forms::TrackedList arguments) : before_(enable
   }
   if (!first) return;
   backend_ = first->device().backend;
-  policy_ = first->device().is_cpu() ? policies.cpu : policies.others;
+  // A tensor without elements stands for one of the host.
+  const bool is_of_host = first->device().is_cpu() || backend_ == Backend::meta;
+  policy_ = is_of_host ? policies.cpu : policies.others;
   if (policy_ == Policy::none) return;
   if (policy_ == Policy::lower) target_ = dtype(backend_);
   if (policy_ == Policy::widest) {

@@ -11,7 +11,7 @@
 ///
 ///     struct ExpBackward final : OperatorNode {
 ///       SavedTensor result_;
-///       const char* name() const override { return "ExpBackward0"; }
+///       const char* own_name() const override { return "ExpBackward0"; }
 ///       FLAMBEAU_NODE_RECORD(1, {"result", &ExpBackward::result_})
 ///       void differentiate(const Gradients& gradients, Gradients& computed) override;
 ///     };

@@ -21,5 +21,6 @@
 #include "core/types/scalar_math.h"
 #include "operators/autocast.h"
 #include "operators/computing.h"
+#include "operators/named.h"
 #include "operators/profiled.h"
 #include "operators/tangents.h"

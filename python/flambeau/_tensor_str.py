@@ -339,7 +339,7 @@ def tensor_text(tensor: Tensor, name: str | None = None) -> str:
         suffixes.append(f"grad_fn=<{grad_fn.name()}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    tangent = _C._autograd.unpack_dual(tensor)[1]
+    tangent = _C._autograd.tangent(tensor)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
     return _join_suffixes(prefix + body, suffixes, indent)

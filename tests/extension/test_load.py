@@ -58,6 +58,11 @@ TEXT = """
   kind: composite
   variants: [function]
   body: "chunk(self, 3)[2]"
+- op: "parts(Tensor self, bool whole) -> (Tensor first, Tensor second)"
+  kind: composite
+  grad_fn: PartsBackward0
+  variants: [function]
+  body: {first: "self if whole else self / 2", second: "-self"}
 """
 KERNEL = """
 #include "cpu/dtype_switch.h"
@@ -119,6 +124,16 @@ def test_results(loaded: Any) -> None:
     )
     assert loaded.__name__ == "flambeau.ops.loaded.run_time"
     assert "limit" in loaded.softclip.__doc__
+
+
+def test_names_of_nodes(loaded: Any) -> None:
+    y = flambeau.ones(3, requires_grad=True) * 2
+    names = [part.grad_fn.name() for part in loaded.parts(y, False)]
+    assert names == ["PartsBackward0", "PartsBackward0"]
+    same, other = loaded.parts(y, True)
+    assert same.grad_fn.name() == y.grad_fn.name() == "MulBackward0"  # handed through
+    assert other.grad_fn.name() == "PartsBackward0"
+    assert [part.grad_fn for part in loaded.parts(y.detach(), False)] == [None, None]
 
 
 def test_gradients(loaded: Any) -> None:

@@ -291,7 +291,7 @@ TEST(gradient_of_a_transposed_leaf_has_its_layout) {
 struct Reenter final : Node {
   int depth;
   Tensor x;
-  const char* name() const override { return "Reenter"; }
+  const char* own_name() const override { return "Reenter"; }
   Gradients apply(Gradients&& g) override;
 };
 Tensor reenter(const Tensor& x, int depth) {
@@ -318,7 +318,7 @@ TEST(deep_reentrance) {
   CHECK_CLOSE(at(grad(x)), 3, 0);
   // An error passes through all levels.
   struct Failing final : Node {
-    const char* name() const override { return "Failing"; }
+    const char* own_name() const override { return "Failing"; }
     Gradients apply(Gradients&&) override { fail(ErrorKind::value, "the innermost"); }
   };
   const Tensor y = scalar(1, true);
@@ -366,7 +366,7 @@ TEST(wide_frontier) {
   std::vector<Tensor> leaves, terms;
   for (int i = 0; i < 300; ++i) leaves.push_back(scalar(i, true));
   struct SumBackward final : Node {
-    const char* name() const override { return "SumBackward"; }
+    const char* own_name() const override { return "SumBackward"; }
     Gradients apply(Gradients&& g) override { return Gradients(edges.size(), g[0]); }
   };
   for (int i = 0; i < 300; ++i) terms.push_back(mul(leaves[i], leaves[(i * 7 + 1) % 300]));

@@ -63,7 +63,7 @@ inline Tensor expand(const Tensor& a, IntList sizes);
 inline Tensor sum_to(const Tensor& a, IntList sizes);
 
 struct AddBackward final : Node {
-  const char* name() const override { return "AddBackward"; }
+  const char* own_name() const override { return "AddBackward"; }
   Gradients apply(Gradients&& g) override {
     Gradients result(2);
     if (wants(0)) result[0] = g[0];
@@ -73,7 +73,7 @@ struct AddBackward final : Node {
 };
 struct MulBackward final : Node {
   SavedTensor self, other;
-  const char* name() const override { return "MulBackward"; }
+  const char* own_name() const override { return "MulBackward"; }
   Gradients apply(Gradients&& g) override {
     ++applied;
     Gradients result(2);
@@ -92,27 +92,27 @@ struct MulBackward final : Node {
 };
 struct ExpBackward final : Node {
   SavedTensor result;
-  const char* name() const override { return "ExpBackward"; }
+  const char* own_name() const override { return "ExpBackward"; }
   Gradients apply(Gradients&& g) override { return {mul(g[0], result.unpack(*this))}; }
   void release_saved() override { result.reset(); }
 };
 struct SumToBackward final : Node {
   Shape sizes;
-  const char* name() const override { return "SumToBackward"; }
+  const char* own_name() const override { return "SumToBackward"; }
   Gradients apply(Gradients&& g) override { return {expand(g[0], sizes)}; }
 };
 struct ExpandBackward final : Node {
   Shape sizes;
-  const char* name() const override { return "ExpandBackward"; }
+  const char* own_name() const override { return "ExpandBackward"; }
   Gradients apply(Gradients&& g) override { return {sum_to(g[0], sizes)}; }
 };
 struct SelectBackward final : Node {
   SliceRef slice;
-  const char* name() const override { return "SelectBackward"; }
+  const char* own_name() const override { return "SelectBackward"; }
   Gradients apply(Gradients&& g) override { return {scatter(g[0], slice)}; }
 };
 struct CloneBackward final : Node {
-  const char* name() const override { return "CloneBackward"; }
+  const char* own_name() const override { return "CloneBackward"; }
   Gradients apply(Gradients&& g) override { return std::move(g); }
 };
 

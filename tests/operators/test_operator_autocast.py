@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,10 @@ from operator_calls import (
     to_array,
     to_tensor,
 )
-from operator_cases import Case, cases, is_random
+from operator_cases import Case, arrays, cases, is_random
 
 import flambeau
-from flambeau import Tensor
+from flambeau import Tensor, vmap
 from flambeau.codegen.model.entries import Autocast, Operator, Policy
 
 
@@ -90,3 +91,47 @@ def test_joins_in_the_widest_dtype(case: Case) -> None:
     with flambeau.autocast("cpu"):
         found = results(case.operator, {**values, name: wide})
     assert {t.dtype for t in found} == {flambeau.float32}
+
+
+BATCHES = [
+    case
+    for case in CASES
+    if case.index == 0 and not case.operator.layouts and arrays(case.operator, case.values())
+]
+
+
+@pytest.mark.parametrize("case", BATCHES, ids=str)
+def test_holds_for_batches(case: Case) -> None:
+    """Also where a batch is computed by the formula, whose operators have policies of their own,
+    and where what was done for a batch before is done again.
+    """
+    operator = case.operator
+    given = flambeau.float32 if policy(operator) is Policy.LOWER else flambeau.bfloat16
+    values = {n: in_dtype(v, given) for n, v in converted(case, flambeau.bfloat16).items()}
+    names = {argument.name for argument, _ in arrays(operator, case.values())}
+    batched = {n: twice(values[n]) for n in names}
+
+    def compute(tensors: dict[str, Any]) -> list[Tensor]:
+        return results(operator, {n: tensors.get(n, v) for n, v in values.items()})
+
+    with flambeau.autocast("cpu"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some are computed slice by slice
+        expected = results(operator, values)
+        for _ in range(3):
+            found = vmap(compute)(batched)
+            assert [t.dtype for t in found] == [t.dtype for t in expected]
+            for one, other in zip(found, expected, strict=True):
+                close = {"rtol": 0.05, "atol": 0.05} if is_rounded(other) else {"rtol": 1e-4}
+                for each in to_array(one):
+                    np.testing.assert_allclose(each, to_array(other), **close)
+
+
+def twice(value: Any) -> Any:
+    """A batch of one slice, given two times."""
+    if isinstance(value, list):
+        return [twice(item) for item in value]
+    return flambeau.stack([value, value])
+
+
+def is_rounded(tensor: Tensor) -> bool:
+    return tensor.dtype is flambeau.bfloat16

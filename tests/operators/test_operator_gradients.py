@@ -453,3 +453,21 @@ def test_no_grad(case: Case) -> None:
     with flambeau.no_grad():
         results = found.function()(leaves)
     assert not any(r.requires_grad for r in results if not any(r is leaf for leaf in leaves))
+
+
+NAMED = [
+    o for o in operators() if o.kind is Kind.COMPOSITE and o.grad_fn is not None and is_reachable(o)
+]
+
+
+@pytest.mark.parametrize("operator", NAMED, ids=lambda o: o.full_name)
+def test_nodes_of_composites_are_called_as_declared(operator: Operator) -> None:
+    def leaf(array: Any) -> Tensor:
+        tensor = to_tensor(array)
+        return tensor.requires_grad_() if is_differentiable(tensor) else tensor
+
+    values = Case(operator, 0).values()
+    results = run_flat(operator, library_values(operator, values, leaf))
+    names = [r.grad_fn.name() for r in results if r.grad_fn is not None]
+    assert names
+    assert set(names) == {operator.grad_fn.name}

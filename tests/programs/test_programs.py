@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
-HELPERS = ("formula.py", "compare.py", Path(__file__).name)
+HELPERS = ("formula.py", "compare.py", "same_draws.py", Path(__file__).name)
 PROGRAMS = sorted(p for p in FOLDER.glob("*.py") if p.name not in HELPERS)
 LOSS = re.compile(r"loss\W*([-+]?\d[\d.e+-]*)", re.IGNORECASE)
 
@@ -42,3 +42,11 @@ def test_arguments_reach_the_program() -> None:
     done = run(FOLDER / "mnist_cnn.py", "--epochs", "2", "--log-interval", "8")
     assert done.returncode == 0, done.stderr
     assert len(LOSS.findall(done.stdout)) == 2
+
+
+def test_noise_can_come_from_numpy() -> None:
+    """As compare.py runs programs: what they draw is the same each time, whatever the seed."""
+    path = FOLDER / "dcgan.py"
+    plain, first, second = run(path), *(run(FOLDER / "same_draws.py", str(path)) for _ in range(2))
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout != plain.stdout

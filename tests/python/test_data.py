@@ -131,6 +131,9 @@ def test_collate() -> None:
     assert pairs[0].tolist() == [1, 2] and pairs[1] == ("a", "b")
     assert default_collate([{"name": "a"}, {"name": "b"}]) == {"name": ["a", "b"]}
     assert default_collate([np.float64(1), np.float64(2)]).tolist() == [1, 2]
+    plain = DataLoader([(np.zeros(2), 1)], batch_size=None)
+    assert [type(value) for value in next(iter(plain))] == [flambeau.Tensor, int]
+    assert type(next(iter(plain))) is list
     with pytest.raises(TypeError, match="object"):
         default_collate([object()])
     with pytest.raises(RuntimeError, match="lengths"):

@@ -126,6 +126,11 @@ class Broken(Slow):
         raise LookupError(f"no sample {index}")
 
 
+class Unknown(Broken):
+    def __getitem__(self, index: int) -> int:
+        raise KeyError(f"no sample called {index}")
+
+
 def is_image(batch: Any, first: int) -> bool:
     images, labels = batch
     expected = flambeau.arange(first, first + len(labels))
@@ -323,6 +328,9 @@ def _fail(worker: int) -> None:
 def test_an_exception_of_a_worker_shows_where_it_was_raised() -> None:
     with pytest.raises(LookupError, match=r"(?s)worker 0 failed.*in __getitem__.*no sample 0"):
         next(iter(DataLoader(Broken(), 1, num_workers=2)))
+    with pytest.raises(KeyError) as error:  # which shows lines as lines
+        next(iter(DataLoader(Unknown(), 1, num_workers=1)))
+    assert "in __getitem__\n" in str(error.value)
     with pytest.raises(OSError, match=r"(?s)in _fail.*has no disk"):
         next(iter(DataLoader(Slow(), 1, num_workers=2, worker_init_fn=_fail)))
     assert not multiprocessing.active_children()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -247,6 +249,24 @@ def test_probabilities_lie_between_0_and_1(argument: str, value: float) -> None:
     whole = flambeau.tensor([0, 2])
     with pytest.raises(RuntimeError, match=r"argument target must lie in \[0, 1\], got 2"):
         F.binary_cross_entropy(flambeau.tensor([0.5, 0.5]), whole)
+
+
+@pytest.mark.parametrize("loss", [F.l1_loss, F.mse_loss, F.smooth_l1_loss, F.huber_loss])
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_a_tensor_without_dims_counts_as_others_do(loss: Any, reduction: str) -> None:
+    names = ["float16", "bfloat16", "float32", "float64", "int32"]
+    for first, second in itertools.product(names, names[:4]):
+        a = flambeau.full((), 3.0, dtype=getattr(flambeau, first))
+        b = flambeau.full((2,), 1.0, dtype=getattr(flambeau, second))
+        for pair in ((a, b), (b, a), (a, b[0])):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # shapes differ
+                found = loss(*pair, reduction=reduction)
+            assert found.dtype is flambeau.promote_types(a.dtype, b.dtype)
+            assert found.max().item() == {F.mse_loss: 4, F.l1_loss: 2}.get(loss, 1.5)
+    whole = flambeau.ones(2, dtype=flambeau.int32)
+    with pytest.raises(RuntimeError, match=f"{loss.__name__}.*argument 'input' has dtype int32"):
+        loss(whole, whole)
 
 
 def test_variances_are_not_negative() -> None:

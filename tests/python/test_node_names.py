@@ -56,6 +56,11 @@ NAMES: list[tuple[str, Callable[[], Tensor]]] = [
     ("IndexAddBackward0", lambda: X.index_add(0, flambeau.tensor([0]), X[:1])),
     ("AddBackward0", lambda: X.clone().add_(X)),
     ("CopyBackwards", lambda: X.clone().copy_(X)),
+    # Made of other operators, the last of which has another name.
+    ("MseLossBackward0", lambda: functional.mse_loss(X, X + 1)),
+    ("ConvolutionBackward0", lambda: functional.conv3d(IMAGE[None], FILTER[None])),
+    ("VarMeanBackward0", lambda: flambeau.var_mean(X, 0)[1]),
+    ("TraceBackward0", lambda: W.trace()),
 ]
 
 

@@ -33,19 +33,21 @@ def test_calls_are_counted_by_name() -> None:
         for _ in range(5):
             (x * 2).relu_()
         flambeau.add(x, x, out=flambeau.empty(3, 4))
-    assert {name: count for name, count in names(prof).items() if name in ("mul", "relu_")} == {
-        "mul": 5,
-        "relu_": 5,
+    assert {
+        name: count for name, count in names(prof).items() if name in ("aten::mul", "aten::relu_")
+    } == {
+        "aten::mul": 5,
+        "aten::relu_": 5,
     }
     # A test before this one may have left classes behind that are asked of every operator: then
     # the form that writes calls the one that does not.
-    outer = [e for e in prof.events() if e.name == "add" and e.cpu_parent is None]
+    outer = [e for e in prof.events() if e.name == "aten::add" and e.cpu_parent is None]
     assert len(outer) == 1
     averages = {average.key: average for average in prof.key_averages()}
-    assert averages["mul"].count == 5
-    mul = [event.cpu_time_total for event in prof.events() if event.name == "mul"]
-    assert averages["mul"].cpu_time_total == pytest.approx(sum(mul))
-    assert averages["mul"].cpu_time == pytest.approx(sum(mul) / 5)
+    assert averages["aten::mul"].count == 5
+    mul = [event.cpu_time_total for event in prof.events() if event.name == "aten::mul"]
+    assert averages["aten::mul"].cpu_time_total == pytest.approx(sum(mul))
+    assert averages["aten::mul"].cpu_time == pytest.approx(sum(mul) / 5)
 
 
 def test_nothing_is_seen_outside() -> None:
@@ -54,7 +56,7 @@ def test_nothing_is_seen_outside() -> None:
     with profile() as prof:
         x.log()
     x.exp()
-    assert names(prof) == {"log": 1}
+    assert names(prof) == {"aten::log": 1}
 
 
 def test_calls_nest_and_times_add_up() -> None:
@@ -65,7 +67,7 @@ def test_calls_nest_and_times_add_up() -> None:
         time.sleep(0.01)
     outer, inner = (next(e for e in prof.events() if e.name == n) for n in ("outer", "inner"))
     assert inner.cpu_parent is outer and outer.cpu_parent is None
-    loss = next(event for event in inner.cpu_children if event.name == "mse_loss")
+    loss = next(event for event in inner.cpu_children if event.name == "aten::mse_loss")
     assert loss.cpu_children  # what it is composed of
     assert outer.cpu_time_total >= 10_000
     for event in prof.events():
@@ -107,9 +109,9 @@ def test_shapes_are_kept_where_asked_for() -> None:
     with profile(record_shapes=True) as prof:
         run()
     shapes = {e.name: e.input_shapes for e in prof.events() if e.cpu_parent is None}
-    assert shapes["cat"] == ((2, 3), (2, 3))
-    assert shapes["add"] == ((2, 3),)
-    products = [e for e in prof.key_averages(group_by_input_shape=True) if e.key == "matmul"]
+    assert shapes["aten::cat"] == ((2, 3), (2, 3))
+    assert shapes["aten::add"] == ((2, 3),)
+    products = [e for e in prof.key_averages(group_by_input_shape=True) if e.key == "aten::matmul"]
     assert [e.input_shapes for e in products] == [((2, 3), (3, 5)), ((5, 3), (3, 2))]
     assert "[[2, 3], [3, 5]]" in prof.key_averages(group_by_input_shape=True).table()
 
@@ -121,14 +123,14 @@ def test_memory_is_counted_to_the_byte(count: int) -> None:
         kept = x * 2
         (x + 1).sum()
     events = {event.name: event for event in prof.events() if event.cpu_parent is None}
-    assert events["mul"].allocated_bytes == 4 * count
-    assert events["add"].cpu_memory_usage == 4 * count
-    assert events["sum"].allocated_bytes == 4
+    assert events["aten::mul"].allocated_bytes == 4 * count
+    assert events["aten::add"].cpu_memory_usage == 4 * count
+    assert events["aten::sum"].allocated_bytes == 4
     # Two results are gone, the third is held.
     assert sum(-c.bytes for c in prof.memory_events() if c.bytes < 0) == 4 * count + 4
     (held,) = prof.memory_snapshot()
     assert held.bytes == 4 * count and held.address == kept.data_ptr()
-    assert held.during is not None and held.during.name == "mul"
+    assert held.during is not None and held.during.name == "aten::mul"
 
 
 def test_memory_belongs_to_the_innermost_call() -> None:
@@ -136,7 +138,7 @@ def test_memory_belongs_to_the_innermost_call() -> None:
     with profile(profile_memory=True) as prof, record_function("block"):
         y = x * 2
         del y
-    block, mul = (next(e for e in prof.events() if e.name == n) for n in ("block", "mul"))
+    block, mul = (next(e for e in prof.events() if e.name == n) for n in ("block", "aten::mul"))
     assert (mul.self_allocated_bytes, mul.freed_bytes) == (40_000, 0)
     assert (block.self_allocated_bytes, block.allocated_bytes) == (0, 40_000)
     assert (block.self_freed_bytes, block.cpu_memory_usage) == (40_000, 0)
@@ -149,7 +151,7 @@ def test_stacks_name_the_line_of_the_caller(tmp_path: Path) -> None:
 
     with profile(with_stack=True) as prof:
         leaf_function()
-    event = next(event for event in prof.events() if event.name == "exp")
+    event = next(event for event in prof.events() if event.name == "aten::exp")
     assert re.fullmatch(rf"{re.escape(__file__)}\(\d+\): leaf_function", event.stack[0])
     assert "test_stacks_name_the_line_of_the_caller" in event.stack[1]
     prof.export_stacks(tmp_path / "stacks.txt")
@@ -158,7 +160,7 @@ def test_stacks_name_the_line_of_the_caller(tmp_path: Path) -> None:
     for line in lines:
         frames, _, time_spent = line.rpartition(" ")
         assert int(time_spent) > 0 and len(frames.split(";")) > 3
-    assert any(re.search(r"leaf_function;exp \d+$", line) for line in lines)
+    assert any(re.search(r"leaf_function;aten::exp \d+$", line) for line in lines)
 
 
 def test_threads_have_events_of_their_own() -> None:
@@ -176,11 +178,11 @@ def test_threads_have_events_of_their_own() -> None:
         x.log()
         for thread in threads:
             thread.join()
-    assert names(prof)["exp"] == 60 and names(prof)["log"] == 1
+    assert names(prof)["aten::exp"] == 60 and names(prof)["aten::log"] == 1
     ranges = [event for event in prof.events() if event.name == "work"]
     assert len({event.thread for event in ranges}) == 3
     for event in ranges:
-        assert Counter(child.name for child in event.cpu_children) == {"exp": 20}
+        assert Counter(child.name for child in event.cpu_children) == {"aten::exp": 20}
         assert {child.thread for child in event.cpu_children} == {event.thread}
 
 
@@ -207,14 +209,14 @@ def test_profiles_begin_and_end_while_threads_work() -> None:
     for thread in threads:
         thread.join()
     for prof in profiles:
-        assert names(prof)["log"] == 20
-        assert names(prof).keys() <= {"log", "exp", "part"}
+        assert names(prof)["aten::log"] == 20
+        assert names(prof).keys() <= {"aten::log", "aten::exp", "part"}
         for event in prof.events():
             assert event.start <= event.end
-            assert event.name != "exp" or event.input_shapes == ((2, 3),)
+            assert event.name != "aten::exp" or event.input_shapes == ((2, 3),)
             for child in event.cpu_children:
                 assert event.start <= child.start and child.thread == event.thread
-    assert sum(names(prof)["exp"] for prof in profiles) > 50
+    assert sum(names(prof)["aten::exp"] for prof in profiles) > 50
 
 
 def test_long_recordings_are_whole() -> None:
@@ -223,7 +225,7 @@ def test_long_recordings_are_whole() -> None:
         for _ in range(30_000):
             x.neg()
     (whole,) = (event for event in prof.events() if event.name == "all")
-    assert names(prof) == {"all": 1, "neg": 30_000} and len(whole.cpu_children) == 30_000
+    assert names(prof) == {"all": 1, "aten::neg": 30_000} and len(whole.cpu_children) == 30_000
     starts = [event.start for event in whole.cpu_children]
     assert starts == sorted(starts)
     assert {event.input_shapes for event in whole.cpu_children} == {((),)}
@@ -271,7 +273,7 @@ def test_trace_is_valid(tmp_path: Path) -> None:
     for event in complete:
         assert {"name", "pid", "tid", "ts", "dur", "cat", "args"} <= set(event)
         assert event["dur"] >= 0
-    product = next(event for event in complete if event["name"] == "matmul")
+    product = next(event for event in complete if event["name"] == "aten::matmul")
     assert product["args"]["Input Dims"] == [[5, 5], [5, 5]]
     counters = [event for event in trace["traceEvents"] if event["ph"] == "C"]
     assert counters[-1]["args"]["bytes"] == sum(c.bytes for c in prof.memory_events())
@@ -309,8 +311,8 @@ def test_steps_follow_the_schedule(keeps: bool) -> None:
             for _ in range(step):
                 x.exp()
             prof.step()
-    first = {"exp": 2 + 3, "ProfilerStep#2": 1, "ProfilerStep#3": 1}
-    second = {"exp": 6 + 7, "ProfilerStep#6": 1, "ProfilerStep#7": 1}
+    first = {"aten::exp": 2 + 3, "ProfilerStep#2": 1, "ProfilerStep#3": 1}
+    second = {"aten::exp": 6 + 7, "ProfilerStep#6": 1, "ProfilerStep#7": 1}
     assert ready[0] == first
     assert ready[1] == (Counter(first) + Counter(second) if keeps else second)
     assert len(ready) == 2
@@ -322,7 +324,7 @@ def test_steps_without_a_schedule_are_one_profile() -> None:
         for _ in range(3):
             x.exp()
             prof.step()
-    assert ready == [{"exp": 3}]
+    assert ready == [{"aten::exp": 3}]
 
 
 def test_tensorboard_handler_writes_a_file_per_cycle(tmp_path: Path) -> None:
@@ -347,7 +349,7 @@ def test_table_sorts_and_cuts() -> None:
     averages = prof.key_averages()
     by_count = averages.table(sort_by="count", row_limit=1)
     rows = by_count.splitlines()
-    assert rows[3].startswith("exp ") and rows[3].split()[-1] == "3"
+    assert rows[3].startswith("aten::exp ") and rows[3].split()[-1] == "3"
     assert rows[-1].startswith("Self CPU time total: ") and len(rows) == 6
     assert "468.75 KB" in rows[3]  # three times 200 x 200 x 4 bytes
     assert averages.table(header="steps", time_unit="ms").startswith("steps\n")

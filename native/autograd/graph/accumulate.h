@@ -29,7 +29,7 @@ class SpinLock {
 class FLAMBEAU_API AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& leaf);
-  const char* name() const override { return "AccumulateGrad"; }
+  const char* own_name() const override { return "AccumulateGrad"; }
   Gradients apply(Gradients&& gradients) override;
   void visit_held(HeldVisitor& visit) const override { visit.tensor(grad_); }
 

@@ -51,8 +51,10 @@ class FLAMBEAU_API Node : public RefCounted {
   /// Steps by two: an accumulator takes the odd number just below its first consumer.
   Node() : sequence(newest_sequence += 2) {}
   ~Node() override;
-  /// "MulBackward0": what grad_fn prints as.
-  virtual const char* name() const = 0;
+  /// "MulBackward0".
+  virtual const char* own_name() const = 0;
+  /// What grad_fn prints as.
+  const char* name() const { return label ? label : own_name(); }
   /// Consumes gradients of the outputs (one per output, at least output_count), returns one per
   /// input edge. Called with grad mode on iff create_graph.
   virtual Gradients apply(Gradients&& gradients) = 0;
@@ -91,6 +93,9 @@ class FLAMBEAU_API Node : public RefCounted {
   uint32_t output_count = 1;
   bool released = false;        ///< saved tensors were freed
   bool is_accumulator = false;  ///< an AccumulateGrad
+  /// Of the last node that an operator made of others records: what that is called, for as long as
+  /// the process lasts.
+  const char* label = nullptr;
 
   /// Shape, dtype and device of each output, for checking and for materialising zeros. An output
   /// without history has rank 0 and is_set false.

@@ -201,7 +201,7 @@ Slice without_repeats(const Slice& slice) {
 
 struct ScatterBackward final : Node {
   explicit ScatterBackward(SliceRef where) : slice(std::move(where)) {}
-  const char* name() const override { return "ScatterSliceBackward"; }
+  const char* own_name() const override { return "ScatterSliceBackward"; }
   Gradients apply(Gradients&& gradients) override {
     return {gradients[0].defined() ? gather(gradients[0], slice) : Tensor()};
   }
@@ -210,7 +210,7 @@ struct ScatterBackward final : Node {
 
 struct GatherBackward final : Node {
   explicit GatherBackward(SliceRef where) : slice(std::move(where)) {}
-  const char* name() const override { return "GatherSliceBackward"; }
+  const char* own_name() const override { return "GatherSliceBackward"; }
   Gradients apply(Gradients&& gradients) override {
     return {gradients[0].defined() ? scatter(gradients[0], slice) : Tensor()};
   }
@@ -219,7 +219,7 @@ struct GatherBackward final : Node {
 
 struct ReplaceBackward final : Node {
   explicit ReplaceBackward(SliceRef where) : slice(std::move(where)) {}
-  const char* name() const override { return "ReplaceSliceBackward"; }
+  const char* own_name() const override { return "ReplaceSliceBackward"; }
   Gradients apply(Gradients&& gradients) override {
     Gradients result(2);
     if (!gradients[0].defined()) return result;

@@ -16,13 +16,13 @@ namespace {
 /// The grad_fn of a view whose base was written in place after the view was taken.
 struct AsStridedBackward final : Node {
   explicit AsStridedBackward(SliceRef where) : slice(std::move(where)) {}
-  const char* name() const override { return "AsStridedBackward0"; }
+  const char* own_name() const override { return "AsStridedBackward0"; }
   Gradients apply(Gradients&& gradients) override { return {scatter(gradients[0], slice)}; }
   SliceRef slice;
 };
 
 struct AliasBackward final : Node {
-  const char* name() const override { return "AliasBackward0"; }
+  const char* own_name() const override { return "AliasBackward0"; }
   Gradients apply(Gradients&& gradients) override { return std::move(gradients); }
 };
 
@@ -38,7 +38,7 @@ class CopySlices final : public Node {
     for (size_t i = 1; i < operation_->edges.size(); ++i) add_edge(operation_->edges[i]);
   }
   ~CopySlices() override { operation_->extras().base_writer = nullptr; }
-  const char* name() const override { return "CopySlices"; }
+  const char* own_name() const override { return "CopySlices"; }
 
   Gradients apply(Gradients&& gradients) override {
     Gradients inner(operation_->output_count);

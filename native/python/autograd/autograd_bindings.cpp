@@ -215,6 +215,9 @@ PyRef make_dual(PyObject* tensor, PyObject* tangent) {
   autograd::set_tangent(dual, single_tensor(tangent, "make_dual(): tangent"));
   return checked(wrap(dual));
 }
+PyRef tangent(PyObject* tensor) {
+  return checked(wrap(autograd::tangent(single_tensor(tensor, "tangent(): tensor"))));
+}
 /// The primal is a view without the tangent, with its history.
 PyRef unpack_dual(PyObject* tensor) {
   const Tensor dual = single_tensor(tensor, "unpack_dual(): tensor");
@@ -222,8 +225,7 @@ PyRef unpack_dual(PyObject* tensor) {
     const autograd::ForwardPause no_tangent;
     return checked(wrap(autograd::alias(dual)));
   }();
-  const PyRef tangent = checked(wrap(autograd::tangent(dual)));
-  return checked(PyTuple_Pack(2, primal.get(), tangent.get()));
+  return checked(PyTuple_Pack(2, primal.get(), tangent(tensor).get()));
 }
 
 constexpr Parameter level[] = {{"level", Kind::integer}};
@@ -296,6 +298,7 @@ PyMethodDef internal_functions[] = {
     define<"exit_dual_level", exit_dual_level, level>(nullptr),
     define<"make_dual", make_dual, tensor_and_tangent>(nullptr),
     define<"unpack_dual", unpack_dual, tensor>(nullptr),
+    define<"tangent", tangent, tensor>(nullptr),
     define<"push_saved_tensor_hooks", push_hooks, pack_and_unpack>(nullptr),
     define<"pop_saved_tensor_hooks", autograd::pop_saved_tensor_hooks>(nullptr),
     define<"disable_saved_tensor_hooks", disable_hooks, message>(nullptr),

@@ -49,7 +49,7 @@ class FunctionNode final : public ContextNode {
     const AcquireGil gil;
     if (context().node == this) context().node = nullptr;
   }
-  const char* name() const override { return name_.c_str(); }
+  const char* own_name() const override { return name_.c_str(); }
   Gradients apply(Gradients&& gradients) override;
   void release_saved() override {
     for (SavedTensor& tensor : saved) tensor.reset();
@@ -119,7 +119,7 @@ Gradients FunctionNode::apply(Gradients&& gradients) {
 class RefusingNode final : public Node {
  public:
   explicit RefusingNode(std::string message) : message_(std::move(message)) {}
-  const char* name() const override { return "RefusedBackward"; }
+  const char* own_name() const override { return "RefusedBackward"; }
   Gradients apply(Gradients&&) override { throw Error(ErrorKind::runtime, message_); }
 
  private:

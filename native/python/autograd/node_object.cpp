@@ -58,7 +58,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 
 /// What stands in the place of a node that the collector took away.
 struct CollectedNode final : Node {
-  const char* name() const override { return "Collected"; }
+  const char* own_name() const override { return "Collected"; }
   Gradients apply(Gradients&&) override { return {}; }
 };
 

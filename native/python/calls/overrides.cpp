@@ -343,6 +343,14 @@ PyRef shell(PyObject* type, IntList sizes, IntList strides, DType dtype) {
   return PyRef(wrap_as(subclass, empty_strided(sizes, strides, dtype, Device{Backend::meta, 0})));
 }
 
+/// What a tensor is told by, itself and not what a subclass shows; nobody is asked.
+std::tuple<PyRef, PyRef, DType, Device> kind_of(PyObject* object) {
+  check(is_tensor(object), ErrorKind::type, "kind_of(): expected a Tensor");
+  const Tensor& tensor = unwrap(object);
+  return {checked(to_tuple(tensor.sizes())), checked(to_tuple(tensor.strides())), tensor.dtype(),
+          tensor.device()};
+}
+
 PyObject* torch_function_disabled(PyObject*, PyObject* args) {
   const int64_t before = set_asked(std::max<int64_t>(state.asked, kModesAlone));
   PyObject* const result = call_as_given("_disabled_torch_function_impl", args);
@@ -365,6 +373,7 @@ constexpr Parameter handled_call[] = {{"function", Kind::object},
                                       {"kwargs", Kind::object}};
 constexpr Parameter bound_call[] = {
     {"function", Kind::object}, {"args", Kind::object}, {"kwargs", Kind::object}};
+constexpr Parameter one_tensor[] = {{"tensor", Kind::object}};
 constexpr Parameter shell_parameters[] = {{"cls", Kind::object},
                                           {"size", Kind::integers},
                                           {"stride", Kind::integers},
@@ -403,6 +412,11 @@ PyMethodDef override_functions[] = {
     define<"shell", shell, shell_parameters>(
         "shell(cls, size, stride, dtype)\n--\n\n"
         "An instance of a subclass of Tensor that has a shape and a dtype, and no elements."),
+    define<"kind_of", kind_of, one_tensor>(
+        "kind_of(tensor)\n--\n\n"
+        "Sizes, strides, dtype and device of a tensor, about which nobody is asked."),
+    define<"default_dtype", default_dtype>(
+        "default_dtype()\n--\n\nAs `flambeau.get_default_dtype`; nobody is asked."),
     kNoMore};
 
 PyMethodDef disabled_function = {

@@ -11,13 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 import flambeau
-from flambeau import _C, Tensor, nn
+from flambeau import Tensor, nn
+from flambeau._C import _overrides
 from flambeau._torch_dispatch import modes_off
 from flambeau._torch_function import DisableTorchFunction
 from flambeau.func._batch_members import REFLECTED, TOLD_BY_KIND
+from flambeau.func._batch_precision import Precision, for_shells, precision_of, switch
 from flambeau.func._batch_rules import draws
 from flambeau.func._batch_shells import shell
-from flambeau.func._batched import Batched, Level
+from flambeau.func._batched import Batched, Level, kind_of
 from flambeau.func._batching_table import bound, key_of
 from flambeau.overrides import TorchFunctionMode
 
@@ -38,9 +40,10 @@ def planned(level: Level, func: Any, args: Any, kwargs: Any, compute: Compute) -
     call = _Signature(level)
     call.add(args)
     call.add(kwargs)
-    if not call.is_plain or any(map(_C._is_autocast_enabled, call.devices)):
+    if not call.is_plain:
         return compute()
-    key = (func, level.size, flambeau.get_default_dtype(), *call.parts)
+    precision = precision_of(call.devices)
+    key = (func, level.size, _overrides.default_dtype(), precision, *call.parts)
     plan = _plans.get(key)
     if plan is None:
         if len(_plans) >= _MOST:
@@ -95,8 +98,8 @@ class _Signature:
     def _add_tensor(self, tensor: Tensor, is_batch: bool) -> None:
         # Which of them are the same tensor: a plan knows tensors by who they are.
         place = self._places.setdefault(id(tensor), len(self.tensors))
-        device = tensor.device
-        self.parts += (is_batch, tensor.shape, tensor.stride(), tensor.dtype, device, place)
+        (sizes, strides, dtype, device), dims = kind_of(tensor)
+        self.parts += (is_batch, sizes[dims:], strides[dims:], dtype, device, place)
         self.devices.add(device.type)
         self.tensors.append(tensor)
 
@@ -123,6 +126,9 @@ class _Recorder(TorchFunctionMode):
         self._lines: list[str] = []
         self._last_uses: dict[str, int] = {}  # of what lines made: the last line that reads it
         self._constants: dict[str, Any] = {}
+        self._devices = call.devices
+        self._precision = precision_of(call.devices)
+        self._precision_inside: Precision | None = None  # of all lines
         self._is_possible = True
 
     def __torch_function__(
@@ -144,7 +150,14 @@ class _Recorder(TorchFunctionMode):
     def _write_down(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """One line, which names what the function gives."""
         is_pure = key_of(func) in REFLECTED or self._is_pure(func, args, kwargs)
-        if not is_pure or not _follows_from_kinds(func, args, kwargs, result):
+        precision = precision_of(self._devices)
+        if self._precision_inside is None:
+            self._precision_inside = precision
+        if not is_pure or precision != self._precision_inside:
+            raise _Unknown
+        with for_shells(precision):
+            follows = _follows_from_kinds(func, args, kwargs, result)
+        if not follows:
             raise _Unknown
         each = [self._text(a) for a in args]
         each += [f"{name}={self._text(value)}" for name, value in kwargs.items()]
@@ -220,7 +233,22 @@ class _Recorder(TorchFunctionMode):
         source = "\n    ".join(["def plan(wrap, x, given):", *lines])
         exec(source, self._constants)
         plan: Plan = self._constants["plan"]
-        return plan
+        if self._precision_inside in (None, self._precision):
+            return plan
+        return _without_autocast(plan, [device for device, _ in self._precision])
+
+
+def _without_autocast(plan: Plan, devices: list[str]) -> Plan:
+    """The plan of an operator that converted its arguments itself."""
+
+    def run(wrap: Any, x: list[Tensor], given: list[Any]) -> Any:
+        switch(devices, False)
+        try:
+            return plan(wrap, x, given)
+        finally:
+            switch(devices, True)
+
+    return run
 
 
 def _follows_from_kinds(func: Any, args: Any, kwargs: Any, result: Any) -> bool:

@@ -11,6 +11,7 @@ from flambeau import Tensor
 from flambeau._C import _overrides
 from flambeau._torch_dispatch import modes_off
 from flambeau._torch_function import DisableTorchFunction
+from flambeau.func._batch_precision import for_shells, precision_for
 from flambeau.func._batching_table import Overload
 
 _SLICES_AS_THEY_ARE = ("broadcast", "loop")
@@ -36,7 +37,7 @@ def ask_of_slice(
     asked = (key, tuple(map(_rank, given.values())), dims)
     if asked in _taken:
         return
-    with DisableTorchFunction(), modes_off():
+    with for_shells(precision_for(given)), DisableTorchFunction(), modes_off():
         func(*map(shell, args), **{name: shell(value) for name, value in kwargs.items()})
     _taken.add(asked)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import flambeau
 from flambeau import Tensor
@@ -97,7 +98,9 @@ class Level(TorchFunctionMode):
 
     def wrap(self, value: Tensor) -> Batched:
         """The batch whose slices lie along the first dim of a tensor."""
-        made: Batched = _overrides.shell(Batched, value.shape[1:], value.stride()[1:], value.dtype)
+        kind, dims = kind_of(value)
+        sizes, strides = kind[0][dims + 1 :], kind[1][dims + 1 :]
+        made: Batched = _overrides.shell(Batched, sizes, strides, kind[2])
         made.batch_value = value
         made.batch_level = self
         return made
@@ -121,18 +124,28 @@ class Batched(Tensor):
     # Rules read these all the time: nobody else is asked.
     @property
     def shape(self) -> flambeau.Size:
-        return cast(flambeau.Size, self.batch_value.shape[1:])
+        kind, dims = kind_of(self)
+        return flambeau.Size(kind[0][dims:])
 
     @property
     def dtype(self) -> flambeau.dtype:
-        return self.batch_value.dtype
+        return kind_of(self)[0][2]
+
+    @property
+    def device(self) -> flambeau.device:
+        return kind_of(self)[0][3]
 
     @property
     def ndim(self) -> int:
-        return self.batch_value.dim() - 1
+        return self.dim()
 
     def dim(self) -> int:
-        return self.batch_value.dim() - 1
+        kind, dims = kind_of(self)
+        return len(kind[0]) - dims
+
+    def numel(self) -> int:
+        kind, dims = kind_of(self)
+        return math.prod(kind[0][dims:])
 
     @classmethod
     def __torch_function__(
@@ -142,6 +155,20 @@ class Batched(Tensor):
         levels = [x.batch_level for x in batches_in(args, kwargs)]
         level = levels[0] if len(levels) == 1 else max(levels, key=lambda level: level.depth)
         return level.interpret(func, args, kwargs)
+
+
+Kind = tuple[tuple[int, ...], tuple[int, ...], flambeau.dtype, flambeau.device]
+
+
+def kind_of(value: Tensor) -> tuple[Kind, int]:
+    """Sizes, strides, dtype and device of all slices of a tensor, and how many dims of batches come
+    first. Nobody is asked about it: what functions do with batches begins with this.
+    """
+    dims = 0
+    while type(value) is Batched:
+        value = value.batch_value
+        dims += 1
+    return _overrides.kind_of(value), dims
 
 
 def batches(value: Any) -> list[Batched]:

@@ -12,6 +12,7 @@ from flambeau._torch_function import DisableTorchFunction
 from flambeau.func import _batch_rules as rules
 from flambeau.func._batch_members import MEMBERS
 from flambeau.func._batch_plans import planned
+from flambeau.func._batch_precision import in_dtype_of_policy
 from flambeau.func._batch_shells import ask_of_slice
 from flambeau.func._batched import Batched, Level, batched_copy, batches, engine
 from flambeau.func._batching_table import Overload, bound, called_as, key_of, overloads_of
@@ -120,6 +121,10 @@ class _Call:
 
     def _by_rule(self) -> Any:
         given = {n: v for n, v in self.given.items() if n not in ("inplace", "out")}
+        with in_dtype_of_policy(self.overload, given) as given:
+            return self._of(given)
+
+    def _of(self, given: dict[str, Any]) -> Any:
         by_position = not self.kwargs and len(given) == len(self.args)
         rule, text, moved = rules.case_of(self.level, self.overload, given)
         if rule == "body":

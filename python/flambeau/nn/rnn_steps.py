@@ -84,7 +84,7 @@ def in_one_call(tensors: Sequence[Tensor | None]) -> bool:
         and all(t.dtype == first.dtype and t.device == first.device for t in given)
         and not flambeau.is_autocast_enabled("cpu")
         and not _C._overrides.has_torch_function(given)
-        and all(_C._autograd.unpack_dual(t)[1] is None for t in given)
+        and all(_C._autograd.tangent(t) is None for t in given)
     )
 
 

@@ -46,7 +46,8 @@ class FunctionEvent(Measured):
     """A call of an operator, a node of backward, or a range.
 
     Attributes:
-        name: of the operator as it is declared, of the node, or of the range.
+        name: of the operator, "aten::exp", or "PACKAGE::NAME" where a package declares it; of the
+            node, or of the range.
         kind: "call", "backward" or "range".
         thread: the system's number of the thread.
         start, end: microseconds, since some fixed moment.
@@ -118,7 +119,7 @@ class FunctionEventAvg(Measured):
         >>> with flambeau.profiler.profile() as profile:
         ...     for _ in range(3):
         ...         _ = flambeau.ones(3).exp()
-        >>> [row.count for row in profile.key_averages() if row.key.endswith("exp")]
+        >>> [row.count for row in profile.key_averages() if row.key == "aten::exp"]
         [3]
     """
 
@@ -263,6 +264,8 @@ def read(threads: Iterable[Any]) -> tuple[EventList, list[MemoryEvent]]:
                 memory.append(MemoryEvent(start / 1e3, thread, address, size, outer))
                 seen.append(None)
                 continue
+            if kind == "call" and "::" not in name:
+                name = f"aten::{name}"  # as programs that look for one expect
             lines = stack.splitlines()[::-1] if stack else outer.stack if outer else []
             event = FunctionEvent(name, kind, thread, start / 1e3, end / 1e3, shapes, lines, outer)
             if outer is not None:

@@ -34,7 +34,8 @@ def _is_array(value: Any) -> bool:
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays become tensors, inside mappings and sequences too; other things stay.
+    """Arrays become tensors, inside mappings and sequences too; tuples become lists, other things
+    stay.
 
     Args:
         data: a sample.
@@ -59,10 +60,8 @@ def _mapped(data: Any, function: Any) -> Any:
         return type(data)(converted)  # type: ignore[call-arg]
     if isinstance(data, tuple) and hasattr(data, "_fields"):
         return type(data)(*(function(value) for value in data))
-    if isinstance(data, tuple):
-        return tuple(function(value) for value in data)
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return [function(value) for value in data]
+        return [function(value) for value in data]  # of a tuple too, as in PyTorch
     return data
 
 

@@ -59,6 +59,15 @@ def get_worker_info() -> WorkerInfo | None:
     return _info
 
 
+class _Lines(str):
+    """A message that a KeyError, which shows what it was given as Python would write it, shows as
+    it is.
+    """
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Failure:
     """An exception of a worker, with its traceback as text."""
 
@@ -70,10 +79,8 @@ class Failure:
     def raise_again(self) -> None:
         """Raises the exception here; its message holds the worker's traceback."""
         message = f"DataLoader worker {self.worker} failed:\n{self.text}"
-        if issubclass(self.kind, KeyError):
-            raise RuntimeError(message)
         try:
-            error = self.kind(message)
+            error = self.kind(_Lines(message) if issubclass(self.kind, KeyError) else message)
         except Exception:
             raise RuntimeError(message) from None
         raise error
