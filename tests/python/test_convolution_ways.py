@@ -162,3 +162,14 @@ def test_infinite_weights_meet_no_zeros_between_gradients() -> None:
         for j in range(0, 9, 2):
             expected[i : i + 3, j : j + 3] += weight[0, 0].numpy()
     np.testing.assert_array_equal(grad.numpy(), np.tile(expected[1:-1, 1:-1], (2, 4, 1, 1)))
+
+
+def test_strides_beyond_the_image_cost_nothing() -> None:
+    images, filters = Shape(2, 4, 4, 5, 6, (2, 2), stride=(5, 6), groups=2).factors()
+    found = []
+    for stride in (6, 2**40):
+        leaves = [flambeau.tensor(x, requires_grad=True) for x in (images, filters)]
+        result = functional.conv2d(*leaves, stride=(stride, 6), groups=2)
+        found.append([result, *flambeau.autograd.grad(result.square().sum(), leaves)])
+    for near, far in zip(*found, strict=True):
+        np.testing.assert_array_equal(near.detach().numpy(), far.detach().numpy())

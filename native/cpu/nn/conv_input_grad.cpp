@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_picked.h"
@@ -31,6 +34,15 @@ Phase make_phase(const ConvAxis& axis, int64_t phase) {
   return result;
 }
 
+/// Those that taps reach; there may be any number of others.
+std::vector<int64_t> reached_phases(const ConvAxis& axis) {
+  std::vector<int64_t> phases;
+  for (int64_t r = 0; r < axis.kernel; ++r) phases.push_back(r * axis.dilation % axis.stride);
+  std::sort(phases.begin(), phases.end());
+  phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
+  return phases;
+}
+
 template <class T>
 void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
          const Tensor& weight) {
@@ -38,11 +50,11 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
   // A border on top and on the left, so that no shifted row is negative.
   const int64_t top = ceil_div((rows.kernel - 1) * rows.dilation, rows.stride);
   const int64_t left = ceil_div((columns.kernel - 1) * columns.dilation, columns.stride);
-  for (int64_t a = 0; a < rows.stride; ++a)
-    for (int64_t b = 0; b < columns.stride; ++b) {
+  const std::vector<int64_t> across = reached_phases(columns);
+  for (const int64_t a : reached_phases(rows))
+    for (const int64_t b : across) {
       const Phase y = make_phase(rows, a), x = make_phase(columns, b);
       if (y.count <= 0 || x.count <= 0) continue;
-      if (y.taps.empty() || x.taps.empty()) continue;  // stays zero
       Correlation<T> task;
       task.batch = geometry.batch;
       task.groups = geometry.groups;
@@ -78,9 +90,7 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
 
 /// Whether some element of the input is reached by no tap.
 bool leaves_gaps(const ConvAxis& axis) {
-  for (int64_t phase = 0; phase < axis.stride; ++phase)
-    if (make_phase(axis, phase).taps.empty()) return true;
-  return false;
+  return static_cast<int64_t>(reached_phases(axis).size()) < axis.stride;
 }
 
 }  // namespace
