@@ -1,5 +1,6 @@
 #include "core/tensor/tensor.h"
 #include "cpu/nn/vector_rows.h"
+#include "cpu/short_sums.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -167,12 +168,6 @@ struct GradRows {
   }
 };
 
-template <class C>
-void add_to(C* to, const C* from, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] += from[i];
-}
-
 /// Sums over rows: pieces of rows, whose number depends on the shape only, then the pieces in
 /// pairs.
 template <class T>
@@ -183,20 +178,19 @@ void grads(const GradRows<T>& rows, int64_t count, Compute<T>* weight_grad, Comp
   const int64_t pieces = std::max<int64_t>(1, (count + piece - 1) / piece);
   std::vector<C> partial(static_cast<size_t>(pieces * width), C(0));
   for_rows(pieces, piece * n, 4, [&](int64_t begin, int64_t end) {
-    std::vector<C> sums(static_cast<size_t>(width));
+    std::vector<C> part(static_cast<size_t>(width));
     for (int64_t p = begin; p < end; ++p) {
-      const int64_t last = std::min(count, (p + 1) * piece);
-      // Short sums first: errors grow with the number of additions to one total.
-      for (int64_t r = p * piece; r < last; r += 64) {
-        std::fill(sums.begin(), sums.end(), C(0));
-        rows.template run<true>(r, std::min(last, r + 64), sums.data());
-        add_to(partial.data() + p * width, sums.data(), width);
-      }
+      const int64_t first = p * piece;
+      sum_in_parts(partial.data() + p * width, std::min(count - first, piece), width, part.data(),
+                   [&](C* sums, int64_t from, int64_t to) {
+                     rows.template run<true>(first + from, first + to, sums);
+                   });
     }
   });
   for (int64_t step = 1; step < pieces; step *= 2)
     for (int64_t p = 0; p + step < pieces; p += 2 * step)
-      add_to(partial.data() + p * width, partial.data() + (p + step) * width, width);
+      for (int64_t i = p * width; i < (p + 1) * width; ++i)
+        partial[static_cast<size_t>(i)] += partial[static_cast<size_t>(i + step * width)];
   std::copy_n(partial.data(), n, weight_grad);
   std::copy_n(partial.data() + n, n, bias_grad);
 }
