@@ -54,7 +54,8 @@ FLAMBEAU_INLINE Lanes of_lanes(Lanes given) {
 
 }  // namespace
 
-extern "C" double FLAMBEAU_LOG_GAMMA(double x) noexcept {
+// Packages of operators call these too.
+extern "C" FLAMBEAU_API double FLAMBEAU_LOG_GAMMA(double x) noexcept {
   int sign;
   return ::lgamma_r(x, &sign);
 }
@@ -62,9 +63,10 @@ extern "C" double FLAMBEAU_LOG_GAMMA(double x) noexcept {
 // As vectors of each width are named in the ABI of vector functions.
 #define FLAMBEAU_TEXT_OF(name) #name
 #define FLAMBEAU_TEXT(name) FLAMBEAU_TEXT_OF(name)
-#define FLAMBEAU_LANES(Lanes, name, prefix)                                                  \
-  extern "C" Lanes name(Lanes x) noexcept __asm__(prefix FLAMBEAU_TEXT(FLAMBEAU_LOG_GAMMA)); \
-  extern "C" Lanes name(Lanes x) noexcept { return of_lanes(x); }
+#define FLAMBEAU_LANES(Lanes, name, prefix)                     \
+  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept __asm__( \
+      prefix FLAMBEAU_TEXT(FLAMBEAU_LOG_GAMMA));                \
+  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept { return of_lanes(x); }
 FLAMBEAU_LANES(__m128d, log_gamma_of_2, "_ZGVbN2v_")
 FLAMBEAU_LANES(__m256d, log_gamma_of_4, "_ZGVdN4v_")
 #if defined(__AVX512F__)
