@@ -170,10 +170,14 @@ FLAMBEAU_INLINE float lgamma(float given) {
   const float infinity = __builtin_inff();
   return __builtin_fabsf(given) == infinity ? infinity : static_cast<float>(value);
 }
-/// The C library's, without its global sign.
-inline double lgamma(double x) {
+/// The C library's, without its global sign; of many positive numbers at once in vectors.
+FLAMBEAU_INLINE double lgamma(double x) {
+#ifdef FLAMBEAU_LOG_GAMMA
+  return FLAMBEAU_LOG_GAMMA(x);
+#else
   int sign;
   return ::lgamma_r(x, &sign);
+#endif
 }
 
 /// x P(w) with w = -log(1 - x^2), in the tails x Q(sqrt w): M. Giles, "Approximating the erfinv

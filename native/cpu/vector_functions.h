@@ -39,6 +39,13 @@ FLAMBEAU_VECTOR_1(erfc)
 FLAMBEAU_VECTOR_2(atan2)
 FLAMBEAU_VECTOR_2(pow)
 FLAMBEAU_VECTOR_2(hypot)
+#if defined(__AVX2__)
+// lgamma of an instruction set: log_gamma.simd.cpp.
+#define FLAMBEAU_JOINED_OF(a, b) a##b
+#define FLAMBEAU_JOINED(a, b) FLAMBEAU_JOINED_OF(a, b)
+#define FLAMBEAU_LOG_GAMMA FLAMBEAU_JOINED(flambeau_log_gamma_, FLAMBEAU_ISA)
+FLAMBEAU_VECTOR double FLAMBEAU_LOG_GAMMA(double) noexcept;
+#endif
 }
 #undef FLAMBEAU_VECTOR_1
 #undef FLAMBEAU_VECTOR_2

@@ -21,20 +21,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from worker import seconds_of, seconds_per_call
+from worker import seconds_of
 
 HERE = Path(__file__)
 MEMORY = 12 << 30  # bytes of addresses: a call that wants more is an error, not the end
 MAXIMUM_FACTOR = 600  # matrix products grow with the third power
 MATRIX_FACTOR = 64  # and decompositions with a greater factor
-SAMPLE_SECONDS, SAMPLES, LONG_SECONDS = 0.01, 5, 0.3
-Times = dict[str, float]
+SAMPLE_SECONDS, LONG_SECONDS = 0.01, 0.3
+REST_SECONDS = 0.02  # threads that wait for work keep a processor busy for so long
 
 
 @dataclass(frozen=True)
@@ -114,23 +115,28 @@ def _enlarger(declared: Any, case: Any, elements: int) -> Callable[[Any, Any], A
     return enlarge
 
 
-def time_cases(framework: str, threads: int, path: str, dtype: str, backward: bool) -> None:
-    """Prints {name: seconds per call} as JSON, for the calls that the framework takes."""
+def serve(framework: str, path: str, options: argparse.Namespace) -> None:
+    """Answers each line of the input by one line: "next" prepares the case that follows and says
+    how many seconds a call took, or why there is none; "time" says what a call takes now."""
     module = importlib.import_module(framework)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    module.set_num_threads(threads)
-    times: dict[str, float] = {}
-    for case in _read(path):
+    module.set_num_threads(options.threads)
+    made, answers = _read(path), sys.stdout
+    sys.stdout = sys.stderr  # what a call prints is no answer
+    call, count = (lambda: None), 1
+    for line in sys.stdin:
         try:
-            call = _prepared(module, case, dtype, backward)
-            call()  # the first one of a kind loads libraries
-            once = seconds_of(call, 1)
-            is_long = once > LONG_SECONDS  # that is enough
-            times[case.name] = once if is_long else seconds_per_call(call, SAMPLE_SECONDS, SAMPLES)
+            if line.strip() == "next":
+                call = _prepared(module, next(made), options)
+                call()  # the first one of a kind loads libraries
+                once = seconds_of(call, 1)
+                count = max(int(SAMPLE_SECONDS / max(once, 1e-7)), 1)
+                print(json.dumps(once), file=answers, flush=True)
+            else:
+                seconds_of(call, count)  # caches hold what the other one read, threads sleep
+                print(json.dumps(seconds_of(call, count) / count), file=answers, flush=True)
         except Exception as error:
-            if framework == "flambeau":
-                print(f"{case.name}: {error}", file=sys.stderr)
-    print(json.dumps(times))
+            print(json.dumps(f"{type(error).__name__}: {error}"), file=answers, flush=True)
 
 
 def _write(path: str, made: Iterator[Case]) -> dict[str, str]:
@@ -149,17 +155,19 @@ def _read(path: str) -> Iterator[Case]:
             yield pickle.load(file)
 
 
-def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[], Any]:
+def _prepared(module: Any, case: Case, options: argparse.Namespace) -> Callable[[], Any]:
     leaves: list[Any] = []
 
     def convert(value: Any) -> Any:
         if isinstance(value, np.ndarray):
             tensor = module.from_numpy(np.array(value))
             if value.dtype.kind in "fc":
-                name = dtype if value.dtype.kind == "f" else "complex64"
+                name = options.dtype if value.dtype.kind == "f" else "complex64"
                 tensor = tensor.to(getattr(module, name))
-                if backward:
-                    leaves.append(tensor.requires_grad_())
+            if options.transposed and tensor.dim() > 1:
+                tensor = tensor.mT.contiguous().mT
+            if value.dtype.kind in "fc" and options.backward:
+                leaves.append(tensor.requires_grad_())
             return tensor
         if isinstance(value, list):
             return [convert(element) for element in value]
@@ -170,7 +178,7 @@ def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[
     function: Any = module
     for part in case.path.split("."):
         function = getattr(function, part)
-    if not backward:
+    if not options.backward:
         return lambda: function(*positional, **keywords)
     result = function(*positional, **keywords)
     result = result[0] if isinstance(result, tuple | list) else result
@@ -178,15 +186,53 @@ def _prepared(module: Any, case: Case, dtype: str, backward: bool) -> Callable[[
     return lambda: module.autograd.grad(result, leaves, seed, retain_graph=True, allow_unused=True)
 
 
-def measure(python: str, framework: str, path: str, options: argparse.Namespace) -> Times:
-    """One process."""
-    arguments = [framework, str(options.threads), path, options.dtype, str(int(options.backward))]
-    command = [python, str(HERE), "--worker", *arguments]
-    threads = {"OMP_NUM_THREADS": str(options.threads)}
-    environment = {**os.environ, **threads}
-    output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    times: Times = json.loads(output.stdout)
-    return times
+class Worker:
+    """A process of one framework, which times the cases of a file one after another."""
+
+    def __init__(self, python: str, framework: str, path: str, threads: int) -> None:
+        command = [python, str(HERE), *sys.argv[1:], "--worker", framework, path]
+        self.process = subprocess.Popen(
+            command,
+            env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, question: str) -> float | str:
+        """Seconds, or why there are none."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        time.sleep(REST_SECONDS)
+        print(question, file=self.process.stdin, flush=True)
+        answer: float | str = json.loads(self.process.stdout.readline() or '"the process ended"')
+        return answer
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Medians of the seconds of a call, and of the ratios of pairs."""
+
+    own: float
+    other: float
+    ratio: float
+
+
+def timed(own: Worker, other: Worker, rounds: int) -> Timed | str:
+    """Of the next case, in turns; or why it is not compared."""
+    once = [worker.ask("next") for worker in (own, other)]
+    pairs = [once]
+    if all(isinstance(seconds, float) for seconds in once):
+        is_long = any(isinstance(seconds, float) and seconds > LONG_SECONDS for seconds in once)
+        for _ in range(0 if is_long else rounds):
+            pairs.append([worker.ask("time") for worker in (own, other)])
+        pairs = pairs[-rounds:]
+    wrong = next((answer for pair in pairs for answer in pair if isinstance(answer, str)), None)
+    if wrong is not None:
+        return wrong
+    seconds = [(float(a), float(b)) for a, b in pairs]
+    own_median, other_median = (statistics.median(p[side] for p in seconds) for side in (0, 1))
+    return Timed(own_median, other_median, statistics.median(a / b for a, b in seconds))
 
 
 def main() -> None:
@@ -204,40 +250,37 @@ def main() -> None:
     )
     parser.add_argument("--dtype", default="float32", help="of floating-point tensors")
     parser.add_argument("--above", type=float, default=0.9, help="least ratio that is printed")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--transposed", action="store_true", help="matrices stand by columns")
+    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.worker:
+        framework, path = options.worker
+        serve(framework, path, options)
+        return
     made = cases(options.only, options.part, 0 if options.small else options.elements)
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
         found = _write(file.name, made)
         pythons = {"flambeau": sys.executable, "torch": options.torch}
-        rounds = [
-            {name: measure(python, name, file.name, options) for name, python in pythons.items()}
-            for _ in range(options.rounds)
-        ]
-    both = [name for name in found if all(name in r[f] for r in rounds for f in pythons)]
-    ratios = {
-        name: statistics.median(r["flambeau"][name] / r["torch"][name] for r in rounds)
-        for name in both
-    }
-    for name in sorted(both, key=lambda name: -ratios[name]):
-        if ratios[name] >= options.above:
-            own, other = (
-                statistics.median(r[framework][name] for r in rounds) * 1e6 for framework in pythons
-            )
-            print(f"{name:40} {own:10.1f} us {other:10.1f} us {ratios[name]:7.2f}")
+        own, other = (
+            Worker(python, name, file.name, options.threads) for name, python in pythons.items()
+        )
+        times = {name: timed(own, other, options.rounds) for name in found}
+    ratios = {name: t.ratio for name, t in times.items() if isinstance(t, Timed)}
+    for name in sorted(ratios, key=lambda name: -ratios[name]):
+        found_times = times[name]
+        if isinstance(found_times, Timed) and found_times.ratio >= options.above:
+            micros = f"{found_times.own * 1e6:10.1f} us {found_times.other * 1e6:10.1f} us"
+            print(f"{name:40} {micros} {found_times.ratio:7.2f}")
     families: dict[str, list[float]] = {}
     for name, ratio in ratios.items():
         families.setdefault(found[name], []).append(ratio)
     for family, members in sorted(families.items()):
         print(f"{family:40} {len(members):5} {statistics.geometric_mean(members):7.2f}")
     median = statistics.median(ratios.values())
-    print(f"{len(both)} of {len(found)} operators compared, median of the ratios {median:.2f}")
+    print(f"{len(ratios)} of {len(found)} operators compared, median of the ratios {median:.2f}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--worker"]:
-        framework, threads, path, dtype, backward = sys.argv[2:]
-        time_cases(framework, int(threads), path, dtype, backward == "1")
-    else:
-        main()
+    main()

@@ -19,8 +19,8 @@ void layer_norm_forward(const Tensor&, const Tensor&, const Tensor&, const Tenso
                         const Tensor&, double);
 void layer_norm_input_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                            const Tensor&, const Tensor&);
-void layer_norm_weight_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
-                            const Tensor&);
+void layer_norm_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
+                     const Tensor&, const Tensor&, const Tensor&);
 void batch_norm_train(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                       const Tensor&, const Tensor&, const Tensor&, double, double);
 void batch_norm_grad(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
@@ -186,12 +186,17 @@ void check_layer_norm(int64_t rows, int64_t n) {
   check_norm<T>(
       {rows, n}, rows, n, [=](int64_t i) { return i / n; }, [=](int64_t i) { return i % n; },
       {rows, 1}, &layer_norm_forward,
-      [=](const Tensor& input_grad, const Tensor& weight_grad, const Tensor& g, const Tensor& x,
-          const Tensor& w, const Tensor& mean, const Tensor& rstd) {
-        layer_norm_input_grad(input_grad, g, x, w, mean, rstd);
-        const Tensor found = empty(weight_grad.sizes(), dtype_of<T>, Device{});
-        layer_norm_weight_grad(found, g, x, mean, rstd);
-        copy_data(weight_grad, found);
+      [](const Tensor& input_grad, const Tensor& weight_grad, const Tensor& g, const Tensor& x,
+         const Tensor& w, const Tensor& mean, const Tensor& rstd) {
+        const Tensor bias_grad = empty(weight_grad.sizes(), weight_grad.dtype(), Device{});
+        layer_norm_grad(input_grad, weight_grad, bias_grad, g, x, w, mean, rstd);
+        const int64_t n = x.sizes()[1];
+        std::vector<double> sums(static_cast<size_t>(n));
+        for (int64_t i = 0; i < g.numel(); ++i) sums[i % n] += value<T>(g, i);
+        check_all<Wide<T>>(bias_grad, [&](int64_t i) { return sums[i]; });
+        const Tensor alone = empty(x.sizes(), x.dtype(), Device{});
+        layer_norm_input_grad(alone, g, x, w, mean, rstd);
+        check_all<T>(alone, [&](int64_t i) { return value<T>(input_grad, i); });
       });
 }
 TEST(layer_norm) {

@@ -47,9 +47,14 @@ def layer_norm(x: Array, count: int, weight: Array | None, bias: Array | None, e
     return normalized(x, last(count), eps, weight, bias)
 
 
-def group_norm(x: Array, groups: int, eps: float) -> Array:
-    """Over the channels of each group."""
-    return normalized(np.reshape(x, (x.shape[0], groups, -1)), 2, eps).reshape(x.shape)
+def group_norm(
+    x: Array, groups: int, eps: float, weight: Array | None = None, bias: Array | None = None
+) -> Array:
+    """Over the channels of each group, then scaled and shifted channel by channel."""
+    found = normalized(np.reshape(x, (x.shape[0], groups, -1)), 2, eps).reshape(x.shape)
+    each = (-1,) + (1,) * (x.ndim - 2)
+    scaled = found if weight is None else found * np.reshape(weight, each)
+    return np.asarray(scaled if bias is None else scaled + np.reshape(bias, each))
 
 
 def rms_norm(x: Array, count: int, weight: Array | None, eps: float | None) -> Array:

@@ -1,26 +1,38 @@
+#include <algorithm>
+
 #include "kernels/padding_any.h"
 
 namespace flambeau::any {
 
+namespace {
+
+/// Elements [start, start + length) of a dim.
+void fill_part(const Tensor& tensor, size_t dim, int64_t start, int64_t length,
+               const Scalar& value) {
+  Shape sizes(tensor.sizes());
+  sizes[dim] = length;
+  const int64_t offset = tensor.offset() + start * tensor.strides()[dim];
+  if (length > 0) fill_data(make_view(tensor, sizes, tensor.strides(), offset), value);
+}
+
+}  // namespace
+
 void constant_pad_nd(const Tensor& result, const Tensor& self, IntList pad, const Scalar& value) {
   if (result.numel() == 0) return;
-  // What is left of the input.
+  // What is left of the input, where it lies in both: no pad is longer than its dim.
   Shape sizes(self.sizes());
-  bool is_whole = true;
-  for (size_t i = 0; i < pad.size() / 2; ++i) {
-    const int64_t before = pad[2 * i], after = pad[2 * i + 1];
-    sizes[sizes.size() - 1 - i] += std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
-    is_whole = is_whole && before <= 0 && after <= 0;
-  }
-  if (!is_whole) fill_data(result, value);
-  if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size <= 0; })) return;
-  // Where it lies in both: no pad is longer than its dim now.
   int64_t from = self.offset(), to = result.offset();
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     const size_t dim = sizes.size() - 1 - i;
+    const int64_t before = std::max<int64_t>(pad[2 * i], 0);
+    const int64_t after = std::max<int64_t>(pad[2 * i + 1], 0);
+    sizes[dim] = result.sizes()[dim] - before - after;
     from += std::max<int64_t>(-pad[2 * i], 0) * self.strides()[dim];
-    to += std::max<int64_t>(pad[2 * i], 0) * result.strides()[dim];
+    to += before * result.strides()[dim];
+    fill_part(result, dim, 0, before, value);
+    fill_part(result, dim, result.sizes()[dim] - after, after, value);
   }
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
   copy_data(make_view(result, sizes, result.strides(), to),
             make_view(self, sizes, self.strides(), from));
 }

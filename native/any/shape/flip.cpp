@@ -21,19 +21,22 @@ void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
 
 namespace {
 
-/// Moves the elements of each dim one after the other by copying two parts.
-void roll_dim(const Tensor& result, const Tensor& self, int64_t shift, int64_t dim) {
-  const size_t d = static_cast<size_t>(dim);
-  const int64_t size = self.sizes()[d];
-  shift = ((shift % size) + size) % size;
-  const auto part = [&](const Tensor& tensor, int64_t start, int64_t length) {
-    Shape sizes = tensor.sizes();
-    sizes[d] = length;
-    return make_view(tensor, sizes, tensor.strides(),
-                     tensor.offset() + start * tensor.strides()[d]);
-  };
-  if (shift < size) copy_data(part(result, shift, size - shift), part(self, 0, size - shift));
-  if (shift > 0) copy_data(part(result, 0, shift), part(self, size - shift, shift));
+/// Elements [start, start + length) of a dim.
+Tensor part(const Tensor& tensor, size_t dim, int64_t start, int64_t length) {
+  Shape sizes = tensor.sizes();
+  sizes[dim] = length;
+  return make_view(tensor, sizes, tensor.strides(),
+                   tensor.offset() + start * tensor.strides()[dim]);
+}
+
+/// Copies the blocks that dims from `dim` on, of which each falls into two parts, divide a tensor
+/// into. `shifts`: one for each dim, from 0 on and below its size.
+void roll_blocks(const Tensor& result, const Tensor& self, const Shape& shifts, size_t dim = 0) {
+  while (dim < shifts.size() && shifts[dim] == 0) ++dim;
+  if (dim == shifts.size()) return copy_data(result, self);
+  const int64_t shift = shifts[dim], rest = self.sizes()[dim] - shift;
+  roll_blocks(part(result, dim, shift, rest), part(self, dim, 0, rest), shifts, dim + 1);
+  roll_blocks(part(result, dim, 0, shift), part(self, dim, rest, shift), shifts, dim + 1);
 }
 
 }  // namespace
@@ -43,18 +46,17 @@ void roll(const Tensor& result, const Tensor& self, IntList shifts, std::optiona
   if (!dims) {
     const Tensor dense = contiguous_data(self);
     const Shape flat{dense.numel()}, unit{1};
-    roll_dim(make_view(result, flat, unit, result.offset()),
-             make_view(dense, flat, unit, dense.offset()), shifts[0], 0);
-    return;
+    return roll_blocks(make_view(result, flat, unit, result.offset()),
+                       make_view(dense, flat, unit, dense.offset()),
+                       {shape_rules::floor_mod(shifts[0], dense.numel())});
   }
-  if (self.dim() == 0 || dims->empty()) return copy_data(result, self);
-  Tensor current = self;
+  Shape each(static_cast<size_t>(self.dim()), 0);
   for (size_t i = 0; i < dims->size(); ++i) {
-    const bool last = i + 1 == dims->size();
-    const Tensor next = last ? result : flambeau::empty(self.sizes(), self.dtype(), self.device());
-    roll_dim(next, current, shifts[i], Dim((*dims)[i], self.dim(), {"roll", "dims"}));
-    current = next;
+    const auto d = static_cast<size_t>(Dim((*dims)[i], self.dim(), {"roll", "dims"}));
+    const int64_t size = self.sizes()[d];
+    each[d] = (each[d] + shape_rules::floor_mod(shifts[i], size)) % size;
   }
+  roll_blocks(result, self, each);
 }
 
 }  // namespace flambeau::any

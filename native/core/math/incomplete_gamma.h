@@ -12,7 +12,7 @@ namespace detail {
 
 /// log gamma(1 + a), 0 <= a <= 1, with small relative error: a (a - 1) times a rational function
 /// that agrees with the quotient in 15 Chebyshev points, computed with mpmath.
-FLAMBEAU_LONG double log_gamma_1p(double a) {
+FLAMBEAU_SHORT double log_gamma_1p(double a) {
   constexpr double kAbove[] = {0.5772156649015329,    1.6820338260350902,    1.8707344397468786,
                                0.9930539511619251,    0.2566982959263716,    0.029220238177263783,
                                0.0010806808353172963, 2.9464583706491542e-06};
@@ -25,6 +25,18 @@ FLAMBEAU_LONG double log_gamma_1p(double a) {
                                0.012995316495212218,
                                0.0002909818225874897};
   return a * (a - 1) * horner(kAbove, a) / horner(kBelow, a);
+}
+
+/// gamma(1 + a), 0 <= a < 30: by the functional equation from between 1 and 2. The sum a + 1 would
+/// be rounded, which a steep gamma function shows; differences of a and integers are exact.
+FLAMBEAU_LONG double gamma_1p(double a) {
+  double product = 1, other = 1;
+  for (; a > 2; a -= 2) {
+    product *= a;
+    other *= a - 1;
+  }
+  if (a > 1) product *= a--;
+  return product * other * exp(log_gamma_1p(a));
 }
 
 /// mu - log(1 + mu): by the series of log((1 + r) / (1 - r)) where the difference would cancel.
@@ -42,8 +54,7 @@ FLAMBEAU_LONG double gamma_prefix(double a, double x) {
   if (a < 30) {
     if (x > 1000) return 0;
     const double half = exp(-0.5 * x);
-    // The sum a + 1 is rounded, which a steep gamma function shows.
-    return pow(x, a) * half / (a < 1 ? ::tgamma(a + 1) : a * ::tgamma(a)) * half;
+    return pow(x, a) * half / gamma_1p(a) * half;
   }
   const double r = 1 / a, z = r * r;
   const double stirling =
@@ -195,9 +206,11 @@ FLAMBEAU_LONG double incomplete_gamma_to(Digits digits, bool is_upper, double a,
     if (is_upper) return upper_gamma_small(a, x, digits);
     return lower_gamma_series(a, x, digits);
   }
-  // From a + 1 on both are cheap; Q is small before that, and 1 - P would show the errors of P.
+  // From a + 1 on both are cheap; Q is small before that, and 1 - P would show the errors of P. Of
+  // all digits the fraction takes longer, as it divides at each step: P waits until it is short.
   const bool would_show = is_upper && x > 1 && !(digits.few && a > 0.1);
-  if (x < (would_show ? a : a + 1)) {
+  const bool is_slow = !is_upper && !digits.few;
+  if (x < (would_show ? a : is_slow ? a + 3 : a + 1)) {
     const double lower = lower_gamma_series(a, x, digits);
     return is_upper ? 1 - lower : lower;
   }

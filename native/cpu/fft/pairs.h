@@ -98,15 +98,15 @@ void join_pairs(const RealPlan<T>& plan, const T* from, int64_t step, T* z) {
 
 /// The same for lines side by side, not scaled: from h numbers of each to h + 1.
 template <class T>
-void split_lines(const RealPlan<T>& plan, Parts<const T> z, Parts<T> to) {
+void split_pairs_of_lines(const RealPlan<T>& plan, Parts<const T> z, Parts<T> to) {
   const int64_t half = plan.half->n;
   for (int64_t k = 0; k <= half; ++k) {
     const Vector<T> root_re = splat(plan.roots[static_cast<size_t>(2 * k)]);
     const Vector<T> root_im = splat(plan.roots[static_cast<size_t>(2 * k + 1)]);
     for (int64_t v = 0; v < kLanes<T>; v += kVector<T>) {
       Number<T> one, mirror, found;
-      load_number(one, z.at(k % half * kLanes<T> + v));
-      load_number(mirror, z.at((half - k) % half * kLanes<T> + v));
+      load_number(one, z.at((k == half ? 0 : k) * kLanes<T> + v));
+      load_number(mirror, z.at((k == 0 ? 0 : half - k) * kLanes<T> + v));
       split_pair(found.re, found.im, one.re, one.im, mirror.re, mirror.im, root_re, root_im);
       store_number(to.at(k * kLanes<T> + v), found);
     }
@@ -115,7 +115,7 @@ void split_lines(const RealPlan<T>& plan, Parts<const T> z, Parts<T> to) {
 
 /// And from h + 1 to h.
 template <class T>
-void join_lines(const RealPlan<T>& plan, Parts<const T> from, Parts<T> z) {
+void join_pairs_of_lines(const RealPlan<T>& plan, Parts<const T> from, Parts<T> z) {
   const int64_t half = plan.half->n;
   for (int64_t k = 0; k < half; ++k) {
     const Vector<T> root_re = splat(plan.roots[static_cast<size_t>(2 * k)]);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Transposition of the square that kLanes lines make of 64 bytes of each.
+/// Transposition of the square that kLanes lines make of 64 bytes of each, and of short lines.
 
 #include <cstring>
 #include <utility>
@@ -17,21 +17,22 @@ struct RowOf {
 
 namespace detail {
 
-/// The first or the second halves of two rows, element by element in turns.
-template <int second, class Row, int... i>
+/// The first or the second halves of two rows, or of each group of their elements, in turns.
+template <int second, int group, class Row, int... i>
 FLAMBEAU_INLINE void interleave(Row& to, const Row& a, const Row& b,
                                 std::integer_sequence<int, i...>) {
   constexpr int n = static_cast<int>(sizeof...(i));
-  to = __builtin_shufflevector(a, b, (second * n / 2 + i / 2 + i % 2 * n)...);
+  to = __builtin_shufflevector(
+      a, b, (i / group * group + second * group / 2 + i % group / 2 + i % 2 * n)...);
 }
 
-/// Every other one of the elements of two rows, and the elements of a row from the last to the
-/// first.
-template <int first, class Row, int... i>
+/// Every other one of the elements of two rows, or of units of some elements.
+template <int first, int unit, class Row, int... i>
 FLAMBEAU_INLINE void every_other(Row& to, const Row& a, const Row& b,
                                  std::integer_sequence<int, i...>) {
-  to = __builtin_shufflevector(a, b, (first + 2 * i)...);
+  to = __builtin_shufflevector(a, b, ((first + i / unit * 2) * unit + i % unit)...);
 }
+/// The elements of a row from the last to the first.
 template <class Row, int... i>
 FLAMBEAU_INLINE void turn_round(Row& row, std::integer_sequence<int, i...>) {
   constexpr int last = static_cast<int>(sizeof...(i)) - 1;
@@ -39,22 +40,6 @@ FLAMBEAU_INLINE void turn_round(Row& row, std::integer_sequence<int, i...>) {
 }
 
 }  // namespace detail
-
-/// Rows become columns: in log2(n) rounds, each of which interleaves rows that are n / 2 apart.
-template <class T>
-FLAMBEAU_INLINE void transpose(typename RowOf<T>::type (&rows)[64 / sizeof(T)]) {
-  constexpr int n = 64 / sizeof(T);
-  using Row = typename RowOf<T>::type;
-  constexpr auto order = std::make_integer_sequence<int, n>();
-  for (int round = 1; round < n; round *= 2) {
-    Row next[n];
-    for (int i = 0; i < n / 2; ++i) {
-      detail::interleave<0>(next[2 * i], rows[i], rows[i + n / 2], order);
-      detail::interleave<1>(next[2 * i + 1], rows[i], rows[i + n / 2], order);
-    }
-    for (int i = 0; i < n; ++i) rows[i] = next[i];
-  }
-}
 
 template <class T>
 FLAMBEAU_INLINE void load(typename RowOf<T>::type& row, const T* from) {
@@ -68,6 +53,92 @@ FLAMBEAU_INLINE void store(T* to, const typename RowOf<T>::type& row) {
 template <class T>
 using OrderOfRow = std::make_integer_sequence<int, 64 / sizeof(T)>;
 
+/// Elements of 16 bytes, within which processors move elements fast.
+template <class T>
+inline constexpr int kLaneOfRow = 16 / sizeof(T);
+
+#if defined(__AVX512F__)
+
+/// Rows become columns: elements move within lanes, then lanes as wholes.
+template <class T>
+FLAMBEAU_INLINE void transpose(typename RowOf<T>::type (&rows)[64 / sizeof(T)]) {
+  constexpr int n = 64 / sizeof(T), lane = kLaneOfRow<T>;
+  constexpr auto order = OrderOfRow<T>();
+  typename RowOf<T>::type work[n];
+  const auto place = [](int i) { return i % lane * (n / lane) + i / lane; };
+  for (int i = 0; i < n; ++i) work[place(i)] = rows[i];
+  for (int round = 1; round < lane; round *= 2) {
+    for (int i = 0; i < n / 2; ++i) {
+      detail::interleave<0, lane>(rows[2 * i], work[i], work[i + n / 2], order);
+      detail::interleave<1, lane>(rows[2 * i + 1], work[i], work[i + n / 2], order);
+    }
+    for (int i = 0; i < n; ++i) work[i] = rows[i];
+  }
+  for (int i = 0; i < n; ++i) rows[place(i)] = work[i];
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < n; ++i) work[i] = rows[i];
+    for (int i = 0; i < n / 2; ++i) {
+      detail::every_other<0, lane>(rows[i], work[2 * i], work[2 * i + 1], order);
+      detail::every_other<1, lane>(rows[i + n / 2], work[2 * i], work[2 * i + 1], order);
+    }
+  }
+}
+
+#else
+
+/// Rows become columns: squares of as many rows as a lane has elements, lane by lane.
+template <class T>
+FLAMBEAU_INLINE void transpose(typename RowOf<T>::type (&rows)[64 / sizeof(T)]) {
+  constexpr int n = 64 / sizeof(T), lane = kLaneOfRow<T>;
+  constexpr auto order = std::make_integer_sequence<int, lane>();
+  typedef T Lane __attribute__((vector_size(16)));
+  Lane from[n][n / lane], to[n][n / lane];
+  memcpy(from, rows, sizeof rows);
+  for (int g = 0; g < n / lane; ++g)
+    for (int l = 0; l < n / lane; ++l) {
+      Lane square[lane], next[lane];
+      for (int i = 0; i < lane; ++i) square[i] = from[g * lane + i][l];
+      for (int round = 1; round < lane; round *= 2) {
+        for (int i = 0; i < lane / 2; ++i) {
+          detail::interleave<0, lane>(next[2 * i], square[i], square[i + lane / 2], order);
+          detail::interleave<1, lane>(next[2 * i + 1], square[i], square[i + lane / 2], order);
+        }
+        for (int i = 0; i < lane; ++i) square[i] = next[i];
+      }
+      for (int i = 0; i < lane; ++i) to[l * lane + i][g] = square[i];
+    }
+  memcpy(rows, to, sizeof rows);
+}
+
+#endif
+
+/// As many numbers of each of n lines, all in a row of memory, become rows of a number each, and
+/// back.
+template <class T, int count>
+FLAMBEAU_INLINE void part_lines(typename RowOf<T>::type (&rows)[count]) {
+  typename RowOf<T>::type next[count];
+  for (int round = 1; round < count; round *= 2) {
+    for (int i = 0; i < count / 2; ++i) {
+      detail::every_other<0, 1>(next[i], rows[2 * i], rows[2 * i + 1], OrderOfRow<T>());
+      detail::every_other<1, 1>(next[i + count / 2], rows[2 * i], rows[2 * i + 1], OrderOfRow<T>());
+    }
+    for (int i = 0; i < count; ++i) rows[i] = next[i];
+  }
+}
+template <class T, int count>
+FLAMBEAU_INLINE void join_lines(typename RowOf<T>::type (&rows)[count]) {
+  typename RowOf<T>::type next[count];
+  for (int round = 1; round < count; round *= 2) {
+    for (int i = 0; i < count / 2; ++i) {
+      detail::interleave<0, 64 / sizeof(T)>(next[2 * i], rows[i], rows[i + count / 2],
+                                            OrderOfRow<T>());
+      detail::interleave<1, 64 / sizeof(T)>(next[2 * i + 1], rows[i], rows[i + count / 2],
+                                            OrderOfRow<T>());
+    }
+    for (int i = 0; i < count; ++i) rows[i] = next[i];
+  }
+}
+
 /// Complex numbers in memory, as many as a row has elements, as a row of each part, and back.
 template <class T>
 FLAMBEAU_INLINE void load_parts(typename RowOf<T>::type& re, typename RowOf<T>::type& im,
@@ -75,15 +146,15 @@ FLAMBEAU_INLINE void load_parts(typename RowOf<T>::type& re, typename RowOf<T>::
   typename RowOf<T>::type a, b;
   load(a, from);
   load(b, from + 64 / sizeof(T));
-  detail::every_other<0>(re, a, b, OrderOfRow<T>());
-  detail::every_other<1>(im, a, b, OrderOfRow<T>());
+  detail::every_other<0, 1>(re, a, b, OrderOfRow<T>());
+  detail::every_other<1, 1>(im, a, b, OrderOfRow<T>());
 }
 template <class T>
 FLAMBEAU_INLINE void store_parts(T* to, const typename RowOf<T>::type& re,
                                  const typename RowOf<T>::type& im) {
   typename RowOf<T>::type a, b;
-  detail::interleave<0>(a, re, im, OrderOfRow<T>());
-  detail::interleave<1>(b, re, im, OrderOfRow<T>());
+  detail::interleave<0, 64 / sizeof(T)>(a, re, im, OrderOfRow<T>());
+  detail::interleave<1, 64 / sizeof(T)>(b, re, im, OrderOfRow<T>());
   store(to, a);
   store(to + 64 / sizeof(T), b);
 }

@@ -116,12 +116,12 @@ void gather_rows(const Lines<const T>& lines, int64_t first, int64_t count, int6
   }
 }
 
-/// The way back: numbers [k, k + kNumbers) of lines, of which the tile has `found`.
+/// The way back: numbers [k, k + kNumbers) of lines.
 template <class T>
-FLAMBEAU_INLINE void scatter_square(T* const* to, int64_t count, int64_t k, int64_t found,
-                                    Parts<const T> tile, T scale) {
-  typename RowOf<T>::type rows[kLanes<T>] = {};
-  for (int64_t i = 0; i < found; ++i) {
+FLAMBEAU_INLINE void scatter_square(T* const* to, int64_t count, int64_t k, Parts<const T> tile,
+                                    T scale) {
+  typename RowOf<T>::type rows[kLanes<T>];
+  for (int64_t i = 0; i < kNumbers<T>; ++i) {
     load(rows[2 * i], tile.re + (k + i) * kLanes<T>);
     load(rows[2 * i + 1], tile.im + (k + i) * kLanes<T>);
   }
@@ -132,36 +132,68 @@ FLAMBEAU_INLINE void scatter_square(T* const* to, int64_t count, int64_t k, int6
   }
 }
 
-/// What a row of a short line has behind its end is overwritten by the next one; the last lines
-/// are written to a copy first.
-template <class T>
-void scatter_rows(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
-                  Parts<const T> tile, T scale) {
-  constexpr int64_t kWidth = kLanes<T>;
-  T* to[kWidth];
-  lines.find(first, count, to);
-  int64_t k = 0;
-  for (; k + kNumbers<T> <= n; k += kNumbers<T>)
-    scatter_square(to, count, k, kNumbers<T>, tile, scale);
-  if (is_worth_row<T>(n))
-    return scatter_square(to, count, n - kNumbers<T>, kNumbers<T>, tile, scale);
-  if (n < kNumbers<T> && are_joined(to, count, 2 * n)) {
-    alignas(64) T block[2 * kWidth];
-    const int64_t last = first_outside<T>(count, 2 * n);
-    T* const rest = lines.line(first) + 2 * n * last;
-    for (int64_t v = last; v < count; ++v) to[v] = block + 2 * n * (v - last);
-    scatter_square(to, count, 0, n, tile, scale);
-    memcpy(rest, block, static_cast<size_t>(2 * n * (count - last)) * sizeof(T));
-    return;
-  }
-  for (; k < n; ++k) {
-    for (int64_t v = 0; v < count; ++v) {
-      to[v][2 * k] = tile.re[k * kWidth + v] * scale;
-      to[v][2 * k + 1] = tile.im[k * kWidth + v] * scale;
+/// Fewer numbers of lines, from k on: half as many as kNumbers, a quarter and so on, as far as
+/// `left` has them.
+template <class T, int64_t n = kNumbers<T> / 2>
+FLAMBEAU_INLINE void scatter_rest(T* const* to, int64_t count, int64_t k, int64_t left,
+                                  Parts<const T> tile, T scale) {
+  if constexpr (n > 0) {
+    if (left & n) {
+      typename RowOf<T>::type rows[2 * n];
+      for (int64_t i = 0; i < n; ++i) {
+        load(rows[2 * i], tile.re + (k + i) * kLanes<T>);
+        load(rows[2 * i + 1], tile.im + (k + i) * kLanes<T>);
+      }
+      join_lines<T, 2 * n>(rows);
+      alignas(64) T block[2 * n * kLanes<T>];
+      for (int64_t i = 0; i < 2 * n; ++i) store<T>(block + i * kLanes<T>, rows[i] * scale);
+      for (int64_t v = 0; v < count; ++v)
+        memcpy(to[v] + 2 * k, block + 2 * n * v, 2 * n * sizeof(T));
+      k += n;
     }
+    scatter_rest<T, n / 2>(to, count, k, left, tile, scale);
   }
 }
 
+template <class T>
+void scatter_rows(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
+                  Parts<const T> tile, T scale) {
+  T* to[kLanes<T>];
+  lines.find(first, count, to);
+  int64_t k = 0;
+  for (; k + kNumbers<T> <= n; k += kNumbers<T>) scatter_square(to, count, k, tile, scale);
+  scatter_rest(to, count, k, n - k, tile, scale);
+}
+
+/// Whether kLanes lines of a power of two of complex numbers, fewer than kNumbers, lie one right
+/// behind the other.
+template <class T>
+bool are_short_rows(const Lines<T>& lines, int64_t first, int64_t count, int64_t n) {
+  const Grid& grid = lines.grid;
+  return n < kNumbers<T> && (n & (n - 1)) == 0 && count == kLanes<T> && lines.imag == 1 &&
+         lines.step == 2 && !grid.sizes.empty() && grid.steps[grid.sizes.size() - 1] == 2 * n &&
+         grid.left_of_row(lines.start + first) >= count;
+}
+
+/// All of such lines at once; false where the lines are others.
+template <class T, int n = 1>
+bool gather_joined(const Lines<const T>& lines, int64_t first, int64_t count, int64_t length,
+                   Parts<T> tile) {
+  if constexpr (n < kNumbers<T>) {
+    if (length != n || !are_short_rows(lines, first, count, length))
+      return length > n && gather_joined<T, 2 * n>(lines, first, count, length, tile);
+    const T* const from = lines.line(first);
+    typename RowOf<T>::type rows[2 * n];
+    for (int i = 0; i < 2 * n; ++i) load(rows[i], from + i * kLanes<T>);
+    part_lines<T, 2 * n>(rows);
+    for (int i = 0; i < n; ++i) {
+      store(tile.re + i * kLanes<T>, rows[2 * i]);
+      store(tile.im + i * kLanes<T>, rows[2 * i + 1]);
+    }
+    return true;
+  }
+  return false;
+}
 /// The same where neighbours lie side by side.
 template <class T>
 void gather_columns(const Lines<const T>& lines, int64_t first, int64_t n, Parts<T> tile) {

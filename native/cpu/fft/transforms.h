@@ -75,6 +75,7 @@ template <class T>
 void gather_any(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n,
                 Parts<T> tile) {
   if (are_columns(lines, first, count)) return gather_columns(lines, first, n, tile);
+  if (gather_joined(lines, first, count, n, tile)) return;
   if (are_rows(lines)) return gather_rows(lines, first, count, n, tile);
   gather(lines, first, count, n, tile);
 }
@@ -105,7 +106,8 @@ void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<
       gather_any(in, first, size, given_size, swapped_if(task.inverse, tile.lines()));
       if (reads_half && in_pairs) {
         tile.step([&](Parts<const T> from, Parts<T> to) {
-          join_lines(*kind.pairs, swapped_if(task.inverse, from), swapped_if(task.inverse, to));
+          join_pairs_of_lines(*kind.pairs, swapped_if(task.inverse, from),
+                              swapped_if(task.inverse, to));
         });
       } else if (reads_half) {
         mirror(plan.n, swapped_if(task.inverse, tile.lines()));
@@ -113,7 +115,7 @@ void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<
       tile.transform(plan);
       if (kind.split != nullptr) turn(*kind.split, first, size, tile.lines());
       if (writes_half && in_pairs) {
-        tile.step([&](Parts<const T> z, Parts<T> to) { split_lines(*kind.pairs, z, to); });
+        tile.step([&](Parts<const T> z, Parts<T> to) { split_pairs_of_lines(*kind.pairs, z, to); });
       }
       const Parts<T> found = swapped_if(task.inverse, tile.lines());
       scatter_any<T>(out, first, size, found_size, {found.re, found.im}, scale);

@@ -34,8 +34,7 @@ template <class C, class Load>
 void sum_runs(const Images& images, int64_t channels, C* first, C* second, const Load& load) {
   constexpr int64_t kLanes = kFewLanes<C>;
   const bool are_short = images.area >= kLanes && images.area < 32 * kLanes;
-  const int64_t together =
-      are_short ? std::max<int64_t>(1, 64 * kLanes / std::max<int64_t>(1, images.area)) : 1;
+  const int64_t together = are_short ? std::max<int64_t>(1, images.runs_in(64 * kLanes)) : 1;
   PairwiseSum<C> firsts[kMostChannels], seconds[kMostChannels];
   C a[kMostChannels][kLanes], b[kMostChannels][kLanes];
   for (int64_t n = 0; n < images.batch; n += together) {
@@ -67,9 +66,8 @@ void sum_runs(const Images& images, int64_t channels, C* first, C* second, const
 /// Calls body(first channel, channels) for some at a time, on several threads.
 template <class C, class Body>
 void for_channels(const Images& images, int64_t cost, const Body& body) {
-  constexpr int64_t kBytes = 256 * 1024;
-  const int64_t bytes = std::max<int64_t>(1, images.count()) * static_cast<int64_t>(sizeof(C));
-  const int64_t together = std::clamp(kBytes / bytes, int64_t{1}, kMostChannels);
+  constexpr int64_t kElements = 256 * 1024 / static_cast<int64_t>(sizeof(C));
+  const int64_t together = std::clamp(images.channels_in(kElements), int64_t{1}, kMostChannels);
   for_rows(images.channels, images.count(), cost, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; c += together) body(c, std::min(together, end - c));
   });

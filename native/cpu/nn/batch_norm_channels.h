@@ -18,6 +18,10 @@ struct Images {
       : batch(input.sizes()[0]), channels(input.sizes()[1]), area(input.sizes()[2]) {}
   int64_t run(int64_t n, int64_t c) const { return (n * channels + c) * area; }
   int64_t count() const { return batch * area; }
+  /// How many channels, columns of an area of 1, or runs have so many elements.
+  int64_t channels_in(int64_t elements) const { return elements / std::max<int64_t>(1, count()); }
+  int64_t columns_in(int64_t elements) const { return elements / std::max<int64_t>(1, batch); }
+  int64_t runs_in(int64_t elements) const { return elements / std::max<int64_t>(1, area); }
 };
 
 /// Element c of an optional vector of parameters, in the type C.

@@ -16,8 +16,7 @@ constexpr int64_t kMostColumns = 256;
 template <class C, class Body>
 void for_blocks(const Images& images, int64_t cost, const Body& body) {
   constexpr int64_t kBytes = 512 * 1024, kLine = 64 / static_cast<int64_t>(sizeof(C));
-  const int64_t near =
-      kBytes / (std::max<int64_t>(1, images.batch) * static_cast<int64_t>(sizeof(C)));
+  const int64_t near = images.columns_in(kBytes / static_cast<int64_t>(sizeof(C)));
   const int64_t each = (images.channels + num_threads() - 1) / num_threads();
   const int64_t width =
       std::clamp((std::min(near, each) + kLine - 1) / kLine, int64_t{1}, kMostColumns / kLine) *

@@ -1,46 +1,8 @@
-#include "core/tensor/tensor.h"
-#include "cpu/nn/vector_rows.h"
+#include "cpu/nn/normal_rows.h"
+#include "cpu/short_sums.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
-
-/// Numbers of rows, or parameters, in the type that rows are computed in. Undefined stays so.
-template <class C>
-Tensor values_in(const Tensor& values) {
-  return values.defined() ? contiguous_data(cast_data(values, dtype_of<C>)) : values;
-}
-template <class C>
-const C* data_of(const Tensor& values) {
-  return values.defined() ? values.data<C>() : nullptr;
-}
-
-template <class T>
-Compute<T> row_mean(const T* x, int64_t n) {
-  using C = Compute<T>;
-  C sum[1];
-  sum_rows(
-      n, sum, [=](int64_t i, Vector<C>* to) { to[0] += load_wide(x + i); },
-      [=](int64_t i, C* to) { to[0] += static_cast<C>(x[i]); });
-  return sum[0] / C(n);
-}
-
-template <class T>
-Compute<T> row_variance(const T* x, int64_t n, Compute<T> mean) {
-  using C = Compute<T>;
-  const Vector<C> means = splat(mean);
-  C sum[1];
-  sum_rows(
-      n, sum,
-      [=](int64_t i, Vector<C>* to) {
-        const Vector<C> far = load_wide(x + i) - means;
-        to[0] += far * far;
-      },
-      [=](int64_t i, C* to) {
-        const C far = static_cast<C>(x[i]) - mean;
-        to[0] += far * far;
-      });
-  return sum[0] / C(n);
-}
 
 /// y = (x - mean) scale w + b
 template <class T, bool has_weight, bool has_bias, class C = Compute<T>>
@@ -93,9 +55,10 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   });
 }
 
-/// rstd (a - mean(a) - xhat mean(a xhat)), with a = grad weight and xhat = (x - average) rstd.
-template <class T, bool has_weight, class C = Compute<T>>
-void input_grad_row(T* y, const T* x, const T* g, int64_t n, C mean, C scale, const C* w) {
+/// The gradient of one row: rstd (a - mean(a) - xhat mean(a xhat)), with a = grad weight and
+/// xhat = (x - average) rstd. Adds grad xhat and grad to `sums`, n of each, where those are wanted.
+template <class T, bool has_weight, bool has_sums, class C = Compute<T>>
+void grad_row(T* y, const T* x, const T* g, int64_t n, C mean, C scale, const C* w, C* sums) {
   const Vector<C> means = splat(mean), scales = splat(scale);
   const auto weighted_vector = [=](int64_t i) {
     const Vector<C> grads = load_wide(g + i);
@@ -105,20 +68,29 @@ void input_grad_row(T* y, const T* x, const T* g, int64_t n, C mean, C scale, co
     const C value = static_cast<C>(g[i]);
     return has_weight ? value * w[i] : value;
   };
-  C sums[2];
+  C moments[2];
   sum_rows(
-      n, sums,
+      n, moments,
       [=](int64_t i, Vector<C>* to) {
-        const Vector<C> a = weighted_vector(i);
+        const Vector<C> a = weighted_vector(i), far = load_wide(x + i) - means;
         to[0] += a;
-        to[1] += a * (load_wide(x + i) - means);
+        to[1] += a * far;
+        if constexpr (has_sums) {
+          const Vector<C> grads = load_wide(g + i);
+          store(sums + i, load(sums + i) + grads * (far * scales));
+          store(sums + n + i, load(sums + n + i) + grads);
+        }
       },
       [=](int64_t i, C* to) {
-        const C a = weighted(i);
+        const C a = weighted(i), far = static_cast<C>(x[i]) - mean;
         to[0] += a;
-        to[1] += a * (static_cast<C>(x[i]) - mean);
+        to[1] += a * far;
+        if constexpr (has_sums) {
+          sums[i] += static_cast<C>(g[i]) * (far * scale);
+          sums[n + i] += static_cast<C>(g[i]);
+        }
       });
-  const C shift = sums[0] / C(n), slope = sums[1] * scale * scale / C(n);
+  const C shift = moments[0] / C(n), slope = moments[1] * scale * scale / C(n);
   const Vector<C> shifts = splat(shift), slopes = splat(slope);
   for_vectors<C>(
       n,
@@ -131,96 +103,57 @@ void input_grad_row(T* y, const T* x, const T* g, int64_t n, C mean, C scale, co
       });
 }
 
-template <class T>
-void input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                const Tensor& weight, const Tensor& average, const Tensor& rstd) {
-  using C = Compute<T>;
-  const int64_t rows = input.sizes()[0], n = input.sizes()[1];
-  const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
-  const Tensor dense_average = values_in<C>(average), dense_rstd = values_in<C>(rstd);
-  const Tensor weights = values_in<C>(weight);
-  const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
-  T* out = result.data<T>();
-  const C* w = data_of<C>(weights);
-  const C *averages = dense_average.data<C>(), *rstds = dense_rstd.data<C>();
-  for_rows(rows, n, 4, [=](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      if (w) {
-        input_grad_row<T, true>(out + r * n, in + r * n, grad + r * n, n, averages[r], rstds[r], w);
-      } else {
-        input_grad_row<T, false>(out + r * n, in + r * n, grad + r * n, n, averages[r], rstds[r],
-                                 w);
-      }
-    }
-  });
-}
+/// Dense rows of a gradient, of what was normalized, and their statistics.
+template <class T, class C = Compute<T>>
+struct GradRows {
+  Tensor dense, dense_grad, weights, dense_average, dense_rstd;
+  T* out;
+  int64_t n;
+  GradRows(const Tensor& result, const Tensor& grad_output, const Tensor& input,
+           const Tensor& weight, const Tensor& average, const Tensor& rstd)
+      : dense(contiguous_data(input)),
+        dense_grad(contiguous_data(grad_output)),
+        weights(values_in<C>(weight)),
+        dense_average(values_in<C>(average)),
+        dense_rstd(values_in<C>(rstd)),
+        out(result.data<T>()),
+        n(input.sizes()[1]) {}
 
-/// Adds grad xhat of several rows to sums.
-template <class T, int rows, class C = Compute<T>>
-void add_weight_grads(C* sums, const T* x, const T* g, int64_t n, const C* means, const C* scales) {
-  for_vectors<C>(
-      n,
-      [=](int64_t i) {
-        Vector<C> sum = load(sums + i);
-#pragma GCC unroll 4
-        for (int r = 0; r < rows; ++r)
-          sum += load_wide(g + r * n + i) *
-                 ((load_wide(x + r * n + i) - splat(means[r])) * splat(scales[r]));
-        store(sums + i, sum);
-      },
-      [=](int64_t i) {
-        for (int r = 0; r < rows; ++r)
-          sums[i] += static_cast<C>(g[r * n + i]) *
-                     ((static_cast<C>(x[r * n + i]) - means[r]) * scales[r]);
-      });
-}
+  template <bool has_sums>
+  void run(int64_t begin, int64_t end, C* sums) const {
+    const C* const w = data_of<C>(weights);
+    const auto row = w ? &grad_row<T, true, has_sums> : &grad_row<T, false, has_sums>;
+    for (int64_t r = begin; r < end; ++r)
+      row(out + r * n, dense.data<T>() + r * n, dense_grad.data<T>() + r * n, n,
+          dense_average.data<C>()[r], dense_rstd.data<C>()[r], w, sums);
+  }
+};
 
-/// sum over rows of grad xhat: pieces of rows, whose number depends on the shape only, then the
-/// pieces in pairs.
+/// Sums over rows: pieces of rows, whose number depends on the shape only, then the pieces in
+/// pairs.
 template <class T>
-void weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                 const Tensor& average, const Tensor& rstd) {
+void grads(const GradRows<T>& rows, int64_t count, Compute<T>* weight_grad, Compute<T>* bias_grad) {
   using C = Compute<T>;
-  const int64_t rows = input.sizes()[0], n = input.sizes()[1];
-  const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
-  const Tensor dense_average = values_in<C>(average), dense_rstd = values_in<C>(rstd);
-  const T *in = dense.data<T>(), *grad = dense_grad.data<T>();
-  const C *averages = dense_average.data<C>(), *rstds = dense_rstd.data<C>();
+  const int64_t n = rows.n, width = 2 * n;
   const int64_t piece = std::max<int64_t>(64, (int64_t{1} << 17) / std::max<int64_t>(1, n));
-  const int64_t pieces = std::max<int64_t>(1, (rows + piece - 1) / piece);
-  std::vector<C> partial(static_cast<size_t>(pieces * n), C(0));
-  for_rows(pieces, piece * n, 2, [&, in, grad](int64_t begin, int64_t end) {
-    std::vector<C> block(static_cast<size_t>(n), C(0));
-    C* sums = block.data();
+  const int64_t pieces = std::max<int64_t>(1, (count + piece - 1) / piece);
+  std::vector<C> partial(static_cast<size_t>(pieces * width), C(0));
+  for_rows(pieces, piece * n, 4, [&](int64_t begin, int64_t end) {
+    std::vector<C> part(static_cast<size_t>(width));
     for (int64_t p = begin; p < end; ++p) {
-      C* totals = partial.data() + p * n;
-      const int64_t last = std::min(rows, (p + 1) * piece);
-      // Short sums first: errors grow with the number of additions to one total.
-      for (int64_t r = p * piece; r < last; r += 64) {
-        const int64_t stop = std::min(last, r + 64);
-        int64_t row = r;
-        for (; row + 4 <= stop; row += 4)
-          add_weight_grads<T, 4>(sums, in + row * n, grad + row * n, n, averages + row,
-                                 rstds + row);
-        for (; row < stop; ++row)
-          add_weight_grads<T, 1>(sums, in + row * n, grad + row * n, n, averages + row,
-                                 rstds + row);
-        for (int64_t i = 0; i < n; ++i) totals[i] += sums[i];
-        std::fill(block.begin(), block.end(), C(0));
-      }
+      const int64_t first = p * piece;
+      sum_in_parts(partial.data() + p * width, std::min(count - first, piece), width, part.data(),
+                   [&](C* sums, int64_t from, int64_t to) {
+                     rows.template run<true>(first + from, first + to, sums);
+                   });
     }
   });
   for (int64_t step = 1; step < pieces; step *= 2)
-    for (int64_t p = 0; p + step < pieces; p += 2 * step) {
-      C* to = partial.data() + p * n;
-      const C* from = to + step * n;
-      for (int64_t i = 0; i < n; ++i) to[i] += from[i];
-    }
-  if constexpr (std::is_same_v<T, C>) {
-    std::copy_n(partial.data(), n, result.data<T>());
-  } else {
-    store_dense(result.data<T>(), partial.data(), n);
-  }
+    for (int64_t p = 0; p + step < pieces; p += 2 * step)
+      for (int64_t i = p * width; i < (p + 1) * width; ++i)
+        partial[static_cast<size_t>(i)] += partial[static_cast<size_t>(i + step * width)];
+  std::copy_n(partial.data(), n, weight_grad);
+  std::copy_n(partial.data() + n, n, bias_grad);
 }
 
 }  // namespace
@@ -233,13 +166,19 @@ void layer_norm_forward(const Tensor& result, const Tensor& average, const Tenso
 void layer_norm_input_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
                            const Tensor& weight, const Tensor& average, const Tensor& rstd) {
   with_floating(input.dtype(), "layer_norm", [&]<class T>() {
-    input_grad<T>(result, grad_output, input, weight, average, rstd);
+    const GradRows<T> rows(result, grad_output, input, weight, average, rstd);
+    for_rows(input.sizes()[0], rows.n, 4,
+             [&](int64_t begin, int64_t end) { rows.template run<false>(begin, end, nullptr); });
   });
 }
-void layer_norm_weight_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
-                            const Tensor& average, const Tensor& rstd) {
-  with_floating(input.dtype(), "layer_norm",
-                [&]<class T>() { weight_grad<T>(result, grad_output, input, average, rstd); });
+void layer_norm_grad(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bias_grad,
+                     const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                     const Tensor& average, const Tensor& rstd) {
+  with_floating(input.dtype(), "layer_norm", [&]<class T>() {
+    using C = Compute<T>;
+    grads(GradRows<T>(input_grad, grad_output, input, weight, average, rstd), input.sizes()[0],
+          weight_grad.data<C>(), bias_grad.data<C>());
+  });
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

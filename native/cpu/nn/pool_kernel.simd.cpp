@@ -331,22 +331,39 @@ void sum_regular_row(const PoolGeometry& geometry, size_t i, const T* image, T* 
     out[j] = window_sum(geometry, i, static_cast<size_t>(j), image);
 }
 
-/// The sums of a row of windows of any size: first the rows of the image under it are added up.
+/// Short sums are not worth the additions of lanes.
+template <class T>
+T sum_of_line(const T* from, int64_t count) {
+  constexpr int64_t kShort = 24;
+  T sum = 0;
+  if (count < kShort) {
+    for (int64_t i = 0; i < count; ++i) sum += from[i];
+    return sum;
+  }
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += from[i];
+  return sum;
+}
+
+/// The sums of a row of windows of any size: first the rows of the image under it, if they are
+/// several, are added up.
 template <class T>
 void sum_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T* sums, T* out) {
   const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
   const int64_t width = geometry.input_columns;
-  std::fill_n(sums, width, T(0));
-  for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y) {
-    const T* row = image + y * width;
+  const T* line = image + rows.begin[i] * width;
+  if (rows.end[i] - rows.begin[i] != 1) {
+    std::fill_n(sums, width, T(0));
+    for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y) {
+      const T* row = image + y * width;
 #pragma omp simd
-    for (int64_t x = 0; x < width; ++x) sums[x] += row[x];
+      for (int64_t x = 0; x < width; ++x) sums[x] += row[x];
+    }
+    line = sums;
   }
   for (int64_t j = 0; j < geometry.output_columns; ++j) {
     const size_t window = static_cast<size_t>(j);
-    T sum = 0;
-    for (int64_t x = columns.begin[window]; x < columns.end[window]; ++x) sum += sums[x];
-    out[j] = sum;
+    out[j] = sum_of_line(line + columns.begin[window], columns.end[window] - columns.begin[window]);
   }
 }
 

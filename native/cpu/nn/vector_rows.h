@@ -3,6 +3,8 @@
 /// Vectors of a row in the type that is computed in: halves are converted as they are read and
 /// written. Include only from *.simd.cpp files.
 
+#include <utility>
+
 #include "cpu/linalg/vector.h"
 #include "cpu/rows.h"
 
@@ -53,12 +55,21 @@ FLAMBEAU_INLINE void store_wide(T* to, Vector<Compute<T>> value) {
   }
 }
 
+/// Halves of a vector are added until one element is left.
+template <class C, class Lanes, int... i>
+FLAMBEAU_INLINE C sum_of_halves(const Lanes& value, std::integer_sequence<int, i...>) {
+  constexpr int half = static_cast<int>(sizeof...(i));
+  if constexpr (half == 1) {
+    return value[0] + value[1];
+  } else {
+    const auto sum = __builtin_shufflevector(value, value, i...) +
+                     __builtin_shufflevector(value, value, (half + i)...);
+    return sum_of_halves<C>(sum, std::make_integer_sequence<int, half / 2>());
+  }
+}
 template <class C>
-FLAMBEAU_INLINE C sum_of_lanes(Vector<C> value) {
-  C lane[kLanes<C>];
-  store(lane, value);
-  add_halves<kLanes<C> / 2>(lane);
-  return lane[0];
+FLAMBEAU_INLINE C sum_of_lanes(const Vector<C>& value) {
+  return sum_of_halves<C>(value, std::make_integer_sequence<int, kLanes<C> / 2>());
 }
 
 /// The sums of `sums` terms over i in [0, count): vectors(i, lanes) adds those of a vector's
@@ -68,7 +79,7 @@ template <int sums, class C, class Vectors, class Element>
 FLAMBEAU_INLINE void sum_rows(int64_t count, C (&result)[sums], const Vectors& vectors,
                               const Element& element) {
   constexpr int lanes = kLanes<C>, wide = 4;
-  Vector<C> total[wide][sums] = {};
+  Vector<C> total[sums] = {};
   int64_t i = 0;
   while (i + wide * lanes <= count) {
     Vector<C> part[wide][sums] = {};
@@ -77,14 +88,14 @@ FLAMBEAU_INLINE void sum_rows(int64_t count, C (&result)[sums], const Vectors& v
 #pragma GCC unroll 4
       for (int k = 0; k < wide; ++k) vectors(i + k * lanes, part[k]);
     }
-#pragma GCC unroll 4
-    for (int k = 0; k < wide; ++k)
 #pragma GCC unroll 2
-      for (int s = 0; s < sums; ++s) total[k][s] += part[k][s];
+    for (int s = 0; s < sums; ++s)
+      total[s] += (part[0][s] + part[1][s]) + (part[2][s] + part[3][s]);
   }
-  for (; i + lanes <= count; i += lanes) vectors(i, total[0]);
-  for (int s = 0; s < sums; ++s)
-    result[s] = sum_of_lanes<C>((total[0][s] + total[1][s]) + (total[2][s] + total[3][s]));
+  for (; i + lanes <= count; i += lanes) vectors(i, total);
+#pragma GCC unroll 2
+  for (int s = 0; s < sums; ++s) result[s] = sum_of_lanes<C>(total[s]);
+  if (i == count) return;
   C rest[sums] = {};
   for (; i < count; ++i) element(i, rest);
   for (int s = 0; s < sums; ++s) result[s] += rest[s];

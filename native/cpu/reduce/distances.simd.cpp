@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "core/threads/parallel.h"
+#include "cpu/linalg/vector.h"
 #include "cpu/nn/conv_types.h"
+#include "cpu/short_sums.h"
 #include "kernels/distance.h"
 
 /// Norms of differences of points, without the differences: they would fill memory.
@@ -129,13 +131,21 @@ int64_t rows_at_once(int64_t others, int64_t coordinates) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, others * coordinates));
 }
 
+/// The slope of p = 2.
+struct Straight {
+  template <class T>
+  T operator()(T x, T length) const {
+    return x / length;
+  }
+};
+
 /// Calls body(slope): slope(x, length) is that of the norm of a vector by its coordinate x, where
 /// the length is not 0.
 template <class T, class Body>
 void with_slope(double p, const Body& body) {
   if (p == 0) return body([](T, T) { return T(0); });
   if (p == 1) return body([](T x, T) { return math::sign(x); });
-  if (p == 2) return body([](T x, T length) { return x / length; });
+  if (p == 2) return body(Straight());
   if (p == std::numeric_limits<double>::infinity())
     return body([](T x, T length) { return std::abs(x) == length ? math::sign(x) : T(0); });
   body([power = static_cast<T>(p - 1)](T x, T length) {
@@ -163,25 +173,81 @@ void add_slopes(T* __restrict to, const Pairs<T>& pairs, int64_t i, int64_t j, i
   for (int64_t k = 0; k < count; ++k) to[k] += weight * slope(a[k] - b[k], length);
 }
 
-/// What all pairs of point i say of it. `place` is where that with point 0 stands; the places of
-/// those with points before i lie one less than a row apart, and rows get shorter.
-template <class T, class Slope>
-void point_grad(T* to, const Pairs<T>& pairs, int64_t i, T* sums, const Slope& slope) {
-  constexpr int64_t kTogether = 64;
-  std::fill_n(to, pairs.count, T(0));
-  int64_t place = i - 1;
-  for (int64_t begin = 0; begin < pairs.rows; begin += kTogether) {
-    std::fill_n(sums, pairs.count, T(0));
-    for (int64_t j = begin; j < std::min(pairs.rows, begin + kTogether); ++j) {
-      if (j == i) {
-        place = i * (2 * pairs.rows - i - 1) / 2;
-        continue;
-      }
-      add_slopes(sums, pairs, i, j, place, slope);
-      place += j < i ? pairs.rows - j - 2 : 1;
-    }
-    for (int64_t k = 0; k < pairs.count; ++k) to[k] += sums[k];
+/// sums[k] += factor (a[k] - b[k]) for some vectors of coordinates of many points b, which lie
+/// `count` apart: sums stay in registers.
+template <int vectors, class T>
+FLAMBEAU_INLINE void add_differences(T* sums, const T* a, const T* b, const T* factors,
+                                     int64_t points, int64_t count) {
+  constexpr int lanes = kLanes<T>;
+  Vector<T> sum[vectors], at[vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) {
+    sum[v] = load(sums + v * lanes);
+    at[v] = load(a + v * lanes);
   }
+  for (int64_t p = 0; p < points; ++p, b += count) {
+    const Vector<T> factor = splat(factors[p]);
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) sum[v] += factor * (at[v] - load(b + v * lanes));
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) store(sums + v * lanes, sum[v]);
+}
+
+/// The same of all coordinates.
+template <class T>
+void add_differences(T* sums, const T* a, const T* b, const T* factors, int64_t points,
+                     int64_t count) {
+  constexpr int64_t lanes = kLanes<T>;
+  int64_t k = 0;
+  for (; k + 4 * lanes <= count; k += 4 * lanes)
+    add_differences<4>(sums + k, a + k, b + k, factors, points, count);
+  for (; k + lanes <= count; k += lanes)
+    add_differences<1>(sums + k, a + k, b + k, factors, points, count);
+  for (int64_t p = 0; p < points; ++p)
+    for (int64_t rest = k; rest < count; ++rest)
+      sums[rest] += factors[p] * (a[rest] - b[p * count + rest]);
+}
+
+/// Where the pair of points i and j stands.
+template <class T>
+int64_t place_of(const Pairs<T>& pairs, int64_t i, int64_t j) {
+  const int64_t first = std::min(i, j);
+  return first * (2 * pairs.rows - first - 1) / 2 + std::max(i, j) - first - 1;
+}
+
+/// What pairs of point i with points [begin, end) say of it, i not among these.
+template <class T, class Slope>
+void add_points(T* sums, const Pairs<T>& pairs, int64_t i, int64_t begin, int64_t end,
+                const Slope& slope) {
+  if constexpr (!std::is_same_v<Slope, Straight>) {
+    for (int64_t j = begin; j < end; ++j)
+      add_slopes(sums, pairs, i, j, place_of(pairs, i, j), slope);
+  } else {
+    constexpr int64_t kMost = 64;
+    T factors[kMost];
+    for (; begin < end; begin += kMost) {
+      const int64_t points = std::min(kMost, end - begin);
+      for (int64_t p = 0; p < points; ++p) {
+        const int64_t place = place_of(pairs, i, begin + p);
+        const T length = pairs.lengths[place], factor = pairs.weights[place] / length;
+        const bool is_too_large = std::isinf(factor) && length != 0;
+        factors[p] = length == 0 || is_too_large ? T(0) : factor;
+        if (is_too_large) add_slopes(sums, pairs, i, begin + p, place, slope);
+      }
+      add_differences(sums, pairs.points + i * pairs.count, pairs.points + begin * pairs.count,
+                      factors, points, pairs.count);
+    }
+  }
+}
+
+/// What all pairs of point i say of it.
+template <class T, class Slope>
+void point_grad(T* to, const Pairs<T>& pairs, int64_t i, T* part, const Slope& slope) {
+  sum_in_parts(to, pairs.rows, pairs.count, part, [&](T* sums, int64_t begin, int64_t end) {
+    add_points(sums, pairs, i, begin, std::clamp(i, begin, end), slope);
+    add_points(sums, pairs, i, std::clamp(i + 1, begin, end), end, slope);
+  });
 }
 
 }  // namespace
@@ -239,9 +305,9 @@ void pdist_grad(const Tensor& result, const Tensor& grad_output, const Tensor& i
         const Pairs<T> pairs{points.data<T>(), lengths.data<T>(), grads.data<T>(), rows, count};
         with_slope<T>(p, [&](const auto& slope) {
           parallel_for(0, rows, rows_at_once(rows, count), [&](int64_t begin, int64_t end) {
-            std::vector<T> sums(static_cast<size_t>(count));
+            std::vector<T> part(static_cast<size_t>(count));
             for (int64_t i = begin; i < end; ++i)
-              point_grad(out.data<T>() + i * count, pairs, i, sums.data(), slope);
+              point_grad(out.data<T>() + i * count, pairs, i, part.data(), slope);
           });
         });
       },

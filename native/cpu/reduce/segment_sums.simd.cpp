@@ -1,31 +1,24 @@
 #include "cpu/nn/conv_types.h"
 #include "cpu/rows.h"
+#include "cpu/short_sums.h"
 #include "kernels/segments.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// The sum of `count` rows of `inner` elements. Rows are added to short sums first: errors grow
-/// with the number of additions to one total.
+/// The sum of `count` rows of `inner` elements.
 template <class T>
-void sum_rows_of(T* to, const T* from, int64_t count, int64_t inner, T* sums) {
-  constexpr int64_t kTogether = 64;
+void sum_rows_of(T* to, const T* from, int64_t count, int64_t inner, T* part) {
   if (inner == 1) {
     *to = sum_terms<T>(count, [from](int64_t i) { return from[i]; });
     return;
   }
-  std::fill_n(to, inner, T(0));
-  for (int64_t begin = 0; begin < count; begin += kTogether) {
-    T* const target = count <= kTogether ? to : sums;
-    std::fill_n(target, inner, T(0));
-    for (int64_t i = begin; i < std::min(count, begin + kTogether); ++i) {
+  sum_in_parts(to, count, inner, part, [=](T* target, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
 #pragma omp simd
       for (int64_t k = 0; k < inner; ++k) target[k] += from[i * inner + k];
     }
-    if (target == to) return;
-#pragma omp simd
-    for (int64_t k = 0; k < inner; ++k) to[k] += sums[k];
-  }
+  });
 }
 
 }  // namespace
@@ -46,12 +39,12 @@ void segment_sums(const Tensor& result, const Tensor& data, const Tensor& bounds
         const T* const from = values.data<T>();
         for_rows(rows, std::max<int64_t>(1, values.numel() / rows), 2,
                  [=](int64_t begin, int64_t end) {
-                   std::vector<T> sums(static_cast<size_t>(inner));
+                   std::vector<T> part(static_cast<size_t>(inner));
                    for (int64_t s = begin; s < end; ++s) {
                      const int64_t row = s / segments, at = row * (segments + 1) + s % segments;
                      const int64_t first = inside(bound[at]), last = inside(bound[at + 1]);
                      sum_rows_of(to + s * inner, from + (row * n + first) * inner,
-                                 std::max<int64_t>(last - first, 0), inner, sums.data());
+                                 std::max<int64_t>(last - first, 0), inner, part.data());
                    }
                  });
       },

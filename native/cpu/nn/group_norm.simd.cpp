@@ -1,0 +1,168 @@
+#include <vector>
+
+#include "cpu/nn/normal_rows.h"
+#include "cpu/short_sums.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+/// [batch, channels, area], of which some channels of a sample are a row: what is normalized.
+struct Groups {
+  int64_t batch, channels, area, rows, together;
+  Groups(const Tensor& input, const Tensor& average)
+      : batch(input.sizes()[0]),
+        channels(input.sizes()[1]),
+        area(input.sizes()[2]),
+        rows(average.numel()),
+        together(rows == 0 ? 0 : batch * channels / rows) {}
+  int64_t length() const { return together * area; }
+  /// The first channel of a row.
+  int64_t channel(int64_t row) const { return row * together % std::max<int64_t>(channels, 1); }
+};
+
+template <class C>
+C at(const C* values, int64_t i, C otherwise) {
+  return values ? values[i] : otherwise;
+}
+
+/// y = (x - mean) factor + shift
+template <class T, class C = Compute<T>>
+void scale_run(T* y, const T* x, int64_t n, C mean, C factor, C shift) {
+  const Vector<C> means = splat(mean), factors = splat(factor), shifts = splat(shift);
+  for_vectors<C>(
+      n, [=](int64_t i) { store_wide(y + i, (load_wide(x + i) - means) * factors + shifts); },
+      [=](int64_t i) { y[i] = T((static_cast<C>(x[i]) - mean) * factor + shift); });
+}
+
+template <class T>
+void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, const Tensor& input,
+             const Tensor& weight, const Tensor& bias, double eps) {
+  using C = Compute<T>;
+  const Groups groups(input, average);
+  const Tensor dense = contiguous_data(input);
+  const Tensor weights = values_in<C>(weight), biases = values_in<C>(bias);
+  const C *w = data_of<C>(weights), *b = data_of<C>(biases);
+  for_rows(groups.rows, groups.length(), 3, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T* x = dense.data<T>() + r * groups.length();
+      T* y = result.data<T>() + r * groups.length();
+      const C mean = row_mean(x, groups.length());
+      const C scale = math::rsqrt(row_variance(x, groups.length(), mean) + static_cast<C>(eps));
+      average.data<C>()[r] = mean;
+      rstd.data<C>()[r] = scale;
+      const int64_t first = groups.channel(r);
+      for (int64_t c = first; c < first + groups.together; ++c, x += groups.area, y += groups.area)
+        scale_run(y, x, groups.area, mean, scale * at(w, c, C(1)), at(b, c, C(0)));
+    }
+  });
+}
+
+/// sum(grad) and sum(grad (x - mean)) of a run.
+template <class T, class C = Compute<T>>
+void sum_run(const T* x, const T* g, int64_t n, C mean, C (&sums)[2]) {
+  const Vector<C> means = splat(mean);
+  const auto element = [=](int64_t i, C* to) {
+    const C grad = static_cast<C>(g[i]);
+    to[0] += grad;
+    to[1] += grad * (static_cast<C>(x[i]) - mean);
+  };
+  if (n < kLanes<C>) {
+    sums[0] = sums[1] = 0;
+    for (int64_t i = 0; i < n; ++i) element(i, sums);
+    return;
+  }
+  sum_rows(
+      n, sums,
+      [=](int64_t i, Vector<C>* to) {
+        const Vector<C> grads = load_wide(g + i);
+        to[0] += grads;
+        to[1] += grads * (load_wide(x + i) - means);
+      },
+      element);
+}
+
+/// y = factor g - shift - (x - mean) slope
+template <class T, class C = Compute<T>>
+void grad_run(T* y, const T* x, const T* g, int64_t n, C mean, C factor, C shift, C slope) {
+  const Vector<C> means = splat(mean), factors = splat(factor);
+  const Vector<C> shifts = splat(shift), slopes = splat(slope);
+  for_vectors<C>(
+      n,
+      [=](int64_t i) {
+        store_wide(y + i,
+                   factors * load_wide(g + i) - shifts - (load_wide(x + i) - means) * slopes);
+      },
+      [=](int64_t i) {
+        y[i] = T(factor * static_cast<C>(g[i]) - shift - (static_cast<C>(x[i]) - mean) * slope);
+      });
+}
+
+template <class T>
+void grads(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bias_grad,
+           const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+           const Tensor& average, const Tensor& rstd) {
+  using C = Compute<T>;
+  const Groups groups(input, average);
+  const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
+  const Tensor averages = values_in<C>(average), rstds = values_in<C>(rstd);
+  const Tensor weights = values_in<C>(weight);
+  const C* const w = data_of<C>(weights);
+  // What a channel of a sample adds to the gradients of its weight and its bias.
+  std::vector<C> shares(static_cast<size_t>(2 * groups.batch * groups.channels));
+  const int64_t area = groups.area, length = groups.length();
+  for_rows(groups.rows, length, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T *x = dense.data<T>() + r * length, *g = dense_grad.data<T>() + r * length;
+      T* const y = input_grad.data<T>() + r * length;
+      const int64_t first = groups.channel(r);
+      const C mean = averages.data<C>()[r], scale = rstds.data<C>()[r];
+      C sum = 0, product = 0;
+      for (int64_t c = 0; c < groups.together; ++c) {
+        C sums[2];
+        sum_run(x + c * area, g + c * area, area, mean, sums);
+        C* const share = shares.data() + 2 * (r * groups.together + c);
+        share[0] = sums[1] * scale;
+        share[1] = sums[0];
+        sum += at(w, first + c, C(1)) * sums[0];
+        product += at(w, first + c, C(1)) * sums[1];
+      }
+      const C shift = scale * sum / C(length);
+      const C slope = scale * scale * scale * product / C(length);
+      for (int64_t c = 0; c < groups.together; ++c)
+        grad_run(y + c * area, x + c * area, g + c * area, area, mean,
+                 scale * at(w, first + c, C(1)), shift, slope);
+    }
+  });
+  const int64_t width = 2 * groups.channels;
+  std::vector<C> totals(static_cast<size_t>(width)), part(totals);
+  sum_in_parts(totals.data(), groups.batch, width, part.data(),
+               [&](C* to, int64_t begin, int64_t end) {
+                 for (int64_t n = begin; n < end; ++n) {
+                   const C* const from = shares.data() + n * width;
+#pragma omp simd
+                   for (int64_t i = 0; i < width; ++i) to[i] += from[i];
+                 }
+               });
+  for (int64_t c = 0; c < groups.channels; ++c) {
+    weight_grad.data<C>()[c] = totals[static_cast<size_t>(2 * c)];
+    bias_grad.data<C>()[c] = totals[static_cast<size_t>(2 * c + 1)];
+  }
+}
+
+}  // namespace
+
+void group_norm_forward(const Tensor& result, const Tensor& average, const Tensor& rstd,
+                        const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t,
+                        double eps) {
+  with_floating(input.dtype(), "group_norm",
+                [&]<class T>() { forward<T>(result, average, rstd, input, weight, bias, eps); });
+}
+void group_norm_grad(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bias_grad,
+                     const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                     const Tensor& average, const Tensor& rstd) {
+  with_floating(input.dtype(), "group_norm", [&]<class T>() {
+    grads<T>(input_grad, weight_grad, bias_grad, grad_output, input, weight, average, rstd);
+  });
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
