@@ -50,29 +50,3 @@ def cross_entropy_of_bits(logits: Array, target: Array, pos_weight: Array | None
     positive = target * np.logaddexp(0, -logits)
     positive = positive if pos_weight is None else positive * pos_weight
     return np.asarray(positive + (1 - target) * np.logaddexp(0, logits))
-
-
-def nll(x: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Any:
-    """Minus the log-probability of the target's class."""
-    target = np.asarray(target)
-    counts = target != ignore_index
-    dim = min(1, x.ndim - 1)
-    weight = np.ones(x.shape[dim]) if weight is None else weight
-    weights = counts * weight[target * counts]
-    places = np.expand_dims(target * counts, min(1, target.ndim))
-    losses = -weights * np.take_along_axis(x, places, dim).reshape(target.shape)
-    return losses.sum() / weights.sum() if reduction == "mean" else reduced(losses, reduction)
-
-
-def smoothing(x: Array, target: Array, ignore_index: int, reduction: str) -> Any:
-    """Minus the log-probabilities of all classes."""
-    counts = target != ignore_index
-    losses = -x.sum(1) * counts
-    return losses.sum() / counts.sum() if reduction == "mean" else reduced(losses, reduction)
-
-
-def cross_entropy(x: Array, target: Array, reduction: str, label_smoothing: float) -> Any:
-    """Of logits and classes, a share of which is spread over all."""
-    logs = x - np.log(np.exp(x).sum(1, keepdims=True))
-    own = np.take_along_axis(logs, np.expand_dims(target, 1), 1).squeeze(1)
-    return reduced(-(1 - label_smoothing) * own - label_smoothing * logs.mean(1), reduction)

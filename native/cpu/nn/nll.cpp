@@ -5,8 +5,20 @@
 #include "core/base/assert.h"
 #include "core/tensor/formula_rules.h"
 #include "cpu/nn/conv_types.h"
+#include "cpu/nn/targets.h"
 
 namespace flambeau::cpu {
+
+Tensor checked_targets(const Tensor& target, int64_t classes, int64_t ignored, const char* op) {
+  const Tensor dense = contiguous_data(cast_data(target, DType::int64));
+  const int64_t* values = dense.data<int64_t>();
+  for (int64_t i = 0; i < dense.numel(); ++i)
+    check((values[i] >= 0 && values[i] < classes) || values[i] == ignored, ErrorKind::index, op,
+          ": argument target holds class ", values[i], " at position ", i,
+          "; expected 0 <= class < ", classes, " or ignore_index = ", ignored);
+  return dense;
+}
+
 namespace {
 
 /// Log-probabilities [outer, classes, inner] and one class per (outer, inner).
@@ -19,17 +31,6 @@ NllGeometry nll_geometry(IntList sizes) {
   NllGeometry geometry{sizes[0], sizes[1], 1};
   for (const int64_t size : sizes.subspan(2)) geometry.inner *= size;
   return geometry;
-}
-
-/// Targets as dense int64, each a class or ignore_index.
-Tensor checked_targets(const Tensor& target, int64_t classes, int64_t ignored, const char* op) {
-  const Tensor dense = contiguous_data(cast_data(target, DType::int64));
-  const int64_t* values = dense.data<int64_t>();
-  for (int64_t i = 0; i < dense.numel(); ++i)
-    check((values[i] >= 0 && values[i] < classes) || values[i] == ignored, ErrorKind::index, op,
-          ": argument target holds class ", values[i], " at position ", i,
-          "; expected 0 <= class < ", classes, " or ignore_index = ", ignored);
-  return dense;
 }
 
 /// Calls body(position in target, position of its log-probability, weight) unless ignored; returns

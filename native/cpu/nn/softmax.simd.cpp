@@ -1,5 +1,6 @@
 #include "core/tensor/tensor.h"
 #include "cpu/blocks.h"
+#include "cpu/nn/exponentials.h"
 #include "cpu/rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -48,27 +49,6 @@ void softmax_rows(T* out, const T* in, int64_t rows, int64_t n) {
       output.store(out + r * n, n);
     }
   });
-}
-
-/// Sum of e^(x - largest), which is at most 1. The last lanes of a short row overlap those before,
-/// where they count nothing.
-template <class C>
-C sum_exponentials(const C* x, int64_t n, C largest) {
-  constexpr int64_t kLanes = kFewLanes<C>;
-  const int64_t rest = n % kLanes;
-  if (n < kLanes || n >= 64 * kLanes || rest == 0)
-    return sum_terms<C>(n, [=](int64_t i) { return math::exp(x[i] - largest); });
-  alignas(64) C lane[kLanes] = {}, counts[2 * kLanes] = {};
-  std::fill_n(counts + kLanes, kLanes, C(1));
-  for (int64_t i = 0; i < n - rest; i += kLanes) {
-#pragma omp simd
-    for (int64_t j = 0; j < kLanes; ++j) lane[j] += math::exp(x[i + j] - largest);
-  }
-#pragma omp simd
-  for (int64_t j = 0; j < kLanes; ++j)
-    lane[j] += counts[rest + j] * math::exp(x[n - kLanes + j] - largest);
-  add_halves<kLanes / 2>(lane);
-  return lane[0];
 }
 
 /// Rows whose logarithms are taken together: whole vectors of them, so that none depends on where
