@@ -9,37 +9,27 @@ printed, and the exit status is then 1. What Flambeau alone has is counted.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
+from declared_names import tell, with_torch
+
 Fields = tuple[str, ...]  # (): a plain tuple
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--torch", help="an interpreter that has PyTorch (default: this one)")
-    options = parser.parse_args()
-    if options.torch:
-        os.execv(options.torch, [options.torch, __file__])
-    import torch
+    torch = with_torch(__doc__, __file__)
 
-    counts = {"alike": 0, "differently": 0, "in Flambeau alone": 0}
-    for path, result, fields in operators():
+    def verdict(path: str, result: str, fields: Fields) -> str | None:
         if not is_there(torch, path):
-            counts["in Flambeau alone"] += 1
-            continue
-        theirs: Fields = getattr(getattr(torch.return_types, result, None), "__match_args__", ())
-        if fields == theirs:
-            counts["alike"] += 1
-        else:
-            counts["differently"] += 1
-            print(f"{path}: {shown(fields)}, PyTorch's is {shown(theirs)}")
-    print("several results " + ", ".join(f"{name}: {n}" for name, n in counts.items()))
-    return 1 if counts["differently"] else 0
+            return None
+        theirs = getattr(getattr(torch.return_types, result, None), "__match_args__", ())
+        alike = fields == theirs
+        return "" if alike else f"{path}: {shown(fields)}, PyTorch's is {shown(theirs)}"
+
+    return tell("several results", (verdict(*declared) for declared in operators()))
 
 
 def operators() -> Iterator[tuple[str, str, Fields]]:
