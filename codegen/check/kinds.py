@@ -43,6 +43,7 @@ def check_kind(report: Report, context: Context) -> None:
     _check_kernels(report, context)
     _check_autocast(report)
     _check_node_name(report)
+    _check_results(report)
     _check_batching(report)
 
 
@@ -76,6 +77,14 @@ def _check_node_name(report: Report) -> None:
         )
     elif operator.grad_fn.argument:
         report.error("an operator made of others has one name", "grad_fn", key=True)
+
+
+def _check_results(report: Report) -> None:
+    operator = report.operator
+    if operator.plain_results and (
+        len(operator.signature.visible_results) < 2 or operator.internal
+    ):
+        report.error("users get no several results of it, which had names", "results", key=True)
 
 
 def _check_batching(report: Report) -> None:

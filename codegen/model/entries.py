@@ -423,6 +423,7 @@ class Operator:
     flops: Expression | None = None  # how many additions and multiplications it takes
     overload: tuple[OverloadName, ...] = ()  # (): it follows from the signature
     grad_fn: NodeName | None = None  # None: it follows from the name
+    plain_results: bool = False  # several are a tuple; else one whose fields have their names
     called_as: str = ""  # of an internal one that Python code calls: the name that users know
     entry: Mapping | None = field(default=None, repr=False, compare=False)  # where it stands
     package: str = ""  # the package outside the library that declares it

@@ -247,9 +247,10 @@ def receiver_index(operator: Operator) -> int:
 
 
 def named_result(operator: Operator) -> tuple[str, ...]:
-    """The fields of the named tuple that is returned; empty where a plain value is."""
+    """The fields of the named tuple that is returned; empty where a plain value or tuple is."""
     visible = operator.signature.visible_results
-    return tuple(r.name for r in visible) if len(visible) > 1 and not operator.internal else ()
+    is_plain = len(visible) < 2 or operator.internal or operator.plain_results
+    return () if is_plain else tuple(r.name for r in visible)
 
 
 def result_name(namespace: str, name: str) -> str:

@@ -57,7 +57,7 @@ KEYS = (
     *("role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
     *("derivative", "forward", "errors", "autocast", "copied_as", "batch", "layouts"),
-    *("flops", "overload", "grad_fn"),
+    *("flops", "overload", "grad_fn", "results"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "masked")
@@ -196,6 +196,7 @@ class _Reader:
             flops=self._read("flops", lambda n: formulas.formula(n, "'flops'"), None),
             overload=self._read("overload", lambda n: _overload(n, signature), ()),
             grad_fn=self._read("grad_fn", lambda n: _grad_fn(n, signature), None),
+            plain_results=self._read("results", _plain_results, False),
             entry=entry,
         )
 
@@ -255,6 +256,7 @@ class _Reader:
             "skip_when": formulas.skip_when,
             "errors": self._constraints,
             "called_as": lambda n: schema.text(n, "'called_as'"),
+            "results": _plain_results,
         }
         for key in ("expr", "shape", "body", "derivative", "forward", "batch", "flops"):
             readers[key] = lambda n: formulas.check_syntax(n, diagnostics)
@@ -384,6 +386,10 @@ def _place(node: Node, name: str) -> Place:
 
 def _role(node: Node) -> str:
     return schema.choice(node, "role", ROLES).value
+
+
+def _plain_results(node: Node) -> bool:
+    return schema.choice(node, "'results'", ("tuple",)).value == "tuple"
 
 
 def _autocast(node: Node, diagnostics: Diagnostics) -> Autocast:

@@ -458,6 +458,10 @@ _KEYS: dict[str, tuple[Schema, str]] = {
         "and a number; or argument -> the name where it is given, or a tensor and no number, and "
         "`default` -> that of other calls; of a composite, what its last node is called",
     ),
+    "results": (
+        {"const": "tuple"},
+        "several results are a plain tuple, where PyTorch's are; else one of named fields",
+    ),
     "random": ({"const": "philox"}, "the formula draws random numbers"),
     "skip_when": (
         _formulas(),

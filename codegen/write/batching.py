@@ -31,7 +31,14 @@ from flambeau.codegen.model.entries import (
 from flambeau.codegen.model.operators import OperatorIndex, is_apart
 from flambeau.codegen.plan.binding import Parameter, plan_bindings
 from flambeau.codegen.plan.overload_names import Function, aten_names, names_with_out
-from flambeau.codegen.plan.python_signature import Form, forms, is_method, places, result_name
+from flambeau.codegen.plan.python_signature import (
+    Form,
+    forms,
+    is_method,
+    named_result,
+    places,
+    result_name,
+)
 from flambeau.codegen.plan.reach import Reach
 from flambeau.codegen.tensor.later import later_lets
 from flambeau.codegen.write.files import Sink
@@ -177,7 +184,7 @@ def _entry(operator: Operator, random: set[str], later: Collection[str]) -> dict
     results = operator.signature.results
     if BatchRule.BODY in rules and any(r.hidden for r in results):
         entry["visible"] = [i for i, r in enumerate(results) if not r.hidden]
-    if len(operator.signature.visible_results) > 1 and not operator.internal:
+    if named_result(operator):
         entry["results"] = result_name(operator.namespace, operator.name)
     if operator.random and operator.skip_when:
         entry["draws_unless"] = [str(condition) for condition, _ in operator.skip_when]

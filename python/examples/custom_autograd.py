@@ -3,11 +3,19 @@ estimator), used to learn weights of three bits."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from shared.options import Seeded, begin, parse
 
 import flambeau
 from flambeau import Tensor, nn, optim
 from flambeau.autograd import Function, gradcheck
+
+
+@dataclass(frozen=True)
+class Settings(Seeded):
+    steps: Annotated[int, "of training"] = 300
 
 
 class Cube(Function):
@@ -44,8 +52,9 @@ class QuantizedLinear(nn.Linear):
         return nn.functional.linear(input, weight, self.bias)
 
 
-def main() -> float:
-    flambeau.manual_seed(0)
+def main(options: Settings) -> float:
+    """Returns the share of weights that are found exactly."""
+    begin(options)
     x = flambeau.randn(5, dtype=flambeau.float64, requires_grad=True)
     print("gradient of Cube agrees with finite differences:", gradcheck(Cube.apply, (x,)))
 
@@ -55,7 +64,7 @@ def main() -> float:
     layer = QuantizedLinear(8, 3)
     optimizer = optim.Adam(layer.parameters(), lr=0.02)
     loss = flambeau.tensor(0.0)
-    for step in range(1, 301):
+    for step in range(1, options.steps + 1):
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(layer(inputs), targets)
         loss.backward()
@@ -69,4 +78,4 @@ def main() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(parse(Settings, __doc__))

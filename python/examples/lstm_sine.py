@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from shared.options import Seeded, begin, parse
 
 import flambeau
 from flambeau import Tensor, nn, optim
 
 SEEN, CONTINUED = 40, 20
+
+
+@dataclass(frozen=True)
+class Settings(Seeded):
+    steps: Annotated[int, "of training"] = 500
+    hidden: Annotated[int, "numbers that the LSTM remembers"] = 48
 
 
 class Forecaster(nn.Module):
@@ -41,13 +51,13 @@ def waves(count: int) -> Tensor:
     return (time * frequency + phase).sin().unsqueeze(-1)
 
 
-def main() -> float:
-    flambeau.manual_seed(0)
-    model = Forecaster()
+def main(options: Settings) -> float:
+    """Returns the root mean square error of continued waves."""
+    begin(options)
+    model = Forecaster(options.hidden)
     optimizer = optim.Adam(model.parameters(), lr=1e-2)
-    steps = 500
-    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    for step in range(1, steps + 1):
+    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, options.steps)
+    for step in range(1, options.steps + 1):
         batch = waves(32)
         optimizer.zero_grad()
         # Through its own predictions, so that it learns not to let errors grow.
@@ -68,4 +78,4 @@ def main() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(parse(Settings, __doc__))

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from shared.options import Seeded, begin, parse
 
 import flambeau
 from flambeau import Tensor, nn, optim
 from flambeau.utils.data import DataLoader, TensorDataset
+
+
+@dataclass(frozen=True)
+class Settings(Seeded):
+    epochs: Annotated[int, "of training"] = 30
+    learning_rate: Annotated[float, "of AdamW, at first"] = 1e-2
 
 
 def spirals(points: int) -> TensorDataset:
@@ -24,16 +34,17 @@ def accuracy(model: nn.Module, data: TensorDataset) -> float:
         return (model(positions).argmax(1) == arm).float().mean().item()
 
 
-def main() -> float:
-    flambeau.manual_seed(0)
+def main(options: Settings) -> float:
+    """Returns the share of new points that are told apart."""
+    begin(options)
     train, test = spirals(2000), spirals(500)
     model = nn.Sequential(
         nn.Linear(2, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 2)
     )
     criterion = nn.CrossEntropyLoss()
-    optimizer = optim.AdamW(model.parameters(), lr=1e-2)
-    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, 30)
-    for epoch in range(1, 31):
+    optimizer = optim.AdamW(model.parameters(), lr=options.learning_rate)
+    schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, options.epochs)
+    for epoch in range(1, options.epochs + 1):
         total = 0.0
         loader = DataLoader(train, 50, shuffle=True)
         for positions, arm in loader:
@@ -51,4 +62,4 @@ def main() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(parse(Settings, __doc__))

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
+from shared.options import Seeded, begin, parse
+
 import flambeau
 from flambeau import Tensor, nn, optim
 
 SYMBOLS, LENGTH = 8, 8
+
+
+@dataclass(frozen=True)
+class Settings(Seeded):
+    steps: Annotated[int, "of training"] = 300
+    features: Annotated[int, "of a symbol, a multiple of 4"] = 32
 
 
 class Reverser(nn.Module):
@@ -25,13 +36,13 @@ class Reverser(nn.Module):
         return self.head(self.encoder(self.symbols(symbols) + self.places))
 
 
-def main() -> float:
-    flambeau.manual_seed(0)
-    model = Reverser()
-    steps = 300
+def main(options: Settings) -> float:
+    """Returns the share of new strings that are reversed without a mistake."""
+    begin(options)
+    model = Reverser(options.features)
     optimizer = optim.AdamW(model.parameters(), lr=3e-3)
-    schedule = optim.lr_scheduler.OneCycleLR(optimizer, max_lr=5e-3, total_steps=steps)
-    for step in range(1, steps + 1):
+    schedule = optim.lr_scheduler.OneCycleLR(optimizer, max_lr=5e-3, total_steps=options.steps)
+    for step in range(1, options.steps + 1):
         symbols = flambeau.randint(SYMBOLS, [64, LENGTH])
         optimizer.zero_grad()
         scores = model(symbols)
@@ -40,7 +51,7 @@ def main() -> float:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        if step < steps:
+        if step < options.steps:
             schedule.step()
         if step % 50 == 0:
             print(f"step {step}  loss {loss.item():.4f}")
@@ -53,4 +64,4 @@ def main() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(parse(Settings, __doc__))

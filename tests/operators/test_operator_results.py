@@ -97,6 +97,20 @@ def test_keywords(case: Case) -> None:
     check(case, values, outputs(case.operator, returned, given), "a call by keyword")
 
 
+SEVERAL = [
+    c for c in COMPARED if len(c.operator.signature.visible_results) > 1 and not c.operator.internal
+]
+
+
+@pytest.mark.parametrize("case", SEVERAL, ids=str)
+def test_several_results_have_names_or_are_a_plain_tuple(case: Case) -> None:
+    returned = call(case.operator, library_values(case.operator, case.values()))
+    fields = getattr(type(returned), "__match_args__", ())
+    assert list(fields) == ([] if case.operator.plain_results else result_names(case.operator))
+    assert isinstance(returned, tuple)
+    assert (type(returned) is tuple) == case.operator.plain_results
+
+
 @pytest.mark.parametrize(
     "case",
     [c for c in COMPARED if {Form.FUNCTION, Form.METHOD} <= set(forms(c.operator))],

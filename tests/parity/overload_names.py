@@ -9,11 +9,11 @@ printed, and the exit status is then 1. What one of the libraries alone has is c
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 import sys
 from typing import Any
+
+from declared_names import tell, with_torch
 
 Kinds = tuple[str, ...]
 # Arguments of PyTorch's by which overloads do not differ here.
@@ -21,27 +21,17 @@ UNSEEN = {"dtype", "layout", "device", "pin_memory", "memory_format", "generator
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--torch", help="an interpreter that has PyTorch (default: this one)")
-    options = parser.parse_args()
-    if options.torch:
-        os.execv(options.torch, [options.torch, __file__])
-    import torch
+    torch = with_torch(__doc__, __file__)
 
-    counts = {"alike": 0, "differently": 0, "in Flambeau alone": 0}
-    for operator, overload, kinds in overloads():
+    def verdict(operator: str, overload: str, kinds: Kinds) -> str | None:
         packet = getattr(torch.ops.aten, operator, None)
         theirs = {} if packet is None else overloads_of(packet)
         same = sorted(name for name, taken in theirs.items() if taken == kinds)
-        if not same:
-            counts["in Flambeau alone"] += 1
-        elif overload in same:
-            counts["alike"] += 1
-        else:
-            counts["differently"] += 1
-            print(f"{operator}.{overload}({', '.join(kinds)}): PyTorch's is {' or '.join(same)}")
-    print("overloads called " + ", ".join(f"{name}: {n}" for name, n in counts.items()))
-    return 1 if counts["differently"] else 0
+        if not same or overload in same:
+            return "" if same else None
+        return f"{operator}.{overload}({', '.join(kinds)}): PyTorch's is {' or '.join(same)}"
+
+    return tell("overloads called", (verdict(*declared) for declared in overloads()))
 
 
 def overloads() -> list[tuple[str, str, Kinds]]:

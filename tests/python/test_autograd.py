@@ -362,7 +362,7 @@ def test_nodes():
     assert calls == [(1, 1)]
     close(x.grad, [2 * 3 * math.exp(6)], 1e-6)
     edge = graph.get_gradient_edge(x)
-    assert edge.node.name() == "AccumulateGrad" and edge.output_nr == 0
+    assert edge.node.name() == "torch::autograd::AccumulateGrad" and edge.output_nr == 0
 
 
 def test_saved_tensors_hooks():

@@ -235,3 +235,40 @@ def _of_wrong_meshes(rank: int, size: int) -> None:
 
 def test_meshes_that_are_wrong() -> None:
     ranks(2, _of_wrong_meshes)
+
+
+def _profiled(rank: int, size: int) -> list[str]:
+    x = flambeau.ones(3)
+    with flambeau.profiler.profile() as prof:
+        dist.all_reduce(x)
+        with dist.record_comm("outer"):
+            with dist.record_comm("inner"):
+                dist.broadcast(x, 0)
+            work = dist.all_reduce(x, async_op=True)
+        assert work is not None and work.wait()
+        dist.barrier()
+    return [event.name for event in prof.events() if event.kind == "range"]
+
+
+def test_profiles_show_collective_calls_by_the_name_that_is_given() -> None:
+    names = ["gloo:all_reduce", "inner", "outer", "gloo:barrier"]
+    assert ranks(2, _profiled) == [names, names]
+
+
+def _shrunk(rank: int, size: int) -> None:
+    for wrong, told in [
+        ([], "some and not all"),
+        ([2], r"of \[0, 1\], got \[2\]"),
+        ([0, 1], "not all"),
+        ([1, 1], "must be different"),
+    ]:
+        with pytest.raises(ValueError, match=told):
+            dist.shrink_group(wrong)
+    with pytest.raises(TypeError, match="must be a list of int, got 'x'"):
+        dist.shrink_group("x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"new_group\(\[0\], use_local_synchronization=True\)"):
+        dist.shrink_group([1])
+
+
+def test_groups_say_that_they_cannot_shrink() -> None:
+    ranks(2, _shrunk)

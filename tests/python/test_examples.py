@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -96,7 +99,23 @@ def test_every_example_has_a_goal() -> None:
 
 @pytest.mark.parametrize("name", SIMPLE)
 def test_simple_example(name: str) -> None:
-    assert SIMPLE[name](load(name).main())
+    module = load(name)
+    assert SIMPLE[name](module.main(module.Settings()))
+
+
+@pytest.mark.parametrize("name", [*SIMPLE, *PROGRAMS, "word_language_model"])
+def test_every_example_explains_its_options(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ended.value.code == 0 and shown.startswith(f"usage: {name}.py [-h]")
+    options = {field.name for field in dataclasses.fields(load(name).Settings)}
+    for option in options:
+        line = rf"--{option.replace('_', '-')} \S+ (?:(?!--).)+ \(default: "
+        assert re.search(line, shown), f"--{option} is not explained in {shown}"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

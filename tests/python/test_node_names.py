@@ -86,9 +86,12 @@ def test_leaves_writes_into_views_and_functions_have_names_of_their_own() -> Non
     assert type(node).__name__ == "DoubledBackward"
     ((leaf, _),) = node.next_functions
     assert type(leaf).__name__ == "AccumulateGrad"
+    assert leaf.name() == "torch::autograd::AccumulateGrad"
+    assert repr(leaf).startswith("<AccumulateGrad object at ")
     copy = X.clone()
     copy[0] = 1
     assert type(copy.grad_fn).__name__ == "CopySlices"
+    assert copy.grad_fn.name() == "torch::autograd::CopySlices"
 
 
 def test_nodes_of_one_name_have_one_type() -> None:

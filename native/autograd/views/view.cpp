@@ -38,7 +38,7 @@ class CopySlices final : public Node {
     for (size_t i = 1; i < operation_->edges.size(); ++i) add_edge(operation_->edges[i]);
   }
   ~CopySlices() override { operation_->extras().base_writer = nullptr; }
-  const char* own_name() const override { return "CopySlices"; }
+  const char* own_name() const override { return "torch::autograd::CopySlices"; }
 
   Gradients apply(Gradients&& gradients) override {
     Gradients inner(operation_->output_count);

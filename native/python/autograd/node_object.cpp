@@ -1,6 +1,7 @@
 #include <Python.h>  // before structmember.h
 #include <structmember.h>
 
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -77,12 +78,19 @@ int clear(PyObject* self) {
 
 // Attributes ------------------------------------------------------------------------------------
 
+/// What types are called, without the namespace that names of nodes of no operator have.
+const char* short_name(const char* name) {
+  const char* const colon = std::strrchr(name, ':');
+  return colon ? colon + 1 : name;
+}
+
 PyObject* name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self).name()); }
 PyObject* sequence_number(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(node_of(self).sequence.load());
 }
 PyObject* repr(PyObject* self) {
-  return PyUnicode_FromFormat("<%s object at %p>", node_of(self).name(), cast(self)->node.get());
+  return PyUnicode_FromFormat("<%s object at %p>", short_name(node_of(self).name()),
+                              cast(self)->node.get());
 }
 
 PyObject* next_functions(PyObject* self, void*) {
@@ -238,7 +246,7 @@ PyTypeObject* type_called(const char* name) {
     return found->second;
   }
   PyType_Slot own_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {0, nullptr}};
-  const std::string full_name = concatenate("flambeau.autograd.graph.", name);
+  const std::string full_name = concatenate("flambeau.autograd.graph.", short_name(name));
   PyType_Spec own_spec = {full_name.c_str(), sizeof(NodeObject), 0, kFlags, own_slots};
   PyObject* type =
       checked(PyType_FromSpecWithBases(&own_spec, reinterpret_cast<PyObject*>(node_type)))

@@ -10,15 +10,21 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import flambeau
 
-T = TypeVar("T", bound="Options")
+T = TypeVar("T", bound="Seeded")
 HERE = Path(".")
 
 
 @dataclass(frozen=True)
-class Options:
+class Seeded:
     """What every example takes. `Annotated` says what `--help` explains."""
 
     seed: Annotated[int, "of random numbers"] = 0
+
+
+@dataclass(frozen=True)
+class Options(Seeded):
+    """What those take that write files."""
+
     output: Annotated[Path, "folder that pictures and samples are written to"] = HERE
 
     def file(self, name: str) -> Path:
@@ -47,6 +53,6 @@ def _reading(kind: Any) -> dict[str, Any]:
     return {"type": get_args(kind)[0] if isinstance(kind, types.UnionType) else kind}
 
 
-def begin(options: Options) -> None:
+def begin(options: Seeded) -> None:
     """Seeds the random numbers, so that a run can be repeated."""
     flambeau.manual_seed(options.seed)

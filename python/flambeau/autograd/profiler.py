@@ -16,8 +16,8 @@ class profile:
 
     Args:
         enabled: False: nothing is recorded.
-        record_shapes, profile_memory, with_stack: as in `flambeau.profiler.profile`.
-        with_flops, with_modules: refused.
+        record_shapes, with_flops, profile_memory, with_stack: as in `flambeau.profiler.profile`.
+        with_modules: refused.
         use_cuda, use_device, use_cpu, use_kineto: other clocks, of which there are none; taken for
             programs that give them.
 

@@ -80,8 +80,10 @@ from flambeau.distributed.reductions import (
     reduce_scatter_tensor,
 )
 from flambeau.distributed.rendezvous import register_rendezvous_handler
+from flambeau.distributed.shrinking import shrink_group
 from flambeau.distributed.store import HashStore, PrefixStore, Store
 from flambeau.distributed.tcp_store import TCPStore
+from flambeau.distributed.titles import record_comm
 from flambeau.distributed.work import Work
 from flambeau.distributed.world import (
     GroupMember,
@@ -172,6 +174,7 @@ __all__ = [
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
+    "record_comm",
     "recv",
     "recv_object_list",
     "reduce",
@@ -185,6 +188,7 @@ __all__ = [
     "send_object_list",
     "set_debug_level",
     "set_debug_level_from_env",
+    "shrink_group",
     "split_group",
     "supports_complex",
 ]

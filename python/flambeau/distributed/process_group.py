@@ -15,8 +15,10 @@ from flambeau.distributed.errors import DistBackendError
 from flambeau.distributed.exchange import Exchange, Shared
 from flambeau.distributed.mesh import Mesh
 from flambeau.distributed.store import Store
+from flambeau.distributed.titles import title_of
 from flambeau.distributed.wire import seconds
 from flambeau.distributed.work import Lane, Work
+from flambeau.profiler import record_function
 
 
 def checked(operation: str, name: str, tensor: Any) -> Tensor:
@@ -162,6 +164,7 @@ class ProcessGroup:
         """
         name = words.partition("(")[0]
         self.check_open(name)
+        title = title_of(name)
         work = Work(name, results.tensors)
         limit = seconds(self.timeout if timeout is None else timeout)
         shared = self._shared
@@ -171,7 +174,7 @@ class ProcessGroup:
 
             def run() -> None:
                 x = Exchange(self.mesh, self.number, self.ranks, number, words, limit, shared)
-                with x.running():
+                with record_function(title), x.running():
                     act(x)
                     results.finish()
 

@@ -10,11 +10,16 @@ from flambeau.profiler import _table
 
 Shapes = tuple[tuple[int, ...], ...]
 
+# Ranges that are not shown; no user's begins so.
+COMPUTING = "\x01computing"  # in a call: around the one that is made in place of it
+COUNTED = "\x01flops "  # inside that, after the call: its operations
+
 
 class Measured:
-    """Times in microseconds and memory in bytes, of one call or of several.
+    """Times in microseconds, memory in bytes and floating-point operations, of one call or several.
 
-    What is called `self` is without the calls inside; the rest is with them.
+    What is called `self` is without the calls inside; the rest is with them, but for operations,
+    which are counted where they are made.
     """
 
     count: int
@@ -24,6 +29,7 @@ class Measured:
     freed_bytes: int
     self_allocated_bytes: int
     self_freed_bytes: int
+    flops: int
 
     @property
     def cpu_time(self) -> float:
@@ -55,6 +61,7 @@ class FunctionEvent(Measured):
             with `record_shapes`.
         stack: the lines of Python that made the call, the innermost first; with `with_stack`.
         cpu_parent, cpu_children: the call that it was made in, and those made in it.
+        flops: floating-point operations that declarations count; with `with_flops`.
 
     Example:
         >>> with flambeau.profiler.profile() as profile:
@@ -76,6 +83,7 @@ class FunctionEvent(Measured):
     self_freed_bytes: int = 0
     allocated_bytes: int = 0
     freed_bytes: int = 0
+    flops: int = 0
     count: int = 1
 
     @property
@@ -114,6 +122,7 @@ class FunctionEventAvg(Measured):
         count: of the calls.
         cpu_time_total, self_cpu_time_total: with and without calls inside.
         allocated_bytes, freed_bytes, self_allocated_bytes, self_freed_bytes: likewise.
+        flops: floating-point operations, with `with_flops`.
 
     Example:
         >>> with flambeau.profiler.profile() as profile:
@@ -133,6 +142,7 @@ class FunctionEventAvg(Measured):
     freed_bytes: int = 0
     self_allocated_bytes: int = 0
     self_freed_bytes: int = 0
+    flops: int = 0
 
     def add(self, other: Measured, *, is_inner: bool = False) -> None:
         """Counts another in; `is_inner`: its whole is counted already, with a call around it."""
@@ -140,6 +150,7 @@ class FunctionEventAvg(Measured):
         self.self_cpu_time_total += other.self_cpu_time_total
         self.self_allocated_bytes += other.self_allocated_bytes
         self.self_freed_bytes += other.self_freed_bytes
+        self.flops += other.flops
         if not is_inner:
             self.cpu_time_total += other.cpu_time_total
             self.allocated_bytes += other.allocated_bytes
@@ -257,26 +268,77 @@ def read(threads: Iterable[Any]) -> tuple[EventList, list[MemoryEvent]]:
     calls: list[FunctionEvent] = []
     memory: list[MemoryEvent] = []
     for thread, events in threads:
-        seen: list[FunctionEvent | None] = []
-        for kind, name, parent, start, end, size, address, shapes, stack in events:
-            outer = seen[parent] if parent >= 0 else None
-            if kind == "memory":
-                memory.append(MemoryEvent(start / 1e3, thread, address, size, outer))
-                seen.append(None)
-                continue
-            if kind == "call" and "::" not in name:
-                name = f"aten::{name}"  # as programs that look for one expect
-            lines = stack.splitlines()[::-1] if stack else outer.stack if outer else []
-            event = FunctionEvent(name, kind, thread, start / 1e3, end / 1e3, shapes, lines, outer)
-            if outer is not None:
-                outer.cpu_children.append(event)
-            seen.append(event)
-            calls.append(event)
+        reader = _Reader(thread, calls, memory)
+        for event in events:
+            reader.seen.append(reader.read(*event))
     for change in memory:
         _count_memory(change)
     calls.sort(key=lambda event: event.start)
     memory.sort(key=lambda change: change.time)
     return EventList(calls), memory
+
+
+class _Reader:
+    """Reads what one thread recorded, an event at a time."""
+
+    def __init__(self, thread: int, calls: list[FunctionEvent], memory: list[MemoryEvent]) -> None:
+        self.thread, self.calls, self.memory = thread, calls, memory
+        self.seen: list[FunctionEvent | None] = []  # of each event: what those in it belong to
+        self.computing: dict[int, FunctionEvent | None] = {}  # ranges of this name -> the call
+
+    def read(
+        self,
+        kind: str,
+        name: str,
+        parent: int,
+        start: int,
+        end: int,
+        size: int,
+        address: int,
+        shapes: Shapes,
+        stack: str,
+    ) -> FunctionEvent | None:
+        """What events in this one belong to."""
+        outer = self.seen[parent] if parent >= 0 else None
+        if kind == "memory":
+            self.memory.append(MemoryEvent(start / 1e3, self.thread, address, size, outer))
+            return None
+        if name == COMPUTING:
+            self.computing[len(self.seen)] = None
+            return outer
+        if name.startswith(COUNTED):
+            counted = self.computing.get(parent)
+            if counted is not None:
+                counted.flops += int(name.removeprefix(COUNTED))
+            return None
+        if kind == "call" and "::" not in name:
+            name = f"aten::{name}"  # as programs that look for one expect
+        is_computed = parent in self.computing and self.computing[parent] is None
+        if is_computed and outer is not None and outer.name == name:
+            event = outer
+            event.start, event.end = start / 1e3, end / 1e3  # without the way through Python
+        else:
+            event = self._add(name, kind, start / 1e3, end / 1e3, shapes, stack, outer)
+        if is_computed:
+            self.computing[parent] = event
+        return event
+
+    def _add(
+        self,
+        name: str,
+        kind: str,
+        start: float,
+        end: float,
+        shapes: Shapes,
+        stack: str,
+        outer: FunctionEvent | None,
+    ) -> FunctionEvent:
+        lines = stack.splitlines()[::-1] if stack else outer.stack if outer else []
+        event = FunctionEvent(name, kind, self.thread, start, end, shapes, lines, outer)
+        if outer is not None:
+            outer.cpu_children.append(event)
+        self.calls.append(event)
+        return event
 
 
 def _count_memory(change: MemoryEvent) -> None:

@@ -10,12 +10,15 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flambeau._C import _profiler
 from flambeau._values import brief
 from flambeau.profiler import _events, _files
 from flambeau.profiler._events import EventList, MemoryEvent
+
+if TYPE_CHECKING:
+    from flambeau.utils._python_dispatch import TorchDispatchMode
 
 
 class ProfilerActivity(enum.Enum):
@@ -177,7 +180,10 @@ class profile:
         record_shapes: whether the shapes of arguments are kept.
         profile_memory: whether memory is watched that tensors take and give back.
         with_stack: whether the lines of Python are kept that made a call.
-        with_flops, with_modules: refused: neither is counted.
+        with_flops: whether floating-point operations are counted, as
+            `flambeau.utils.flop_counter.FlopCounterMode` does; of calls on this thread. A call then
+            passes through Python, which no event's own time has in it.
+        with_modules: refused: modules are not told.
         acc_events: whether events of finished cycles are kept with those of later ones.
 
     Raises:
@@ -204,9 +210,8 @@ class profile:
         with_modules: bool = False,
         acc_events: bool = False,
     ) -> None:
-        for name, asked in (("with_flops", with_flops), ("with_modules", with_modules)):
-            if asked:
-                raise NotImplementedError(f"profile(): {name}=True: profiles do not count these")
+        if with_modules:
+            raise NotImplementedError("profile(): with_modules=True: profiles tell no modules")
         others = set(activities or ()) - supported_activities()
         if others:
             names = ", ".join(sorted(activity.name for activity in others))
@@ -218,6 +223,8 @@ class profile:
         self._schedule = schedule
         self._on_trace_ready = on_trace_ready
         self._options = (record_shapes, profile_memory, with_stack)
+        self._with_flops = with_flops
+        self._counter: TorchDispatchMode | None = None
         self._keeps_cycles = acc_events
         self._metadata: dict[str, Any] = {}
         self._action = ProfilerAction.NONE
@@ -232,9 +239,16 @@ class profile:
         """Begins; entering the block does it."""
         self.step_num = 0
         self._enter(self._action_now())
+        if self._with_flops:
+            from flambeau.profiler._flops import CountFlops
+
+            self._counter = CountFlops().__enter__()
 
     def stop(self) -> None:
         """Ends; leaving the block does it."""
+        if self._counter is not None:
+            self._counter.__exit__()
+            self._counter = None
         self._leave(ProfilerAction.NONE)
 
     def step(self) -> None:

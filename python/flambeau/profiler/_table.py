@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
+_FLOPS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "K"), (1, ""))
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ def text(events: Sequence[Any], total: float, layout: Layout) -> str:
             ("Self freed", lambda e: _bytes(e.self_freed_bytes)),
         ]
     columns.append(("# of Calls", lambda e: str(e.count)))
+    most = max((e.flops for e in events), default=0)
+    if most:
+        columns.append(_flops(most))
     if any(e.input_shapes for e in events):
         columns.append(("Input Shapes", lambda e: _shapes(e.input_shapes, layout.shapes_width)))
     if any(e.stack for e in events):
@@ -86,6 +90,12 @@ def _bytes(count: float) -> str:
             return f"{count:.0f} B" if unit == "B" else f"{count:.2f} {unit}"
         count /= 1024
     return f"{count:.2f} GB"
+
+
+def _flops(most: int) -> tuple[str, Callable[[Any], str]]:
+    """A column in the largest unit of which the largest number has one."""
+    size, unit = next((s, u) for s, u in _FLOPS if most >= s)
+    return f"Total {unit}FLOPs", lambda e: f"{e.flops / size:.3f}" if e.flops else "--"
 
 
 def _shapes(shapes: Sequence[Sequence[int]], width: int) -> str:

@@ -77,6 +77,21 @@ def shape_wrapper(formula: Formula) -> Formula:
     return count
 
 
+def flops_of(
+    func: OpOverload,
+    args: Any,
+    kwargs: Any,
+    result: Any,
+    registry: Mapping[Any, Formula] = flop_registry,
+) -> int:
+    """The operations of a call that has computed `result`: by a registered formula, or by what is
+    declared."""
+    formula = registry.get(func.overloadpacket)
+    if formula is not None:
+        return formula(*args, **kwargs, out_val=result)
+    return _declared(func, args, kwargs, result)
+
+
 def _declared(func: OpOverload, args: Any, kwargs: Any, result: Any) -> int:
     """By what the declaration of an operator says; 0 where it says nothing."""
     called = func.called
@@ -177,11 +192,7 @@ class FlopCounterMode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        formula = self.flop_registry.get(func.overloadpacket)
-        if formula is not None:
-            count = formula(*args, **kwargs, out_val=result)
-        else:
-            count = _declared(func, args, kwargs, result)
+        count = flops_of(func, args, kwargs, result, self.flop_registry)
         if count:
             for name in self.mod_tracker.parents:
                 self.flop_counts[name][func.overloadpacket] += count

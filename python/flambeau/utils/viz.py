@@ -178,7 +178,7 @@ def _described(nodes: list[Any], names: Mapping[int, str]) -> Iterable[GraphNode
             operators += 1
             called[node] = f"n{operators}"
             inputs = tuple(called[before] for before, _ in node.next_functions if before)
-            yield GraphNode(called[node], node.name(), "", inputs)
+            yield GraphNode(called[node], type(node).__name__, "", inputs)
 
 
 def _quoted(text: str) -> str:
