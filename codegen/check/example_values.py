@@ -20,6 +20,7 @@ from flambeau.codegen.check.values import worst
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator, MissingError
 from flambeau.codegen.formula.parse import Language, parse_source
+from flambeau.codegen.model.entries import Operator
 from flambeau.codegen.text.source import DeclarationError, Text
 
 _ROOT = "flambeau"
@@ -105,20 +106,28 @@ class _Evaluator(Evaluator):
     def method(self, node: nodes.Method) -> Any:
         arguments = self.spread(node.arguments)
         keywords = {name: self(value) for name, value in node.keywords}
-        if not _is_module(node.value):
+        namespace = _namespace(node.value)
+        if namespace is None:
             arguments = [self(node.value), *arguments]
         elif node.name == "tensor" and len(arguments) == 1 and not keywords:
             return np.array(arguments[0])
         operators = self._library.operators
-        for operator in operators.overloads(node.name):
+
+        def is_elsewhere(operator: Operator) -> bool:
+            return namespace not in {operator.namespace, *(p.namespace for p in operator.also_in)}
+
+        for operator in sorted(operators.overloads(node.name), key=is_elsewhere):
             bound = bind(operator, tuple(arguments), keywords)
             if bound is not None:
                 return called_value(operator, bound, self._library.table, operators, node)
         raise MissingError(node, f"'{node.name}' has no NumPy equivalent")
 
 
-def _is_module(node: nodes.Expression) -> bool:
-    """`flambeau` or `flambeau.nn.functional`."""
+def _namespace(node: nodes.Expression) -> str | None:
+    """Of `flambeau.nn.functional` the part behind the root; None of what is no module."""
+    names: list[str] = []
     while isinstance(node, nodes.Attribute):
+        names.insert(0, node.name)
         node = node.value
-    return isinstance(node, nodes.Name) and node.identifier == _ROOT
+    is_root = isinstance(node, nodes.Name) and node.identifier == _ROOT
+    return ".".join(names) if is_root else None
