@@ -282,7 +282,8 @@ bool is_pointwise_of_small_images(const ConvGeometry& geometry) {
 bool forward_unfolds(const ConvGeometry& geometry, DType dtype) {
   if (is_covered(geometry)) return true;
   if (dtype == DType::bfloat16) return fills_tiles(geometry) && has_matrix_products();
-  return is_pointwise_of_small_images(geometry) && geometry.has_large_filters();
+  return is_pointwise_of_small_images(geometry) && geometry.has_large_filters() &&
+         geometry.out_channels > geometry.in_channels;
 }
 
 bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
