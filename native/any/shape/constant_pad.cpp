@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/tensor/views.h"
 #include "kernels/padding_any.h"
 
 namespace flambeau::any {
@@ -9,10 +10,9 @@ namespace {
 /// Elements [start, start + length) of a dim.
 void fill_part(const Tensor& tensor, size_t dim, int64_t start, int64_t length,
                const Scalar& value) {
-  Shape sizes(tensor.sizes());
-  sizes[dim] = length;
-  const int64_t offset = tensor.offset() + start * tensor.strides()[dim];
-  if (length > 0) fill_data(make_view(tensor, sizes, tensor.strides(), offset), value);
+  if (length == 0) return;
+  fill_data(make_view(tensor, views::narrow(tensor, static_cast<int64_t>(dim), start, length)),
+            value);
 }
 
 }  // namespace

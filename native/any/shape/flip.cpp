@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/geometry/shape_rules.h"
+#include "core/tensor/views.h"
 #include "kernels/shape_any.h"
 
 namespace flambeau::any {
@@ -21,12 +22,8 @@ void flip(const Tensor& result, const Tensor& self, const Dims& dims) {
 
 namespace {
 
-/// Elements [start, start + length) of a dim.
 Tensor part(const Tensor& tensor, size_t dim, int64_t start, int64_t length) {
-  Shape sizes = tensor.sizes();
-  sizes[dim] = length;
-  return make_view(tensor, sizes, tensor.strides(),
-                   tensor.offset() + start * tensor.strides()[dim]);
+  return make_view(tensor, views::narrow(tensor, static_cast<int64_t>(dim), start, length));
 }
 
 /// Copies the blocks that dims from `dim` on, of which each falls into two parts, divide a tensor

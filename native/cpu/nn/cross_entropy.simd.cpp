@@ -11,9 +11,8 @@ namespace {
 template <class C>
 class TrueClasses {
  public:
-  TrueClasses(const Tensor& target, const Tensor& weight, int64_t classes, int64_t ignored,
-              const char* op)
-      : targets_(checked_targets(target, classes, ignored, op)),
+  TrueClasses(const Tensor& target, const Tensor& weight, int64_t classes, int64_t ignored)
+      : targets_(checked_targets(target, classes, ignored, "cross_entropy")),
         weights_(weight.defined() ? contiguous_data(cast_data(weight, dtype_of<C>)) : weight),
         ignored_(ignored) {}
   int64_t of(int64_t row) const { return targets_.data<int64_t>()[row]; }
@@ -36,7 +35,7 @@ void forward(const Tensor& result, const Tensor& norms, const Tensor& input, con
              const Tensor& weight, int64_t ignored, std::string_view reduction) {
   using C = Compute<T>;
   const int64_t rows = input.sizes()[0], n = input.sizes()[1];
-  const TrueClasses<C> classes(target, weight, n, ignored, "cross_entropy");
+  const TrueClasses<C> classes(target, weight, n, ignored);
   const Tensor dense = contiguous_data(input), losses = empty(Shape{rows}, dtype_of<C>);
   C *const values = losses.data<C>(), *const norm = norms.data<C>();
   for_rows(rows, n, 8, [&](int64_t begin, int64_t end) {
@@ -65,7 +64,7 @@ void backward(const Tensor& result, const Tensor& grad_output, const Tensor& inp
               std::string_view reduction) {
   using C = Compute<T>;
   const int64_t rows = input.sizes()[0], n = input.sizes()[1];
-  const TrueClasses<C> classes(target, weight, n, ignored, "cross_entropy");
+  const TrueClasses<C> classes(target, weight, n, ignored);
   const Tensor dense = contiguous_data(input), all_norms = contiguous_data(norms);
   const Tensor grads = contiguous_data(cast_data(grad_output, dtype_of<C>));
   const C *const norm = all_norms.data<C>(), *const grad = grads.data<C>();
