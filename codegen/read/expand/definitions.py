@@ -16,15 +16,13 @@ from pathlib import Path
 
 from flambeau.codegen.read import schema
 from flambeau.codegen.read.expand.calls import Use, parse_use
-from flambeau.codegen.read.expand.substitution import parameters, substituted
+from flambeau.codegen.read.expand.substitution import check_parameters, substituted
 from flambeau.codegen.text import tree
 from flambeau.codegen.text.source import (
     DeclarationError,
     Diagnostics,
     Note,
     Text,
-    did_you_mean,
-    one_of,
 )
 from flambeau.codegen.text.tree import Node
 
@@ -152,13 +150,8 @@ def _check_keys(
 def _check_parameters(use: Use, body: Node) -> None:
     """Every `$name` is a parameter, and every parameter is mentioned."""
     names = [name.value for name in use.arguments]
-    mentioned = list(parameters(body))
-    for place in mentioned:
-        if place.value[1:] not in names:
-            hint = f"there is {one_of(names)}" if names else "write NAME(a, b) to have parameters"
-            near = did_you_mean(place.value[1:], names)
-            message = f"'{place.value}' is no parameter of '{use.name.value}'"
-            raise DeclarationError.at(place.span, message, near or hint)
+    hint = None if names else "write NAME(a, b) to have parameters"
+    mentioned = check_parameters(body, names, f"'{use.name.value}'", hint)
     for name in use.arguments:
-        if name.value not in {place.value[1:] for place in mentioned}:
+        if name.value not in mentioned:
             raise DeclarationError.at(name.span, f"the parameter '{name.value}' is not used")

@@ -18,11 +18,12 @@ from flambeau.codegen.model.entries import Kind, Operator
 from flambeau.codegen.read import schema
 from flambeau.codegen.read.expand.examples import Added
 from flambeau.codegen.read.expand.families import Head, content
-from flambeau.codegen.read.expand.substitution import substituted
+from flambeau.codegen.read.expand.substitution import check_parameters, substituted
 from flambeau.codegen.text.tree import Mapping, Node
 from flambeau.codegen.text.tree import Sequence as NodeList
 
 EACH = "each"
+_NAME = "name"  # the parameter of such entries
 _SHARED = ("reference", "tolerance")
 _FORMS = ("function", "method")
 
@@ -47,10 +48,11 @@ def made_for_each(entry: Mapping, operators: Sequence[Operator], head: Head) -> 
     """The entries that an entry stands for, in the order of the operators.
 
     Raises:
-        DeclarationError: there is no such rule.
+        DeclarationError: there is no such rule, or the entry has a parameter but `$name`.
     """
     rule = entry.entries[0][1]
     holds = RULES[schema.choice(rule, "a rule", list(RULES)).value]
+    check_parameters(entry, (_NAME,), "an entry that a rule makes")
     by_hand = {o.name for o in operators if o.is_for_layouts}
     chosen = [o for o in operators if o.name not in by_hand and not o.package and holds(o)]
     return [_made(entry.without(EACH), operator, head) for operator in chosen]
@@ -62,7 +64,7 @@ def _made(entry: Mapping, operator: Operator, head: Head) -> Mapping:
     def add(text: str) -> Added:
         return Added(text, entry.span, (), False)
 
-    filled = substituted(entry, {"name": add(operator.name)}, entry.span)
+    filled = substituted(entry, {_NAME: add(operator.name)}, entry.span)
     assert isinstance(filled, Mapping) and operator.entry is not None
     own: dict[str, Node] = {
         "variants": NodeList(

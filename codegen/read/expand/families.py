@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flambeau.codegen.read import schema
-from flambeau.codegen.read.expand.substitution import substituted
+from flambeau.codegen.read.expand.substitution import as_used
 from flambeau.codegen.read.operator_reader import is_helper
 from flambeau.codegen.text.source import DeclarationError, Diagnostics, Text
 from flambeau.codegen.text.tree import Mapping, Node
@@ -86,7 +86,7 @@ def with_defaults(
     for key, value in defaults:
         own = entry.get(key.value)
         if own is None:
-            entries.append((key, substituted(value, {}, used)))
+            entries.append((key, as_used(value, used)))
         elif schema.is_null(own):
             entries = [e for e in entries if e[0].value != key.value]
     _report_repeated(entry, defaults, diagnostics)
@@ -96,7 +96,7 @@ def with_defaults(
         given = given if isinstance(given, Mapping) else Mapping((), entry.span)
         _report_repeated(given, texts, diagnostics)
         missing = tuple(
-            (key, substituted(value, {}, used))
+            (key, as_used(value, used))
             for key, value in texts
             if key.value in known and given.key(key.value) is None
         )

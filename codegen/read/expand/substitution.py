@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from flambeau.codegen.text import tree
-from flambeau.codegen.text.source import Span, Text
+from flambeau.codegen.text.source import DeclarationError, Span, Text, did_you_mean, one_of
 from flambeau.codegen.text.tree import Node
 
 _PARAMETER = re.compile(r"\$([A-Za-z_]\w*)?", re.ASCII)
@@ -55,7 +55,7 @@ def composed(parts: list[Text], span: Span) -> Text:
     return Composed("".join(p.value for p in kept), span, (), False, tuple(pieces))
 
 
-def parameters(node: Node) -> Iterator[Text]:
+def _mentioned(node: Node) -> Iterator[Text]:
     """The parameters that a definition mentions: `$name`, or a `$` that nothing follows."""
     if isinstance(node, Text):
         for match in _PARAMETER.finditer(node.value):
@@ -63,19 +63,47 @@ def parameters(node: Node) -> Iterator[Text]:
         return
     values = node.items if isinstance(node, tree.Sequence) else [v for _, v in node.entries]
     for value in values:
-        yield from parameters(value)
+        yield from _mentioned(value)
+
+
+def check_parameters(
+    node: Node, names: Collection[str], whose: str, hint: str | None = None
+) -> set[str]:
+    """The names of the parameters that a definition mentions.
+
+    Raises:
+        DeclarationError: one is not among `names`.
+    """
+    mentioned = set[str]()
+    for place in _mentioned(node):
+        name = place.value[1:]
+        if name not in names:
+            near = did_you_mean(name, names) or hint or f"there is {one_of(names)}"
+            message = f"'{place.value}' is no parameter of {whose}"
+            raise DeclarationError.at(place.span, message, near)
+        mentioned.add(name)
+    return mentioned
 
 
 def substituted(node: Node, values: Mapping[str, Text], used: Span) -> Node:
     """A definition with the values that a use gives; what stays says where it is used."""
+    return _mapped(node, used, lambda text: _filled(text, values))
+
+
+def as_used(node: Node, used: Span) -> Node:
+    """What entries share, which has no parameters, as it stands where one of them takes it."""
+    return _mapped(node, used, lambda text: text)
+
+
+def _mapped(node: Node, used: Span, changed: Callable[[Text], Text]) -> Node:
     span = replace(node.span, used=used)
     if isinstance(node, tree.Sequence):
-        items = tuple(substituted(item, values, used) for item in node.items)
+        items = tuple(_mapped(item, used, changed) for item in node.items)
         return replace(node, items=items, span=span)
     if isinstance(node, tree.Mapping):
-        entries = tuple((_used(k, used), substituted(v, values, used)) for k, v in node.entries)
+        entries = tuple((_used(k, used), _mapped(v, used, changed)) for k, v in node.entries)
         return replace(node, entries=entries, span=span)
-    return _filled(_used(node, used), values)
+    return changed(_used(node, used))
 
 
 def _used(text: Text, used: Span) -> Text:
