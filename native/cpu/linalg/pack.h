@@ -31,8 +31,10 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
   if (step == 1) {
     for (; i < count; i += lanes) {
       const int64_t group = std::min<int64_t>(lanes, count - i);
-      // A whole vector is stored only where the packed line has room for it.
+      // A whole vector is stored only where the packed line has room for it, or the lines behind
+      // it are written next.
       const Mask<T> room(std::min<int64_t>(lanes, width - i));
+      const int64_t last_whole = width < lanes ? depth * width - lanes : -1;
       for (int64_t p = 0; p < depth; p += lanes) {
         const int64_t columns = std::min<int64_t>(lanes, depth - p);
         const Mask<T> mask(columns);
@@ -40,7 +42,13 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
         for (int64_t r = 0; r < lanes; ++r) square[r] = Vector<T>{};
         for (int64_t r = 0; r < group; ++r) square[r] = mask.load(source + (i + r) * line + p);
         transpose_square<T>(square);
-        for (int64_t q = 0; q < columns; ++q) room.store(packed + (p + q) * width + i, square[q]);
+        for (int64_t q = 0; q < columns; ++q) {
+          const int64_t place = (p + q) * width + i;
+          if (place <= last_whole)
+            store(packed + place, square[q]);
+          else
+            room.store(packed + place, square[q]);
+        }
       }
     }
     return;

@@ -139,6 +139,7 @@ template <int rows, class T>
   });
   sort_groups<rows * lanes, rows, S>(block);
   transpose<(rows > lanes ? lanes : rows) / 2, rows, S>(block);
+  Vector<T> tail{};
   repeat<rows>([&](auto index) __attribute__((always_inline)) {
     // Where there are more rows than lanes, each square of them was transposed for itself.
     constexpr int i = index, place = i % (rows / squares) * squares + i / (rows / squares);
@@ -146,9 +147,10 @@ template <int rows, class T>
     if (place < full) {
       store(to + place * lanes, words);
     } else if (place == full) {
-      store_first(to + place * lanes, words, rest);
+      tail = words;
     }
   });
+  if (rest) Mask<T>(rest).store(to + full * lanes, tail);
 }
 
 template <int rows, class T>

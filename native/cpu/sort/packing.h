@@ -72,18 +72,6 @@ FLAMBEAU_INLINE Vector<T> pack(Vector<T> words, uint32_t lanes) {
   return (Vector<T>)_mm256_permutevar8x32_epi32((__m256i)words, places);
 }
 
-/// All bits of the first lanes.
-template <class T>
-FLAMBEAU_INLINE __m256i first_lanes(int64_t count) {
-  constexpr int lanes = kLanes<T>;
-  static constexpr auto bits = [] {
-    std::array<T, 2 * lanes> window{};
-    for (int i = 0; i < lanes; ++i) window[static_cast<size_t>(i)] = ~T{0};
-    return window;
-  }();
-  return (__m256i)load(bits.data() + lanes - count);
-}
-
 #endif
 
 /// The first `count` lanes from memory, fewer than all; the others are those of `rest`.
@@ -96,7 +84,7 @@ FLAMBEAU_INLINE Vector<T> load_first(const T* from, int64_t count, Vector<T> res
   if constexpr (sizeof(T) == 8)
     return (Vector<T>)_mm512_mask_loadu_epi64((__m512i)rest, static_cast<__mmask8>(lanes), from);
 #elif defined(__AVX2__)
-  const __m256i lanes = first_lanes<T>(count);
+  const __m256i lanes = Mask<T>(count).lanes;
   if constexpr (sizeof(T) == 4)
     return (Vector<T>)_mm256_blendv_epi8(
         (__m256i)rest, _mm256_maskload_epi32(reinterpret_cast<const int*>(from), lanes), lanes);
@@ -107,20 +95,6 @@ FLAMBEAU_INLINE Vector<T> load_first(const T* from, int64_t count, Vector<T> res
 #else
   for (int64_t i = 0; i < count; ++i) rest[i] = from[i];
   return rest;
-#endif
-}
-
-/// Writes the first `count` lanes, at most all.
-template <class T>
-FLAMBEAU_INLINE void store_first(T* to, Vector<T> words, int64_t count) {
-#if defined(__AVX2__) && !defined(__AVX512F__)
-  const __m256i lanes = first_lanes<T>(count);
-  if constexpr (sizeof(T) == 4)
-    _mm256_maskstore_epi32(reinterpret_cast<int*>(to), lanes, (__m256i)words);
-  if constexpr (sizeof(T) == 8)
-    _mm256_maskstore_epi64(reinterpret_cast<long long*>(to), lanes, (__m256i)words);
-#else
-  Mask<T>(count).store(to, words);
 #endif
 }
 

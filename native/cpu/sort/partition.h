@@ -55,8 +55,8 @@ class Division {
       const Vector<T> words = load_first(words_ + begin, rest, limits);
       const uint32_t known = (1u << rest) - 1, set = staying(words) & known;
       const int64_t count = __builtin_popcount(set);
-      store_first(stay, pack<T>(words, set), count);
-      store_first(leave, pack<T>(words, set ^ known), rest - count);
+      Mask<T>(count).store(stay, pack<T>(words, set));
+      Mask<T>(rest - count).store(leave, pack<T>(words, set ^ known));
       stay += count;
     }
 #else
