@@ -17,6 +17,7 @@ constexpr int64_t kThreadWork = 200'000;     // multiplications that pay for a t
 constexpr int64_t kPairChannels = 8;         // fewer leave tiles of pairs empty
 constexpr int64_t kLeastRows = 5;            // of tiles of two vectors
 constexpr int64_t kTurns = 4;                // patches that are copied while sums are turned
+constexpr int64_t kHalfLine = 32;            // bytes
 constexpr int64_t kSmallImage = 64;          // positions that are near in place
 
 /// A task is some rows of an image, or several images; it is computed in blocks of rows.
@@ -89,7 +90,10 @@ bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
   // What is read in place is no pair of channels; pairs are written row by row.
   if (plan.depth == 0 || (kernels.steps > 1 && (plan.in_place || !has_whole_rows(task))))
     return false;
-  if (plan.in_place && task.rows * task.columns > kSmallImage) return false;
+  // In place, tiles lower than half a cache line would read each line again and again.
+  if (plan.in_place && (task.rows * task.columns > kSmallImage ||
+                        kernels.panel_rows * static_cast<int64_t>(sizeof(T)) < kHalfLine))
+    return false;
   const auto share = [](int64_t all, int64_t most) { return (all + most - 1) / most; };
   const int64_t outputs = task.weights.outputs;
   const int64_t run = plan.in_place ? task.rows * task.columns : task.columns;
