@@ -36,13 +36,21 @@ void pad_by_vectors(const SourceRows<T>& rows, E* to, const Read& read) {
   }
 }
 
-/// The elements at even places of two vectors.
+/// Every second element of two vectors, from the first or from the second one on.
+template <class T, int begin>
+Vector<T> second_elements(Vector<T> first, Vector<T> second) {
+  typedef typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type Index;
+  Index places;
+  for (int i = 0; i < kLanes<T>; ++i) places[i] = 2 * i + begin;
+  return __builtin_shuffle(first, second, places);
+}
 template <class T>
 Vector<T> even_elements(Vector<T> first, Vector<T> second) {
-  typedef typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type Index;
-  Index even;
-  for (int i = 0; i < kLanes<T>; ++i) even[i] = 2 * i;
-  return __builtin_shuffle(first, second, even);
+  return second_elements<T, 0>(first, second);
+}
+template <class T>
+Vector<T> odd_elements(Vector<T> first, Vector<T> second) {
+  return second_elements<T, 1>(first, second);
 }
 
 /// Every second element; those between are read where they lie between two that are wanted.

@@ -28,7 +28,7 @@ bool filter_planes(const ConvGeometry& geometry, const PlaneSource<T>& source, c
   if (std::min(rows.padding, columns.padding) < 0) return false;
   const PlaneKernels<T>& kernels = best_kernels<T>();
   const int64_t covered = std::max(columns.covered(), columns.input + columns.padding);
-  const int64_t pitch = covered + 2 * kernels.lanes;
+  const int64_t pitch = (covered + 1) / 2 * 2 + 2 * kernels.lanes;  // two halves
   const int64_t height = std::max(rows.covered(), rows.input + rows.padding);
   if (height * pitch * static_cast<int64_t>(sizeof(T)) > kMostBytes) return false;
   const int64_t outputs = geometry.out_channels, kernel = geometry.kernel_size();

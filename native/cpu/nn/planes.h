@@ -9,8 +9,10 @@ namespace flambeau::cpu {
 template <class T>
 struct PlaneFilter {
   const ConvGeometry& geometry;
-  const T* padded;  ///< rows of `pitch` elements, the border and a vector's width included
-  int64_t pitch;
+  /// Rows of `pitch` elements, the border and a vector's width included; with a stride of 2
+  /// columns, half a row of even columns, then half a row of odd ones.
+  const T* padded;
+  int64_t pitch;     ///< even
   const T* weights;  ///< [kernel rows, kernel columns]
   T bias;
   T* result;

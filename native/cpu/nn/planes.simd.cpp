@@ -10,12 +10,34 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
+/// A row whose columns are read in steps of two: the even ones, then from `half` on the odd ones,
+/// so that what is read together lies together. `padding`: the column of its first element.
+template <class T>
+void split_row(const T* from, int64_t width, int64_t padding, int64_t half, T* to) {
+  constexpr int64_t lanes = kLanes<T>;
+  T* const first = to + padding % 2 * half + padding / 2;
+  T* const second = to + (padding + 1) % 2 * half + (padding + 1) / 2;
+  int64_t j = 0;
+  for (; j + 2 * lanes <= width; j += 2 * lanes) {
+    const Vector<T> left = load(from + j), right = load(from + j + lanes);
+    store(first + j / 2, even_elements<T>(left, right));
+    store(second + j / 2, odd_elements<T>(left, right));
+  }
+  for (; j < width; ++j) (j % 2 ? second : first)[j / 2] = from[j];
+}
+
 /// The image inside its border; what lies around and between its elements stays as it is.
 template <class T>
 void pad(const ConvGeometry& geometry, const PlaneSource<T>& source, int64_t pitch, T* padded) {
   const auto& [data, height, width, row_step, column_step] = source;
   const auto& [rows, columns] = geometry.axes;
-  padded += rows.padding * pitch + columns.padding;
+  padded += rows.padding * pitch;
+  if (columns.stride == 2) {
+    for (int64_t i = 0; i < height; ++i)
+      split_row(data + i * width, width, columns.padding, pitch / 2, padded + i * row_step * pitch);
+    return;
+  }
+  padded += columns.padding;
   constexpr int64_t lanes = kLanes<T>;
   const int64_t whole = width / lanes * lanes;
   const Mask<T> rest(std::max<int64_t>(1, width - whole));
@@ -29,12 +51,6 @@ void pad(const ConvGeometry& geometry, const PlaneSource<T>& source, int64_t pit
     for (int64_t j = 0; j < whole; j += lanes) store(to + j, load(from + j));
     if (whole < width) rest.store(to + whole, rest.load(from + whole));
   }
-}
-
-template <class T, int step>
-Vector<T> neighbours(const T* source) {
-  if constexpr (step == 1) return load(source);
-  return even_elements<T>(load(source), load(source + kLanes<T>));
 }
 
 /// `lines` rows of the result, `vectors` x kLanes elements of each: sums enough to hide how long
@@ -62,25 +78,25 @@ struct Sums {
 };
 
 /// Filters of any size and step.
-template <class T, int step>
+template <class T>
 struct AnyFilter {
-  static constexpr int kStep = step;
   template <int lines, int vectors>
   static void add(const PlaneFilter<T>& call, const T* source, Sums<T, lines, vectors>& sums) {
     const auto& [rows, columns] = call.geometry.axes;
-    const int64_t line_step = rows.stride * call.pitch;
+    const int64_t line_step = rows.stride * call.pitch, half = call.pitch / 2;
     const T* weight = call.weights;
     for (int64_t r = 0; r < rows.kernel; ++r) {
-      const T* from = source + r * rows.dilation * call.pitch;
-      for (int64_t s = 0; s < columns.kernel; ++s, from += columns.dilation) {
+      const T* const line = source + r * rows.dilation * call.pitch;
+      for (int64_t s = 0; s < columns.kernel; ++s) {
+        const int64_t place = s * columns.dilation;
+        const T* const from = line + (columns.stride == 2 ? place % 2 * half + place / 2 : place);
         const Vector<T> factor = splat(*weight++);
 #pragma GCC unroll 8
         for (int i = 0; i < lines; ++i)
 #pragma GCC unroll 4
           for (int v = 0; v < vectors; ++v)
             sums.at[i][v] =
-                multiply_add<T>(neighbours<T, step>(from + i * line_step + v * step * kLanes<T>),
-                                factor, sums.at[i][v]);
+                multiply_add<T>(load(from + i * line_step + v * kLanes<T>), factor, sums.at[i][v]);
       }
     }
   }
@@ -90,7 +106,6 @@ struct AnyFilter {
 /// column.
 template <class T, int taps>
 struct DenseFilter {
-  static constexpr int kStep = 1;
   template <int lines, int vectors>
   static void add(const PlaneFilter<T>& call, const T* source, Sums<T, lines, vectors>& sums) {
     const ConvAxis& columns = call.geometry.axes[1];
@@ -114,7 +129,7 @@ struct DenseFilter {
 
 template <class Filter, int lines, class T>
 void filter_lines(const PlaneFilter<T>& call, int64_t first) {
-  constexpr int lanes = kLanes<T>, step = Filter::kStep;
+  constexpr int lanes = kLanes<T>;
   const auto& [rows, columns] = call.geometry.axes;
   const T* const source = call.padded + first * rows.stride * call.pitch;
   T* const to = call.result + first * columns.output;
@@ -122,12 +137,12 @@ void filter_lines(const PlaneFilter<T>& call, int64_t first) {
   int64_t j = 0;
   for (; j + lanes < count; j += 2 * lanes) {
     Sums<T, lines, 2> sums(call.bias);
-    Filter::add(call, source + j * step, sums);
+    Filter::add(call, source + j, sums);
     sums.write(to + j, count, count - j);
   }
   if (j < count) {
     Sums<T, lines, 1> sums(call.bias);
-    Filter::add(call, source + j * step, sums);
+    Filter::add(call, source + j, sums);
     sums.write(to + j, count, count - j);
   }
 }
@@ -145,13 +160,12 @@ void filter_rows(const PlaneFilter<T>& call) {
 template <class T>
 void filter(const PlaneFilter<T>& call) {
   const auto& [rows, columns] = call.geometry.axes;
-  if (columns.stride != 1) return filter_rows<AnyFilter<T, 2>>(call);
-  if (rows.stride == 1 && rows.dilation == 1) {
+  if (rows.stride == 1 && columns.stride == 1 && rows.dilation == 1) {
     if (rows.kernel == 3) return filter_rows<DenseFilter<T, 3>>(call);
     if (rows.kernel == 5) return filter_rows<DenseFilter<T, 5>>(call);
     if (rows.kernel == 7) return filter_rows<DenseFilter<T, 7>>(call);
   }
-  filter_rows<AnyFilter<T, 1>>(call);
+  filter_rows<AnyFilter<T>>(call);
 }
 
 }  // namespace
