@@ -10,10 +10,12 @@ __getattr__, __dir__ = _lazy.submodules(
     (
         "_python_dispatch",
         "_pytree",
+        "benchmark",
         "checkpoint",
         "collect_env",
         "cpp_extension",
         "data",
+        "deterministic",
         "dlpack",
         "flop_counter",
         "hooks",
