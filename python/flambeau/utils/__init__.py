@@ -8,6 +8,7 @@ from flambeau import _lazy
 __getattr__, __dir__ = _lazy.submodules(
     globals(),
     (
+        "_device",
         "_python_dispatch",
         "_pytree",
         "benchmark",
