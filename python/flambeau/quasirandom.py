@@ -37,7 +37,7 @@ class SobolEngine:
                 f"SobolEngine(): argument 'dimension' must lie between 1 and {self.MAXDIM}, got "
                 f"{dimension}"
             )
-        from scipy.stats import qmc  # type: ignore[import-untyped]  # late: it takes long
+        from scipy.stats import qmc  # late: it takes long
 
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
         self._points: Any = qmc.Sobol(dimension, scramble=scramble, bits=self.MAXBIT, rng=seed)
