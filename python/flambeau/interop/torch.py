@@ -1,12 +1,6 @@
 """An installed PyTorch beside Flambeau: tensors of one memory, and PyTorch's modules as layers.
 
-    from flambeau.interop.torch import Module, from_torch, to_torch
-
-    x = to_torch(flambeau.ones(3))          # a torch.Tensor of the same memory
-    layer = Module(torch.nn.Linear(3, 2))   # a layer of Flambeau
-    layer(flambeau.ones(4, 3)).sum().backward()
-
-PyTorch is imported when it is first needed.
+PyTorch is imported when it is first needed; `tests/parity/interop.py` tries all of this with it.
 """
 
 from __future__ import annotations
@@ -58,6 +52,16 @@ def to_torch(tensor: Tensor) -> Any:
 
     Raises:
         ModuleNotFoundError: PyTorch is not installed.
+
+    Example:
+        >>> from flambeau.interop.torch import to_torch
+        >>> ours = flambeau.zeros(2)
+        >>> try:
+        ...     to_torch(ours)[1] = 5
+        ... except ModuleNotFoundError:  # there is no PyTorch here
+        ...     ours[1] = 5
+        >>> ours
+        tensor([0., 5.])
     """
     return pytorch().from_dlpack(tensor.detach())
 
@@ -142,6 +146,17 @@ class Module(nn.Module):
     Raises:
         ModuleNotFoundError: PyTorch is not installed.
         TypeError: it is no module of PyTorch's.
+
+    Example:
+        >>> from flambeau.interop.torch import Module
+        >>> try:
+        ...     import torch
+        ...     layer = Module(torch.nn.Linear(3, 2))
+        ... except ModuleNotFoundError:  # there is no PyTorch here
+        ...     layer = flambeau.nn.Linear(3, 2)
+        >>> layer(flambeau.ones(4, 3)).sum().backward()
+        >>> layer.weight.grad.shape
+        flambeau.Size([2, 3])
     """
 
     def __init__(self, module: Any) -> None:

@@ -38,6 +38,7 @@ class Measurement:
         statement: what was run.
         title: what it is called.
         num_threads: that computed.
+        metadata: what a program keeps with it.
 
     Example:
         >>> flambeau.utils.benchmark.Measurement(10, [0.1, 0.3, 0.2], "step()").median
