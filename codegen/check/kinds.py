@@ -68,15 +68,17 @@ def _check_autocast(report: Report) -> None:
 
 def _check_node_name(report: Report) -> None:
     operator = report.operator
-    if operator.grad_fn is None or has_node(operator):
+    if operator.grad_fn is None:
+        return
+    if has_node(operator):
+        if not operator.grad_fn.name:
+            report.error("'grad_fn' lacks a name for 'default'", "grad_fn", key=True)
         return
     results = operator.signature.visible_results
     if operator.kind is not Kind.COMPOSITE or any(r.is_list for r in results) or not results:
         report.error(
             "its calls are no nodes of autograd, which could be called so", "grad_fn", key=True
         )
-    elif operator.grad_fn.argument:
-        report.error("an operator made of others has one name", "grad_fn", key=True)
 
 
 def _check_results(report: Report) -> None:

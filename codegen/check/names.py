@@ -81,6 +81,9 @@ class NameCheck:
         for condition, value in operator.skip_when:
             yield condition, replace(shape, what="a condition", functions=self._any_function)
             yield value, tensor
+        for condition in operator.grad_fn.conditions if operator.grad_fn else ():
+            of_arguments = replace(shape, names=arguments | self._dtypes)
+            yield condition, replace(of_arguments, what="a condition", functions=self._any_function)
         if "dtypes" not in flawed:
             yield from self._dtype_formulas(operator, shape)
 

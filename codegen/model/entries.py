@@ -360,13 +360,18 @@ class OverloadName:
 
 @dataclass(frozen=True, slots=True)
 class NodeName:
-    """What a node of autograd is called; `given` where `argument` is given, or a tensor and no
-    number.
+    """What a node of autograd is called: as the first of the `cases` says that holds, otherwise
+    `name`, which of a composite may be "": the name of its last node stays. A case is a condition,
+    or an argument that is given, or that is a tensor and no number.
     """
 
     name: str
-    argument: str = ""
-    given: str = ""
+    cases: tuple[tuple[str | Expression, str], ...] = ()
+
+    @property
+    def conditions(self) -> tuple[Expression, ...]:
+        """Those cases that are formulas."""
+        return tuple(case for case, _ in self.cases if not isinstance(case, str))
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,9 @@ def _saved_fields(
     for gradient in gradients:
         for read in sorted(gradient.reads):
             readers.setdefault(read, []).append(gradient.index)
+    for condition in operator.grad_fn.conditions if operator.grad_fn else ():
+        for read in sorted(reads_of(condition).spelled):
+            readers.setdefault(read, [])
     fields = []
     for read, needed_by in readers.items():
         base, _, attribute = read.partition(".")

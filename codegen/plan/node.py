@@ -13,7 +13,7 @@ from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, GradientPl
 from flambeau.codegen.plan.compute import parameter_values, promotion, table_for
 from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.kernels import KernelOperand
-from flambeau.codegen.plan.node_name import name_text
+from flambeau.codegen.plan.node_name import node_name
 from flambeau.codegen.plan.translate import METADATA_TYPES, Names, Symbol, Translator
 
 
@@ -37,7 +37,9 @@ def node_text(
     """Everything that the template prints of a node."""
     return NodeText(
         name=plan.node,
-        shown=name_text(operator, plan, _places(plan), declarations).code,
+        shown=node_name(
+            operator, plan, _places(plan), _names(operator, plan), translator, declarations
+        ),
         members=tuple(_members(plan)),
         results="kResultList" if _is_list(operator) else str(len(plan.results)),
         fields=tuple(

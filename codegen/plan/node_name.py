@@ -4,47 +4,59 @@ where there is one, otherwise as an entry's key `grad_fn` says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.model.entries import Argument, Declarations, NodeName, Operator
 from flambeau.codegen.plan.backward import BackwardPlan, has_node
+from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.overload_names import base_name
+from flambeau.codegen.plan.translate import Names, Translator
 from flambeau.codegen.text.source import DeclarationError
 
 
-@dataclass(frozen=True, slots=True)
-class NameText:
-    """C++: a condition over the node's members, "" for none, and what it is called then."""
-
-    name: str
-    condition: str = ""
-    then: str = ""
-
-    @property
-    def code(self) -> str:
-        """The value of `name()`."""
-        chosen = f'{self.condition} ? "{self.then}" : ' if self.condition else ""
-        return f'{chosen}"{self.name}"'
-
-
-def name_text(
-    operator: Operator, plan: BackwardPlan, places: dict[Argument, str], declarations: Declarations
-) -> NameText:
-    """How the node says what it is called. `places`: of the inputs among its edges."""
+def node_name(
+    operator: Operator,
+    plan: BackwardPlan,
+    places: dict[Argument, str],
+    names: Names,
+    translator: Translator,
+    declarations: Declarations,
+) -> str:
+    """C++: what a node calls itself. `places`: of the inputs among its edges; `names`: of its
+    members.
+    """
     declared = operator.grad_fn
     name = declared or _derived(operator, declarations)
-    if not name.argument:
-        return NameText(name.name)
-    condition = _condition(name.argument, plan, places)
-    if condition is not None:
-        return NameText(name.name, condition, name.given)
-    if declared:
-        message = f"'grad_fn' asks for '{name.argument}', which the gradients do not read"
-        raise DeclarationError.at(operator.span, message)
-    return NameText(name.name)
+    code = f'"{name.name}"'
+    for case, then in reversed(name.cases):
+        if not isinstance(case, str):
+            condition: str | None = translator.condition(case, names)
+        else:
+            condition = _given(case, plan, places)
+        if condition is not None:
+            code = f'{condition} ? "{then}" : {code}'
+        elif declared:
+            message = f"'grad_fn' asks for '{case}', which the gradients do not read"
+            raise DeclarationError.at(operator.span, message)
+    return code
 
 
-def _condition(argument: str, plan: BackwardPlan, places: dict[Argument, str]) -> str | None:
+def label(name: NodeName, operator: Operator, names: Names, translator: Translator) -> str:
+    """C++: what a composite calls its last node, null where that keeps its name."""
+    code = f'"{name.name}"' if name.name else "nullptr"
+    arguments = {a.name: a for a in operator.signature.arguments}
+    for case, then in reversed(name.cases):
+        if isinstance(case, str):
+            owner = cpp_name(case)
+            argument = arguments[case].type
+            asked = "is_tensor" if argument.or_scalar else "defined"
+            is_tensor = argument.or_scalar or argument.is_tensor
+            condition = f"{owner}.{asked if is_tensor else 'has_value'}()"
+        else:
+            condition = translator.condition(case, names)
+        code = f'{condition} ? "{then}" : {code}'
+    return code
+
+
+def _given(argument: str, plan: BackwardPlan, places: dict[Argument, str]) -> str | None:
     """C++: whether an argument was given, or was a tensor and no number, as far as a node knows."""
     for field in plan.saved:
         if field.name == argument:
@@ -61,7 +73,8 @@ def _derived(operator: Operator, declarations: Declarations) -> NodeName:
     # As `str.title` does, so that letters behind digits are capitals too: `MaxPool2D`.
     stem = f"{''.join(map(str.title, words))}Backward"
     before = sum(2 if _chosen_by(o) else 1 for o in _declared_before(operator, declarations))
-    return NodeName(f"{stem}{before}", _chosen_by(operator), f"{stem}{before + 1}")
+    chosen = _chosen_by(operator)
+    return NodeName(f"{stem}{before}", ((chosen, f"{stem}{before + 1}"),) if chosen else ())
 
 
 def _declared_before(operator: Operator, declarations: Declarations) -> list[Operator]:

@@ -31,6 +31,7 @@ from flambeau.codegen.plan.cpp_types import (
 )
 from flambeau.codegen.plan.forward import forward_lines, has_forward
 from flambeau.codegen.plan.node import NodeText, node_text
+from flambeau.codegen.plan.node_name import label
 from flambeau.codegen.plan.out_form import is_plain, out_parameters, out_returns, writing_lines
 from flambeau.codegen.plan.translate import Names, Translator, argument_names
 
@@ -183,7 +184,8 @@ def _body(operator: Operator, translator: Translator, names: Names) -> list[str]
     written = next((a for a in operator.tensor_arguments if a.type.mutable), None)
     if operator.grad_fn is not None:
         tensors = (cpp_name(a.name) for a in operator.tensor_arguments)
-        given = _joined(value, f'"{operator.grad_fn.name}"', *tensors)
+        called = label(operator.grad_fn, operator, names, translator)
+        given = _joined(value, called, *tensors)
         value = f"forms::named<{result_type(results)}>({given})"
     if written is None or results:
         return [*lines, *statements, f"return {value};"]

@@ -474,20 +474,24 @@ def _overload(node: Node, signature: Signature) -> tuple[OverloadName, ...]:
 
 
 def _grad_fn(node: Node, signature: Signature) -> NodeName:
-    """A name; or one for an argument that is given, or is a tensor and no number, and another."""
+    """A name; or names for conditions, for arguments that are given, or tensors and no numbers, and
+    for all other calls.
+    """
     if not isinstance(node, Mapping):
         return NodeName(schema.name(node, "'grad_fn'").value)
-    known = {a.name for a in signature.arguments if a.type.optional or a.type.or_scalar}
-    names = {key.value: schema.name(value, "'grad_fn'").value for key, value in node.entries}
-    other = names.pop(DEFAULT_OVERLOAD, None)
-    if other is None or len(names) != 1 or not names.keys() <= known:
-        message = (
-            f"'grad_fn' is a name, or names for '{DEFAULT_OVERLOAD}' and for an argument that may "
-            "be None or a number"
-        )
+    either = {a.name for a in signature.arguments if a.type.optional or a.type.or_scalar}
+    cases: list[tuple[str | Expression, str]] = []
+    other = ""
+    for key, value in node.entries:
+        name = schema.name(value, "'grad_fn'").value
+        if key.value == DEFAULT_OVERLOAD:
+            other = name
+        else:
+            cases.append((key.value if key.value in either else parse_expression(key), name))
+    if not cases:
+        message = f"'grad_fn' has names for conditions, and one for '{DEFAULT_OVERLOAD}'"
         raise DeclarationError.at(node.span, message)
-    ((argument, given),) = names.items()
-    return NodeName(other, argument, given)
+    return NodeName(other, tuple(cases))
 
 
 def _layouts(node: Node, signature: Signature) -> dict[str, Layout]:

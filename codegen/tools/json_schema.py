@@ -455,8 +455,9 @@ _KEYS: dict[str, tuple[Schema, str]] = {
             ]
         },
         "what PyTorch calls the node of autograd, where it is not the name in capitals, `Backward` "
-        "and a number; or argument -> the name where it is given, or a tensor and no number, and "
-        "`default` -> that of other calls; of a composite, what its last node is called",
+        "and a number; or condition -> the name where it holds, argument -> that where it is "
+        "given, or a tensor and no number, and `default` -> that of other calls; of a composite, "
+        "what its last node is called, which without `default` keeps its name in other calls",
     ),
     "results": (
         {"const": "tuple"},

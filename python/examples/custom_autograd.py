@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from shared.options import Seeded, begin, parse
+from shared.options import Options, begin, parse
+from shared.pictures import figure
+from shared.progress import Progress
 
 import flambeau
 from flambeau import Tensor, nn, optim
@@ -14,7 +16,7 @@ from flambeau.autograd import Function, gradcheck
 
 
 @dataclass(frozen=True)
-class Settings(Seeded):
+class Settings(Options):
     steps: Annotated[int, "of training"] = 300
 
 
@@ -63,17 +65,25 @@ def main(options: Settings) -> float:
     targets = inputs @ wanted.t()
     layer = QuantizedLinear(8, 3)
     optimizer = optim.Adam(layer.parameters(), lr=0.02)
-    loss = flambeau.tensor(0.0)
-    for step in range(1, options.steps + 1):
+    weights: list[Tensor] = []
+    progress = Progress(options.steps, "learning weights")
+    for _ in progress:
+        weights.append(layer.weight.detach().flatten().clone())
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(layer(inputs), targets)
         loss.backward()
         optimizer.step()
-        if step % 100 == 0:
-            print(f"step {step}  loss {loss.item():.6f}")
+        progress.report(loss=loss.item())
     learned = (layer.weight.detach() * 4).clamp(-4, 3).round() / 4
     found = (learned == wanted).float().mean().item()
     print(f"{found:.0%} of the weights found exactly")
+    with figure(options.file("custom_autograd.png")) as axes:
+        axes.set_yticks([k / 4 for k in range(-4, 4)])
+        axes.grid(axis="y", color="0.9")
+        lines = axes.plot(flambeau.stack(weights).numpy(), linewidth=1)
+        for line, weight in zip(lines, wanted.flatten().tolist(), strict=True):
+            axes.plot(options.steps, weight, "o", color=line.get_color(), clip_on=False)
+        axes.set(xlabel="step", ylabel="weight, and what is wanted", xlim=(0, options.steps))
     return found
 
 

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from shared.options import Seeded, begin, parse
+from shared.options import Options, begin, parse
+from shared.pictures import figure
+from shared.progress import Progress
 
 import flambeau
 from flambeau import Tensor, nn, optim
@@ -15,7 +17,7 @@ SEEN, CONTINUED = 40, 20
 
 
 @dataclass(frozen=True)
-class Settings(Seeded):
+class Settings(Options):
     steps: Annotated[int, "of training"] = 500
     hidden: Annotated[int, "numbers that the LSTM remembers"] = 48
 
@@ -57,7 +59,8 @@ def main(options: Settings) -> float:
     model = Forecaster(options.hidden)
     optimizer = optim.Adam(model.parameters(), lr=1e-2)
     schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, options.steps)
-    for step in range(1, options.steps + 1):
+    progress = Progress(options.steps, "continuing waves")
+    for _ in progress:
         batch = waves(32)
         optimizer.zero_grad()
         # Through its own predictions, so that it learns not to let errors grow.
@@ -67,13 +70,18 @@ def main(options: Settings) -> float:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
-        if step % 100 == 0:
-            print(f"step {step}  loss {loss.item():.5f}")
+        progress.report(loss=loss.item())
     test = waves(100)
     with flambeau.no_grad():
-        error = model(test[:, :SEEN], CONTINUED) - test[:, SEEN:]
-    deviation = error.square().mean().sqrt().item()
+        found = model(test[:, :SEEN], CONTINUED)
+    deviation = (found - test[:, SEEN:]).square().mean().sqrt().item()
     print(f"root mean square error over {CONTINUED} continued elements: {deviation:.3f}")
+    with figure(options.file("lstm_sine.png"), 3, 1, size=(8, 5)) as axes:
+        for each, wave, line in zip(axes, test.squeeze(2), found.squeeze(2), strict=False):
+            each.plot(wave.numpy(), color="0.8", linewidth=4, label="wave")
+            each.plot(range(SEEN, SEEN + CONTINUED), line.numpy(), color="C3", label="continued")
+            each.axvline(SEEN, color="0.5", linestyle=":")
+        axes[0].legend(loc="upper left")
     return deviation
 
 

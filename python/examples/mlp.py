@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
-from shared.options import Seeded, begin, parse
+from shared.options import Options, begin, parse
+from shared.pictures import figure
+from shared.progress import Progress
+from shared.scores import accuracy
 
 import flambeau
 from flambeau import Tensor, nn, optim
@@ -14,7 +18,7 @@ from flambeau.utils.data import DataLoader, TensorDataset
 
 
 @dataclass(frozen=True)
-class Settings(Seeded):
+class Settings(Options):
     epochs: Annotated[int, "of training"] = 30
     learning_rate: Annotated[float, "of AdamW, at first"] = 1e-2
 
@@ -28,10 +32,19 @@ def spirals(points: int) -> TensorDataset:
     return TensorDataset(positions + 0.01 * flambeau.randn(points, 2), arm)
 
 
-def accuracy(model: nn.Module, data: TensorDataset) -> float:
-    positions, arm = data.tensors
+def draw(path: Path, model: nn.Module, data: TensorDataset) -> None:
+    """How likely each arm is at any place, and the points of both."""
+    line = flambeau.linspace(-1.1, 1.1, 200)
+    y, x = flambeau.meshgrid(line, line, indexing="ij")
     with flambeau.no_grad():
-        return (model(positions).argmax(1) == arm).float().mean().item()
+        likely = model(flambeau.stack([x, y], -1)).softmax(-1)[..., 1]
+    positions, arm = data.tensors
+    with figure(path, size=(5, 5)) as axes:
+        extent = (-1.1, 1.1, -1.1, 1.1)
+        axes.imshow(likely.numpy(), cmap="coolwarm", origin="lower", extent=extent, alpha=0.6)
+        colors = ["C0" if each == 0 else "C3" for each in arm.tolist()]
+        axes.scatter(*positions.T.numpy(), c=colors, s=8)
+        axes.axis("off")
 
 
 def main(options: Settings) -> float:
@@ -44,21 +57,20 @@ def main(options: Settings) -> float:
     criterion = nn.CrossEntropyLoss()
     optimizer = optim.AdamW(model.parameters(), lr=options.learning_rate)
     schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, options.epochs)
-    for epoch in range(1, options.epochs + 1):
-        total = 0.0
-        loader = DataLoader(train, 50, shuffle=True)
+    loader = DataLoader(train, 50, shuffle=True)
+    progress = Progress(options.epochs, "telling spirals apart")
+    for _ in progress:
         for positions, arm in loader:
             optimizer.zero_grad()
             loss: Tensor = criterion(model(positions), arm)
             loss.backward()
             optimizer.step()
-            total += loss.item()
+            progress.report(loss=loss.item())
         schedule.step()
-        if epoch % 5 == 0:
-            print(
-                f"epoch {epoch:2}  loss {total / len(loader):.4f}  test {accuracy(model, test):.1%}"
-            )
-    return accuracy(model, test)
+    right = accuracy(model, *test.tensors)
+    print(f"{right:.1%} of new points are told apart")
+    draw(options.file("mlp.png"), model, test)
+    return right
 
 
 if __name__ == "__main__":

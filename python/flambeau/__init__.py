@@ -8,6 +8,7 @@ declarations; submodules are imported when they are first used.
 # ruff: noqa: E402, F401, F403
 # mypy: implicit-reexport
 # Names here shadow builtins (float, int, bool, sum, ...): nothing may be computed in this file.
+import sys as _sys
 import typing as _typing
 from math import e, inf, nan, pi
 
@@ -19,6 +20,7 @@ if _typing.TYPE_CHECKING:
 
 globals().update(_public_members(_C))
 
+from flambeau import _absent_modules as _absent_modules
 from flambeau import _compiled_names as _compiled_names
 from flambeau import _former_methods as _former_methods
 from flambeau import _lazy
@@ -94,6 +96,8 @@ has_openmp = False  # threads are Flambeau's own
 
 globals().update(_CPU_TYPES, **_storage_types(), **_absent_dtypes())
 
+_sys.meta_path.append(_absent_modules.Finder())
+
 if _typing.TYPE_CHECKING:
     from flambeau import (
         __config__,
@@ -119,6 +123,7 @@ if _typing.TYPE_CHECKING:
         futures,
         fx,
         hub,
+        interop,
         jit,
         legacy,
         library,
@@ -137,6 +142,7 @@ if _typing.TYPE_CHECKING:
         package,
         profiler,
         quantization,
+        quasirandom,
         random,
         return_types,
         signal,
@@ -180,6 +186,7 @@ else:
             "futures",
             "fx",
             "hub",
+            "interop",
             "jit",
             "legacy",
             "library",
@@ -198,6 +205,7 @@ else:
             "package",
             "profiler",
             "quantization",
+            "quasirandom",
             "random",
             "return_types",
             "signal",

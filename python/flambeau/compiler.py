@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from flambeau import _lazy
 
+__path__: list[str] = []  # of parts that are not there: _absent_modules
 __all__ = [
     "allow_in_graph",
     "assume_constant_result",

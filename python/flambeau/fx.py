@@ -6,6 +6,7 @@ from typing import Any
 
 from flambeau import _lazy
 
+__path__: list[str] = []  # of parts that are not there: _absent_modules
 __all__ = ["GraphModule", "Proxy", "wrap"]
 
 

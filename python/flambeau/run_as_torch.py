@@ -55,6 +55,11 @@ class _Finder(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(_ours(spec.name))
         spec.loader_state = module.__spec__
+        # What is loaded already is not imported again, which would put a module in the place of a
+        # function of its name: `torch.nn.utils.weight_norm`.
+        for name, loaded in list(sys.modules.items()):
+            if name.startswith(f"{_ours(spec.name)}."):
+                sys.modules.setdefault(re.sub("^flambeau", "torch", name), loaded)
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flambeau import _lazy
 
+__path__: list[str] = []  # of parts that are not there: _absent_modules
 __all__ = ["device_count", "is_available"]
 
 

@@ -56,3 +56,14 @@ def test_set() -> None:
     finally:
         flambeau.set_default_device(None)
     assert not flambeau.ones(1).is_meta
+
+
+def test_a_device_as_a_block_or_around_a_function() -> None:
+    from flambeau.utils._device import DeviceContext, set_device
+
+    with DeviceContext("meta"):
+        assert flambeau.ones(2).device.type == "meta"
+        with DeviceContext(flambeau.device("cpu")):
+            assert flambeau.ones(2).device.type == "cpu"
+    assert flambeau.ones(2).device.type == "cpu"
+    assert set_device("meta")(flambeau.ones)(2).device.type == "meta"

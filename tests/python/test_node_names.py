@@ -61,6 +61,44 @@ NAMES: list[tuple[str, Callable[[], Tensor]]] = [
     ("ConvolutionBackward0", lambda: functional.conv3d(IMAGE[None], FILTER[None])),
     ("VarMeanBackward0", lambda: flambeau.var_mean(X, 0)[1]),
     ("TraceBackward0", lambda: W.trace()),
+    ("AffineGridGeneratorBackward0", lambda: functional.affine_grid(X[:2, :3][None], (1, 1, 2, 2))),
+    ("Col2ImBackward0", lambda: functional.fold(X.T[None], (2, 4), 2)),
+    # By the number of dims, a mode, what else was asked for.
+    ("DotBackward0", lambda: X[0] @ X[1]),
+    ("MvBackward0", lambda: X @ X[0]),
+    ("MmBackward0", lambda: X @ W),
+    ("ClampBackward0", lambda: X.clamp(min=X)),
+    ("SortBackward0", lambda: X.sort().values),
+    ("SortBackward1", lambda: X.sort(stable=True).values),
+    ("DivBackward2", lambda: X.div(X, rounding_mode="trunc")),
+    ("SplitWithSizesBackward0", lambda: X.split([1, 2])[0]),
+    ("NllLoss2DBackward0", lambda: functional.nll_loss(IMAGE, IMAGE[0].long() * 0)),
+    (
+        "GridSampler2DBackward0",
+        lambda: functional.grid_sample(IMAGE, X[None, :, :2, None][..., [0, 0]]),
+    ),
+    ("UpsampleNearest1DBackward0", lambda: functional.interpolate(IMAGE[0], 3)),
+    ("UpsampleNearest2DBackward0", lambda: functional.interpolate(IMAGE, 3)),
+    (
+        "UpsampleNearestExact3DBackward0",
+        lambda: functional.interpolate(IMAGE[None], 3, mode="nearest-exact"),
+    ),
+    ("UpsampleLinear1DBackward0", lambda: functional.interpolate(IMAGE[0], 3, mode="linear")),
+    ("UpsampleBilinear2DBackward0", lambda: functional.interpolate(IMAGE, 3, mode="bilinear")),
+    (
+        "UpsampleBicubic2DAaBackward0",
+        lambda: functional.interpolate(IMAGE, 3, mode="bicubic", antialias=True),
+    ),
+    (
+        "UpsampleTrilinear3DBackward0",
+        lambda: functional.interpolate(IMAGE[None], 3, mode="trilinear"),
+    ),
+    ("AdaptiveAvgPool2DBackward0", lambda: functional.interpolate(IMAGE, 3, mode="area")),
+    ("ConstantPadNdBackward0", lambda: functional.pad(IMAGE, (1, 1))),
+    ("ReflectionPad1DBackward0", lambda: functional.pad(IMAGE[0], (1, 1), mode="reflect")),
+    ("ReplicationPad2DBackward0", lambda: functional.pad(IMAGE, (1, 1, 1, 1), mode="replicate")),
+    ("ExpandBackward0_copy", lambda: flambeau.expand_copy(X[:1], (3, 4))),
+    ("SqueezeBackward1_copy", lambda: flambeau.squeeze_copy(IMAGE, 0)),
 ]
 
 

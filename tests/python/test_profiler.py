@@ -93,6 +93,13 @@ def test_backward_shows_its_nodes_and_their_operators() -> None:
     assert nodes["MulBackward0"].input_shapes == ((4, 3),)
     assert nodes["SumBackward0"].input_shapes == ((),)
     assert {child.kind for child in nodes["SumBackward0"].cpu_children} <= {"call"}
+    # Around each is what the engine does with its gradients.
+    around = [event for event in prof.events() if event.kind == "engine"]
+    assert [event.name for event in around] == [
+        f"autograd::engine::evaluate_function: {event.cpu_children[0].name}" for event in around
+    ]
+    assert {event.cpu_children[0].name for event in around} == set(nodes)
+    assert all(event.cpu_parent.kind == "engine" for event in nodes.values())
 
 
 def test_shapes_are_kept_where_asked_for() -> None:

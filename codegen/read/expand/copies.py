@@ -46,6 +46,8 @@ def copying(entry: Mapping, operator: Operator, head: Head) -> Mapping | None:
         "body": add(_body(signature, is_list)),
         "summary": add(f"A copy, by rows, of what `{signature.name}` gives."),
     }
+    if not is_list and not isinstance(entry.get("derivative"), Text):
+        own["grad_fn"] = add(_node_name(entry, signature.name))
     own |= {key: value for key in _SHARED if (value := entry.get(key)) is not None}
     if (example := entry.get("example")) is not None:
         text = expanded_example(example, signature, "flambeau").value
@@ -57,6 +59,14 @@ def copying(entry: Mapping, operator: Operator, head: Head) -> Mapping | None:
     if entry.get("samples") is None:
         own.pop("samples", None)
     return Mapping(tuple((add(key), value) for key, value in own.items()), entry.span)
+
+
+def _node_name(entry: Mapping, name: str) -> str:
+    """As the view's, by habit, with `_copy` behind it, as in PyTorch."""
+    given = entry.get("grad_fn")
+    if isinstance(given, Text):
+        return f"{given.value}_copy"
+    return f"{''.join(map(str.title, name.split('_')))}Backward0_copy"
 
 
 def _body(signature: Signature, is_list: bool) -> str:

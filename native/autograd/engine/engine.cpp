@@ -128,6 +128,7 @@ class Run {
  private:
   void visit(Node& node, Gradients& gradients);
   Gradients apply(Node& node, Gradients& gradients);
+  Gradients apply_recorded(Node& node, Gradients& gradients);
   Gradients apply_watched(Node& node, Gradients& gradients);
   void deliver(Node& node, Gradients& results, uint64_t mask);
 
@@ -210,8 +211,9 @@ void Run::execute() {
 
 void Run::visit(Node& node, Gradients& gradients) {
   profiling::Scope scope;
-  if (FLAMBEAU_UNLIKELY(profiling::recorded_now() & profiling::kCalls)) {
-    start(scope, node, gradients);
+  const bool is_recorded = profiling::recorded_now() & profiling::kCalls;
+  if (FLAMBEAU_UNLIKELY(is_recorded)) {
+    scope.start(profiling::lasting(node.name()), profiling::Kind::engine);
   }
   if (FLAMBEAU_UNLIKELY(node.has_extras())) run_tensor_hooks(node, gradients);
   uint64_t mask = ~uint64_t{0};
@@ -223,7 +225,7 @@ void Run::visit(Node& node, Gradients& gradients) {
     mask = info->mask;
     current_task = {&node, mask};
   }
-  Gradients results = FLAMBEAU_UNLIKELY(node.has_extras() || anomaly_enabled())
+  Gradients results = FLAMBEAU_UNLIKELY(is_recorded || node.has_extras() || anomaly_enabled())
                           ? apply_watched(node, gradients)
                           : apply(node, gradients);
   current_task = {};
@@ -249,14 +251,21 @@ void check_no_nan(const Node& node, const Gradients& gradients) {
   }
 }
 
-/// With hooks, or in anomaly mode.
+/// Where a profile sees it: an event around the node alone.
+Gradients Run::apply_recorded(Node& node, Gradients& gradients) {
+  profiling::Scope scope;
+  if (profiling::recorded_now() & profiling::kCalls) start(scope, node, gradients);
+  return apply(node, gradients);
+}
+
+/// With hooks, while something is recorded, or in anomaly mode.
 Gradients Run::apply_watched(Node& node, Gradients& gradients) {
   const bool has_post_hooks = node.has_extras() && !node.extras().post_hooks.empty();
   if (node.has_extras()) run_pre_hooks(node, gradients);
   const Gradients outputs = has_post_hooks ? gradients : Gradients();
   Gradients results;
   try {
-    results = apply(node, gradients);
+    results = apply_recorded(node, gradients);
     if (anomaly_enabled() && anomaly_checks_nan()) check_no_nan(node, results);
   } catch (const Error& error) {
     if (!anomaly_enabled() || !node.has_extras()) throw;

@@ -19,7 +19,8 @@ enum Recorded : uint8_t { kCalls = 1, kShapes = 2, kMemory = 4, kStacks = 8, kTa
 extern FLAMBEAU_API std::atomic<uint8_t> recorded;
 FLAMBEAU_INLINE uint8_t recorded_now() { return recorded.load(std::memory_order_relaxed); }
 
-enum class Kind : uint8_t { call, backward, range, memory };
+/// `engine`: of a node, what the engine does around it.
+enum class Kind : uint8_t { call, backward, engine, range, memory };
 using Shapes = std::vector<std::vector<int64_t>>;
 template <class Tensor>
 void add_shape(Shapes& shapes, const Tensor& tensor) {

@@ -54,6 +54,7 @@ size_t Reader::read_group(std::span<const uint64_t> words) {
   switch (what) {
     case Word::call:
     case Word::backward:
+    case Word::engine:
     case Word::range: {
       const auto index = static_cast<int64_t>(begun_.size());
       Event& event = add(static_cast<Kind>(what), reinterpret_cast<const char*>(words[1]), time);

@@ -12,13 +12,13 @@
 /// How a thread writes down what happens, as words of a Stream, and how they are read. The lowest
 /// bits of a group's first word say what it is, the others when, in ticks:
 ///
-///     call, backward, range   name: it begins; words are in the order of Kind
-///     memory                  address, bytes
-///     ends                    index of what ends, counted in the order of beginnings
-///     shapes, stack           follow what begins, with their length in place of a time
+///     call, backward, engine, range   name: it begins; words are in the order of Kind
+///     memory                          address, bytes
+///     ends                            index of what ends, counted in the order of beginnings
+///     shapes, stack                   follow what begins, with their length in place of a time
 namespace flambeau::profiling {
 
-enum class Word : uint64_t { call, backward, range, memory, ends, shapes, stack };
+enum class Word : uint64_t { call, backward, engine, range, memory, ends, shapes, stack };
 inline constexpr int kWordBits = 3;
 
 FLAMBEAU_INLINE uint64_t first_word(Word what, uint64_t rest) {

@@ -49,7 +49,7 @@ PyRef shapes_tuple(const Shapes& shapes) {
 
 /// (kind, name, parent, start, end, bytes, address, shapes, stack)
 PyRef event_tuple(const Event& event) {
-  constexpr const char* kinds[] = {"call", "backward", "range", "memory"};
+  constexpr const char* kinds[] = {"call", "backward", "engine", "range", "memory"};
   const profiling::Details* const details = event.details.get();
   const PyRef shapes = shapes_tuple(details ? details->shapes : Shapes());
   const PyRef stack = checked(to_python(details ? details->stack : std::string()));

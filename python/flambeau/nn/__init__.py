@@ -356,4 +356,4 @@ __all__ = [
     "utils",
 ]
 
-__getattr__, __dir__ = _lazy.submodules(globals(), ("attention", "modules"))
+__getattr__, __dir__ = _lazy.submodules(globals(), ("attention", "common_types", "modules"))

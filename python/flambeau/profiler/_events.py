@@ -49,12 +49,12 @@ class Measured:
 
 @dataclass(eq=False)
 class FunctionEvent(Measured):
-    """A call of an operator, a node of backward, or a range.
+    """A call of an operator, a node of backward, what the engine does around one, or a range.
 
     Attributes:
         name: of the operator, "aten::exp", or "PACKAGE::NAME" where a package declares it; of the
-            node, or of the range.
-        kind: "call", "backward" or "range".
+            node, "autograd::engine::evaluate_function: " and that of the node, or of the range.
+        kind: "call", "backward", "engine" or "range".
         thread: the system's number of the thread.
         start, end: microseconds, since some fixed moment.
         input_shapes: of the tensors among the arguments, or of the gradients that a node got;
@@ -313,6 +313,8 @@ class _Reader:
             return None
         if kind == "call" and "::" not in name:
             name = f"aten::{name}"  # as programs that look for one expect
+        elif kind == "engine":
+            name = f"autograd::engine::evaluate_function: {name}"
         is_computed = parent in self.computing and self.computing[parent] is None
         if is_computed and outer is not None and outer.name == name:
             event = outer

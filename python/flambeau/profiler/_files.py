@@ -11,6 +11,8 @@ from typing import Any
 
 from flambeau.profiler._events import FunctionEvent, MemoryEvent
 
+_CATEGORIES = {"call": "cpu_op", "engine": "cpu_op", "range": "user_annotation"}
+
 
 def write_chrome_trace(
     path: str | os.PathLike[str],
@@ -44,7 +46,7 @@ def _complete(event: FunctionEvent, process: int) -> dict[str, Any]:
         told["Call stack"] = ";".join(event.stack)
     return {
         "ph": "X",
-        "cat": {"call": "cpu_op", "range": "user_annotation"}.get(event.kind, event.kind),
+        "cat": _CATEGORIES.get(event.kind, event.kind),
         "name": event.name,
         "pid": process,
         "tid": event.thread,

@@ -8,12 +8,15 @@ from flambeau import _lazy
 __getattr__, __dir__ = _lazy.submodules(
     globals(),
     (
+        "_device",
         "_python_dispatch",
         "_pytree",
+        "benchmark",
         "checkpoint",
         "collect_env",
         "cpp_extension",
         "data",
+        "deterministic",
         "dlpack",
         "flop_counter",
         "hooks",

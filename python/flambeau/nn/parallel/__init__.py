@@ -9,14 +9,10 @@ from __future__ import annotations
 import typing as _typing
 
 from flambeau import _lazy
-from flambeau.nn.parallel.data_parallel import (
-    DataParallel,
-    data_parallel,
-    gather,
-    parallel_apply,
-    replicate,
-    scatter,
-)
+from flambeau.nn.parallel.data_parallel import DataParallel, data_parallel
+from flambeau.nn.parallel.parallel_apply import parallel_apply
+from flambeau.nn.parallel.replicate import replicate
+from flambeau.nn.parallel.scatter_gather import gather, scatter
 
 __all__ = ["DataParallel", "DistributedDataParallel", "DistributedDataParallelCPU"]
 __all__ += ["data_parallel", "gather", "parallel_apply", "replicate", "scatter"]

@@ -1,0 +1,1 @@
+"""Marks of the main functions of programs that a launcher starts."""
