@@ -50,7 +50,7 @@ struct NodeRecord {
   std::span<const SavedField> saved = {};
 };
 inline constexpr int kResultList = -1;
-/// Added to the number where formulas ask whether a gradient came: those that did not are undefined.
+/// Added where formulas ask whether a gradient came: those that did not are undefined.
 inline constexpr int kMayLack = 1 << 16;
 
 /// Of how many results a node is, and the fields in which it keeps tensors.

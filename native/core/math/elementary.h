@@ -391,8 +391,8 @@ FLAMBEAU_SHORT T left_shift(T a, T b) {
   const U count = static_cast<U>(b);
   return count <= kLast ? static_cast<T>(static_cast<U>(a) << (count & kLast)) : T(0);
 }
-/// Keeps the sign; a count out of range shifts every bit out. AVX2 has no such shift of 64 bits: the
-/// bits of a negative number are inverted before and behind it.
+/// Keeps the sign; a count out of range shifts every bit out. AVX2 has no such shift of 64 bits:
+/// the bits of a negative number are inverted before and behind it.
 template <Integer T>
 FLAMBEAU_SHORT T right_shift(T a, T b) {
   using U = detail::Bits<T>;
@@ -405,7 +405,8 @@ FLAMBEAU_SHORT T right_shift(T a, T b) {
 #if defined(__AVX512F__)
     return count <= kLast ? a >> (count & kLast) : sign;
 #else
-    return count <= kLast ? static_cast<T>(static_cast<U>(a ^ sign) >> (count & kLast)) ^ sign : sign;
+    return count <= kLast ? static_cast<T>(static_cast<U>(a ^ sign) >> (count & kLast)) ^ sign
+                          : sign;
 #endif
   }
 }

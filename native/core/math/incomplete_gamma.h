@@ -28,8 +28,8 @@ FLAMBEAU_SHORT double log_gamma_1p(double a) {
 }
 
 /// gamma(1 + a), 0 <= a < 30: by the functional equation from between 1 and 2. The sum a + 1 would
-/// be rounded, which a steep gamma function shows; differences of a and integers are exact, and what
-/// products lose is kept.
+/// be rounded, which a steep gamma function shows; differences of a and integers are exact, and
+/// what products lose is kept.
 FLAMBEAU_LONG double gamma_1p(double a) {
   double product = 1, lost = 0;
   for (; a > 1; --a) {
@@ -96,8 +96,8 @@ FLAMBEAU_LONG double lower_gamma_series(double a, double x, Digits digits) {
 }
 
 /// Legendre's continued fraction. Of a small a, from its end, where errors fade: how long it is was
-/// counted for a < 30 and x > max(1, a). Else as the sum of the steps between its convergents, which
-/// have one sign and get smaller (J. Steed's method). x - a is exact where it is small.
+/// counted for a < 30 and x > max(1, a). Else as the sum of the steps between its convergents,
+/// which have one sign and get smaller (J. Steed's method). x - a is exact where it is small.
 FLAMBEAU_LONG double gamma_fraction(double a, double x) {
   const double first = x - a + 1;
   if (a < 30) {

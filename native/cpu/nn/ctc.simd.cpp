@@ -196,8 +196,8 @@ class Batch {
           " do not fit ", sizes[1], " samples, whose target_lengths add up to ", total());
   }
 
-  /// body(sample, score), several at a time; score(step, class) is an element of `log_probs`, few of
-  /// which are read: no copy is made in another order.
+  /// body(sample, score), several at a time; score(step, class) is an element of `log_probs`, few
+  /// of which are read: no copy is made in another order.
   template <class T, class Body>
   void each(const Tensor& log_probs, const Body& body) const {
     const auto count = static_cast<int64_t>(samples_.size());
@@ -246,14 +246,12 @@ void ctc_alignments(const Tensor& result, const Tensor& log_probs, const Tensor&
                     const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank,
                     bool) {
   const Batch batch(log_probs.sizes(), targets, input_lengths, target_lengths, blank);
-  with_float_compute(
-      "ctc_loss", result,
-      [&](auto zero, const Tensor& out) {
-        using T = decltype(zero);
-        batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
-          out.data<T>()[sample.number] = -Walks(sample, score, kImpossible<T>).total();
-        });
-      });
+  with_float_compute("ctc_loss", result, [&](auto zero, const Tensor& out) {
+    using T = decltype(zero);
+    batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
+      out.data<T>()[sample.number] = -Walks(sample, score, kImpossible<T>).total();
+    });
+  });
 }
 
 void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const Tensor& log_probs,
