@@ -475,6 +475,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fft_order": fft_order,
     "nested_strides": nested_strides,
     "item": int,
+    "is_differentiated": lambda x: bool(getattr(x, "requires_grad", False)),
     "all_positive": lambda items: all(item > 0 for item in items),
     "scale_of": scale_of,
     "resized_shape": resized_shape,

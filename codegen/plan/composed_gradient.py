@@ -326,6 +326,8 @@ class _Walk:
                 return "int64" if nodes.reads(tensor, self._integers) else _USUAL
             case nodes.Call(function=function) if function in self._makes_dtype:
                 return _USUAL
+            case nodes.Call(function="is_differentiated"):  # what is kept then has no short formula
+                return False
             case nodes.Call(function=name, arguments=arguments, keywords=()):
                 rule = FUNCTIONS.get(name) or DTYPE_FUNCTIONS.get(name)
                 if rule is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.model.entries import Argument, Declarations, Kind, Operator
@@ -41,7 +41,7 @@ def node_text(
             operator, plan, _places(plan), _names(operator, plan), translator, declarations
         ),
         members=tuple(_members(plan)),
-        results="kResultList" if _is_list(operator) else str(len(plan.results)),
+        results=_results(operator, plan),
         fields=tuple(
             f'{{"{field.name}", &{plan.node}::{field.member}}}'
             for field in plan.saved
@@ -51,6 +51,25 @@ def node_text(
         save=tuple(_save(plan)),
         save_results=tuple(_store(plan, field) for field in plan.saved if field.is_result),
     )
+
+
+def _results(operator: Operator, plan: BackwardPlan) -> str:
+    if _is_list(operator):
+        return "kResultList"
+    return f"{len(plan.results)}{' | kMayLack' if _may_lack(plan) else ''}"
+
+
+def _may_lack(plan: BackwardPlan) -> frozenset[str]:
+    """The gradients of results of which formulas ask whether they came."""
+    asked = (
+        node.left.identifier
+        for gradient in plan.gradients
+        for node in nodes.walk(gradient.formula)
+        if isinstance(node, nodes.Compare)
+        and node.operator in ("is", "is not")
+        and isinstance(node.left, nodes.Name)
+    )
+    return frozenset(asked) & frozenset(plan.gradient_names)
 
 
 def _is_list(operator: Operator) -> bool:
@@ -102,10 +121,13 @@ def _gradients(operator: Operator, plan: BackwardPlan, translator: Translator) -
             f"[[maybe_unused]] const TensorList {name}(gradients.data(), gradients.size());"
         )
     else:
-        lines += [
-            f"[[maybe_unused]] const Tensor& {name} = gradients[{index}];"
-            for index, name in enumerate(plan.gradient_names)
-        ]
+        lacking = _may_lack(plan)
+        for index, name in enumerate(plan.gradient_names):
+            if lacking and name not in lacking:
+                value = f"const Tensor {name} = gradient_or_zeros(gradients, {index}, *this);"
+            else:
+                value = f"const Tensor& {name} = gradients[{index}];"
+            lines.append(f"[[maybe_unused]] {value}")
     lines += _unpack_lines(plan)
     if plan.kernels:
         tables = (f"{fused.kernel.name}_table" for fused in plan.kernels)
@@ -171,7 +193,8 @@ def _unpack_lines(plan: BackwardPlan) -> list[str]:
 def _names(operator: Operator, plan: BackwardPlan) -> Names:
     """How formulas' names are spelled inside the body."""
     kind = TENSORS if _is_list(operator) else TENSOR
-    names = {name: Symbol(name, kind) for name in plan.gradient_names}
+    lacking = _may_lack(plan)
+    names = {n: Symbol(n, replace(kind, optional=n in lacking)) for n in plan.gradient_names}
     arguments = {a.name: a for a in operator.signature.arguments}
     for field in plan.saved:
         base, _, attribute = field.name.partition(".")

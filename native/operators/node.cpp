@@ -38,8 +38,10 @@ Gradients OperatorNode::apply(Gradients&& gradients) {
     if (gradients[0].defined()) differentiate(gradients, computed);
     return computed;
   }
-  const size_t count = results == kResultList ? gradients.size() : static_cast<size_t>(results);
-  for (size_t i = 0; i < count; ++i) gradients[i] = gradient_or_zeros(gradients, i, *this);
+  if (results == kResultList || results < kMayLack) {
+    const size_t count = results == kResultList ? gradients.size() : static_cast<size_t>(results);
+    for (size_t i = 0; i < count; ++i) gradients[i] = gradient_or_zeros(gradients, i, *this);
+  }
   differentiate(gradients, computed);
   return computed;
 }

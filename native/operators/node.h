@@ -46,10 +46,12 @@ class SavedField {
 
 /// What every node of an operator has in common.
 struct NodeRecord {
-  int results;  ///< that have gradients; kResultList: a list of tensors
+  int results;  ///< that have gradients; kResultList: a list of tensors; with kMayLack or without
   std::span<const SavedField> saved = {};
 };
 inline constexpr int kResultList = -1;
+/// Added where formulas ask whether a gradient came: those that did not are undefined.
+inline constexpr int kMayLack = 1 << 16;
 
 /// Of how many results a node is, and the fields in which it keeps tensors.
 #define FLAMBEAU_NODE_RECORD(results, ...)                           \
@@ -63,7 +65,7 @@ class FLAMBEAU_API OperatorNode : public Node {
  public:
   virtual const NodeRecord& record() const = 0;
   /// Puts the wanted gradients of the inputs into `computed`. A gradient that did not come is zeros
-  /// where there are several results; of one result nothing is to be done then.
+  /// where there are several results, unless they may lack; of one nothing is to be done then.
   virtual void differentiate(const Gradients& gradients, Gradients& computed) = 0;
 
   Gradients apply(Gradients&& gradients) final;

@@ -32,6 +32,10 @@ bool any_has_tangent_now(TrackedList tracked) {
   return std::ranges::any_of(tracked, &Tracked::has_tangent);
 }
 
+bool is_differentiated(const Tensor& tensor) {
+  return (grad_enabled() && autograd::requires_grad(tensor)) || autograd::has_tangent(tensor);
+}
+
 void refuse_tangents(TrackedList tracked, const char* op) {
   check(!any_has_tangent(tracked), ErrorKind::not_implemented, op,
         "(): forward mode is not implemented");

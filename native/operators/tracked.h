@@ -44,6 +44,8 @@ inline bool any_has_tangent(TrackedList tracked) {
 inline bool is_recorded(TrackedList tracked) {
   return grad_enabled() && any_requires_grad(tracked);
 }
+/// Whether what is computed from a tensor now is differentiated, in either mode.
+FLAMBEAU_API bool is_differentiated(const Tensor& tensor);
 /// NotImplementedError naming the operator where one has a tangent, and none of the results is
 /// known.
 FLAMBEAU_API void refuse_tangents(TrackedList tracked, const char* op);

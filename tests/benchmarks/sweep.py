@@ -16,6 +16,7 @@ import json
 import math
 import os
 import pickle
+import re
 import resource
 import statistics
 import subprocess
@@ -63,7 +64,7 @@ def cases(only: str, part: str, elements: int) -> Iterator[Case]:
     first, step = (int(number) for number in part.split("/"))
     for operator in itertools.islice(declared.operators(), first - 1, None, step):
         form = calls.primary_form(operator)
-        if form is None or only not in operator.full_name or operator.internal:
+        if form is None or not re.search(only, operator.full_name) or operator.internal:
             continue
         samples = usable.get(operator.full_name, [])
         sample = next((c for c in samples if _has_elements(declared, c)), None)
@@ -239,7 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="sweep", description=__doc__)
     parser.add_argument("--torch", metavar="PYTHON", required=True)
     parser.add_argument(
-        "--only", metavar="TEXT", default="", help="operators whose name holds TEXT"
+        "--only", metavar="PATTERN", default="", help="operators in whose name it is found"
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--elements", type=int, default=1 << 20, help="of the largest argument")

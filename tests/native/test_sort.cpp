@@ -130,11 +130,13 @@ TEST(others) {
   }
   const Tensor with_nan = random_tensor<float>(Shape{9}, 100, 2);
   const Tensor place = empty(Shape(), DType::int64);
-  cpu::median_position(place, with_nan, dim_of(with_nan, 0), false);
+  cpu::median_position(place, with_nan, dim_of(with_nan, 0), false, false);
   CHECK(*place.data<int64_t>() == expected_order(with_nan.data<float>(), 9, false)[4]);
   with_nan.data<float>()[6] = kNan;
-  cpu::median_position(place, with_nan, dim_of(with_nan, 0), false);
+  cpu::median_position(place, with_nan, dim_of(with_nan, 0), false, false);
   CHECK(*place.data<int64_t>() == 6);
+  cpu::median_position(place, with_nan, dim_of(with_nan, 0), false, true);
+  CHECK(*place.data<int64_t>() == expected_order(with_nan.data<float>(), 9, false)[3]);
 }
 
 TEST(sort_and_topk) {

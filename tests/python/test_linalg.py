@@ -429,3 +429,30 @@ def test_low_rank(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(S.numpy(), linalg.svdvals(centered)[..., :3].numpy(), rtol=1e-9)
     with pytest.raises(ValueError, match=r"svd_lowrank\(\): q = 99"):
         flambeau.svd_lowrank(x, q=99)
+
+
+@pytest.mark.parametrize("name", ["svdvals", "eigvalsh", "eigvals"])
+def test_values_have_one_gradient_wherever_vectors_are_kept(name: str) -> None:
+    """Values alone, those of the decomposition with vectors, those of batches."""
+    find = getattr(flambeau.linalg, name)
+
+    def total(x: flambeau.Tensor) -> flambeau.Tensor:
+        values: flambeau.Tensor = find(x + x.mT)
+        return values.abs().sum()
+
+    matrices = flambeau.tensor(np.random.default_rng(0).standard_normal((3, 4, 4)))
+    slopes = flambeau.func.vmap(flambeau.func.grad(total))(matrices).numpy()
+    tracked = matrices.clone().requires_grad_()
+    flambeau.func.vmap(total)(tracked).sum().backward()
+    assert tracked.grad is not None
+    np.testing.assert_allclose(tracked.grad.numpy(), slopes, rtol=1e-8, atol=1e-10)
+    step = np.random.default_rng(1).standard_normal((4, 4))
+    ends = [total(matrices[0] + flambeau.tensor(sign * 1e-6 * step)).item() for sign in (1, -1)]
+    np.testing.assert_allclose((slopes[0] * step).sum(), (ends[0] - ends[1]) / 2e-6, rtol=1e-5)
+
+
+def test_singular_values_of_zeros_have_a_gradient() -> None:
+    zeros = flambeau.zeros(3, 2, dtype=flambeau.float64).requires_grad_()
+    flambeau.linalg.svdvals(zeros).sum().backward()
+    assert zeros.grad is not None
+    np.testing.assert_allclose((zeros.grad.mT @ zeros.grad).numpy(), np.eye(2), atol=1e-12)

@@ -28,15 +28,16 @@ FLAMBEAU_SHORT double log_gamma_1p(double a) {
 }
 
 /// gamma(1 + a), 0 <= a < 30: by the functional equation from between 1 and 2. The sum a + 1 would
-/// be rounded, which a steep gamma function shows; differences of a and integers are exact.
+/// be rounded, which a steep gamma function shows; differences of a and integers are exact, and
+/// what products lose is kept.
 FLAMBEAU_LONG double gamma_1p(double a) {
-  double product = 1, other = 1;
-  for (; a > 2; a -= 2) {
-    product *= a;
-    other *= a - 1;
+  double product = 1, lost = 0;
+  for (; a > 1; --a) {
+    const double next = product * a;
+    lost = lost * a + multiply_add(product, a, -next);
+    product = next;
   }
-  if (a > 1) product *= a--;
-  return product * other * exp(log_gamma_1p(a));
+  return (product + lost) * exp(log_gamma_1p(a));
 }
 
 /// mu - log(1 + mu): by the series of log((1 + r) / (1 - r)) where the difference would cancel.
@@ -94,10 +95,19 @@ FLAMBEAU_LONG double lower_gamma_series(double a, double x, Digits digits) {
   return digits.prefix(a, x) * sum;
 }
 
-/// Legendre's continued fraction, as the sum of the steps between its convergents, which have one
-/// sign and get smaller (J. Steed's method).
+/// Legendre's continued fraction. Of a small a, from its end, where errors fade: how long it is was
+/// counted for a < 30 and x > max(1, a). Else as the sum of the steps between its convergents,
+/// which have one sign and get smaller (J. Steed's method). x - a is exact where it is small.
 FLAMBEAU_LONG double gamma_fraction(double a, double x) {
-  double b = x + 1 - a, d = 1 / b, step = d, sum = d;
+  const double first = x - a + 1;
+  if (a < 30) {
+    const double more = a > 10 ? 0.8 * (a - 10) * a / x : 0;
+    const int count = static_cast<int>(10 + 95 / x + more);
+    double tail = first + 2 * count;
+    for (int k = count; k >= 1; --k) tail = first + 2 * (k - 1) + k * (a - k) / tail;
+    return 1 / tail;
+  }
+  double b = first, d = 1 / b, step = d, sum = d;
   for (int k = 1; k < 10000 && abs(step) > 2e-17 * sum; ++k) {
     const double factor = k * (a - k) * d;
     b += 2;
@@ -110,7 +120,7 @@ FLAMBEAU_LONG double gamma_fraction(double a, double x) {
 
 /// The same to nine digits, by numerators and denominators, which needs no division per step.
 FLAMBEAU_LONG double short_gamma_fraction(double a, double x) {
-  double b = x + 1 - a, above = 1, above_before = 0, below = b, below_before = 1;
+  double b = x - a + 1, above = 1, above_before = 0, below = b, below_before = 1;
   for (int k = 1; k < 10000; ++k) {
     const double factor = k * (a - k);
     b += 2;

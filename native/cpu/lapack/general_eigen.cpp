@@ -114,7 +114,7 @@ void general_eigen(const Tensor& eigenvalues, const Tensor& eigenvectors, const 
       A.dtype(), [&]<class T>() { decompose<T>("general_eigen", eigenvalues, eigenvectors, A); });
 }
 
-void general_eigenvalues(const Tensor& result, const Tensor& A) {
+void general_eigenvalues_alone(const Tensor& result, const Tensor& A) {
   visit_elements_of_lapack(
       A.dtype(), [&]<class T>() { decompose<T>("general_eigenvalues", result, Tensor(), A); });
 }

@@ -1,6 +1,6 @@
 #include <string_view>
 
-#include "cpu/lapack/matrices.h"
+#include "cpu/lapack/blocks.h"
 #include "kernels/linalg_least_squares.h"
 
 namespace flambeau::cpu {
@@ -96,17 +96,15 @@ Real<T> square_of(T x) {
   }
 }
 
-/// LAPACK gives them for matrices of full rank alone.
+/// LAPACK gives them for matrices of full rank alone. `left` becomes B - A X.
 template <class T>
 void set_residuals(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& x,
-                   const Matrix<Real<T>>& to) {
+                   const Matrix<T>& left, const Matrix<Real<T>>& to) {
+  copy<T>(b, left);
+  multiply(left, T(-1), a, constant(x), T(1));
   for (int64_t side = 0; side < b.columns; ++side) {
     Real<T> sum = 0;
-    for (int64_t i = 0; i < a.rows; ++i) {
-      T left = b(i, side);
-      for (int64_t j = 0; j < a.columns; ++j) left = left + -a(i, j) * x(j, side);
-      sum += square_of<T>(left);
-    }
+    for (int64_t i = 0; i < a.rows; ++i) sum += square_of<T>(left(i, side));
     to(side, 0) = sum;
   }
 }
@@ -153,7 +151,8 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
                                  : "the algorithm failed to converge");
           numbers.finish();
           x.finish();
-          set_residuals(matrices[i], sides[i], solutions[i], residuals[i]);
+          const Matrix<T> left{scratch.of(m * k), m, k, 1, std::max<int64_t>(m, 1)};
+          set_residuals(matrices[i], sides[i], solutions[i], left, residuals[i]);
         }
       });
 }

@@ -124,7 +124,7 @@ void singular_vectors(const Tensor& U, const Tensor& S, const Tensor& Vh, const 
                            [&]<class T>() { decompose<T>("singular_vectors", U, S, Vh, A); });
 }
 
-void singular_values(const Tensor& result, const Tensor& A) {
+void singular_values_alone(const Tensor& result, const Tensor& A) {
   visit_elements_of_lapack(A.dtype(), [&]<class T>() {
     decompose<T>("singular_values", Tensor(), result, Tensor(), A);
   });

@@ -90,7 +90,7 @@ void symmetric_eigen(const Tensor& eigenvalues, const Tensor& eigenvectors, cons
   });
 }
 
-void symmetric_eigenvalues(const Tensor& result, const Tensor& A, bool lower) {
+void symmetric_eigenvalues_alone(const Tensor& result, const Tensor& A, bool lower) {
   visit_elements_of_lapack(A.dtype(), [&]<class T>() {
     decompose<T>("symmetric_eigenvalues", result, Tensor(), A, lower);
   });

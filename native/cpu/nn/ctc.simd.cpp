@@ -196,14 +196,19 @@ class Batch {
           " do not fit ", sizes[1], " samples, whose target_lengths add up to ", total());
   }
 
-  /// body(sample, score), several at a time; score(step, class) is an element of `log_probs`.
+  /// body(sample, score), several at a time; score(step, class) is an element of `log_probs`, few
+  /// of which are read: no copy is made in another order.
   template <class T, class Body>
-  void each(const T* log_probs, const Body& body) const {
+  void each(const Tensor& log_probs, const Body& body) const {
     const auto count = static_cast<int64_t>(samples_.size());
+    const Tensor values = cast_data(log_probs, dtype_of<T>);
+    const int64_t by_step = values.strides()[0], by_class = values.strides()[2];
     parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n)
+      for (int64_t n = begin; n < end; ++n) {
+        const T* const first = values.data<T>() + n * values.strides()[1];
         body(samples_[static_cast<size_t>(n)],
-             [&](int64_t t, int64_t c) { return log_probs[place(t, n, c)]; });
+             [=](int64_t t, int64_t c) { return first[t * by_step + c * by_class]; });
+      }
     });
   }
 
@@ -241,15 +246,12 @@ void ctc_alignments(const Tensor& result, const Tensor& log_probs, const Tensor&
                     const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank,
                     bool) {
   const Batch batch(log_probs.sizes(), targets, input_lengths, target_lengths, blank);
-  with_float_compute(
-      "ctc_loss", result,
-      [&](auto zero, const Tensor& out, const Tensor& x) {
-        using T = decltype(zero);
-        batch.each(x.data<T>(), [&](const Sample& sample, const auto& score) {
-          out.data<T>()[sample.number] = -Walks(sample, score, kImpossible<T>).total();
-        });
-      },
-      log_probs);
+  with_float_compute("ctc_loss", result, [&](auto zero, const Tensor& out) {
+    using T = decltype(zero);
+    batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
+      out.data<T>()[sample.number] = -Walks(sample, score, kImpossible<T>).total();
+    });
+  });
 }
 
 void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const Tensor& log_probs,
@@ -258,11 +260,11 @@ void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const 
   const Batch batch(log_probs.sizes(), targets, input_lengths, target_lengths, blank);
   with_float_compute(
       "ctc_loss", result,
-      [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& x) {
+      [&](auto zero, const Tensor& out, const Tensor& grad) {
         using T = decltype(zero);
         T* slopes = out.data<T>();
         std::fill_n(slopes, out.numel(), T(0));
-        batch.each(x.data<T>(), [&](const Sample& sample, const auto& score) {
+        batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
           const T factor = grad.data<T>()[sample.number];
           Walks(sample, score, kImpossible<T>).visit([&](int64_t t, T* shares) {
 #pragma omp simd
@@ -273,7 +275,7 @@ void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const 
           });
         });
       },
-      grad_output, log_probs);
+      grad_output);
 }
 
 void ctc_alignments_curvature(const Tensor& result, const Tensor& grad_output,
@@ -283,11 +285,11 @@ void ctc_alignments_curvature(const Tensor& result, const Tensor& grad_output,
   const Batch batch(log_probs.sizes(), targets, input_lengths, target_lengths, blank);
   with_float_compute(
       "ctc_loss", result,
-      [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& along, const Tensor& x) {
+      [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& along) {
         using T = decltype(zero);
         T* changes = out.data<T>();
         std::fill_n(changes, out.numel(), T(0));
-        batch.each(x.data<T>(), [&](const Sample& sample, const auto& score) {
+        batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
           const T factor = grad.data<T>()[sample.number];
           const auto moving = [&](int64_t t, int64_t c) {
             return Moving<T>(score(t, c), along.data<T>()[batch.place(t, sample.number, c)]);
@@ -300,7 +302,7 @@ void ctc_alignments_curvature(const Tensor& result, const Tensor& grad_output,
           });
         });
       },
-      grad_output, direction, log_probs);
+      grad_output, direction);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

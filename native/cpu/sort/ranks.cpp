@@ -7,13 +7,12 @@
 namespace flambeau::cpu {
 namespace {
 
-/// Where the first NaN of a row stands; -1: there is none.
+/// How many elements of a row are NaN; `items` are those, in order of position.
 template <class T>
-int64_t first_nan(const T* row, int64_t length, Item<KeyOf<T>>* items) {
-  if constexpr (!has_shared_keys<T>) return -1;
+int64_t list_nan(const T* row, int64_t length, Item<KeyOf<T>>* items) {
+  if constexpr (!has_shared_keys<T>) return 0;
   constexpr KeyOf<T> nan = ~KeyOf<T>{0};
-  const Counted counted = list_between(row, length, KeyOf<T>{0}, nan, nan, items);
-  return counted.inside == 0 ? -1 : position_of(items[0]);
+  return list_between(row, length, KeyOf<T>{0}, nan, nan, items).inside;
 }
 
 /// For each row along `dim`: find(row, length, items) says which position is wanted, working in
@@ -46,17 +45,17 @@ void kthvalue(const Tensor& values, const Tensor& indices, const Tensor& self, i
       });
 }
 
-void median_position(const Tensor& result, const Tensor& self, Dim dim, bool) {
+void median_position(const Tensor& result, const Tensor& self, Dim dim, bool, bool skip_nan) {
   const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
   check(size > 0 || result.numel() == 0, ErrorKind::index, "median(): dim ", dim, " of shape ",
         self.sizes(), " has no elements");
   if (self.numel() == 0) return;
   find_in_rows(
       self, dim, "median",
-      []<class T>(const T* row, int64_t length, Item<KeyOf<T>>* items) {
-        const int64_t nan = first_nan(row, length, items);
-        if (nan >= 0) return nan;
-        return position_of(item_at_rank(row, length, (length - 1) / 2, KeyOf<T>{0}, items));
+      [skip_nan]<class T>(const T* row, int64_t length, Item<KeyOf<T>>* items) {
+        const int64_t nans = list_nan(row, length, items);
+        if (nans == length || (nans > 0 && !skip_nan)) return position_of(items[0]);
+        return position_of(item_at_rank(row, length, (length - nans - 1) / 2, KeyOf<T>{0}, items));
       },
       [&](const auto*, int64_t position, int64_t place) {
         result.data<int64_t>()[place] = position;
@@ -68,7 +67,7 @@ void median(const Tensor& result, const Tensor& self) {
   const Tensor dense = contiguous_data(self);
   const Tensor row = make_view(dense, Shape{dense.numel()}, Shape{1}, dense.offset());
   const Tensor place = flambeau::empty(Shape(), DType::int64, self.device());
-  median_position(place, row, Dim(0, 1, {"median", "dim"}), false);
+  median_position(place, row, Dim(0, 1, {"median", "dim"}), false, false);
   const int64_t offset = row.offset() + *place.data<int64_t>();
   copy_data(result, make_view(row, Shape(), Shape(), offset));
 }
