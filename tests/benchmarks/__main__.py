@@ -111,9 +111,9 @@ def _processor() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         key, _, value = line.partition(":")
         facts.setdefault(key.strip(), value.strip())
-    known = [
-        w for w in ("avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16") if w in facts["flags"]
-    ]
+    flags = facts["flags"].split()
+    beyond = [w for w in ("avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16") if w in flags]
+    known = beyond or [w for w in ("avx2",) if w in flags]
     return (
         f"{os.cpu_count()} cores of {facts['model name']} (family {facts['cpu family']}, "
         f"model {facts['model']}; {', '.join(known)})"

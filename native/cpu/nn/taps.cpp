@@ -74,21 +74,20 @@ void tapped(const Tensor& result, const Tensor& input, const Tensor& places,
   const Tensor checked = checked_places(places, g.length, "tapped");
   with_float_compute(
       "tapped", result,
-      [&](auto zero, const Tensor& out, const Tensor& w) {
+      [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w) {
         using T = decltype(zero);
-        const Tensor x = cast_data(input, dtype_of<T>);  // where it lies: it may be turned
         const auto run = [&](const TapGeometry& shape, const Tensor& to, const Tensor& from) {
           over_points(shape, [&](int64_t begin, int64_t end) {
             tap_kernels<T>().sums(shape, begin, end, from.data<T>(), checked.data<int64_t>(),
                                   w.data<T>(), to.data<T>());
           });
         };
-        if (!turns(g)) return run(g, out, contiguous_data(x));
+        if (!turns(g)) return run(g, out, x);
         const Tensor turned = with_channels_last(out), sums = empty(turned.sizes(), out.dtype());
         run(with_channels_last(g), sums, contiguous_data(with_channels_last(x)));
         copy_data(turned, sums);
       },
-      weights);
+      input, weights);
 }
 
 void tapped_grad(const Tensor& result, const Tensor& grad_output, const Tensor& places,
