@@ -64,13 +64,13 @@ def training_is_the_same() -> None:
     import torch
 
     import flambeau
-    from flambeau.interop.torch import Module, from_torch, to_torch
+    from flambeau.interop.torch import TorchModule, from_torch, to_torch
 
     torch.manual_seed(0)
     parts = torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 2)
     shared = torch.nn.Sequential(*parts)
     alone = copy.deepcopy(shared)
-    layer = Module(shared)
+    layer = TorchModule(shared)
     assert list(layer.state_dict()) == list(alone.state_dict())
     ours = flambeau.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
     theirs = torch.optim.SGD(alone.parameters(), lr=0.1, momentum=0.9)
@@ -100,19 +100,19 @@ def arguments_may_be_nested() -> None:
     import torch
 
     import flambeau
-    from flambeau.interop.torch import Module
+    from flambeau.interop.torch import TorchModule
 
-    lstm = Module(torch.nn.LSTM(3, 4))
+    lstm = TorchModule(torch.nn.LSTM(3, 4))
     start = flambeau.zeros(1, 2, 4), flambeau.zeros(1, 2, 4)
     output, (hidden, cell) = lstm(flambeau.randn(5, 2, 3), start)
     assert hidden.shape == cell.shape == (1, 2, 4)
     (output.sum() + cell.sum()).backward()
     assert lstm.weight_ih_l0.grad.abs().sum() > 0
-    embedding = Module(torch.nn.Embedding(5, 3))
+    embedding = TorchModule(torch.nn.Embedding(5, 3))
     embedding(flambeau.tensor([1, 1])).sum().backward()
     assert embedding.weight.grad.sum(1).tolist() == [0, 6, 0, 0, 0]
     tied = torch.nn.Linear(3, 3)
-    twice = Module(torch.nn.Sequential(tied, tied))
+    twice = TorchModule(torch.nn.Sequential(tied, tied))
     assert len(list(twice.parameters())) == 2
     twice(flambeau.ones(1, 3)).sum().backward()
 
@@ -121,9 +121,9 @@ def gradients_are_those_of_differences() -> None:
     import torch
 
     import flambeau
-    from flambeau.interop.torch import Module
+    from flambeau.interop.torch import TorchModule
 
-    bilinear = Module(torch.nn.Bilinear(2, 3, 2).double())
+    bilinear = TorchModule(torch.nn.Bilinear(2, 3, 2).double())
     x, y = (flambeau.rand(2, n, dtype=flambeau.float64, requires_grad=True) for n in (2, 3))
     assert flambeau.autograd.gradcheck(bilinear, (x, y))
 
@@ -132,11 +132,11 @@ def mistakes_are_told() -> None:
     import torch
 
     import flambeau
-    from flambeau.interop.torch import Module
+    from flambeau.interop.torch import TorchModule
 
     for wrong, said in (
-        (lambda: Module(flambeau.nn.Linear(2, 2)), "must be a torch.nn.Module"),
-        (lambda: Module(torch.nn.Linear(2, 2)).double(), "convert that, and wrap it again"),
+        (lambda: TorchModule(flambeau.nn.Linear(2, 2)), "must be a torch.nn.Module"),
+        (lambda: TorchModule(torch.nn.Linear(2, 2)).double(), "convert that, and wrap it again"),
     ):
         try:
             wrong()

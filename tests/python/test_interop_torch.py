@@ -18,7 +18,7 @@ CHECKS = Path(__file__).parents[1] / "parity" / "interop.py"
 
 def test_without_pytorch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)  # as if there were none
-    for call in (lambda: interop.to_torch(flambeau.ones(2)), lambda: interop.Module(None)):
+    for call in (lambda: interop.to_torch(flambeau.ones(2)), lambda: interop.TorchModule(None)):
         with pytest.raises(ModuleNotFoundError, match="pip install torch"):
             call()
 

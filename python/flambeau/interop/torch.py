@@ -15,9 +15,9 @@ from flambeau.autograd import Function
 from flambeau.autograd.function import once_differentiable
 from flambeau.utils import _pytree
 
-__all__ = ["Module", "from_torch", "to_torch"]
+__all__ = ["TorchModule", "from_torch", "to_torch"]
 
-M = TypeVar("M", bound="Module")
+M = TypeVar("M", bound="TorchModule")
 
 
 def pytorch() -> Any:
@@ -131,7 +131,7 @@ class _Call(Function):
         return (None, *(None if gradient is None else from_torch(gradient) for gradient in each))
 
 
-class Module(nn.Module):
+class TorchModule(nn.Module):
     """A module of PyTorch's as a layer of Flambeau, through which gradients flow.
 
     Parameters and buffers have the memory of PyTorch's and their names: an optimizer of Flambeau
@@ -148,10 +148,10 @@ class Module(nn.Module):
         TypeError: it is no module of PyTorch's.
 
     Example:
-        >>> from flambeau.interop.torch import Module
+        >>> from flambeau.interop.torch import TorchModule
         >>> try:
         ...     import torch
-        ...     layer = Module(torch.nn.Linear(3, 2))
+        ...     layer = TorchModule(torch.nn.Linear(3, 2))
         ... except ModuleNotFoundError:  # there is no PyTorch here
         ...     layer = flambeau.nn.Linear(3, 2)
         >>> layer(flambeau.ones(4, 3)).sum().backward()
@@ -163,7 +163,7 @@ class Module(nn.Module):
         super().__init__()
         if not isinstance(module, pytorch().nn.Module):
             raise TypeError(
-                "interop.torch.Module(): argument 'module' must be a torch.nn.Module, got "
+                "interop.torch.TorchModule(): argument 'module' must be a torch.nn.Module, got "
                 f"{type(module).__name__}"
             )
         self.module = module
@@ -202,8 +202,8 @@ class Module(nn.Module):
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         raise TypeError(
-            "interop.torch.Module: it shares the memory of PyTorch's module; convert that, and wrap"
-            " it again"
+            "interop.torch.TorchModule: it shares the memory of PyTorch's module; convert that, and"
+            " wrap it again"
         )
 
     def __repr__(self) -> str:
