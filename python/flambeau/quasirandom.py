@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import flambeau
@@ -97,8 +98,6 @@ class SobolEngine:
         return self.draw(2**m, out, dtype)
 
     def _next(self, n: int) -> Any:
-        import warnings
-
         with warnings.catch_warnings():
             # SciPy warns of numbers of points that are no powers of 2.
             warnings.simplefilter("ignore", UserWarning)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import flambeau
 from flambeau import amp
 
@@ -35,25 +37,11 @@ class autocast(amp.autocast):
 class GradScaler(amp.GradScaler):
     """`flambeau.amp.GradScaler("cpu", ...)`.
 
-    Args:
-        init_scale: the first factor.
-        growth_factor: by which it grows after steps without infinities.
-        backoff_factor: by which it shrinks after one with some.
-        growth_interval: how many steps.
-        enabled: False: nothing is scaled.
-
     Example:
         >>> from flambeau.cpu.amp import GradScaler
         >>> GradScaler(enabled=False).is_enabled()
         False
     """
 
-    def __init__(
-        self,
-        init_scale: float = 2.0**16,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("cpu", *args, **kwargs)
