@@ -152,6 +152,7 @@ class Evaluator(Walker):
     def call(self, node: nodes.Call) -> Any:
         target = self.function(node, node.function)
         given = {name: self(value) for name, value in node.keywords}
+        sandbox.work.step(sandbox.STEPS_OF_A_CALL)
         return sandbox.call(target, self.spread(node.arguments), given)
 
     def binary(self, node: Expression, symbol: str, left: Any, right: Any) -> Any:
@@ -186,6 +187,7 @@ class Evaluator(Walker):
             raise EvaluationError(node, f"the method '{node.name}' is not available here")
         arguments = self.spread(node.arguments)
         keywords = {name: self(value) for name, value in node.keywords}
+        sandbox.work.step(sandbox.STEPS_OF_A_CALL)
         sandbox.check_arguments(node.name, None, [owner, *arguments, *keywords.values()])
         return sandbox.checked(getattr(owner, node.name)(*arguments, **keywords))
 

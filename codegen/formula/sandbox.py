@@ -37,6 +37,7 @@ _LONGEST_INTEGER = 20_000  # bits
 _MULTIPLICATIONS_PER_ELEMENT = 100  # of matrix products, in the time of an element
 _MOST_VALUES = 1_000_000  # in the lists that are given to a function
 _MOST_STEPS = 300_000
+STEPS_OF_A_CALL = 5  # in the time of a node
 _MOST_ELEMENTS = 20_000_000  # that one evaluation computes: also a bound on what it holds
 
 
@@ -57,9 +58,9 @@ class Work(threading.local):
         """Ends what was begun last."""
         self.depth -= 1
 
-    def step(self) -> None:
-        """Counts a node that is evaluated. RefusedError where they are too many."""
-        self.steps += 1
+    def step(self, count: int = 1) -> None:
+        """Counts nodes that are evaluated. RefusedError where they are too many."""
+        self.steps += count
         if self.steps > _MOST_STEPS:
             raise RefusedError("this takes too long")
 

@@ -159,7 +159,7 @@ def test_a_reference_is_refused(text: str, tmp_path: Path) -> None:
     started = time.process_time()
     with pytest.raises((DeclarationError, EvaluationError)):
         Evaluator({"self": np.arange(3.0)})(parse_source(text, Language.REFERENCE))
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 20  # without bounds they take minutes at least
     assert not list(tmp_path.iterdir())
 
 
