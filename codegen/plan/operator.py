@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.formula.nodes import Call, Expression, Name, walk
@@ -62,7 +63,7 @@ class Description:
 
     name: str  # of the class
     base: str
-    lists: tuple[str, ...]  # `using Outputs = ...;`, where they differ from those of the base
+    members: tuple[str, ...]  # `using Outputs = ...;`, where they differ from those of the base
     functions: tuple[Function, ...]
 
 
@@ -132,7 +133,7 @@ def _describe(
         f"{'TensorList' if r.is_list else 'const Tensor&'} {cpp_name(r.name)}" for r in results
     )
     base = "forms::Plain"
-    lists = []
+    members = list(_other_names(operator))
     functions = [Function(compute.returns, "compute", compute.parameters, compute.lines)]
     if node is not None and backward is not None:
         inputs = [arguments.index(a) for a in backward.inputs]
@@ -140,7 +141,7 @@ def _describe(
         names = [r.name for r in results]
         outputs = [names.index(name) for name in backward.results if name in names]
         if outputs and outputs != [0]:
-            lists.append(_indices("Outputs", outputs))
+            members.append(_indices("Outputs", outputs))
         written = f"{node.name}& node"
         if node.save:
             parameters = _joined(written, given, "bool overwrites")
@@ -152,14 +153,33 @@ def _describe(
             parameters = _joined(values, given)
             functions.append(Function("void", "set_tangents", parameters, tuple(tangents)))
         elif has_forward(operator, backward):
-            lists.append("static constexpr bool has_zero_tangents = true;")
+            members.append("static constexpr bool has_zero_tangents = true;")
     visible = [i for i, r in enumerate(results) if not r.hidden]
     if len(visible) != len(results):
-        lists.append(_indices("Visible", visible))
+        members.append(_indices("Visible", visible))
     written_in_place = [i for i, a in enumerate(arguments) if a.type.is_tensor and a.type.mutable]
     if written_in_place:
-        lists.append(_indices("Written", written_in_place))
-    return Description(description_name(operator), base, tuple(lists), tuple(functions))
+        members.append(_indices("Written", written_in_place))
+    return Description(description_name(operator), base, tuple(members), tuple(functions))
+
+
+def shown_name(operator: Operator) -> str:
+    """What profiles call it."""
+    return f"{operator.package}::{operator.name}" if operator.package else operator.name
+
+
+def package_prefix(operator: Operator) -> str:
+    """Of names in C++ that all packages share."""
+    return f"{operator.package}." if operator.package else ""
+
+
+def _other_names(operator: Operator) -> Iterator[str]:
+    """Where they are not the one in messages."""
+    shown, function = shown_name(operator), f"{package_prefix(operator)}{operator.identifier}"
+    if shown != operator.name:
+        yield f'static constexpr char shown[] = "{shown}";'
+    if function != operator.name:
+        yield f'static constexpr char function[] = "{function}";'
 
 
 def _indices(name: str, indices: list[int]) -> str:
@@ -221,48 +241,42 @@ class Forms:
 
     def all(self) -> tuple[Form, ...]:
         operator = self.operator
-        called = operator.name
-        forms = [self._form(self._return_type, operator.identifier, self._function(), called)]
+        name = operator.identifier
+        forms = [self._form(self._return_type, name, self._function())]
         if "inplace" in operator.variants:
-            name = f"{operator.identifier}_"
-            forms.append(self._form(_WRITTEN, name, self._inplace(), f"{called}_"))
+            forms.append(self._form(_WRITTEN, f"{name}_", self._inplace()))
         if "out" in operator.variants:
-            name = f"{operator.identifier}_out"
             first = out_parameters(operator)
-            forms.append(self._form(out_returns(operator), name, self._out(), called, first))
+            forms.append(self._form(out_returns(operator), f"{name}_out", self._out(), first))
         if "list" in operator.variants:
             forms.append(self._listed())
         return tuple(forms)
 
-    def _form(
-        self, returns: str, name: str, lines: list[str], called: str, first: str = ""
-    ) -> Form:
-        """`called` is what profiles call it, behind the package."""
+    def _form(self, returns: str, name: str, lines: list[str], first: str = "") -> Form:
         operator = self.operator
-        package = f"{operator.package}::" if operator.package else ""
-        shown = _joined(f'"{package}{called}"', *self._tensors)
-        lines = [f"const forms::Profiled profiled_({shown});", *self._taken(name), *lines]
         defaults = parameter_list(
             operator.signature.arguments, defaults=True, prefix=operator.identifier
         )
         function = Function(returns, name, _joined(first, plain_parameters(operator)), tuple(lines))
         return Form(function, _joined(first, defaults))
 
-    def _taken(self, name: str) -> list[str]:
-        """What somebody else may make of the call (native/operators/taken.h)."""
+    def _begun(self, mark: str) -> list[str]:
+        """What a function, or its form in place, begins with: profiles see it, and others may
+        compute it. A composite is made of calls that they see, too.
+        """
         operator = self.operator
-        if name == f"{operator.identifier}_out":
-            if self._is_composite or not is_plain(operator):
-                return []
-            lines = self._written_out((), f"ops::{operator.identifier}({self._arguments})")
-            return ["if (profiled_.may_be_taken()) {", *(f"  {line}" for line in lines), "}"]
         if self._is_composite and not self._is_asked_of_batches:
-            return []
+            return self._profiled(mark)
         hides = any(r.hidden for r in operator.signature.results)
         asked = "of_batches" if self._is_composite else "alone" if hides else "before"
-        function = f"{operator.package}.{name}" if operator.package else name
-        given = _joined(f'"{function}"', f"ops::{name}", asked, self._arguments)
-        return [f"FLAMBEAU_MAY_BE_TAKEN({given});"]
+        name = f"{operator.identifier}{mark}"
+        shown, taken = shown_name(operator), f"{package_prefix(operator)}{name}"
+        given = _joined(f'"{shown}{mark}"', f'"{taken}"', f"ops::{name}", asked, self._arguments)
+        return [f"FLAMBEAU_CALLED({given});"]
+
+    def _profiled(self, mark: str = "") -> list[str]:
+        shown = f'"{shown_name(self.operator)}{mark}"'
+        return [f"const forms::Profiled profiled_({_joined(shown, *self._tensors)});"]
 
     @property
     def _is_asked_of_batches(self) -> bool:
@@ -298,9 +312,11 @@ class Forms:
     def _tensors(self) -> list[str]:
         return [cpp_name(a.name) for a in self.operator.tensor_arguments]
 
-    def _call(self, form: str, *first: str) -> str:
-        given = _joined(*first, self._arguments)
-        return f"return forms::{form}<{description_name(self.operator)}>({given});"
+    def _call(self, form: str, before: Sequence[str], *more: str, first: str = "") -> list[str]:
+        """A form of native/operators. It begins the call, if nothing was done before."""
+        begun = ["forms::Begun::before"] if before else []
+        described = ", ".join([description_name(self.operator), *more, *begun])
+        return [*before, f"return forms::{form}<{described}>({_joined(first, self._arguments)});"]
 
     def _function(self) -> list[str]:
         operator = self.operator
@@ -311,49 +327,48 @@ class Forms:
                 lines += dtype_checks(operator, self.declarations)
             lines += check_arguments(operator, names)
             lines += constraint_checks(operator, self.translator, names)
-            return lines + _body(operator, self.translator, names)
+            return [*self._begun(""), *lines, *_body(operator, self.translator, names)]
         for condition, value in operator.skip_when:
             lines += _skip(operator, self.translator, names, condition, value)
+        before = [*self._begun(""), *lines] if lines else []
         if self._mutable:
-            return [*lines, self._call("call_mutating")]
-        return [*lines, self._call("call_view" if operator.kind is Kind.VIEW else "call")]
+            return self._call("call_mutating", before)
+        return self._call("call_view" if operator.kind is Kind.VIEW else "call", before)
 
     def _inplace(self) -> list[str]:
         operator = self.operator
-        first = cpp_name(operator.signature.arguments[0].name)
         if self._is_composite:
-            return self._overwriting(first)
+            return [*self._begun("_"), self._overwriting()]
         if operator.kind is Kind.VIEW:
-            rest = (cpp_name(a.name) for a in operator.signature.arguments[1:])
-            given = _joined(first, f'"{operator.name}_"', *rest)
-            return [f"return forms::become_view<{description_name(operator)}>({given});"]
+            return self._call("become_view", ())
         names = argument_names(operator)
+        first = operator.signature.arguments[0].name
         lines = []
         for condition, value in operator.skip_when:
-            kept = value == Name(operator.signature.arguments[0].name)
-            lines.append(f"if ({self.translator.condition(condition, names)}) {{")
-            body = [f"return {first};"] if kept else self._overwriting(first)
-            lines += [*(f"  {line}" for line in body), "}"]
-        return [*lines, self._call("call_inplace")]
+            kept = value == Name(first)
+            returned = f"return {cpp_name(first)};" if kept else self._overwriting()
+            lines += [
+                f"if ({self.translator.condition(condition, names)}) {{",
+                f"  {returned}",
+                "}",
+            ]
+        return self._call("call_inplace", [*self._begun("_"), *lines] if lines else [])
 
-    def _overwriting(self, first: str) -> list[str]:
+    def _overwriting(self) -> str:
         """By the operator's own function, whatever that computes."""
-        rest = [cpp_name(a.name) for a in self.operator.signature.arguments[1:]]
-        called = f"ops::{self.operator.identifier}({', '.join(['before', *rest])})"
-        tracked = f"forms::tracked({', '.join(self._tensors)})"
-        return [
-            f'return forms::overwrite({first}, "{self.operator.name}_", {tracked}, '
-            "[&](const Tensor& before) {",
-            f"  return {called};",
-            "});",
-        ]
+        operator = self.operator
+        first, *rest = [cpp_name(a.name) for a in operator.signature.arguments]
+        given = _joined(first, f'"{operator.name}_"', *rest)
+        return f"return forms::overwrite_by<ops::{operator.identifier}>({given});"
 
     def _out(self) -> list[str]:
         operator = self.operator
         if not is_plain(operator):
-            return writing_lines(operator)
+            return [*self._profiled(), *writing_lines(operator)]
+        by, given = f"<ops::{operator.identifier}>", _joined(f'"{operator.name}"', self._arguments)
+        whole = f"return forms::write_out_by{by}(out, {given});"
         if self._is_composite:
-            return self._written_out((), f"ops::{operator.identifier}({self._arguments})")
+            return [*self._profiled(), whole]
         names = argument_names(operator)
         lines = []
         for condition, value in operator.skip_when:
@@ -363,7 +378,9 @@ class Forms:
             lines.append(f"if ({self.translator.condition(condition, names)}) {{")
             lines += [f"  {line}" for line in self._written_out(statements, result)]
             lines.append("}")
-        return [*lines, self._call("call_out", "out")]
+        taken = [*self._profiled(), f"if (profiled_.may_be_taken()) {whole}"]
+        before = [*taken, *lines] if lines else []
+        return self._call("call_out", before, f"ops::{operator.identifier}", first="out")
 
     def _written_out(self, statements: tuple[str, ...], value: str) -> list[str]:
         """What other operators compute."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from flambeau.codegen.model.entries import Declarations, Place
@@ -74,6 +74,11 @@ def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink:
         )
 
 
+def _literals(names: Iterable[str]) -> list[str]:
+    """The names, each once, in order."""
+    return [f'"{name}"' for name in sorted(set(names))]
+
+
 def _table(head: str, items: Sequence[str]) -> str:
     """The definition of an array: in one line, or in several that its items fill."""
     line = f"{head} = {{{', '.join(items)}}};"
@@ -104,8 +109,9 @@ def _emit_tables(bindings: list[Binding], declarations: Declarations, sink: Sink
         namespaces=namespaces,
         methods=methods,
         comparisons=[comparisons.get(token) for token in COMPARISONS],
-        internal=sorted({o.name for o in declarations.own if o.internal}),
-        names=sorted({o.name for o in declarations.own}),
+        internal=_literals(o.name for o in declarations.own if o.internal),
+        names=_literals(o.name for o in declarations.own),
+        table=_table,
     )
 
 

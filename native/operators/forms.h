@@ -8,6 +8,7 @@
 #include "core/profiling/recorder.h"
 #include "core/threads/parallel.h"
 #include "operators/node.h"
+#include "operators/profiled.h"
 #include "operators/taken.h"
 #include "operators/tracked.h"
 
@@ -15,8 +16,7 @@
 /// once, over a description of the operator:
 ///
 ///     struct ExpOperator : Recorded<ExpBackward, 0> {  // argument 0 is tracked
-///       static constexpr char name[] = "exp";      // in messages
-///       static constexpr char function[] = "exp";  // in C++
+///       static constexpr char name[] = "exp";
 ///       static Tensor compute(const Destination& to, const Tensor& self);
 ///       static void save(ExpBackward& node, const Tensor& self, bool overwrites);
 ///       static void save_results(ExpBackward& node, const Tensor& result);
@@ -27,7 +27,11 @@
 ///
 /// `compute` gives all results, hidden ones too, and knows nothing of autograd. `save` keeps what
 /// the gradients read of the arguments, `save_results` what they read of the results. Without
-/// `set_tangents`, forward mode is an error. What is absent costs nothing.
+/// `set_tangents`, forward mode is an error. `name` is that of messages; `function` is that in C++,
+/// `shown` that in profiles, where they differ. What is absent costs nothing.
+///
+/// A form begins with what a profile and those who may take the call over see of it, unless its
+/// caller has begun it (Begun::before), as one has to that decides before whether to call it.
 namespace flambeau::forms {
 
 template <size_t... indices>
@@ -55,11 +59,7 @@ struct Recorded {
   static constexpr bool has_zero_tangents = false;  ///< and so needs no set_tangents
 };
 
-/// Arguments as Tracked, for what takes a list of them.
-template <class... Args>
-std::array<Tracked, sizeof...(Args)> tracked(const Args&... args) {
-  return {Tracked(args)...};
-}
+enum class Begun : bool { here, before };
 
 namespace detail {
 
@@ -72,9 +72,27 @@ constexpr std::array<char, size + 1> inplace_name(const char (&name)[size]) {
   return result;
 }
 template <class Op>
+constexpr auto& function_name() {
+  if constexpr (requires { Op::function; }) {
+    return Op::function;
+  } else {
+    return Op::name;
+  }
+}
+template <class Op>
+constexpr auto& shown_name() {
+  if constexpr (requires { Op::shown; }) {
+    return Op::shown;
+  } else {
+    return Op::name;
+  }
+}
+template <class Op>
 inline constexpr auto kInplaceName = inplace_name(Op::name);
 template <class Op>
-inline constexpr auto kInplaceFunction = inplace_name(Op::function);
+inline constexpr auto kInplaceFunction = inplace_name(function_name<Op>());
+template <class Op>
+inline constexpr auto kInplaceShown = inplace_name(shown_name<Op>());
 
 /// Whether gradients flow to the first argument.
 template <class Inputs>
@@ -126,6 +144,24 @@ concept HidesResults = requires {
   typename Op::Visible;
 };
 
+/// What a call comes to that profiles see, and somebody else may compute.
+template <class Result, Begun begun, class Run, class... Args>
+FLAMBEAU_INLINE Result seen(const char* shown, const char* function, Asked asked, const Run& run,
+                            const Args&... args) {
+  if constexpr (begun == Begun::here) {
+    const Profiled profiled(shown, args...);
+    if (profiled.may_be_taken()) {
+      if (auto found = taken<Result>(function, asked, args...)) return *std::move(found);
+    }
+    return run();
+  } else {
+    return run();
+  }
+}
+/// When others are asked about an operator of these results.
+template <class Op>
+inline constexpr Asked kAsked = HidesResults<Op> ? Asked::alone : Asked::before;
+
 template <class Op, class... Args>
 FLAMBEAU_INLINE auto compute(const Args&... args) {
   if constexpr (IsWriter<Op>) {
@@ -174,7 +210,7 @@ FLAMBEAU_INLINE auto visible(Indices<i...>, std::tuple<Results...>&& results) {
 }
 /// What users get of the results.
 template <class Op, class Results>
-FLAMBEAU_INLINE auto shown(Results&& results) {
+FLAMBEAU_INLINE auto visible(Results&& results) {
   if constexpr (HidesResults<Op>) {
     return visible(typename Op::Visible{}, std::move(results));
   } else {
@@ -188,7 +224,7 @@ auto computed_below(const Compute& compute, const Args&... args) {
   using Result = std::remove_cvref_t<decltype(compute())>;
   if constexpr (!HidesResults<Op> && Results<Result>::are_known) {
     if (FLAMBEAU_UNLIKELY(profiling::recorded_now() & profiling::kTaken)) {
-      if (auto found = taken<Result>(Op::function, Asked::inside, args...)) {
+      if (auto found = taken<Result>(function_name<Op>(), Asked::inside, args...)) {
         return *std::move(found);
       }
     }
@@ -215,33 +251,30 @@ template <class Op, class... Args>
       std::apply([&](const auto&... all) { Op::set_tangents(all..., args...); }, each(results));
     }
   }
-  return shown<Op>(std::move(results));
+  return visible<Op>(std::move(results));
 }
 
-}  // namespace detail
-
-/// The operator as a function.
 template <class Op, class... Args>
-FLAMBEAU_INLINE auto call(const Args&... args) {
+FLAMBEAU_INLINE auto called(const Args&... args) {
   if constexpr (!Op::is_recorded) {
-    return detail::shown<Op>(detail::compute<Op>(args...));
+    return visible<Op>(compute<Op>(args...));
   } else {
-    if constexpr (!detail::HidesResults<Op>) {
-      if (FLAMBEAU_LIKELY(!detail::any_has_autograd(typename Op::Inputs{}, args...))) {
-        return detail::compute<Op>(args...);
+    if constexpr (!HidesResults<Op>) {
+      if (FLAMBEAU_LIKELY(!any_has_autograd(typename Op::Inputs{}, args...))) {
+        return compute<Op>(args...);
       }
     }
-    return detail::call_recorded<Op>(args...);
+    return call_recorded<Op>(args...);
   }
 }
 
-/// A view: the result knows its base, tracked or not.
+/// The result knows its base, tracked or not.
 template <class Op, class... Args>
-auto call_view(const Tensor& base, const Args&... args) {
+auto viewed(const Tensor& base, const Args&... args) {
   const auto compute = [&] { return Op::compute(base, args...); };
   auto result = FLAMBEAU_LIKELY(!autograd::has_autograd(base))
                     ? compute()
-                    : detail::computed_below<Op>(compute, base, args...);
+                    : computed_below<Op>(compute, base, args...);
   if constexpr (Op::is_recorded) {
     constexpr bool is_list = !std::is_same_v<decltype(result), Tensor>;
     if constexpr (is_list) {
@@ -251,13 +284,13 @@ auto call_view(const Tensor& base, const Args&... args) {
     }
     if (autograd::has_autograd(base)) {
       const std::array<Tracked, 1> inputs{base};
-      constexpr bool knows_tangents = detail::SetsTangents<Op> || Op::has_zero_tangents;
+      constexpr bool knows_tangents = SetsTangents<Op> || Op::has_zero_tangents;
       if constexpr (!knows_tangents) refuse_tangents(inputs, Op::name);
-      if (auto node = detail::record<Op>(inputs, false, base, args...)) {
-        detail::link<!detail::SavesResults<Op>>(Indices<0>{}, detail::each(result), node);
-        if constexpr (detail::SavesResults<Op>) Op::save_results(*node, result);
+      if (auto node = record<Op>(inputs, false, base, args...)) {
+        link<!SavesResults<Op>>(Indices<0>{}, each(result), node);
+        if constexpr (SavesResults<Op>) Op::save_results(*node, result);
       }
-      if constexpr (detail::SetsTangents<Op>) {
+      if constexpr (SetsTangents<Op>) {
         if (any_has_tangent(inputs)) Op::set_tangents(result, base, args...);
       }
     }
@@ -265,13 +298,36 @@ auto call_view(const Tensor& base, const Args&... args) {
   return result;
 }
 
+}  // namespace detail
+
+/// The operator as a function.
+template <class Op, Begun begun = Begun::here, class... Args>
+FLAMBEAU_INLINE auto call(const Args&... args) {
+  const auto run = [&]() { return detail::called<Op>(args...); };
+  return detail::seen<decltype(run()), begun>(detail::shown_name<Op>(), detail::function_name<Op>(),
+                                              detail::kAsked<Op>, run, args...);
+}
+
+/// A view.
+template <class Op, Begun begun = Begun::here, class... Args>
+auto call_view(const Tensor& base, const Args&... args) {
+  const auto run = [&] { return detail::viewed<Op>(base, args...); };
+  return detail::seen<decltype(run()), begun>(detail::shown_name<Op>(), detail::function_name<Op>(),
+                                              detail::kAsked<Op>, run, base, args...);
+}
+
 /// A view that takes the place of its base.
 template <class Op, class... Args>
-const Tensor& become_view(const Tensor& self, const char* op, const Args&... args) {
-  autograd::check_inplace(self, op, autograd::requires_grad(self));
-  autograd::become_view(self, call_view<Op>(self, args...));
-  self.bump_version();  // what saved the tensor finds another geometry
-  return self;
+const Tensor& become_view(const Tensor& self, const Args&... args) {
+  const auto run = [&]() -> const Tensor& {
+    autograd::check_inplace(self, detail::kInplaceName<Op>.data(), autograd::requires_grad(self));
+    autograd::become_view(self, detail::viewed<Op>(self, args...));
+    self.bump_version();  // what saved the tensor finds another geometry
+    return self;
+  };
+  return detail::seen<const Tensor&, Begun::here>(detail::kInplaceShown<Op>.data(),
+                                                  detail::kInplaceFunction<Op>.data(),
+                                                  detail::kAsked<Op>, run, self, args...);
 }
 
 /// An in-place form that copies the result over its first argument. What the operator saves must
@@ -279,6 +335,12 @@ const Tensor& become_view(const Tensor& self, const char* op, const Args&... arg
 /// argument.
 FLAMBEAU_API const Tensor& overwrite(const Tensor& self, const char* op, TrackedList tracked,
                                      FunctionRef<Tensor(const Tensor&)> compute);
+/// One of another function of C++.
+template <auto& function, class... Args>
+const Tensor& overwrite_by(const Tensor& self, const char* op, const Args&... args) {
+  return overwrite(self, op, tracked(self, args...),
+                   [&](const Tensor& before) -> Tensor { return function(before, args...); });
+}
 
 namespace detail {
 
@@ -334,81 +396,117 @@ template <class Op, class... Args>
   return self;
 }
 
-}  // namespace detail
-
-/// The operator, written over its first argument.
 template <class Op, class... Args>
-const Tensor& call_inplace(const Tensor& self, const Args&... args) {
+FLAMBEAU_INLINE const Tensor& written(const Tensor& self, const Args&... args) {
   if constexpr (Op::is_recorded) {
-    if (FLAMBEAU_UNLIKELY(detail::any_has_autograd(typename Op::Inputs{}, self, args...))) {
-      return detail::write_recorded<Op>(self, args...);
+    if (FLAMBEAU_UNLIKELY(any_has_autograd(typename Op::Inputs{}, self, args...))) {
+      return write_recorded<Op>(self, args...);
     }
   }
-  if constexpr (!detail::kTracksFirst<typename Op::Inputs>) {
+  if constexpr (!kTracksFirst<typename Op::Inputs>) {
     if (FLAMBEAU_UNLIKELY(autograd::has_autograd(self))) {
       // The result is constant, but what it overwrites may not be.
       const std::array<Tracked, 1> inputs{self};
       if (any_requires_grad(inputs) || any_has_tangent(inputs)) {
-        const auto again = [&](const Tensor& before) { return call<Op>(before, args...); };
-        return overwrite(self, detail::kInplaceName<Op>.data(), inputs, again);
+        const auto again = [&](const Tensor& before) { return called<Op>(before, args...); };
+        return overwrite(self, kInplaceName<Op>.data(), inputs, again);
       }
     }
   }
-  autograd::check_inplace(self, detail::kInplaceName<Op>.data(), false);
-  detail::write_first<Op>(self, args...);
+  autograd::check_inplace(self, kInplaceName<Op>.data(), false);
+  write_first<Op>(self, args...);
   return self;
 }
 
-/// The operator, written to `out`.
-template <class Op, class... Args>
-const Tensor& call_out(const Tensor& out, const Args&... args) {
-  const auto inputs = detail::tracked(typename Op::Inputs{}, args...);
-  autograd::check_out(out, any_requires_grad(inputs), any_has_tangent(inputs), Op::name);
-  if constexpr (detail::IsWriter<Op>) {
-    Op::compute(Destination{out}, args...);
-    out.bump_version();
-  } else {
-    const GradMode no_grad(false);
-    autograd::write_out({{out, call<Op>(args...)}}, Op::name);
-  }
-  return out;
+}  // namespace detail
+
+/// The operator, written over its first argument.
+template <class Op, Begun begun = Begun::here, class... Args>
+const Tensor& call_inplace(const Tensor& self, const Args&... args) {
+  const auto run = [&]() -> const Tensor& { return detail::written<Op>(self, args...); };
+  return detail::seen<const Tensor&, begun>(detail::kInplaceShown<Op>.data(),
+                                            detail::kInplaceFunction<Op>.data(), detail::kAsked<Op>,
+                                            run, self, args...);
 }
 
 /// What other operators compute, written to `out`.
 FLAMBEAU_API const Tensor& write_out(const Tensor& out, const char* op, TrackedList tracked,
                                      FunctionRef<Tensor()> compute);
+/// What a function of C++ computes.
+template <auto& function, class... Args>
+const Tensor& write_out_by(const Tensor& out, const char* op, const Args&... args) {
+  return write_out(out, op, tracked(args...), [&]() -> Tensor { return function(args...); });
+}
+
+namespace detail {
+
+template <class Op, class... Args>
+const Tensor& written_to(const Tensor& out, const Args&... args) {
+  const auto inputs = tracked(typename Op::Inputs{}, args...);
+  autograd::check_out(out, any_requires_grad(inputs), any_has_tangent(inputs), Op::name);
+  if constexpr (IsWriter<Op>) {
+    Op::compute(Destination{out}, args...);
+    out.bump_version();
+  } else {
+    const GradMode no_grad(false);
+    autograd::write_out({{out, called<Op>(args...)}}, Op::name);
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// The operator, written to `out`: by `function`, which is the operator too, where others may take
+/// its call.
+template <class Op, auto& function, Begun begun = Begun::here, class... Args>
+const Tensor& call_out(const Tensor& out, const Args&... args) {
+  if constexpr (begun == Begun::here) {
+    const Profiled profiled(detail::shown_name<Op>(), args...);
+    if (profiled.may_be_taken()) return write_out_by<function>(out, Op::name, args...);
+    return detail::written_to<Op>(out, args...);
+  } else {
+    return detail::written_to<Op>(out, args...);
+  }
+}
 
 /// Counts up the versions of those that are defined.
 FLAMBEAU_API void bump_versions(TrackedList written);
 
-/// An operator that is declared to write into an argument, the first of Op::Written.
+namespace detail {
+
 template <class Op, class... Args>
-const Tensor& call_mutating(const Args&... args) {
-  const auto written = detail::tracked(typename Op::Written{}, args...);
+const Tensor& mutated(const Args&... args) {
+  const auto written = tracked(typename Op::Written{}, args...);
   const Tensor& target = written[0].tensor();
   const auto compute = [&](bool records) {
     // An undefined one is told by what checks arguments.
     if (target.defined()) autograd::check_inplace(target, Op::name, records);
-    if constexpr (detail::SetsTangents<Op>) {
-      if (any_has_tangent(detail::tracked(typename Op::Inputs{}, args...))) {
-        Op::set_tangents(args...);
-      }
+    if constexpr (SetsTangents<Op>) {
+      if (any_has_tangent(tracked(typename Op::Inputs{}, args...))) Op::set_tangents(args...);
     }
     Op::compute(args...);
     bump_versions(written);
   };
   if constexpr (Op::is_recorded) {
-    const auto inputs = detail::tracked(typename Op::Inputs{}, args...);
-    if constexpr (!detail::SetsTangents<Op> && !Op::has_zero_tangents) {
-      refuse_tangents(inputs, Op::name);
-    }
-    const auto node = detail::record<Op>(inputs, true, args...);
+    const auto inputs = tracked(typename Op::Inputs{}, args...);
+    if constexpr (!SetsTangents<Op> && !Op::has_zero_tangents) refuse_tangents(inputs, Op::name);
+    const auto node = record<Op>(inputs, true, args...);
     compute(static_cast<bool>(node));
     if (node) autograd::rebase_history(target, Ref<autograd::Node>(node.get()));
   } else {
     compute(false);
   }
   return target;
+}
+
+}  // namespace detail
+
+/// An operator that is declared to write into an argument, the first of Op::Written.
+template <class Op, Begun begun = Begun::here, class... Args>
+const Tensor& call_mutating(const Args&... args) {
+  const auto run = [&]() -> const Tensor& { return detail::mutated<Op>(args...); };
+  return detail::seen<const Tensor&, begun>(detail::shown_name<Op>(), detail::function_name<Op>(),
+                                            detail::kAsked<Op>, run, args...);
 }
 
 }  // namespace flambeau::forms

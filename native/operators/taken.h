@@ -141,13 +141,3 @@ template <class Result, class... Args>
 }
 
 }  // namespace flambeau::forms
-
-/// Leaves a function, which is described to profiles, where somebody else computes its call.
-#define FLAMBEAU_MAY_BE_TAKEN(name, function, asked, ...)                        \
-  do {                                                                           \
-    if (!profiled_.may_be_taken()) break;                                        \
-    if (auto taken_ = ::flambeau::forms::taken<decltype(function(__VA_ARGS__))>( \
-            name, ::flambeau::forms::Asked::asked __VA_OPT__(, ) __VA_ARGS__)) { \
-      return *std::move(taken_);                                                 \
-    }                                                                            \
-  } while (false)

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <array>
+#include <span>
+#include <type_traits>
+
 #include "autograd/graph/forward_mode.h"
 #include "autograd/graph/node.h"
 
@@ -13,6 +17,7 @@ class Tracked {
   Tracked(const Operand& operand)                      // implicit on purpose
       : tensor_(operand.is_tensor() ? &operand.tensor() : nullptr) {}
   Tracked(const TensorList& list) : list_(&list) {}  // implicit on purpose
+  Tracked() = default;                               ///< nothing
 
   /// Of one that is no list.
   const Tensor& tensor() const { return *tensor_; }
@@ -33,6 +38,22 @@ class Tracked {
   const TensorList* list_ = nullptr;
 };
 using TrackedList = std::span<const Tracked>;
+
+template <class T>
+inline constexpr bool kIsTracked =
+    std::is_same_v<T, Tensor> || std::is_same_v<T, Operand> || std::is_same_v<T, TensorList>;
+
+/// Those of some arguments that gradients may flow to, for what takes a list of them.
+template <class... Args>
+auto tracked(const Args&... args) {
+  std::array<Tracked, (size_t{kIsTracked<Args>} + ... + 0)> found;
+  [[maybe_unused]] size_t next = 0;
+  const auto add = [&](const auto& argument) {
+    if constexpr (kIsTracked<std::remove_cvref_t<decltype(argument)>>) found[next++] = argument;
+  };
+  (add(args), ...);
+  return found;
+}
 
 FLAMBEAU_API bool any_requires_grad(TrackedList tracked);
 FLAMBEAU_API bool any_has_tangent_now(TrackedList tracked);

@@ -19,7 +19,7 @@ namespace {
   return (who & profiling::kTaken) != 0;
 }
 
-/// An operator that does nothing, with what forms::Profiled and FLAMBEAU_MAY_BE_TAKEN are to one.
+/// An operator that does nothing, with what FLAMBEAU_CALLED is to one.
 template <bool is_seen>
 [[gnu::noinline]] Tensor handed(const Tensor& self) {
   if constexpr (is_seen) {

@@ -71,11 +71,9 @@ PyObject* exception_of(ErrorKind kind) {
 }
 
 bool is_internal(std::string_view name) {
-  return std::binary_search(internal_operators, internal_operators + internal_operator_count, name);
+  return std::ranges::binary_search(internal_operators, name);
 }
-bool is_operator(std::string_view name) {
-  return std::binary_search(operator_names, operator_names + operator_name_count, name);
-}
+bool is_operator(std::string_view name) { return std::ranges::binary_search(operator_names, name); }
 
 /// Without the namespace, which messages of operators leave out.
 std::string_view last_part(std::string_view called) {

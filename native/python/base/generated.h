@@ -2,6 +2,7 @@
 
 #include <Python.h>
 
+#include <span>
 #include <string_view>
 
 /// What the generated bindings define for the module: everything that the declarations decide.
@@ -17,18 +18,19 @@ extern PyType_Slot generated_slots[];
 extern binaryfunc const generated_comparisons[6];
 
 /// Operators without a public name, in order.
-extern const std::string_view internal_operators[];
-extern const int internal_operator_count;
+extern const std::span<const std::string_view> internal_operators;
 /// Those of all operators, sorted.
-extern const std::string_view operator_names[];
-extern const int operator_name_count;
+extern const std::span<const std::string_view> operator_names;
 
-/// The functions of one namespace, in one submodule of _C: "" (the module itself), "nn.functional";
-/// and what each of them is.
+/// A function of a namespace, and the record that it stands for.
+struct BoundFunction {
+  PyMethodDef method;
+  const Binding* binding;
+};
+/// The functions of one namespace, in one submodule of _C: "" (the module itself), "nn.functional".
 struct FunctionNamespace {
   const char* name;
-  PyMethodDef* functions;
-  const Binding* const* bindings;
+  std::span<BoundFunction> functions;
 };
 /// Ended by a null name.
 extern const FunctionNamespace generated_namespaces[];

@@ -29,16 +29,18 @@ PyRef submodule(PyObject* module, const std::string& path) {
   return parent;
 }
 
-void add_functions(PyObject* module, PyMethodDef* functions) {
+PyRef add_function(PyObject* module, PyMethodDef& function) {
   std::string known = name_of(module);
   if (known.find("._C._") == std::string::npos) {
     if (const size_t own = known.find("._C"); own != std::string::npos) known.erase(own, 3);
   }
   const PyRef name = checked(PyUnicode_FromString(known.c_str()));
-  for (PyMethodDef* function = functions; function->ml_name; ++function) {
-    const PyRef object = checked(PyCFunction_NewEx(function, module, name.get()));
-    checked(PyModule_AddObjectRef(module, function->ml_name, object.get()));
-  }
+  PyRef object = checked(PyCFunction_NewEx(&function, module, name.get()));
+  checked(PyModule_AddObjectRef(module, function.ml_name, object.get()));
+  return object;
+}
+void add_functions(PyObject* module, PyMethodDef* functions) {
+  for (; functions->ml_name; ++functions) add_function(module, *functions);
 }
 
 }  // namespace flambeau::python

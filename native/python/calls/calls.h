@@ -33,4 +33,15 @@ PyObject* method_of(PyObject* self, PyObject* const* args, Py_ssize_t count, PyO
   return binding.overloads.front().function->enter(self, args, count, names, binding);
 }
 
+/// Entries of tables of methods and of functions (python/base/generated.h).
+#define FLAMBEAU_METHOD(name, binding, doc) FLAMBEAU_ENTRY(name, method_of<binding>, doc)
+#define FLAMBEAU_FUNCTION(name, binding, doc) \
+  { FLAMBEAU_ENTRY(name, function_of<binding>, doc), &binding }
+// METH_FASTCALL | METH_KEYWORDS functions have a type of their own.
+#define FLAMBEAU_ENTRY(name, function, doc)                                       \
+  {                                                                               \
+    name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&function)), \
+        METH_FASTCALL | METH_KEYWORDS, doc                                        \
+  }
+
 }  // namespace flambeau::python

@@ -199,10 +199,10 @@ bool is_plain_type(PyTypeObject* type) {
 
 }  // namespace detail
 
-void remember_functions(PyObject* module, const FunctionNamespace& space) {
-  for (size_t i = 0; space.bindings[i]; ++i) {
-    PyRef function = checked(PyObject_GetAttrString(module, space.functions[i].ml_name));
-    if (functions().emplace(space.bindings[i], function.get()).second) function.release();
+void add_functions(PyObject* module, const FunctionNamespace& space) {
+  for (BoundFunction& bound : space.functions) {
+    PyRef function = add_function(module, bound.method);
+    if (functions().emplace(bound.binding, function.get()).second) function.release();
   }
 }
 

@@ -63,8 +63,8 @@ inline bool asks(PyObject* a, PyObject* b) {
 /// (func, types, args=(), kwargs=None). Null with an exception that is set; `name` is told in it.
 PyObject* call_as_given(const char* name, PyObject* given);
 
-/// The functions of a namespace, in the module that has them, are what their records stand for.
-void remember_functions(PyObject* module, const FunctionNamespace& space);
+/// Adds the functions of a namespace to a module; each is what its record stands for.
+void add_functions(PyObject* module, const FunctionNamespace& space);
 
 /// `_C._overrides`: what flambeau.overrides is made of.
 void add_overrides(PyObject* module);

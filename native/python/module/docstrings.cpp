@@ -26,16 +26,13 @@ std::string read(const std::string& path) {
   return text;
 }
 
-/// Lets the entries of a table point to the texts from `next` on; returns what follows them.
-char* attach(PyMethodDef* table, char* next) {
-  for (; table->ml_name && next; ++table) {
-    char* const end = strstr(next, kEnd);
-    if (!end) return nullptr;
-    *end = '\0';
-    table->ml_doc = next;
-    next = end + strlen(kEnd);
-  }
-  return next;
+/// Lets an entry point to the text at `next`; returns what follows it. Null where there is none.
+char* attach(PyMethodDef& entry, char* next) {
+  char* const end = next ? strstr(next, kEnd) : nullptr;
+  if (!end) return nullptr;
+  *end = '\0';
+  entry.ml_doc = next;
+  return end + strlen(kEnd);
 }
 
 }  // namespace
@@ -46,9 +43,12 @@ void attach_docstrings() {
   static std::string text;  // the tables point into it
   text = read(path);
   char* next = text.data();
-  for (const FunctionNamespace* space = generated_namespaces; space->name; ++space)
-    next = attach(space->functions, next);
-  next = attach(generated_methods, next);
+  for (const FunctionNamespace* space = generated_namespaces; space->name; ++space) {
+    for (BoundFunction& function : space->functions) next = attach(function.method, next);
+  }
+  for (PyMethodDef* method = generated_methods; method->ml_name; ++method) {
+    next = attach(*method, next);
+  }
   if (!next || *next != '\0') {
     PyErr_Format(PyExc_ImportError, "flambeau: %s is of another build: install it anew",
                  path.c_str());

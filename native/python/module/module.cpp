@@ -55,9 +55,7 @@ void fill(PyObject* module) {
   checked(PyModule_AddObjectRef(module, "_packages", checked(PyList_New(0)).get()));
   find_foreign_functions();
   for (const FunctionNamespace* space = generated_namespaces; space->name; ++space) {
-    const PyRef inner = submodule(module, space->name);
-    add_functions(inner.get(), space->functions);
-    remember_functions(inner.get(), *space);
+    add_functions(submodule(module, space->name).get(), *space);
   }
   bind_autograd(module);
   watch_signals();

@@ -67,9 +67,7 @@ PyObject* create_package(const char* package, PyModuleDef& definition,
     load_cuda_kernels(definition);
     PyRef module = checked(PyModule_Create(&definition));
     for (const FunctionNamespace* space = namespaces; space->name; ++space) {
-      const PyRef inner = submodule(module.get(), space->name);
-      checked(PyModule_AddFunctions(inner.get(), space->functions));
-      remember_functions(inner.get(), *space);
+      add_functions(submodule(module.get(), space->name).get(), *space);
     }
     for (PyMethodDef* method = methods; method->ml_name; ++method) add_method(package, method);
     remember_package(package, module.get(), batching);
