@@ -35,7 +35,8 @@ REASONS = {
     "cuda.tunable": _KERNELS,
     "distributed.autograd": _CALLS,
     "distributed.elastic": "a group of processes has one size; see flambeau.distributed.run",
-    "distributed.nn": "collectives have no gradients yet",
+    "distributed.nn.api": _CALLS,
+    "distributed.nn.jit": _CALLS,
     "distributed.pipelining": _WHOLE,
     "distributed.rpc": _CALLS,
     "distributed.tensor.parallel": _WHOLE,
@@ -79,7 +80,7 @@ _BELOW = {
     "ao.quantization": "backend_config fake_quantize fx observer qconfig qconfig_mapping "
     "quant_type quantization_mappings quantize_fx quantize_jit stubs utils",
     "distributed.elastic": "agent control_plane events metrics rendezvous timer utils",
-    "distributed.nn": "api functional jit",
+    "distributed.nn.api": "remote_module",
     "distributed.pipelining": "microbatch schedules stage",
     "distributed.rpc": "api backend_registry constants functions internal options",
     "distributed.tensor.parallel": "api loss style",
