@@ -93,6 +93,10 @@ _BELOW = {
 }
 
 
+# What libraries ask there before they go on, and its answer.
+_ANSWERS = {"fx.experimental.proxy_tensor": {"get_proxy_mode": lambda: None}}
+
+
 def reason(name: str) -> str | None:
     """Why a module, `flambeau.ao.quantization.fx`, is not there; None: nobody names it."""
     path = name.removeprefix("flambeau.")
@@ -121,4 +125,5 @@ class Finder(MetaPathFinder, Loader):
         module.__doc__ = f"Not available: {why}."
         found = vars(module)
         found["__all__"] = []
+        found.update(_ANSWERS.get(module.__name__.removeprefix("flambeau."), {}))
         found["__getattr__"] = _lazy.unavailable(module.__name__, why)
