@@ -9,7 +9,7 @@ void copy_(const Tensor& self, const Tensor& src, bool) {
 void contiguous(const Tensor& result, const Tensor& self) { copy_data(result, self); }
 
 void _to_copy(const Tensor& result, const Tensor& self, std::optional<DType>, std::optional<Device>,
-             bool) {
+              bool) {
   copy_data(result, self);
 }
 
