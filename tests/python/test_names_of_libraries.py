@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import flambeau
@@ -90,6 +92,20 @@ def test_trees_by_their_nodes() -> None:
     spec = pytree.TreeSpec(list, context, [pytree.LeafSpec(), pytree.LeafSpec()])
     assert spec == pytree.tree_structure([3, 4])
     assert pytree.tree_unflatten([5, 6], spec) == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "owner"),
+    [
+        ("optim.adamw", "AdamW", "optim"),
+        ("optim.adamax", "Adamax", "optim"),
+        ("profiler.profiler", "schedule", "profiler"),
+        ("distributed.constants", "default_pg_timeout", "distributed.distributed_c10d"),
+    ],
+)
+def test_modules_where_programs_look(path: str, name: str, owner: str) -> None:
+    here, there = (importlib.import_module(f"flambeau.{each}") for each in (path, owner))
+    assert getattr(here, name) is getattr(there, name)
 
 
 def test_small_ones() -> None:
