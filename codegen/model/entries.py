@@ -354,7 +354,7 @@ class OverloadName:
 
     name: str
     argument: str = ""
-    when: str = ""  # "tensor", "given": not None; "": in all others; "inplace"; "also": in none
+    when: str = ""  # "tensor"; "given" or true; "": in all others; "inplace"; "also": in none
     with_out: str = ""  # what it is called where the result is written into `out`; "": by habit
 
 

@@ -4,6 +4,8 @@ where there is one, otherwise as an entry's key `grad_fn` says.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.codegen.model.entries import Argument, Declarations, NodeName, Operator
 from flambeau.codegen.plan.backward import BackwardPlan, has_node
 from flambeau.codegen.plan.cpp_types import cpp_name
@@ -25,38 +27,49 @@ def node_name(
     """
     declared = operator.grad_fn
     name = declared or _derived(operator, declarations)
-    code = f'"{name.name}"'
-    for case, then in reversed(name.cases):
-        if not isinstance(case, str):
-            condition: str | None = translator.condition(case, names)
-        else:
-            condition = _given(case, plan, places)
-        if condition is not None:
-            code = f'{condition} ? "{then}" : {code}'
-        elif declared:
-            message = f"'grad_fn' asks for '{case}', which the gradients do not read"
+
+    def given(argument: str) -> str | None:
+        found = _known_of(argument, plan, places)
+        if found is None and declared:
+            message = f"'grad_fn' asks for '{argument}', which the gradients do not read"
             raise DeclarationError.at(operator.span, message)
-    return code
+        return found
+
+    return _first_that_holds(name, f'"{name.name}"', given, names, translator)
 
 
 def label(name: NodeName, operator: Operator, names: Names, translator: Translator) -> str:
     """C++: what a composite calls its last node, null where that keeps its name."""
-    code = f'"{name.name}"' if name.name else "nullptr"
-    arguments = {a.name: a for a in operator.signature.arguments}
+    types = {a.name: a.type for a in operator.signature.arguments}
+
+    def given(argument: str) -> str:
+        type = types[argument]
+        asked = "is_tensor" if type.or_scalar else "defined" if type.is_tensor else "has_value"
+        return f"{cpp_name(argument)}.{asked}()"
+
+    otherwise = f'"{name.name}"' if name.name else "nullptr"
+    return _first_that_holds(name, otherwise, given, names, translator)
+
+
+def _first_that_holds(
+    name: NodeName,
+    otherwise: str,
+    given: Callable[[str], str | None],
+    names: Names,
+    translator: Translator,
+) -> str:
+    """C++: the name that the first case gives which holds. `given`: whether an argument was; None:
+    it is not known, and the case never holds.
+    """
+    code = otherwise
     for case, then in reversed(name.cases):
-        if isinstance(case, str):
-            owner = cpp_name(case)
-            argument = arguments[case].type
-            asked = "is_tensor" if argument.or_scalar else "defined"
-            is_tensor = argument.or_scalar or argument.is_tensor
-            condition = f"{owner}.{asked if is_tensor else 'has_value'}()"
-        else:
-            condition = translator.condition(case, names)
-        code = f'{condition} ? "{then}" : {code}'
+        condition = given(case) if isinstance(case, str) else translator.condition(case, names)
+        if condition is not None:
+            code = f'{condition} ? "{then}" : {code}'
     return code
 
 
-def _given(argument: str, plan: BackwardPlan, places: dict[Argument, str]) -> str | None:
+def _known_of(argument: str, plan: BackwardPlan, places: dict[Argument, str]) -> str | None:
     """C++: whether an argument was given, or was a tensor and no number, as far as a node knows."""
     for field in plan.saved:
         if field.name == argument:

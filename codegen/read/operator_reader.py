@@ -439,17 +439,18 @@ def _batching(node: Node, signature: Signature) -> Batching:
 
 def _overload(node: Node, signature: Signature) -> tuple[OverloadName, ...]:
     """A name; two, for a tensor and for a number as the last operand; or one for each argument that
-    may be given, for the in-place form, and a further one that no call is seen under. Of these, a
-    pair has the name of the form with `out` too.
+    may be given, or true, for the in-place form, and a further one that no call is seen under. Of
+    these, a pair has the name of the form with `out` too.
     """
     if isinstance(node, Mapping):
-        meanings = {a.name: (a.name, "given") for a in signature.arguments if a.type.optional}
+        told = [a.name for a in signature.arguments if a.type.optional or a.type.base is Base.BOOL]
+        meanings = {name: (name, "given") for name in told}
         meanings |= {word: ("", word) for word in (_INPLACE, _ALSO)}
         meanings[DEFAULT_OVERLOAD] = ("", "")
         found = {"": OverloadName(DEFAULT_OVERLOAD)}
         for key, value in node.entries:
             if key.value not in meanings:
-                message = f"'overload' names '{key.value}', which is no argument that may be None"
+                message = f"'overload' names '{key.value}', no bool and nothing that may be None"
                 raise DeclarationError.at(key.span, message, did_you_mean(key.value, meanings))
             argument, when = meanings[key.value]
             pair = schema.names(value, "'overload'") if isinstance(value, Sequence) else ()

@@ -157,8 +157,23 @@ if _typing.TYPE_CHECKING:
         xpu,
     )
     from flambeau._higher_order_ops.cond import cond
+    from flambeau._symbolic import (
+        SymBool,
+        SymFloat,
+        SymInt,
+        sym_float,
+        sym_int,
+        sym_ite,
+        sym_max,
+        sym_min,
+        sym_not,
+        sym_sqrt,
+        sym_sum,
+    )
     from flambeau.accelerator import get_device_module
     from flambeau.func import vmap
+    from flambeau.futures import Future
+    from flambeau.jit import ScriptModule
 else:
     __getattr__, __dir__ = _lazy.submodules(
         globals(),
@@ -220,6 +235,15 @@ else:
             "xpu",
         ),
         {
+            "Future": "futures",
+            "PyTorchFileReader": "_compiled_names",
+            "ScriptModule": "jit",
+            "_assert_async": "_compiled_names",
+            **dict.fromkeys(
+                ("SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max"),
+                "_symbolic",
+            ),
+            **dict.fromkeys(("sym_min", "sym_not", "sym_sqrt", "sym_sum"), "_symbolic"),
             "cond": "_higher_order_ops.cond",
             "get_device_module": "accelerator",
             "vmap": "func",

@@ -1,4 +1,6 @@
-"""Dtypes that PyTorch has and no tensor here has: programs compare with them, and name them."""
+"""Dtypes and layouts that PyTorch has and no tensor here has: programs compare with them, and name
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,9 @@ ABSENT_DTYPES = (
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)),
 )
 ABSENT_QUANTIZED = ("qint8", "qint32", "quint8", "quint4x2", "quint2x4")
+
+
+ABSENT_LAYOUTS = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")
 
 
 # Largest number, step above 1, smallest normal number: Micikevicius et al., "FP8 Formats for Deep
@@ -41,6 +46,11 @@ class AbsentDType:
         return self.name
 
 
+class AbsentLayout(AbsentDType):
+    """The name of a layout that no tensor has."""
+
+
 def absent_dtypes() -> dict[str, AbsentDType]:
-    """All of them, by name."""
-    return {name: AbsentDType(name) for name in (*ABSENT_DTYPES, *ABSENT_QUANTIZED)}
+    """All of them, by name; layouts too."""
+    dtypes = {name: AbsentDType(name) for name in (*ABSENT_DTYPES, *ABSENT_QUANTIZED)}
+    return dtypes | {name: AbsentLayout(name) for name in ABSENT_LAYOUTS}

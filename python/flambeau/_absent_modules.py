@@ -35,7 +35,8 @@ REASONS = {
     "cuda.tunable": _KERNELS,
     "distributed.autograd": _CALLS,
     "distributed.elastic": "a group of processes has one size; see flambeau.distributed.run",
-    "distributed.nn": "collectives have no gradients yet",
+    "distributed.nn.api": _CALLS,
+    "distributed.nn.jit": _CALLS,
     "distributed.pipelining": _WHOLE,
     "distributed.rpc": _CALLS,
     "distributed.tensor.parallel": _WHOLE,
@@ -79,7 +80,7 @@ _BELOW = {
     "ao.quantization": "backend_config fake_quantize fx observer qconfig qconfig_mapping "
     "quant_type quantization_mappings quantize_fx quantize_jit stubs utils",
     "distributed.elastic": "agent control_plane events metrics rendezvous timer utils",
-    "distributed.nn": "api functional jit",
+    "distributed.nn.api": "remote_module",
     "distributed.pipelining": "microbatch schedules stage",
     "distributed.rpc": "api backend_registry constants functions internal options",
     "distributed.tensor.parallel": "api loss style",
@@ -90,6 +91,10 @@ _BELOW = {
     "nn.quantized": "dynamic functional modules",
     "utils.data.datapipes": "dataframe iter map utils",
 }
+
+
+# What libraries ask there before they go on, and its answer.
+_ANSWERS = {"fx.experimental.proxy_tensor": {"get_proxy_mode": lambda: None}}
 
 
 def reason(name: str) -> str | None:
@@ -120,4 +125,5 @@ class Finder(MetaPathFinder, Loader):
         module.__doc__ = f"Not available: {why}."
         found = vars(module)
         found["__all__"] = []
+        found.update(_ANSWERS.get(module.__name__.removeprefix("flambeau."), {}))
         found["__getattr__"] = _lazy.unavailable(module.__name__, why)

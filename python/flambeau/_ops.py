@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from flambeau import _C, Tensor
@@ -167,6 +168,11 @@ class Aten:
         tensor([2., 2.])
     """
 
+    # Libraries register for these, whose work is done by others.
+    _pin_memory = SimpleNamespace(default="aten._pin_memory.default")
+    _sparse_addmm = SimpleNamespace(default="aten._sparse_addmm.default")
+    _sparse_mm_reduce_impl = SimpleNamespace(default="aten._sparse_mm_reduce_impl.default")
+
     def __getattr__(self, name: str) -> OpOverloadPacket:
         if name not in _packets(_C):
             raise AttributeError(f"flambeau.ops.aten: there is no operator '{name}'")
@@ -200,8 +206,10 @@ def overload_of(called: Called, values: Sequence[Any]) -> OpOverload:
 
 
 def _fits(value: Any, when: str) -> bool:
-    """Whether an argument is a tensor, or given at all."""
-    return isinstance(value, Tensor) if when == "tensor" else value is not None
+    """Whether an argument is a tensor; or is given, and is true if it is a bool."""
+    if when == "tensor":
+        return isinstance(value, Tensor)
+    return value is not None and value is not False
 
 
 @cache

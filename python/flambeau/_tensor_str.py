@@ -280,6 +280,19 @@ def _values_text(tensor: Tensor, indent: int) -> str:
     return _format_nested(values, ends, indent, form, options.linewidth)
 
 
+_tensor_str = _values_text
+
+
+class _OptionsNow:
+    """The options in force, under the name that libraries read them by."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_options, name)
+
+
+PRINT_OPTS = _OptionsNow()
+
+
 def _join_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
     """Appends `, suffix` for each, on new lines where the width ends, and the parenthesis."""
     parts = [text]

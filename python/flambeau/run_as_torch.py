@@ -132,6 +132,7 @@ def install() -> None:
         )
     sys.meta_path.insert(0, _Finder())
     sys.modules["torch"] = flambeau
+    vars(flambeau)["torch"] = flambeau  # PyTorch imports itself, and programs say torch.torch.X
     vars(flambeau)["__version__"] = vars(flambeau.version)["__version__"] = _VERSION
 
 

@@ -148,6 +148,21 @@ def test_local_response_norm_and_margins() -> None:
         nn.MultiMarginLoss(p=3)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 9])
+def test_response_norm_over_windows_with_a_middle(size: int) -> None:
+    x = flambeau.randn(2, 6, 3, 2, dtype=flambeau.float64, requires_grad=True)
+    layer = nn.CrossMapLRN2d(size, alpha=0.5, beta=0.6, k=2)
+    given, half = x.detach().numpy(), (size - 1) // 2
+    parts = [given[:, max(0, c - half) : c + half + 1] for c in range(6)]
+    sums = np.stack([(part**2).sum(1) for part in parts], 1)
+    np.testing.assert_allclose(layer(x).detach(), given * (2 + 0.5 / size * sums) ** -0.6)
+    assert flambeau.autograd.gradcheck(layer, x)
+    assert nn.modules.normalization.CrossMapLRN2d is nn.CrossMapLRN2d
+    assert repr(layer) == f"CrossMapLRN2d({size}, alpha=0.5, beta=0.6, k=2)"
+    with pytest.raises(ValueError, match=r"CrossMapLRN2d: input must have 4 dims.*got \(6, 3, 2\)"):
+        layer(x[0])
+
+
 def test_triplets_with_a_distance() -> None:
     flambeau.manual_seed(0)
     a, b, c = (flambeau.randn(4, 3, dtype=flambeau.float64) for _ in range(3))

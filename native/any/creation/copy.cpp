@@ -8,8 +8,8 @@ void copy_(const Tensor& self, const Tensor& src, bool) {
 
 void contiguous(const Tensor& result, const Tensor& self) { copy_data(result, self); }
 
-void to_copy(const Tensor& result, const Tensor& self, std::optional<DType>, std::optional<Device>,
-             bool) {
+void _to_copy(const Tensor& result, const Tensor& self, std::optional<DType>, std::optional<Device>,
+              bool) {
   copy_data(result, self);
 }
 

@@ -78,6 +78,8 @@ PyRef stop() {
   return result;
 }
 
+bool is_on() { return (profiling::recorded_now() & profiling::kCalls) != 0; }
+
 /// A range that a user has begun.
 struct Range {
   Begun begun;
@@ -89,7 +91,7 @@ constexpr char kRange[] = "flambeau range";
 PyRef begin(PyObject* name) {
   check(PyUnicode_Check(name), ErrorKind::type,
         "record_function: argument 'name' must be str, not ", describe_type(name));
-  if (!(profiling::recorded_now() & profiling::kCalls)) return PyRef::borrow(Py_None);
+  if (!is_on()) return PyRef::borrow(Py_None);
   const std::string text(to_string(name));
   const Begun begun = profiling::begin(profiling::lasting(text.c_str()), profiling::Kind::range);
   if (!begun.buffer) return PyRef::borrow(Py_None);
@@ -119,8 +121,10 @@ PyMethodDef functions[] = {
                          "Ends it: (thread, events) of each thread. An event is (kind, name, "
                          "parent, start, end, bytes, address, shapes, stack), the parent the index "
                          "of the event around it or -1, times in nanoseconds."),
+    define<"is_on", is_on>("is_on()\n--\n\nWhether calls are recorded now."),
     define<"begin", begin, name>("begin(name)\n--\n\nBegins a range; what end() takes."),
-    define<"end", end, range>("end(range)\n--\n\nEnds a range, on any thread."), kNoMore};
+    define<"end", end, range>("end(range)\n--\n\nEnds a range, on any thread."),
+    kNoMore};
 
 }  // namespace
 

@@ -42,7 +42,7 @@ PyObject* convert(PyObject* self, const Conversion& wanted, const char* op) {
   if (!converts && format == "preserve_format") return Py_NewRef(self);
   return to_python(released(work_of(tensor), [&] {
     Tensor result = tensor;
-    if (converts) result = ops::to_copy(tensor, wanted.dtype, wanted.device, wanted.non_blocking);
+    if (converts) result = ops::_to_copy(tensor, wanted.dtype, wanted.device, wanted.non_blocking);
     return format == "preserve_format" ? result : ops::contiguous_format(result, format);
   }));
 }

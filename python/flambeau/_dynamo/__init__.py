@@ -18,6 +18,10 @@ config = SimpleNamespace()
 """Settings: whatever a program sets is kept."""
 
 
+class OptimizedModule:
+    """What nothing is an instance of: a model that was compiled."""
+
+
 def mark_static_address(t: Any, guard: bool = True) -> None:
     """Nothing: there are no recordings that hold addresses."""
 

@@ -32,7 +32,7 @@ A thread has a current device, and one stream of it that work goes to:
 
 from __future__ import annotations
 
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 import flambeau
@@ -138,20 +138,5 @@ def set_stream(stream: cuda.Stream) -> None:
     cuda.set_stream(stream)
 
 
-class device_index:
+class device_index(cuda.device):
     """`with accelerator.device_index(1):` makes a device current for a while. None: no change."""
-
-    def __init__(self, device: int | None) -> None:
-        self.idx = device
-        self._inner = cuda.device(device)
-
-    def __enter__(self) -> None:
-        self._inner.__enter__()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._inner.__exit__(kind, value, traceback)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import flambeau
-from flambeau import amp
+from flambeau.amp.of_device import AutocastOfDevice, GradScalerOfDevice
 
 __all__ = ["GradScaler", "autocast"]
 
 
-class autocast(amp.autocast):
+class autocast(AutocastOfDevice):
     """`flambeau.amp.autocast("cpu", ...)`.
 
     Args:
         enabled: False: autocast is off in the block.
-        dtype: the lower dtype.
+        dtype: the lower dtype; None: bfloat16.
         cache_enabled: whether weights that were converted are kept until the end of the block.
 
     Example:
@@ -25,16 +23,11 @@ class autocast(amp.autocast):
         flambeau.bfloat16
     """
 
-    def __init__(
-        self,
-        enabled: bool = True,
-        dtype: flambeau.dtype = flambeau.bfloat16,
-        cache_enabled: bool = True,
-    ) -> None:
-        super().__init__("cpu", dtype, enabled, cache_enabled)
+    kind = "cpu"
+    lower = flambeau.bfloat16
 
 
-class GradScaler(amp.GradScaler):
+class GradScaler(GradScalerOfDevice):
     """`flambeau.amp.GradScaler("cpu", ...)`.
 
     Example:
@@ -43,5 +36,4 @@ class GradScaler(amp.GradScaler):
         False
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__("cpu", *args, **kwargs)
+    kind = "cpu"

@@ -6,16 +6,17 @@ from typing import Any
 
 import flambeau
 from flambeau import amp
+from flambeau.amp.of_device import AutocastOfDevice, GradScalerOfDevice
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
-class autocast(amp.autocast):
+class autocast(AutocastOfDevice):
     """`flambeau.amp.autocast("cuda", ...)`.
 
     Args:
         enabled: False: autocast is off in the block.
-        dtype: the lower dtype.
+        dtype: the lower dtype; None: float16.
         cache_enabled: whether weights that were converted are kept until the end of the block.
 
     Example:
@@ -24,16 +25,11 @@ class autocast(amp.autocast):
         True
     """
 
-    def __init__(
-        self,
-        enabled: bool = True,
-        dtype: flambeau.dtype = flambeau.float16,
-        cache_enabled: bool = True,
-    ) -> None:
-        super().__init__("cuda", dtype, enabled, cache_enabled)
+    kind = "cuda"
+    lower = flambeau.float16
 
 
-class GradScaler(amp.GradScaler):
+class GradScaler(GradScalerOfDevice):
     """`flambeau.amp.GradScaler("cuda", ...)`.
 
     Example:
@@ -42,8 +38,7 @@ class GradScaler(amp.GradScaler):
         tensor(2.)
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__("cuda", *args, **kwargs)
+    kind = "cuda"
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: flambeau.dtype | None = None) -> Any:

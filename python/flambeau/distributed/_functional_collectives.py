@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flambeau import Tensor
+from flambeau.distributed.nn import functional
+from flambeau.distributed.world import Group
 
 
 def wait_tensor(tensor: Tensor) -> Tensor:
@@ -12,8 +12,18 @@ def wait_tensor(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def all_to_all_single_autograd(*args: Any, **kwargs: Any) -> Tensor:
-    """NotImplementedError: collective calls are not recorded for backward."""
-    raise NotImplementedError(
-        "all_to_all_single_autograd: collective calls are not recorded for backward"
-    )
+def all_to_all_single_autograd(
+    self: Tensor,
+    output_split_sizes: list[int] | None,
+    input_split_sizes: list[int] | None,
+    group: Group,
+    tag: str = "",
+) -> Tensor:
+    """`distributed.nn.functional.all_to_all_single`, whose result is a new tensor.
+
+    Args:
+        tag: accepted: a group is what it is.
+    """
+    rows = self.shape[0] if output_split_sizes is None else sum(output_split_sizes)
+    output = self.new_empty((rows, *self.shape[1:]))
+    return functional.all_to_all_single(output, self, output_split_sizes, input_split_sizes, group)

@@ -409,12 +409,12 @@ def all_to_all_single(
     found = joined(group, name)
     if found is None:
         return None
-    outputs = _rows(name, "output", mine, output_split_sizes, found)
-    inputs = _rows(name, "input", sent, input_split_sizes, found)
+    outputs = rows_of(name, "output", mine, output_split_sizes, found)
+    inputs = rows_of(name, "input", sent, input_split_sizes, found)
     return _all_to_all(found, name, outputs, inputs, async_op)
 
 
-def _rows(
+def rows_of(
     operation: str, name: str, tensor: Tensor, sizes: list[int] | None, group: ProcessGroup
 ) -> list[Tensor]:
     if tensor.dim() == 0 or not tensor.is_contiguous():

@@ -15,10 +15,9 @@ from flambeau.distributed.errors import DistBackendError
 from flambeau.distributed.exchange import Exchange, Shared
 from flambeau.distributed.mesh import Mesh
 from flambeau.distributed.store import Store
-from flambeau.distributed.titles import title_of
+from flambeau.distributed.titles import titled
 from flambeau.distributed.wire import seconds
 from flambeau.distributed.work import Lane, Work
-from flambeau.profiler import record_function
 
 
 def checked(operation: str, name: str, tensor: Any) -> Tensor:
@@ -164,7 +163,6 @@ class ProcessGroup:
         """
         name = words.partition("(")[0]
         self.check_open(name)
-        title = title_of(name)
         work = Work(name, results.tensors)
         limit = seconds(self.timeout if timeout is None else timeout)
         shared = self._shared
@@ -174,12 +172,12 @@ class ProcessGroup:
 
             def run() -> None:
                 x = Exchange(self.mesh, self.number, self.ranks, number, words, limit, shared)
-                with record_function(title), x.running():
+                with x.running():
                     act(x)
                     results.finish()
 
             # Under the lock: calls run in the order of their numbers.
-            mine = self.calls.submit(run, work, here=not async_op)
+            mine = self.calls.submit(titled(name, run), work, here=not async_op)
         if async_op:
             return work
         if mine is not None:

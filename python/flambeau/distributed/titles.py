@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from flambeau._C import _profiler
 from flambeau._values import brief
+from flambeau.profiler import record_function
 
 _chosen = threading.local()
 
 
-def title_of(operation: str) -> str:
-    """The name of a call that this thread makes now."""
+def titled(operation: str, act: Callable[[], None]) -> Callable[[], None]:
+    """A call that this thread makes now, as profiles show it; itself where there is none."""
+    if not _profiler.is_on():
+        return act
     title: str | None = getattr(_chosen, "title", None)
-    return f"gloo:{operation}" if title is None else title
+    return record_function(f"gloo:{operation}" if title is None else title)(act)
 
 
 @contextmanager

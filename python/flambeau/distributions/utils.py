@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 import flambeau
@@ -38,6 +38,11 @@ def broadcast_all(*values: Value) -> tuple[Tensor, ...]:
         ValueError: a value is neither a tensor nor a number.
     """
     return tuple(flambeau.broadcast_tensors(*as_tensors(*values)))
+
+
+def _standard_normal(shape: Sequence[int], dtype: flambeau.dtype, device: Any) -> Tensor:
+    """What libraries draw from for distributions of their own."""
+    return flambeau.randn(shape, dtype=dtype, device=device)
 
 
 def sum_rightmost(value: Tensor, dims: int) -> Tensor:

@@ -18,6 +18,11 @@ _thread = threading.local()  # depth: how many levels run, the one that is asked
 Interpreter = Callable[["Level", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
+def runs() -> bool:
+    """Whether this thread is in a `vmap`."""
+    return getattr(_thread, "depth", 0) > 0
+
+
 class Level(TorchFunctionMode):
     """One `vmap` that runs: how many slices there are, and what draws of random numbers do.
 

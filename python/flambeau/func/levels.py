@@ -17,6 +17,11 @@ Function = Callable[..., Any]
 _thread = threading.local()
 
 
+def runs() -> bool:
+    """Whether this thread is in a function that `grad` or its like differentiates."""
+    return getattr(_thread, "depth", 0) > 0
+
+
 @contextmanager
 def level(linearizes: bool = False) -> Iterator[bool]:
     """A transformation runs. Whether another one, which differentiates what it does, is around.

@@ -182,6 +182,14 @@ def unused(fn: T) -> T:
     return fn
 
 
+def _overload(func: T) -> T:
+    """Marks a signature of a function: Python takes the last definition anyway."""
+    return func
+
+
+_overload_method = _overload
+
+
 def interface(obj: T) -> T:
     """The class itself.
 

@@ -129,7 +129,7 @@ from flambeau.nn.pooling import (
     MaxPool2d,
     MaxPool3d,
 )
-from flambeau.nn.response_norm import LocalResponseNorm
+from flambeau.nn.response_norm import CrossMapLRN2d, LocalResponseNorm
 from flambeau.nn.rnn import GRU, LSTM, RNN, RNNBase
 from flambeau.nn.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from flambeau.nn.shapes import (
@@ -224,6 +224,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "DataParallel",
     "Dropout",
     "Dropout1d",

@@ -53,7 +53,7 @@ class ModuleConversion:
         """Moves and converts parameters and buffers: `to(device)`, `to(dtype)`,
         `to(device, dtype)`, `to(tensor)`. A dtype applies to floating and complex tensors only, a
         memory_format to those of 4 and 5 dimensions."""
-        device, dtype, memory_format = _target(args, kwargs)
+        device, dtype, memory_format = target(args, kwargs)
 
         def convert(tensor: Tensor) -> Tensor:
             keep = dtype is None or not (tensor.is_floating_point() or tensor.is_complex())
@@ -146,7 +146,7 @@ class ModuleConversion:
                     parameter.grad = flambeau.zeros_like(parameter.grad)
 
 
-def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+def target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
     """(device, dtype, memory_format) of the arguments of Module.to()."""
     unknown = set(kwargs) - {"device", "dtype", "non_blocking", "memory_format"}
     if unknown:

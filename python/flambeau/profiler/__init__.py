@@ -12,6 +12,7 @@ from flambeau.profiler._events import EventList, FunctionEvent, FunctionEventAvg
 from flambeau.profiler._profile import (
     ProfilerAction,
     ProfilerActivity,
+    kineto_available,
     profile,
     record_function,
     schedule,
@@ -25,6 +26,7 @@ __all__ = [
     "FunctionEventAvg",
     "ProfilerAction",
     "ProfilerActivity",
+    "kineto_available",
     "profile",
     "record_function",
     "schedule",

@@ -59,6 +59,16 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU}
 
 
+def kineto_available() -> bool:
+    """False: profiles are Flambeau's own, not of the library Kineto.
+
+    Example:
+        >>> flambeau.profiler.kineto_available()
+        False
+    """
+    return False
+
+
 def schedule(
     *,
     wait: int,

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
+PyTree = Any
 
 
 class _Node(NamedTuple):
     """How values of a type come apart: into children and a context, and together again."""
 
-    flatten: Flatten
-    unflatten: Unflatten
+    flatten_fn: Flatten
+    unflatten_fn: Unflatten
 
 
 class MappingKey(NamedTuple):
@@ -92,7 +93,14 @@ class TreeSpec:
         return tree_unflatten(leaves, self)
 
 
-_LEAF = TreeSpec(None)
+class LeafSpec(TreeSpec):
+    """The structure of a leaf."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+
+_LEAF = LeafSpec()
 
 
 def register_pytree_node(
@@ -122,6 +130,11 @@ def _node(value: Any, is_leaf: Callable[[Any], bool] | None) -> _Node | None:
         return None
     kind = type(value)
     return SUPPORTED_NODES.get(kind) or (_of_names(kind) if issubclass(kind, tuple) else None)
+
+
+def _get_node_type(tree: Any) -> Any:
+    """What libraries look up in SUPPORTED_NODES."""
+    return type(tree)
 
 
 def _of_names(kind: type) -> _Node | None:
@@ -157,7 +170,7 @@ def _take_apart(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | 
     if node is None:
         leaves.append(value)
         return _LEAF
-    children, context = node.flatten(value)
+    children, context = node.flatten_fn(value)
     return TreeSpec(
         type(value), context, [_take_apart(child, leaves, is_leaf) for child in children]
     )
@@ -182,7 +195,7 @@ def _put_together(leaves: Any, spec: TreeSpec) -> Any:
         return next(leaves)
     node = SUPPORTED_NODES.get(spec.type) or _of_names(spec.type)
     assert node is not None
-    return node.unflatten([_put_together(leaves, c) for c in spec.children_specs], spec.context)
+    return node.unflatten_fn([_put_together(leaves, c) for c in spec.children_specs], spec.context)
 
 
 def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:

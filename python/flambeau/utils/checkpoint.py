@@ -135,6 +135,7 @@ def checkpoint(
 
     Raises:
         CheckpointError: from backward, if the second call saves something else than the first.
+        TypeError: the function cannot be called.
         ValueError: for arguments that use_reentrant=True cannot have.
 
     Example:
@@ -144,6 +145,8 @@ def checkpoint(
         >>> layer.weight.grad.shape
         flambeau.Size([4, 4])
     """
+    if not callable(function):
+        raise TypeError(f"checkpoint(): function must be callable, got {brief(function)}")
     if determinism_check not in ("default", "none"):
         raise ValueError(
             "checkpoint(): determinism_check must be 'default' or 'none', got "

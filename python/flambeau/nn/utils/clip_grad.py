@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from numbers import Real
 
 import flambeau
 from flambeau import Tensor
-from flambeau._values import elements
+from flambeau._values import brief, elements
 
 Tensors = Tensor | Iterable[Tensor]
 
@@ -109,6 +110,8 @@ def clip_grad_norm_(
         tensor([0.6000, 0.8000])
     """
     listed = _listed(parameters)
+    if not isinstance(max_norm, Real | Tensor):
+        raise TypeError(f"clip_grad_norm_: max_norm must be a number, got {brief(max_norm)}")
     if not listed and isinstance(parameters, Iterator):
         warnings.warn(
             "clip_grad_norm_: the iterator of parameters gives none, so nothing is clipped (was it "

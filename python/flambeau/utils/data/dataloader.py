@@ -264,6 +264,14 @@ class DataLoader(Generic[T]):
         self._resumed = None if batches is None else _Position(state_dict["random"], batches)
 
 
+class _BaseDataLoaderIter:
+    """What iterators of PyTorch's are, which libraries ask for; ours are generators."""
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Those with workers."""
+
+
 class _Position:
     """How far a pass is: batches that were given, and the generator as it was before."""
 

@@ -1,0 +1,1 @@
+"""Tensors of PyTorch's tracer, which libraries ask about: there are none."""

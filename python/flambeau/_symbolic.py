@@ -1,0 +1,103 @@
+"""Numbers that PyTorch's tracer leaves open, and functions that take them beside others: here all
+numbers are known.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+
+class SymInt:
+    """What nothing is an instance of: an int that is not known yet."""
+
+
+class SymFloat:
+    """The same of a float."""
+
+
+class SymBool:
+    """The same of a bool."""
+
+
+def sym_int(a: Any) -> int:
+    """The number without its fraction.
+
+    Example:
+        >>> flambeau.sym_int(-2.5)
+        -2
+    """
+    return int(a)
+
+
+def sym_float(a: Any) -> float:
+    """The number as a float.
+
+    Example:
+        >>> flambeau.sym_float(2)
+        2.0
+    """
+    return float(a)
+
+
+def sym_not(a: Any) -> bool:
+    """Whether it is false.
+
+    Example:
+        >>> flambeau.sym_not(True)
+        False
+    """
+    return not a
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    """The larger number: a float if one of them is.
+
+    Example:
+        >>> flambeau.sym_max(3, 2.0)
+        3.0
+    """
+    found = builtins.max(a, b)
+    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller number: a float if one of them is.
+
+    Example:
+        >>> flambeau.sym_min(3, 2)
+        2
+    """
+    found = builtins.min(a, b)
+    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+
+def sym_sum(args: Any) -> Any:
+    """The sum of numbers.
+
+    Example:
+        >>> flambeau.sym_sum([1, 2, 3])
+        6
+    """
+    return builtins.sum(args)
+
+
+def sym_ite(b: Any, t: Any, f: Any) -> Any:
+    """`t` if `b`, else `f`.
+
+    Example:
+        >>> flambeau.sym_ite(2 > 1, "yes", "no")
+        'yes'
+    """
+    return t if b else f
+
+
+def sym_sqrt(a: Any) -> float:
+    """The square root of a number.
+
+    Example:
+        >>> flambeau.sym_sqrt(9)
+        3.0
+    """
+    return math.sqrt(a)
