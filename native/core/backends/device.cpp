@@ -13,8 +13,9 @@ namespace flambeau {
 
 namespace {
 /// Hardware that programs name to ask whether it is there. Such a device has a place only once one
-/// is named.
+/// is named, and some places are kept for backends.
 constexpr std::array<std::string_view, 5> kElsewhere{"mps", "xpu", "hpu", "mtia", "xla"};
+constexpr int kKeptPlaces = 2;
 
 /// Names of backends by index. Names are only ever added, so that readers take no lock (which a
 /// fork could leave locked in the child).
@@ -33,7 +34,7 @@ struct BackendNames {
       if (names[i] == name) return i;
     return -1;
   }
-  bool has_room() const { return count < static_cast<int>(Backend::sparse_coo); }
+  bool has_room(int kept = 0) const { return count + kept < static_cast<int>(Backend::sparse_coo); }
   int add(std::string_view name) {
     const int index = count.load();
     names[static_cast<size_t>(index)] = name;
@@ -45,7 +46,7 @@ struct BackendNames {
     if (std::find(kElsewhere.begin(), kElsewhere.end(), name) == kElsewhere.end()) return -1;
     const std::lock_guard lock(mutex);
     int index = find(name);
-    if (index < 0 && has_room()) {
+    if (index < 0 && has_room(kKeptPlaces)) {
       index = add(name);
       is_elsewhere[static_cast<size_t>(index)] = true;
     }
