@@ -80,6 +80,29 @@ def test_float64_agrees_with_scipy(
     np.testing.assert_allclose(found, wanted, rtol=5e-14, atol=2e-15)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("name", "points"), [f[::2] for f in FUNCTIONS], ids=[f[0] for f in FUNCTIONS]
+)
+def test_neighbours_do_not_matter(name: str, points: Array, dtype: type) -> None:
+    """Elements are computed side by side, and each by the branches that one of them takes."""
+    x = np.resize(points, 4096).astype(dtype)
+    order = np.random.default_rng(0).permutation(len(x))
+    function = getattr(special, name)
+    sorted_ones = function(flambeau.tensor(x)).numpy()
+    mixed = function(flambeau.tensor(x[order])).numpy()
+    np.testing.assert_array_equal(mixed, sorted_ones[order])
+
+
+@pytest.mark.parametrize("name", ["i1e", "ndtri"])
+def test_float32_of_corners(name: str) -> None:
+    x = np.array([0, -0.0, 1, 8, 8.000001, 1e-30, 1e30, np.inf, -np.inf, np.nan, -1], np.float32)
+    x = np.concatenate([x, np.float32([0.925, 0.075, 1e-45, 0.99999994])])
+    wanted = getattr(sp, name)(x.astype(float)).astype(np.float32)
+    found = getattr(special, name)(flambeau.tensor(x)).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=5e-7, atol=2e-45)
+
+
 def test_wronskians() -> None:
     x = flambeau.tensor(POSITIVE[POSITIVE > 1e-3])
     cross = special.bessel_j1(x) * special.bessel_y0(x) - special.bessel_j0(x) * special.bessel_y1(
