@@ -131,6 +131,24 @@ def test_incomplete_gamma(scale: float) -> None:
         np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
 
 
+# P(a, x) where its power series is long, by mpmath with 40 digits.
+LOWER_GAMMA = [
+    (118.0992319977855, 80.59164322660872, 5.38190378276783e-05),
+    (27.631861535884624, 18.672846423499344, 0.030847935057790016),
+    (13.7099670390696, 12.822124462398206, 0.4386098042524962),
+    (60.46078076048935, 51.19380429929045, 0.112121130135316),
+    (21.45846546954608, 20.783577619159523, 0.47009922913441243),
+    (158.16030363340977, 135.1347854176611, 0.028631969224669162),
+    (0.3602120694127469, 1.2431168333160194, 0.924861891514696),
+]
+
+
+def test_lower_incomplete_gamma_in_units_of_the_last_place() -> None:
+    a, x, wanted = np.array(LOWER_GAMMA).T
+    found = flambeau.igamma(flambeau.tensor(a), flambeau.tensor(x)).numpy()
+    assert (ulps(found, wanted, np.float64) <= 8).all()
+
+
 def test_incomplete_gamma_of_large_numbers() -> None:
     """Where SciPy's is off by a half. By Ramanujan, P(a, a) = 1/2 + 1 / (3 sqrt(2 pi a)) + ..."""
     a = flambeau.tensor([1e6, 1e8, 1e12], dtype=flambeau.float64)
