@@ -130,6 +130,36 @@ void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, con
   });
 }
 
+void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool check_errors) {
+  const Tensor factors = empty(A.sizes(), A.dtype());
+  const Tensor swaps = empty(IntList(A.sizes()).first(A.sizes().size() - 1), DType::int32);
+  visit_elements(A.dtype(), [&]<class T>() {
+    const Factors<T> all(factors, swaps, info, A);
+    const Batch<T> unknown(inverse);
+    const int64_t lanes = lane_factors<T>().lanes, n = all.rows();
+    over_matrices(unknown.count(), 2 * all.work(), [&](int64_t begin, int64_t end) {
+      const int64_t tiny = begin + count_in_lanes<T>(begin, end, n, n);
+      if (begin < tiny) {
+        TinyFactors<T> some(all);
+        for (Lanes<T> b(lanes, n, n); begin < tiny; begin += lanes) {
+          some.find(begin);
+          b.fill_identity(n);
+          some.solve(b, n);
+          b.give(unknown, begin);
+        }
+      }
+      for (; begin < end; ++begin) {
+        all.find(begin);
+        const Matrix<T> matrix = unknown[begin];
+        for (int64_t j = 0; j < n; ++j)
+          for (int64_t i = 0; i < n; ++i) matrix(i, j) = T(i == j ? 1 : 0);
+        solve_factored(constant(all.wanted[begin]), all.swaps[begin].data, matrix);
+      }
+    });
+  });
+  if (check_errors) check_factors("solve_system", info);
+}
+
 void pivots_to_permutation(const Tensor& result, const Tensor& pivots, int64_t) {
   const Batch<const int> swaps(pivots, 1);
   const Batch<int64_t> rows(result, 1);
