@@ -39,6 +39,8 @@ _KEYS = frozenset(
         "numpy",
         "cpp",
         "written_in",
+        "branches",
+        "single",
         "latex",
         "expands",
         "definition",
@@ -85,9 +87,11 @@ class Function:
     numpy: str | None
     cpp: str
     written_in: str | None  # the C++ type that its own C++ function, made of the definition, has
+    branches_apart: bool  # lanes compute only those branches that one of them takes
     latex: str
     expands: Expression | None
     definition: Expression | None
+    single: Expression | None  # the definition in float
     tensors: Expression | None
     derivatives: Mapping[str, Expression]
     gradients: Mapping[str, Expression]
@@ -208,9 +212,11 @@ def _entry(node: Node) -> Function:
         numpy=_text(node, "numpy").value if node.get("numpy") else None,
         cpp=_text(node, "cpp", name).value,
         written_in=_text(node, "written_in").value if node.get("written_in") else None,
+        branches_apart=_branches_apart(node),
         latex=_text(node, "latex", rf"\operatorname{{{name}}}").value,
         expands=_formula(node, "expands"),
-        definition=_definition(node),
+        definition=_definition(node, "definition"),
+        single=_definition(node, "single"),
         tensors=_formula(node, "tensors"),
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
@@ -248,17 +254,28 @@ def _example(node: Tree) -> tuple[Expression, Expression] | None:
     return parse_expression(text.slice(0, len(formula))), parse_expression(value)
 
 
-def _definition(node: Tree) -> Expression | None:
+def _definition(node: Tree, key: str) -> Expression | None:
     """A formula, or `let:` with names for its parts, and `result:`."""
-    value = node.get("definition")
+    value = node.get(key)
     if not isinstance(value, Tree):
-        return _formula(node, "definition")
+        return _formula(node, key)
     parts: dict[str, Expression] = {}
     let = value.get("let")
     for name, text in let.entries if isinstance(let, Tree) else ():
         if isinstance(text, Text):
             parts[name.value] = nodes.substitute(parse_expression(text), parts)
     return nodes.substitute(parse_expression(_text(value, "result")), parts)
+
+
+def _branches_apart(node: Tree) -> bool:
+    if node.get("branches") is None:
+        return False
+    branches = _text(node, "branches")
+    if branches.value != "apart":
+        raise DeclarationError.at(branches.span, f"branches is 'apart', not '{branches.value}'")
+    if not isinstance(_definition(node, "definition"), nodes.Conditional):
+        raise DeclarationError.at(branches.span, "the definition chooses nothing at its top")
+    return True
 
 
 def _formulas(node: Tree, key: str) -> dict[str, Expression]:
@@ -308,7 +325,7 @@ def _check_formulas(function: Function, table: FunctionTable, diagnostics: Diagn
                 message = f"'{function.name}' has no parameter '{parameter}'"
                 diagnostics.error(function.span, message, did_you_mean(parameter, names))
             _check_names(formula, names | extra, table, diagnostics)
-    for whole in (function.expands, function.definition):
+    for whole in (function.expands, function.definition, function.single):
         if whole is not None:
             _check_names(whole, names, table, diagnostics)
 

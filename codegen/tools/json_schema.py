@@ -509,5 +509,6 @@ def _function() -> Schema:
         properties[key] = _formulas()
     lets: Schema = {"type": "object", "additionalProperties": text}
     body = _closed({"let": lets, "result": text}, ("result",))
-    properties["definition"] = {"anyOf": [text, body]}
+    properties["definition"] = properties["single"] = {"anyOf": [text, body]}
+    properties["branches"] = {"const": "apart"}
     return _closed(properties, ("function", "doc"))

@@ -296,3 +296,4 @@ FLAMBEAU_INLINE double nextafter(double a, double b) { return detail::next_numbe
 #undef FLAMBEAU_DEAR
 #undef FLAMBEAU_DEFINED
 #undef FLAMBEAU_LONG
+#undef FLAMBEAU_VECTOR

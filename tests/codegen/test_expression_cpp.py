@@ -111,6 +111,7 @@ def test_compiled_formulas_agree_with_numpy(tmp_path: Path) -> None:
     written = Texts()
     emit_functions(written)  # which cpu/math.h includes
     for name, text in written.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     command = [str(COMPILER), "-std=c++20", "-O1", "-w", f"-I{ROOT / 'native'}", f"-I{tmp_path}"]
     # What the vector forms of functions need; scalar calls do not use them.

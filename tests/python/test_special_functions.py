@@ -80,6 +80,29 @@ def test_float64_agrees_with_scipy(
     np.testing.assert_allclose(found, wanted, rtol=5e-14, atol=2e-15)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("name", "points"), [f[::2] for f in FUNCTIONS], ids=[f[0] for f in FUNCTIONS]
+)
+def test_neighbours_do_not_matter(name: str, points: Array, dtype: type) -> None:
+    """Elements are computed side by side, and each by the branches that one of them takes."""
+    x = np.resize(points, 4096).astype(dtype)
+    order = np.random.default_rng(0).permutation(len(x))
+    function = getattr(special, name)
+    sorted_ones = function(flambeau.tensor(x)).numpy()
+    mixed = function(flambeau.tensor(x[order])).numpy()
+    np.testing.assert_array_equal(mixed, sorted_ones[order])
+
+
+@pytest.mark.parametrize("name", ["i1e", "ndtri"])
+def test_float32_of_corners(name: str) -> None:
+    x = np.array([0, -0.0, 1, 8, 8.000001, 1e-30, 1e30, np.inf, -np.inf, np.nan, -1], np.float32)
+    x = np.concatenate([x, np.float32([0.925, 0.075, 1e-45, 0.99999994])])
+    wanted = getattr(sp, name)(x.astype(float)).astype(np.float32)
+    found = getattr(special, name)(flambeau.tensor(x)).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=5e-7, atol=2e-45)
+
+
 def test_wronskians() -> None:
     x = flambeau.tensor(POSITIVE[POSITIVE > 1e-3])
     cross = special.bessel_j1(x) * special.bessel_y0(x) - special.bessel_j0(x) * special.bessel_y1(
@@ -106,6 +129,24 @@ def test_incomplete_gamma(scale: float) -> None:
         (flambeau.igammac(flambeau.tensor(a), flambeau.tensor(x)), sp.gammaincc(a, x)),
     ):
         np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
+
+
+# P(a, x) where its power series is long, by mpmath with 40 digits.
+LOWER_GAMMA = [
+    (118.0992319977855, 80.59164322660872, 5.38190378276783e-05),
+    (27.631861535884624, 18.672846423499344, 0.030847935057790016),
+    (13.7099670390696, 12.822124462398206, 0.4386098042524962),
+    (60.46078076048935, 51.19380429929045, 0.112121130135316),
+    (21.45846546954608, 20.783577619159523, 0.47009922913441243),
+    (158.16030363340977, 135.1347854176611, 0.028631969224669162),
+    (0.3602120694127469, 1.2431168333160194, 0.924861891514696),
+]
+
+
+def test_lower_incomplete_gamma_in_units_of_the_last_place() -> None:
+    a, x, wanted = np.array(LOWER_GAMMA).T
+    found = flambeau.igamma(flambeau.tensor(a), flambeau.tensor(x)).numpy()
+    assert (ulps(found, wanted, np.float64) <= 8).all()
 
 
 def test_incomplete_gamma_of_large_numbers() -> None:

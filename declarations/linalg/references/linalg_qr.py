@@ -37,12 +37,12 @@ def ormqr(A: Any, tau: Any, other: Any, left: bool, transpose: bool) -> Any:
     return Q @ other if left else other @ Q
 
 
-def reflections_inner(vectors: Any, tau: Any) -> Any:
-    """Column by column, as LAPACK's larft does."""
+def times_inner(vectors: Any, tau: Any, other: Any, turned: bool) -> Any:
+    """Products with the triangle, which is found column by column, as LAPACK's larft does."""
     k = tau.shape[-1]
     T = np.zeros((*tau.shape[:-1], k, k), np.result_type(vectors, tau))
     products = np.conj(np.swapaxes(vectors, -1, -2)) @ vectors
     for i in range(k):
         T[..., :i, i] = -tau[..., i, None] * (T[..., :i, :i] @ products[..., :i, i, None])[..., 0]
         T[..., i, i] = tau[..., i]
-    return T
+    return (np.conj(np.swapaxes(T, -1, -2)) if turned else T) @ other

@@ -85,8 +85,27 @@ struct Digits {
   }
 };
 
+/// 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ...: the terms, and what each step loses of them.
+FLAMBEAU_LONG double exact_gamma_series(double a, double x) {
+  double sum = 1, term = 1, sum_lost = 0, term_lost = 0;
+  for (double n = 1; term > 1e-17 * sum; ++n) {
+    const double k = a + n, k_back = k - a;
+    const double k_lost = (a - (k - k_back)) + (n - k_back);
+    const double inverse = 1 / k, ratio = x * inverse;
+    const double ratio_lost = (multiply_add(-ratio, k, x) - ratio * k_lost) * inverse;
+    const double next = term * ratio;
+    term_lost = term_lost * ratio + (term * ratio_lost + multiply_add(term, ratio, -next));
+    term = next;
+    const double total = sum + term, back = total - sum;
+    sum_lost += (sum - (total - back)) + (term - back) + term_lost;
+    sum = total;
+  }
+  return sum + sum_lost;
+}
+
 /// P for x not far above a: its power series.
 FLAMBEAU_LONG double lower_gamma_series(double a, double x, Digits digits) {
+  if (!digits.few) return digits.prefix(a, x) * exact_gamma_series(a, x);
   double sum = 1, term = 1;
   for (double k = a + 1; term > digits.rest() * sum; ++k) {
     term *= x / k;

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "core/tensor/views.h"
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/index/add_row.h"
@@ -101,11 +102,23 @@ auto row_adder(const T* factor) {
   }
 }
 
+/// Slices one by one, where a dense copy of what they are from would move far more.
+bool select_slices(const Tensor& result, const Tensor& self, const Selection& selection) {
+  constexpr int64_t kLarge = 4096;  // elements of a slice, which hide what a copy costs at least
+  if (self.is_contiguous() || result.numel() < kLarge * selection.count ||
+      2 * result.numel() > self.numel())
+    return false;
+  for (int64_t i = 0; i < selection.count; ++i)
+    copy_data(make_view(result, views::select(result, selection.dim, i)),
+              make_view(self, views::select(self, selection.dim, selection.index[i])));
+  return true;
+}
+
 }  // namespace
 
 void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index) {
   const Selection selection(self, dim, index, "index_select");
-  if (result.numel() == 0) return;
+  if (result.numel() == 0 || select_slices(result, self, selection)) return;
   const Tensor source = contiguous_data(self);
   const DimBlocks blocks(self.sizes(), selection.dim);
   const int64_t bytes = blocks.inner * static_cast<int64_t>(self.itemsize());

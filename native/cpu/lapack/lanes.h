@@ -1,9 +1,11 @@
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "cpu/lapack/lane_factors.h"
 #include "cpu/lapack/matrices.h"
+#include "cpu/transpose.h"
 
 namespace flambeau::cpu::lapack {
 
@@ -18,24 +20,66 @@ class Lanes {
   /// From or to those of number `first` on, which have these rows and columns, or are transposed.
   template <class Given>
   void take(const Batch<Given>& matrices, int64_t first, bool transposes = false) {
-    each(matrices, first, transposes, [](E& ours, const E& given) { ours = given; });
+    each(
+        matrices, first, transposes,
+        [](E* ours, int64_t ours_step, const E* given, int64_t step) {
+          transpose_block(words(ours), ours_step, words(given), step);
+        },
+        [](E& ours, const E& given) { ours = given; });
   }
   void give(const Batch<E>& matrices, int64_t first, bool transposes = false) {
-    each(matrices, first, transposes, [](const E& ours, E& wanted) { wanted = ours; });
+    each(
+        matrices, first, transposes,
+        [](E* ours, int64_t ours_step, E* wanted, int64_t step) {
+          transpose_block(words(wanted), step, words(ours), ours_step);
+        },
+        [](const E& ours, E& wanted) { wanted = ours; });
+  }
+  void fill_identity(int64_t order) {
+    std::fill(elements_.begin(), elements_.end(), E(0));
+    for (int64_t i = 0; i < order; ++i)
+      std::fill_n(elements_.begin() + i * (order + 1) * lanes_, lanes_, E(1));
   }
 
  private:
-  template <class Other, class Move>
-  void each(const Batch<Other>& matrices, int64_t first, bool transposes, const Move& move) {
+  // What is moved is bits: several elements of several matrices at a time.
+  using Word = std::conditional_t<sizeof(E) == 4, uint32_t, uint64_t>;
+  static constexpr int64_t kSide = sizeof(E) <= 8 ? kBlock<Word> : 0;
+  static Word* words(E* elements) { return reinterpret_cast<Word*>(elements); }
+  static const Word* words(const E* elements) { return reinterpret_cast<const Word*>(elements); }
+
+  /// `move_block` moves the same kSide elements of as many matrices, which lie `step` apart.
+  template <class Other, class MoveBlock, class Move>
+  void each(const Batch<Other>& matrices, int64_t first, bool transposes,
+            const MoveBlock& move_block, const Move& move) {
     Other* starts[kMostLanes];
     for (int64_t l = 0; l < lanes_; ++l) starts[l] = matrices[first + l].data;
+    const int64_t step = lanes_ > 1 ? starts[1] - starts[0] : 0, lanes = lanes_;
+    bool is_regular = kSide > 0;
+    for (int64_t l = 1; l < lanes; ++l) is_regular &= starts[l] - starts[l - 1] == step;
     const Matrix<Other> shape = transposes ? transposed(matrices[first]) : matrices[first];
-    E* ours = elements_.data();
-    for (int64_t i = 0; i < shape.rows; ++i) {
-      for (int64_t j = 0; j < shape.columns; ++j) {
-        const int64_t place = i * shape.row_step + j * shape.column_step;
-        for (int64_t l = 0; l < lanes_; ++l) move(*ours++, starts[l][place]);
+    // Runs along what is dense in their memory.
+    const bool by_columns = shape.column_step != 1 && shape.row_step == 1;
+    const int64_t runs = by_columns ? shape.columns : shape.rows;
+    const int64_t length = by_columns ? shape.rows : shape.columns;
+    const int64_t ours_step = by_columns ? shape.columns * lanes : lanes;
+    const int64_t ours_run = by_columns ? lanes : shape.columns * lanes;
+    const int64_t their_step = by_columns ? shape.row_step : shape.column_step;
+    const int64_t their_run = by_columns ? shape.column_step : shape.row_step;
+    int64_t whole = 0;
+    if constexpr (kSide > 0) {
+      if (is_regular && their_step == 1) whole = length / kSide * kSide;
+    }
+    for (int64_t run = 0; run < runs; ++run) {
+      E* const ours = elements_.data() + run * ours_run;
+      if constexpr (kSide > 0) {
+        for (int64_t i = 0; i < whole; i += kSide)
+          for (int64_t l = 0; l < lanes; l += kSide)
+            move_block(ours + i * ours_step + l, ours_step, starts[l] + run * their_run + i, step);
       }
+      for (int64_t i = whole; i < length; ++i)
+        for (int64_t l = 0; l < lanes; ++l)
+          move(ours[i * ours_step + l], starts[l][run * their_run + i * their_step]);
     }
   }
   int64_t lanes_;

@@ -55,6 +55,41 @@ void solve_each(const Tensor& factors, const Tensor& swaps, const Tensor& result
   });
 }
 
+/// Calls body(number of a matrix, diagonal of U, its step, exchanges, their step) for each matrix.
+template <class Body>
+void for_diagonals(const Tensor& A, const Body& body) {
+  const Tensor factors = empty(A.sizes(), A.dtype());
+  const IntList outer = IntList(A.sizes()).first(A.sizes().size() - 2);
+  const Tensor swaps = empty(IntList(A.sizes()).first(A.sizes().size() - 1), DType::int32);
+  const Tensor info = empty(outer, DType::int32);
+  visit_elements(A.dtype(), [&]<class T>() {
+    const Factors<T> all(factors, swaps, info, A);
+    over_matrices(all.given.count(), all.work(), [&](int64_t begin, int64_t end) {
+      const int64_t lanes = lane_factors<T>().lanes;
+      const int64_t tiny = begin + count_in_lanes<T>(begin, end, all.rows(), all.columns());
+      if (begin < tiny) {
+        for (TinyFactors<T> some(all); begin < tiny; begin += lanes) {
+          some.find(begin);
+          some.read(begin, body);
+        }
+      }
+      for (; begin < end; ++begin) {
+        all.find(begin);
+        const Matrix<T> found = all.wanted[begin];
+        body(begin, found.data, found.row_step + found.column_step, all.swaps[begin].data,
+             int64_t{1});
+      }
+    });
+  });
+}
+
+/// Whether rows were exchanged an odd number of times.
+bool is_odd(const int* swaps, int64_t step, int64_t count) {
+  bool odd = false;
+  for (int64_t k = 0; k < count; ++k) odd ^= swaps[k * step] != k + 1;
+  return odd;
+}
+
 void check_factors(const char* op, const Tensor& info) {
   const int64_t failure = first_failure(info);
   if (failure < 0) return;
@@ -70,6 +105,16 @@ void lu_factors(const Tensor& LU, const Tensor& pivots, const Tensor& info, cons
   if (check_errors) check_factors("lu_factors", info);
 }
 
+void determinant(const Tensor& result, const Tensor& A) {
+  const int64_t n = A.size(-1);
+  for_diagonals(A, [&]<class T>(int64_t number, const T* diagonal, int64_t step, const int* swaps,
+                                int64_t swap_step) {
+    T product(1);
+    for (int64_t k = 0; k < n; ++k) product = product * diagonal[k * step];
+    result.data<T>()[number] = is_odd(swaps, swap_step, n) ? -product : product;
+  });
+}
+
 void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, const Tensor& B,
                   bool check_errors) {
   const Tensor factors = empty(A.sizes(), A.dtype());
@@ -83,6 +128,36 @@ void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, con
     if (check_errors) check_factors("solve_system", info);
     if (!is_tiny) solve_each<T>(factors, swaps, result);
   });
+}
+
+void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool check_errors) {
+  const Tensor factors = empty(A.sizes(), A.dtype());
+  const Tensor swaps = empty(IntList(A.sizes()).first(A.sizes().size() - 1), DType::int32);
+  visit_elements(A.dtype(), [&]<class T>() {
+    const Factors<T> all(factors, swaps, info, A);
+    const Batch<T> unknown(inverse);
+    const int64_t lanes = lane_factors<T>().lanes, n = all.rows();
+    over_matrices(unknown.count(), 2 * all.work(), [&](int64_t begin, int64_t end) {
+      const int64_t tiny = begin + count_in_lanes<T>(begin, end, n, n);
+      if (begin < tiny) {
+        TinyFactors<T> some(all);
+        for (Lanes<T> b(lanes, n, n); begin < tiny; begin += lanes) {
+          some.find(begin);
+          b.fill_identity(n);
+          some.solve(b, n);
+          b.give(unknown, begin);
+        }
+      }
+      for (; begin < end; ++begin) {
+        all.find(begin);
+        const Matrix<T> matrix = unknown[begin];
+        for (int64_t j = 0; j < n; ++j)
+          for (int64_t i = 0; i < n; ++i) matrix(i, j) = T(i == j ? 1 : 0);
+        solve_factored(constant(all.wanted[begin]), all.swaps[begin].data, matrix);
+      }
+    });
+  });
+  if (check_errors) check_factors("solve_system", info);
 }
 
 void pivots_to_permutation(const Tensor& result, const Tensor& pivots, int64_t) {

@@ -47,6 +47,14 @@ class TinyFactors {
     elements_.give(all_.wanted, first);
     swaps_.give(all_.swaps, first);
   }
+  /// What each diagonal and its exchanges give: body(number of the matrix, diagonal, step of it,
+  /// exchanges, step of these).
+  template <class Body>
+  void read(int64_t first, const Body& body) {
+    const int64_t lanes = kernels_.lanes;
+    for (int64_t l = 0; l < lanes; ++l)
+      body(first + l, elements_.data() + l, (all_.columns() + 1) * lanes, swaps_.data() + l, lanes);
+  }
   void solve(Lanes<T>& b, int64_t columns) {
     kernels_.solve(all_.rows(), columns, elements_.data(), swaps_.data(), b.data());
   }

@@ -1,4 +1,4 @@
-#include <utility>
+#include <memory>
 
 #include "core/threads/interrupt.h"
 #include "cpu/linalg/batch.h"
@@ -11,41 +11,43 @@ namespace {
 template <class T>
 class Powers {
  public:
-  explicit Powers(int64_t order) : order_(order), memory_(static_cast<size_t>(3 * order * order)) {
-    square_ = memory_.data();
-    result_ = square_ + order * order;
-    spare_ = result_ + order * order;
-  }
+  explicit Powers(int64_t order)
+      : order_(order),
+        count_(order * order),
+        memory_(std::make_unique_for_overwrite<T[]>(static_cast<size_t>(3 * count_))) {}
   /// The power of a matrix of contiguous rows.
   void operator()(const T* from, int64_t n, T* to) {
-    const int64_t count = order_ * order_;
-    std::copy_n(from, count, square_);
-    bool is_one = true;
+    const T *square = from, *result = nullptr;
     for (; n > 0; n >>= 1) {
       if (n & 1) {
-        is_one ? static_cast<void>(std::copy_n(square_, count, result_)) : multiply(result_);
-        is_one = false;
+        T* const next = n == 1 ? to : spare(square, result);
+        result = result == nullptr ? square : multiply(result, square, next);
       }
-      if (n > 1) multiply(square_);
+      if (n > 1) square = multiply(square, square, spare(square, result));
     }
-    if (is_one) {
-      std::fill_n(result_, count, T(0));
-      for (int64_t i = 0; i < order_; ++i) result_[i * order_ + i] = T(1);
+    if (result == nullptr) {
+      std::fill_n(to, count_, T(0));
+      for (int64_t i = 0; i < order_; ++i) to[i * order_ + i] = T(1);
+    } else if (result != to) {
+      std::copy_n(result, count_, to);
     }
-    std::copy_n(result_, count, to);
   }
 
  private:
-  /// Multiplies it with the square.
-  void multiply(T*& left) {
-    gemm<T>({order_, order_, order_, {left, order_, 1}, {square_, order_, 1}, spare_, order_});
-    std::swap(left, spare_);
+  /// A place that holds neither of two matrices.
+  T* spare(const T* one, const T* other) const {
+    T* place = memory_.get();
+    while (place == one || place == other) place += count_;
+    return place;
+  }
+  const T* multiply(const T* left, const T* right, T* product) const {
+    gemm<T>({order_, order_, order_, {left, order_, 1}, {right, order_, 1}, product, order_});
     check_interrupt();
+    return product;
   }
 
-  int64_t order_;
-  std::vector<T> memory_;
-  T *square_, *result_, *spare_;
+  int64_t order_, count_;
+  std::unique_ptr<T[]> memory_;
 };
 
 }  // namespace

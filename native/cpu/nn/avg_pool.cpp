@@ -1,5 +1,5 @@
 #include "cpu/nn/conv_types.h"
-#include "cpu/nn/pool_kernel.h"
+#include "cpu/nn/pool_channels.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -33,8 +33,21 @@ struct Divisor {
 /// Rows too short for vectors cost more.
 int64_t cost(const PoolGeometry& geometry) { return geometry.output_columns < 32 ? 4 : 1; }
 
+bool average_of_channels(const PoolGeometry& geometry, const Divisor& divisor, const Tensor& result,
+                         const Tensor& input) {
+  return over_channels(result, input, [&](auto zero, const ChannelImages& images) {
+    using T = decltype(zero);
+    const std::vector<T> divisors = divisor.of_windows<T>(geometry);
+    over_window_rows(geometry, images, [&](int64_t begin, int64_t end) {
+      channel_pool_kernels<T>().average(geometry, images, begin, end, divisors.data(),
+                                        input.data<T>(), result.data<T>());
+    });
+  });
+}
+
 void run_average(const char* op, const PoolGeometry& geometry, const Divisor& divisor,
                  const Tensor& result, const Tensor& input) {
+  if (average_of_channels(geometry, divisor, result, input)) return;
   with_pooled_type(op, result, input, [&](auto zero, const Tensor& out, const Tensor& x) {
     using T = decltype(zero);
     const std::vector<T> divisors = divisor.of_windows<T>(geometry);

@@ -20,7 +20,6 @@ struct Images {
   int64_t count() const { return batch * area; }
   /// How many channels, columns of an area of 1, or runs have so many elements.
   int64_t channels_in(int64_t elements) const { return elements / std::max<int64_t>(1, count()); }
-  int64_t columns_in(int64_t elements) const { return elements / std::max<int64_t>(1, batch); }
   int64_t runs_in(int64_t elements) const { return elements / std::max<int64_t>(1, area); }
 };
 

@@ -1,8 +1,7 @@
 #pragma once
 
 /// Batch normalization of [batch, channels, 1], as fully connected layers have it: a channel is a
-/// column, and some columns are worked on together, all of whose elements stay in the second-level
-/// cache from pass to pass.
+/// column, and some columns are worked on together, in passes over their rows.
 
 #include "cpu/nn/batch_norm_channels.h"
 
@@ -10,17 +9,16 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 namespace batch_norm_columns {
 
-constexpr int64_t kMostColumns = 256;
+constexpr int64_t kMostColumns = 512;
+constexpr int64_t kFewRows = 32;  // which stay in the second-level cache, and are added up plainly
 
 /// Calls body(first column, columns) for blocks of columns, on several threads.
 template <class C, class Body>
 void for_blocks(const Images& images, int64_t cost, const Body& body) {
-  constexpr int64_t kBytes = 512 * 1024, kLine = 64 / static_cast<int64_t>(sizeof(C));
-  const int64_t near = images.columns_in(kBytes / static_cast<int64_t>(sizeof(C)));
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(C));
   const int64_t each = (images.channels + num_threads() - 1) / num_threads();
   const int64_t width =
-      std::clamp((std::min(near, each) + kLine - 1) / kLine, int64_t{1}, kMostColumns / kLine) *
-      kLine;
+      std::clamp((each + kLine - 1) / kLine, int64_t{1}, kMostColumns / kLine) * kLine;
   for_rows((images.channels + width - 1) / width, images.batch * width, cost,
            [&](int64_t begin, int64_t end) {
              for (int64_t first = begin * width; first < end * width; first += width)
@@ -32,7 +30,6 @@ void for_blocks(const Images& images, int64_t cost, const Body& body) {
 /// equal weight.
 template <int64_t count, class C, class Add>
 void sum_rows(int64_t begin, int64_t end, C (&sums)[count], const Add& add) {
-  constexpr int64_t kFewRows = 32;
   if (end - begin <= kFewRows) {
     std::fill_n(sums, count, C(0));
     for (int64_t r = begin; r < end; ++r) add(r, sums);
@@ -44,6 +41,44 @@ void sum_rows(int64_t begin, int64_t end, C (&sums)[count], const Add& add) {
   sum_rows(middle, end, others, add);
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) sums[i] += others[i];
+}
+
+/// The means of some columns, and the sums of the squares of the distances from them: of few rows
+/// one after the other; those of two halves give those of both (T. Chan, G. Golub and R. LeVeque,
+/// Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
+template <class C, class Row>
+void find_moments(int64_t begin, int64_t end, int64_t columns, C (&mean)[kMostColumns],
+                  C (&squares)[kMostColumns], const Row& row) {
+  const C count = static_cast<C>(end - begin);
+  std::fill_n(squares, columns, C(0));
+  if (end - begin <= kFewRows) {
+    std::fill_n(mean, columns, C(0));
+    for (int64_t r = begin; r < end; ++r) {
+      const C* x = row(r);
+#pragma omp simd
+      for (int64_t c = 0; c < columns; ++c) mean[c] += x[c];
+    }
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) mean[c] /= count;
+    for (int64_t r = begin; r < end; ++r) {
+      const C* x = row(r);
+#pragma omp simd
+      for (int64_t c = 0; c < columns; ++c) squares[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
+    }
+    return;
+  }
+  const int64_t middle = begin + (end - begin) / 2;
+  C other_mean[kMostColumns], other_squares[kMostColumns];
+  find_moments(begin, middle, columns, mean, squares, row);
+  find_moments(middle, end, columns, other_mean, other_squares, row);
+  const C share = static_cast<C>(end - middle) / count;
+  const C weight = share * static_cast<C>(middle - begin);
+#pragma omp simd
+  for (int64_t c = 0; c < columns; ++c) {
+    const C distance = other_mean[c] - mean[c];
+    mean[c] += share * distance;
+    squares[c] += other_squares[c] + weight * distance * distance;
+  }
 }
 
 template <class T>
@@ -59,17 +94,8 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   for_blocks<C>(images, 3, [&](int64_t first, int64_t columns) {
     RowBuffer<T> buffer(columns), target(columns);
     C mean[kMostColumns], squares[kMostColumns], factor[kMostColumns], shift[kMostColumns];
-    sum_rows(0, images.batch, mean, [&](int64_t r, C* sums) {
-      const C* x = buffer.load(in + images.run(r, first), columns);
-#pragma omp simd
-      for (int64_t c = 0; c < columns; ++c) sums[c] += x[c];
-    });
-    for (int64_t c = 0; c < columns; ++c) mean[c] /= statistics.count();
-    sum_rows(0, images.batch, squares, [&](int64_t r, C* sums) {
-      const C* x = buffer.load(in + images.run(r, first), columns);
-#pragma omp simd
-      for (int64_t c = 0; c < columns; ++c) sums[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
-    });
+    find_moments(0, images.batch, columns, mean, squares,
+                 [&](int64_t r) { return buffer.load(in + images.run(r, first), columns); });
     for (int64_t c = 0; c < columns; ++c)
       statistics.set(first + c, mean[c], squares[c], factor[c], shift[c]);
     for (int64_t r = 0; r < images.batch; ++r) {

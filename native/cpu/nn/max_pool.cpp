@@ -1,6 +1,6 @@
 #include "cpu/blocks.h"
 #include "cpu/nn/conv_types.h"
-#include "cpu/nn/pool_kernel.h"
+#include "cpu/nn/pool_channels.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -9,6 +9,19 @@ template <class T>
 void max_windows(const PoolGeometry& geometry, const T* input, T* result, int64_t* indices) {
   over_planes(geometry, [&](int64_t begin, int64_t end) {
     pool_kernels<T>().max(geometry, begin, end, input, result, indices);
+  });
+}
+
+/// Where there are many results, it is they that would wait for memory.
+bool max_of_channels(const PoolGeometry& geometry, const Tensor& result, const Tensor& indices,
+                     const Tensor& input) {
+  if (4 * result.numel() > input.numel()) return false;
+  return over_channels(result, input, [&](auto zero, const ChannelImages& images) {
+    using T = decltype(zero);
+    over_window_rows(geometry, images, [&](int64_t begin, int64_t end) {
+      channel_pool_kernels<T>().max(geometry, images, begin, end, input.data<T>(), result.data<T>(),
+                                    indices.data<int64_t>());
+    });
   });
 }
 
@@ -41,6 +54,7 @@ void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const 
   if (result.numel() == 0) return;
   const PoolGeometry geometry =
       pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, dilation);
+  if (max_of_channels(geometry, result, indices, input)) return;
   with_pooled_type("max_pool2d", result, input, [&](auto zero, const Tensor& out, const Tensor& x) {
     using T = decltype(zero);
     max_windows(geometry, x.data<T>(), out.data<T>(), indices.data<int64_t>());
@@ -58,6 +72,7 @@ void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indice
                                       const Tensor& input, const Ints<2>&) {
   if (result.numel() == 0) return;
   const PoolGeometry geometry = adaptive_geometry(input.sizes(), result.sizes());
+  if (max_of_channels(geometry, result, indices, input)) return;
   with_float_compute(
       "adaptive_max_pool2d", result,
       [&](auto zero, const Tensor& out, const Tensor& x) {

@@ -75,7 +75,7 @@ void max_row(const PoolGeometry& geometry, size_t i, int64_t first, int64_t coun
     offsets[j] = 0;
   }
   for (int64_t y = rows.begin[i]; y < rows.end[i]; y += rows.step)
-    for (int64_t s = 0; s < columns.kernel; ++s) {
+    for (int64_t s = y == rows.begin[i] ? 1 : 0; s < columns.kernel; ++s) {
       const int64_t offset = (y - rows.begin[i]) * geometry.input_columns + s * columns.step;
       const T* taps = corner + offset;
       const int32_t narrow = static_cast<int32_t>(offset);
