@@ -140,7 +140,7 @@ def _methods(bindings: list[Binding]) -> list[Entry]:
 
 
 def _namespaces(bindings: list[Binding]) -> list[tuple[str, list[Entry]]]:
-    """Every namespace with its functions; the main one comes first."""
+    """Every namespace that has functions, with these; the main one comes first."""
     functions: dict[Place, Binding] = {}
     for binding in bindings:
         for place in binding.places if binding.is_function else ():
@@ -149,4 +149,4 @@ def _namespaces(bindings: list[Binding]) -> list[tuple[str, list[Entry]]]:
     for place, binding in functions.items():
         doc = binding.function_doc(place)
         spaces.setdefault(place.namespace, []).append(Entry(place.name, binding, doc))
-    return list(spaces.items())
+    return [(namespace, members) for namespace, members in spaces.items() if members]
