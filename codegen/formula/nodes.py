@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import is_not
 
 from flambeau.codegen.text.source import DeclarationError, Span
 
@@ -27,6 +28,20 @@ class Expression:
     span: Span | None = field(default=None, compare=False, kw_only=True, repr=False)
     size: int = field(default=1, init=False, compare=False, repr=False)
     depth: int = field(default=1, init=False, compare=False, repr=False)
+    kept_hash: int = field(default=0, init=False, compare=False, repr=False)
+
+    def __init_subclass__(cls) -> None:
+        """Trees are keys of tables: a node computes its hash, that of a whole tree, once."""
+        compute = cls.__dict__.get("__hash__")
+        if compute is None:
+            return
+
+        def kept(self: Expression) -> int:
+            if not self.kept_hash:
+                object.__setattr__(self, "kept_hash", compute(self))
+            return self.kept_hash
+
+        cls.__hash__ = kept  # type: ignore[method-assign,assignment]
 
     def __post_init__(self) -> None:
         children = self.children
@@ -115,7 +130,7 @@ class Call(Expression):
         count = len(self.arguments)
         names = (name for name, _ in self.keywords)
         keywords = tuple(zip(names, children[count:], strict=True))
-        return replace(self, arguments=children[:count], keywords=keywords)
+        return Call(self.function, children[:count], keywords, span=self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +166,7 @@ class Unary(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         (operand,) = children
-        return replace(self, operand=operand)
+        return Unary(self.operator, operand, span=self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +181,7 @@ class _TwoOperands(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         left, right = children
-        return replace(self, left=left, right=right)
+        return type(self)(left, self.operator, right, span=self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +223,7 @@ class Conditional(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         condition, then, otherwise = children
-        return replace(self, condition=condition, then=then, otherwise=otherwise)
+        return Conditional(condition, then, otherwise, span=self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,8 +361,10 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def transform(expression: Expression, function: Callable[[Expression], Expression]) -> Expression:
     """Rebuild bottom-up: `function` sees each node after its children were replaced."""
     children = expression.children
-    replaced = tuple(transform(child, function) for child in children)
-    if any(new is not old for new, old in zip(replaced, children, strict=True)):
+    if not children:
+        return function(expression)
+    replaced = tuple([transform(child, function) for child in children])
+    if any(map(is_not, replaced, children)):
         expression = expression.with_children(replaced)
     return function(expression)
 
@@ -365,10 +382,9 @@ def replace_subtrees(expression: Expression, values: Mapping[Expression, Express
     """Replace every largest subtree that is a key of `values`."""
     if expression in values:
         return values[expression]
-    children = tuple(replace_subtrees(child, values) for child in expression.children)
-    if all(new is old for new, old in zip(children, expression.children, strict=True)):
-        return expression
-    return expression.with_children(children)
+    old = expression.children
+    children = tuple([replace_subtrees(child, values) for child in old])
+    return expression.with_children(children) if any(map(is_not, children, old)) else expression
 
 
 def free_names(expression: Expression, *, constants: bool = False) -> frozenset[str]:

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from operator import is_not
 
 from flambeau.codegen.formula import nodes, simplify
 from flambeau.codegen.formula.functions import load_functions
@@ -171,8 +172,9 @@ class _Walk:
                     return then
                 return nodes.Conditional(expression.condition, then, otherwise)
             return self.chosen(expression.then if holds else expression.otherwise, depth)
-        children = tuple(self.chosen(child, depth) for child in expression.children)
-        expression = expression.with_children(children)
+        children = tuple([self.chosen(child, depth) for child in expression.children])
+        if any(map(is_not, children, expression.children)):
+            expression = expression.with_children(children)
         if not isinstance(expression, nodes.Call) or expression.function not in self._index:
             return expression
         try:

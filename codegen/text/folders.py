@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 
 _chosen: ContextVar[Path | None] = ContextVar("chosen", default=None)
@@ -17,6 +18,11 @@ def default_folder() -> Path:
     chosen = _chosen.get()
     if chosen is not None:
         return chosen
+    return _beside_the_generator()
+
+
+@cache
+def _beside_the_generator() -> Path:
     root = Path(__file__).resolve().parents[2]
     candidates = (root / "declarations", root.parent / "declarations")
     return next((c for c in candidates if c.is_dir()), candidates[0])

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from textwrap import wrap
 
 COLUMNS = 100
@@ -26,15 +26,17 @@ _GUARD = re.compile(r"(?:if|for|while) (?=\()")
 _SHORT = 40
 
 
-def _fitting(code: str, indent: int) -> list[str]:
+@cache
+def _fitting(code: str, indent: int) -> tuple[str, ...]:
     """A long line, broken; what nests too deep to show how, as a nested polynomial, fills lines."""
     lines = _broken(code, indent)
     if max(map(len, lines)) <= COLUMNS or _TEXT.search(code):
-        return lines
+        return tuple(lines)
     first, later = " " * indent, " " * (indent + INDENT)
-    return wrap(
+    filled = wrap(
         code, COLUMNS, initial_indent=first, subsequent_indent=later, break_long_words=False
     )
+    return tuple(filled)
 
 
 def laid_out(text: str) -> str:
