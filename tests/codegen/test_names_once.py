@@ -43,6 +43,8 @@ WORDS = {
     "codegen/plan/compute.py": "dtypes of results",
     "codegen/read/dtype_rules.py": "categories of dtypes",
     "python/flambeau/distributed/__init__.py": "messages of processes",
+    "python/flambeau/distributed/nn/__init__.py": "messages of processes",
+    "python/flambeau/distributed/nn/functional.py": "messages of processes",
     "python/flambeau/distributed/tensor/placement_types.py": "values of an argument",
     "python/flambeau/docs/equations.py": "functions of equations in docstrings",
     "python/flambeau/serialization/names.py": "types of Python",
