@@ -30,10 +30,11 @@ PyRef submodule(PyObject* module, const std::string& path) {
 }
 
 PyRef add_function(PyObject* module, PyMethodDef& function) {
+  constexpr std::string_view library = "flambeau", own = "._C";
   std::string known = name_of(module);
-  if (known.find("._C._") == std::string::npos) {
-    if (const size_t own = known.find("._C"); own != std::string::npos) known.erase(own, 3);
-  }
+  // Modules of packages keep their names.
+  const bool is_library = known.starts_with("flambeau._C") && !known.starts_with("flambeau._C._");
+  if (is_library) known.erase(library.size(), own.size());
   const PyRef name = checked(PyUnicode_FromString(known.c_str()));
   PyRef object = checked(PyCFunction_NewEx(&function, module, name.get()));
   checked(PyModule_AddObjectRef(module, function.ml_name, object.get()));
