@@ -1,6 +1,8 @@
 #include "python/base/modules.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 namespace flambeau::python {
 
