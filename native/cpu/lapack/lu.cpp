@@ -8,19 +8,30 @@ using namespace lapack;
 
 namespace {
 
-template <class T>
-void factor_all(const Factors<T>& all) {
+/// Factors all matrices. Calls tiny_found(those in lanes, number of the first) while enough are
+/// left to fill lanes, other_found(number) for each of the rest.
+template <class T, class Tiny, class Other>
+void factor_each(const Factors<T>& all, const Tiny& tiny_found, const Other& other_found) {
   over_matrices(all.given.count(), all.work(), [&](int64_t begin, int64_t end) {
     const int64_t lanes = lane_factors<T>().lanes;
     const int64_t tiny = begin + count_in_lanes<T>(begin, end, all.rows(), all.columns());
     if (begin < tiny) {
       for (TinyFactors<T> some(all); begin < tiny; begin += lanes) {
         some.find(begin);
-        some.keep(begin);
+        tiny_found(some, begin);
       }
     }
-    for (; begin < end; ++begin) all.find(begin);
+    for (; begin < end; ++begin) {
+      all.find(begin);
+      other_found(begin);
+    }
   });
+}
+
+template <class T>
+void factor_all(const Factors<T>& all) {
+  factor_each(
+      all, [](TinyFactors<T>& some, int64_t first) { some.keep(first); }, [](int64_t) {});
 }
 
 /// Solves tiny systems, as many right-hand sides as matrices; `all` gets the factors of the last
@@ -64,22 +75,12 @@ void for_diagonals(const Tensor& A, const Body& body) {
   const Tensor info = empty(outer, DType::int32);
   visit_elements(A.dtype(), [&]<class T>() {
     const Factors<T> all(factors, swaps, info, A);
-    over_matrices(all.given.count(), all.work(), [&](int64_t begin, int64_t end) {
-      const int64_t lanes = lane_factors<T>().lanes;
-      const int64_t tiny = begin + count_in_lanes<T>(begin, end, all.rows(), all.columns());
-      if (begin < tiny) {
-        for (TinyFactors<T> some(all); begin < tiny; begin += lanes) {
-          some.find(begin);
-          some.read(begin, body);
-        }
-      }
-      for (; begin < end; ++begin) {
-        all.find(begin);
-        const Matrix<T> found = all.wanted[begin];
-        body(begin, found.data, found.row_step + found.column_step, all.swaps[begin].data,
-             int64_t{1});
-      }
-    });
+    factor_each(
+        all, [&](TinyFactors<T>& some, int64_t first) { some.read(first, body); },
+        [&](int64_t b) {
+          const Matrix<T> found = all.wanted[b];
+          body(b, found.data, found.row_step + found.column_step, all.swaps[b].data, int64_t{1});
+        });
   });
 }
 
