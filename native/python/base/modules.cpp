@@ -31,19 +31,22 @@ PyRef submodule(PyObject* module, const std::string& path) {
   return parent;
 }
 
-PyRef add_function(PyObject* module, PyMethodDef& function) {
+PyRef name_for_functions(PyObject* module) {
   constexpr std::string_view library = "flambeau", own = "._C";
   std::string known = name_of(module);
   // Modules of packages keep their names.
   const bool is_library = known.starts_with("flambeau._C") && !known.starts_with("flambeau._C._");
   if (is_library) known.erase(library.size(), own.size());
-  const PyRef name = checked(PyUnicode_FromString(known.c_str()));
-  PyRef object = checked(PyCFunction_NewEx(&function, module, name.get()));
+  return checked(PyUnicode_FromString(known.c_str()));
+}
+PyRef add_function(PyObject* module, PyObject* name, PyMethodDef& function) {
+  PyRef object = checked(PyCFunction_NewEx(&function, module, name));
   checked(PyModule_AddObjectRef(module, function.ml_name, object.get()));
   return object;
 }
 void add_functions(PyObject* module, PyMethodDef* functions) {
-  for (; functions->ml_name; ++functions) add_function(module, *functions);
+  const PyRef name = name_for_functions(module);
+  for (; functions->ml_name; ++functions) add_function(module, name.get(), *functions);
 }
 
 }  // namespace flambeau::python

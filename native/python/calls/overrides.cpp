@@ -200,8 +200,9 @@ bool is_plain_type(PyTypeObject* type) {
 }  // namespace detail
 
 void add_functions(PyObject* module, const FunctionNamespace& space) {
+  const PyRef name = name_for_functions(module);
   for (BoundFunction& bound : space.functions) {
-    PyRef function = add_function(module, bound.method);
+    PyRef function = add_function(module, name.get(), bound.method);
     if (functions().emplace(bound.binding, function.get()).second) function.release();
   }
 }
