@@ -23,7 +23,10 @@ void split_row(const T* from, int64_t width, int64_t padding, int64_t half, T* t
     store(first + j / 2, even_elements<T>(left, right));
     store(second + j / 2, odd_elements<T>(left, right));
   }
-  for (; j < width; ++j) (j % 2 ? second : first)[j / 2] = from[j];
+  for (; j < width; ++j) {
+    T* const half_row = j % 2 ? second : first;  // g++ 12 mistakes `(a ? b : c)[i]` under UBSan
+    half_row[j / 2] = from[j];
+  }
 }
 
 /// The image inside its border; what lies around and between its elements stays as it is.
