@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 
 from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
-from flambeau.codegen.model.entries import Operator
-from flambeau.codegen.read.loader import Loaded, load_texts
-from flambeau.codegen.text.folders import default_folder
-from flambeau.codegen.text.source import Diagnostic, Diagnostics
+from flambeau.codegen.formula import nodes
+from flambeau.codegen.model.entries import Doc, Operator, Test
+from flambeau.codegen.read.loader import Loaded, load_declarations, load_texts
+from flambeau.codegen.text.folders import default_folder, yaml_files
+from flambeau.codegen.text.source import Diagnostic, Diagnostics, Text
+from flambeau.codegen.text.tree import Mapping
 
 SAMPLE = (Path(__file__).parent / "samples" / "every_kind.yaml").read_text(encoding="utf-8")
 TABLES = {
     f"declarations/{name}.yaml": (default_folder() / f"{name}.yaml").read_text(encoding="utf-8")
     for name in ("dtypes", "backends", "common")
 }
+
+# What the formulas of new entries call; operators that commands are tried on.
+OF_SMALL_LIBRARY = frozenset(
+    (
+        *("abs", "add", "cat", "div", "expand_reduced", "mul", "narrow", "sub", "sum"),
+        *("dropout", "gelu", "matmul", "max", "relu", "relu6", "silu", "zeros_like"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -81,4 +94,60 @@ def sample_folder(parent: Path) -> Path:
     for name in ("dtypes", "backends", "common", "functions", "shape_functions"):
         shutil.copy(default_folder() / f"{name}.yaml", folder)
     (folder / "sample.yaml").write_text(SAMPLE, encoding="utf-8")
+    return folder
+
+
+@cache
+def _small_library() -> dict[Path, str]:
+    """The files of `small_library`, by their places in its folder."""
+    library = load_declarations()
+    named = {name: [o for o in library.operators if o.name == name] for name in library.by_name}
+    pending = [o for o in library.operators if o.name in OF_SMALL_LIBRARY or o.operator or o.role]
+    names: set[str] = set()
+    while pending:
+        operator = pending.pop()
+        if operator.full_name not in names:
+            names.add(operator.full_name)
+            pending += [o for called in _calls(operator) for o in named.get(called, ())]
+    found = {}
+    for path in yaml_files(default_folder()):
+        text = path.read_text(encoding="utf-8")
+        if re.search("^- (op|helper|each):", text, re.MULTILINE):
+            entries = re.split("^(?=- )", text, flags=re.MULTILINE)
+            kept = [e for e in entries if _is_kept(e, names)]
+            if not any(e.startswith(("- op:", "- helper:")) for e in kept):
+                continue
+            text = "".join(kept)
+        found[path.relative_to(default_folder())] = text
+    beside = [*default_folder().rglob("*.py"), *default_folder().glob("*.json")]
+    return found | {p.relative_to(default_folder()): p.read_text("utf-8") for p in beside}
+
+
+def _calls(operator: Operator) -> Iterator[str]:
+    """The functions that formulas of any purpose call."""
+    pending: list[object] = [getattr(operator, f.name) for f in fields(operator)]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, nodes.Call):
+            yield value.function
+        if isinstance(value, dict):
+            pending += value.values()
+        elif isinstance(value, tuple | list):
+            pending += value
+        elif is_dataclass(value) and not isinstance(value, Text | Mapping | Test | Doc):
+            pending += [getattr(value, f.name) for f in fields(value)]
+
+
+def _is_kept(entry: str, names: set[str]) -> bool:
+    match = re.match(r"- (?:op|helper): *['\"]?([\w.]+)", entry)
+    return not entry.startswith("- each:") and (match is None or match[1] in names)
+
+
+def small_library(folder: Path) -> Path:
+    """A folder with the part of the library that what `ops new` writes calls: loading and emitting
+    all of it takes ten times as long.
+    """
+    for path, text in _small_library().items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
     return folder

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import SAMPLE, sample_folder
+from support import SAMPLE, sample_folder, small_library
 
 from flambeau.codegen.tools.cli import COMMANDS, main
 from flambeau.codegen.tools.terminal import Style, wants_colour
@@ -110,10 +110,11 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
 
 def test_emitting_needs_no_numpy(tmp_path: Path) -> None:
     """A wheel is built in an environment without it."""
+    small = ("--declarations", small_library(tmp_path / "declarations"))
     without = "import sys; sys.modules['numpy'] = None; "
     run = "from flambeau.codegen.tools.cli import main; sys.exit(main(sys.argv[1:]))"
     found = subprocess.run(
-        [sys.executable, "-c", without + run, "emit", tmp_path],
+        [sys.executable, "-c", without + run, "emit", tmp_path / "generated", *small],
         capture_output=True,
         text=True,
         check=False,
@@ -267,8 +268,9 @@ def test_check_of_a_file_knows_the_others(
 
 
 def test_emit_says_what_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(small_library(tmp_path / "declarations"))
     for expected in ("files changed", ": 0 files changed"):
-        assert main(["emit", str(tmp_path / "generated")]) == 0
+        assert main(["emit", str(tmp_path / "generated"), "--declarations", folder]) == 0
         assert expected in capsys.readouterr().out
 
 
@@ -277,17 +279,18 @@ def test_emit_refuses_a_folder_with_other_files(
 ) -> None:
     """They would be lost, or lie among the generated ones."""
     generated = tmp_path / "generated"
-    assert main(["emit", str(generated)]) == 0
+    small = ["--declarations", str(small_library(tmp_path / "declarations"))]
+    assert main(["emit", str(generated), *small]) == 0
     (generated / "ops" / "notes.txt").write_text("mine", encoding="utf-8")
     (generated / "empty").mkdir()
     before = {p: p.read_bytes() for p in generated.rglob("*") if p.is_file()}
-    assert main(["emit", str(generated)]) == 2
+    assert main(["emit", str(generated), *small]) == 2
     message = f"{generated} holds files that were not generated (ops/notes.txt)"
     assert message in capsys.readouterr().err
     assert {p: p.read_bytes() for p in generated.rglob("*") if p.is_file()} == before
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / ".profile").touch()
-    assert main(["emit", str(tmp_path / "home")]) == 2
+    assert main(["emit", str(tmp_path / "home"), *small]) == 2
     assert [p.name for p in (tmp_path / "home").iterdir()] == [".profile"]
 
 

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import small_library
 
 import flambeau.codegen
 from flambeau.codegen.model.entries import Kind
@@ -20,10 +21,8 @@ KINDS = [kind.value for kind in Kind]
 
 @pytest.fixture
 def declarations(tmp_path: Path) -> Path:
-    """The library's declarations; formulas of scaffolds call its operators."""
-    folder = tmp_path / "declarations"
-    shutil.copytree(default_folder(), folder)
-    return folder
+    """What the formulas of scaffolds call."""
+    return small_library(tmp_path / "declarations")
 
 
 def new(folder: Path, name: str, kind: str, *options: str) -> int:
@@ -92,8 +91,10 @@ def test_nothing_is_overwritten(declarations: Path, capsys: pytest.CaptureFixtur
 FAMILIES = {p.stem: p for p in yaml_files(default_folder()) if "- family:" in p.read_text("utf-8")}
 
 
-def test_new_entries_fit_the_heads_of_their_families(declarations: Path) -> None:
+def test_new_entries_fit_the_heads_of_their_families(tmp_path: Path) -> None:
     """They leave out what the head gives, and decline what they do not have."""
+    declarations = tmp_path / "declarations"
+    shutil.copytree(default_folder(), declarations)
     for family, path in FAMILIES.items():
         file = declarations / path.relative_to(default_folder())
         for kind in (Kind.POINTWISE, Kind.COMPOSITE):

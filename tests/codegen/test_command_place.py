@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import small_library
 
 import flambeau.codegen
 from flambeau.codegen.formula.functions import load_functions
@@ -22,7 +23,7 @@ GENERATOR = Path(flambeau.codegen.__file__).resolve().parent
 def tree(tmp_path: Path) -> Path:
     """A tree of Flambeau that is not the one that runs."""
     folder = tmp_path / "clone"
-    shutil.copytree(default_folder(), folder / "declarations")
+    small_library(folder / "declarations")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(GENERATOR, folder / "codegen", ignore=ignored)
     (folder / "native").mkdir()

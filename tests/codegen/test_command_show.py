@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import small_library
 
 from flambeau.codegen.check.samples import sample_value
 from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.formula.to_numpy import to_numpy
 from flambeau.codegen.model.entries import Declarations, Kind, Operator
 from flambeau.codegen.read.loader import load_declarations
-from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.tools.cli import main
 from flambeau.codegen.tools.explain import Explanation
 
@@ -99,15 +98,22 @@ def _compare_second_order(operator: Operator, library: Declarations) -> int:
     return 1
 
 
-def test_overloads_are_shown_together_or_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "max"]) == 0
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(small_library(tmp_path_factory.mktemp("small")))
+
+
+def test_overloads_are_shown_together_or_alone(
+    small: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "max", "--declarations", small]) == 0
     together = capsys.readouterr().out
-    assert main(["show", "max.dim"]) == 0
+    assert main(["show", "max.dim", "--declarations", small]) == 0
     alone = capsys.readouterr().out
     assert alone in together and "max.other  composite" in together
     assert "max.other  composite" not in alone
     for name in ("flambeau.max.dim", "relu_", "Tensor.relu", "flambeau.nn.functional.silu"):
-        assert main(["show", name]) == 0
+        assert main(["show", name, "--declarations", small]) == 0
 
 
 @pytest.mark.parametrize(
@@ -121,8 +127,10 @@ def test_overloads_are_shown_together_or_alone(capsys: pytest.CaptureFixture[str
         ("--tests", "reference: np.maximum(self, 0)"),
     ],
 )
-def test_generated_parts(option: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "relu", option]) == 0
+def test_generated_parts(
+    option: str, expected: str, small: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", "relu", option, "--declarations", small]) == 0
     printed = capsys.readouterr().out
     assert expected in printed
     if option in ("--cpp", "--cuda", "--binding"):
@@ -130,12 +138,12 @@ def test_generated_parts(option: str, expected: str, capsys: pytest.CaptureFixtu
 
 
 def test_shown_code_is_the_generated_code(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, small: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every function that is shown stands in the emitted file, line for line."""
-    main(["emit", str(tmp_path)])
+    assert main(["emit", str(tmp_path), "--declarations", small]) == 0
     capsys.readouterr()
-    main(["show", "silu", "--cpp"])
+    assert main(["show", "silu", "--cpp", "--declarations", small]) == 0
     shown = capsys.readouterr().out.split("==> ops/activation.cpp <==\n")[1].split("\n==> ")[0]
     emitted = (tmp_path / "ops" / "activation.cpp").read_text(encoding="utf-8")
     body = shown[shown.index("KernelTable") :]
@@ -147,9 +155,8 @@ def test_shown_code_is_the_generated_code(
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A repository with the library's declarations, generated once."""
-    folder = tmp_path / "declarations"
-    shutil.copytree(default_folder(), folder)
+    """A repository with declarations of the library, generated once."""
+    folder = small_library(tmp_path / "declarations")
     assert main(["emit", str(tmp_path / "build" / "generated"), "--declarations", str(folder)]) == 0
     return folder
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from support import SAMPLE, load_text
+from support import SAMPLE, load_text, small_library
 
 from flambeau.codegen.check.formulas import bind
 from flambeau.codegen.check.samples import sample_value, seed_of
@@ -113,36 +115,50 @@ def test_wrong_formulas_of_every_kind_are_seen(old: str, new: str) -> None:
     assert not sound and len(planted) == 1
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    code = main(["try", *arguments])
-    printed = capsys.readouterr()
-    return code, printed.out + printed.err
+Run = Callable[..., tuple[int, str]]
 
 
-def test_arguments_are_those_of_a_call(capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = run(capsys, "add", "[1., 2], other=[[10.], [20]], alpha=2")
+@pytest.fixture
+def run(small: str, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `ops try` with some arguments: its exit code and what it printed."""
+
+    def call(*arguments: str) -> tuple[int, str]:
+        code = main(["try", *arguments, "--declarations", small])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(small_library(tmp_path_factory.mktemp("small")))
+
+
+def test_arguments_are_those_of_a_call(run: Run) -> None:
+    code, text = run("add", "[1., 2], other=[[10.], [20]], alpha=2")
     assert code == 0 and "[21. 22.]" in text and "[41. 42.]" in text
     assert "d/d other" in text and "5 comparisons agree" in text
-    code, text = run(capsys, "gelu", "self=randn(3), approximate=tanh")
+    code, text = run("gelu", "self=randn(3), approximate=tanh")
     assert code == 0 and "approximate = 'tanh'" in text
-    code, text = run(capsys, "sum", "ones(2, 3), dim=[1]", "--grad", "[1., 10.]")
+    code, text = run("sum", "ones(2, 3), dim=[1]", "--grad", "[1., 10.]")
     assert code == 0 and "[[ 1.  1.  1.]\n            [10. 10. 10.]]" in text
 
 
-def test_the_first_sample_stands_in(capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = run(capsys, "silu")
+def test_the_first_sample_stands_in(run: Run) -> None:
+    code, text = run("silu")
     assert code == 0 and "[3, 4]" in text and "3 comparisons agree" in text
 
 
-def test_a_kink_is_no_disagreement(capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = run(capsys, "relu", "[-1., 0., 1.]")
+def test_a_kink_is_no_disagreement(run: Run) -> None:
+    code, text = run("relu", "[-1., 0., 1.]")
     assert code == 0 and "1 at a kink" in text
 
 
-def test_numbers_differ_by_seed_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    first = run(capsys, "silu", "randn(3)")
-    assert run(capsys, "silu", "randn(3)") == first
-    assert run(capsys, "silu", "randn(3)", "--seed", "1") != first
+def test_numbers_differ_by_seed_alone(run: Run) -> None:
+    first = run("silu", "randn(3)")
+    assert run("silu", "randn(3)") == first
+    assert run("silu", "randn(3)", "--seed", "1") != first
 
 
 @pytest.mark.parametrize(
@@ -157,8 +173,6 @@ def test_numbers_differ_by_seed_alone(capsys: pytest.CaptureFixture[str]) -> Non
         (("sum", "ones(3)", "--grad", "ones(2)"), "--grad:"),
     ],
 )
-def test_what_cannot_be_tried(
-    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, text = run(capsys, *arguments)
+def test_what_cannot_be_tried(arguments: tuple[str, ...], message: str, run: Run) -> None:
+    code, text = run(*arguments)
     assert code == 2 and message in text

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from support import small_library
 
 from flambeau.codegen.read.loader import load_declarations
-from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.write.everything import emit_everything
 from flambeau.codegen.write.files import RECORD, Output, foreign_files, recorded_files
 
@@ -74,23 +73,24 @@ def test_refuses_to_write_through_a_link(tmp_path: Path) -> None:
 
 
 def test_everything_twice_changes_nothing(tmp_path: Path) -> None:
-    declarations = load_declarations()
-    assert emit_everything(declarations, tmp_path).changed
-    assert not emit_everything(declarations, tmp_path).changed
+    declarations = load_declarations(small_library(tmp_path / "declarations"))
+    generated = tmp_path / "generated"
+    assert emit_everything(declarations, generated).changed
+    assert not emit_everything(declarations, generated).changed
 
 
 def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
     """Whatever a declaration is called, its files lie below the folder."""
-    emit_everything(load_declarations(), tmp_path / "inside")
-    assert [p.name for p in tmp_path.iterdir()] == ["inside"]
+    declarations = load_declarations(small_library(tmp_path / "declarations"))
+    emit_everything(declarations, tmp_path / "inside")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["declarations", "inside"]
 
 
 def test_an_edit_of_words_changes_no_code(tmp_path: Path) -> None:
     """Generated code names entries without their lines: only documentation
     and docstrings follow an edit that says more, in more lines.
     """
-    folder = tmp_path / "declarations"
-    shutil.copytree(default_folder(), folder)
+    folder = small_library(tmp_path / "declarations")
     generated = tmp_path / "generated"
     emit_everything(load_declarations(folder), generated)
     for file in ("pointwise/activation.yaml", "reduce/reduction.yaml"):
