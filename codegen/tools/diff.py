@@ -48,8 +48,9 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--against and --generated exclude each other")
     folder_of(options)  # there is one
     place: Place = options.place
+    generated = None if options.against else _generated(options)
     after = _emitted(options, place.folder)
-    before = _before(options, after)
+    before = _of_revision(options) if generated is None else _of_folder(generated, after)
     style = Style()
     changed = 0
     for name in sorted(before.keys() | after.keys()):
@@ -97,28 +98,30 @@ def _text(file: Path) -> str:
     return file.read_bytes().decode("utf-8", errors="backslashreplace")
 
 
-def _before(options: argparse.Namespace, after: Mapping[str, str]) -> dict[str, str]:
+def _of_folder(folder: Path, after: Mapping[str, str]) -> dict[str, str]:
     """What was generated before; other files in the folder are nobody's business."""
     from flambeau.codegen.write.files import recorded_files
 
-    if options.against:
-        return _of_revision(options)
-    folder: Path = options.generated or _generated(options)
-    if not folder.is_dir():
-        hint = "build first, or give --generated DIR or --against REV"
-        raise UsageError(f"there is no generated folder {folder}: {hint}")
     names = recorded_files(folder) | after.keys()
     return {name: _text(folder / name) for name in names if (folder / name).is_file()}
 
 
 def _generated(options: argparse.Namespace) -> Path:
-    """Where the last build left what it generated."""
+    """The folder that is meant, or where the last build left what it generated."""
     place: Place = options.place
-    if place.project is None:
-        return place.library.resolve().parent / "build" / "generated"
-    from flambeau.extension.building import GENERATED, build_folder
+    folder: Path
+    if options.generated:
+        folder = options.generated
+    elif place.project is None:
+        folder = place.library.resolve().parent / "build" / "generated"
+    else:
+        from flambeau.extension.building import GENERATED, build_folder
 
-    return build_folder(place.project) / GENERATED
+        folder = build_folder(place.project) / GENERATED
+    if not folder.is_dir():
+        hint = "build first, or give --generated DIR or --against REV"
+        raise UsageError(f"there is no generated folder {folder}: {hint}")
+    return folder
 
 
 def _of_revision(options: argparse.Namespace) -> dict[str, str]:

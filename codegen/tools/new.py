@@ -38,6 +38,7 @@ from flambeau.codegen.tools.place import CONFIGURATION, FOLDER, Place, UsageErro
 NAME = "new"
 HELP = "write a new entry to start from"
 _NAME = re.compile(r"[a-z][a-z0-9_]*[a-z0-9](\.[A-Za-z][A-Za-z0-9_]*)?")
+_OPERATOR = re.compile("^- *(op|helper|each):", re.MULTILINE)
 SCHEMA = "schema.json"  # beside the library's declarations
 SUFFIX = ".yaml"
 
@@ -261,7 +262,7 @@ def _beside_head(text: str, file: Path) -> str:
 
 
 def _check_entry(options: argparse.Namespace, entry: Addition) -> None:
-    """The entry loads beside what is there.
+    """The entry loads beside what is shared; other operators say nothing of it.
 
     Raises:
         DeclarationError: it does not.
@@ -272,7 +273,8 @@ def _check_entry(options: argparse.Namespace, entry: Addition) -> None:
 
     def others(files: tuple[Path, ...]) -> dict[str, str]:
         kept = [path for path in files if path.resolve() != entry.path.resolve()]
-        return read_files(kept, diagnostics)
+        texts = read_files(kept, diagnostics)
+        return {f: "" if _OPERATOR.search(text) else text for f, text in texts.items()}
 
     texts = others(tuple(declaration_files(folder_of(options))))
     if place.project is None:
