@@ -26,4 +26,5 @@ __getattr__, __dir__ = _lazy.submodules(
         "trainer",
         "viz",
     ),
+    {"set_module": "_naming", "swap_tensors": "_swapping"},
 )

@@ -1,0 +1,115 @@
+"""Names that programs use now and then: random tensors for tests, exchanged tensors, streams of the
+CPU, containers of the first releases.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import nn
+from flambeau.testing import make_tensor
+
+INTEGERS = ["uint8", "int8", "int16", "int32", "int64"]
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
+COMPLEX = ["complex64", "complex128"]
+
+
+def parts(x: Any) -> Any:
+    return flambeau.view_as_real(x) if x.is_complex() else x.to(flambeau.float64)
+
+
+@pytest.mark.parametrize("name", ["bool", *INTEGERS, *FLOATS, *COMPLEX])
+def test_random_tensors(name: str) -> None:
+    dtype = getattr(flambeau, name)
+    x = make_tensor(40, 50, dtype=dtype, device="cpu")
+    assert x.shape == (40, 50) and x.dtype == dtype and not x.requires_grad
+    low, high = {"bool": (0, 1), "uint8": (0, 9)}.get(name, (-9, 9))
+    values = parts(x)
+    assert values.min() >= low and values.max() <= high
+    # 2,000 draws reach both ends, or come near them, and lie around the middle.
+    assert values.min() < low + 0.1 and values.max() > high - 0.1
+    assert abs(values.mean().item() - (low + high) / 2) < 1
+    narrow = make_tensor((100,), dtype=dtype, device="cpu", low=0, high=1, exclude_zero=True)
+    assert (narrow != 0).all()
+    if name in ("bool", *INTEGERS):
+        assert (narrow == 1).all()
+
+
+def test_limits_of_random_tensors() -> None:
+    wide = make_tensor(50, dtype=flambeau.int8, device="cpu", low=-1000, high=1000)
+    assert wide.dtype == flambeau.int8
+    halves = make_tensor(50, dtype=flambeau.float16, device="cpu", low=6e4, high=1e9)
+    assert halves.isfinite().all() and (halves >= 6e4).all()
+    for low, high in ((3, 2), (2, 2)):
+        with pytest.raises(ValueError, match="low must be below high"):
+            make_tensor(2, dtype=flambeau.int32, device="cpu", low=low, high=high)
+    with pytest.raises(ValueError, match="must be a number, got NaN"):
+        make_tensor(2, dtype=flambeau.float32, device="cpu", low=float("nan"))
+
+
+def test_memory_of_random_tensors() -> None:
+    options: dict[str, Any] = {"dtype": flambeau.float32, "device": "cpu"}
+    spread = make_tensor(3, 4, noncontiguous=True, requires_grad=True, **options)
+    assert not spread.is_contiguous() and spread.requires_grad and spread.is_leaf
+    assert make_tensor(1, noncontiguous=True, **options).is_contiguous()
+    last = make_tensor(2, 3, 4, 5, memory_format=flambeau.channels_last, **options)
+    assert last.is_contiguous(memory_format=flambeau.channels_last)
+    with pytest.raises(ValueError, match="cannot both be given"):
+        make_tensor(2, noncontiguous=True, memory_format=flambeau.channels_last, **options)
+    with pytest.raises(ValueError, match="cannot require grad"):
+        make_tensor(2, dtype=flambeau.int32, device="cpu", requires_grad=True)
+
+
+def test_exchanged_tensors() -> None:
+    layer = nn.Linear(2, 3)
+    optimizer = flambeau.optim.SGD(layer.parameters(), lr=1.0)
+    layer(flambeau.ones(1, 2)).sum().backward()
+    weight, before = layer.weight, layer.weight.detach().clone()
+    other = flambeau.full((5, 2), 2.0, dtype=flambeau.float64)
+    other.note = "mine"  # type: ignore[attr-defined]
+    flambeau.utils.swap_tensors(weight, other)
+    assert layer.weight is weight is optimizer.param_groups[0]["params"][0]
+    assert weight.tolist() == [[2.0, 2.0]] * 5 and weight.dtype == flambeau.float64
+    assert type(weight) is flambeau.Tensor and weight.note == "mine"  # type: ignore[attr-defined]
+    assert not weight.requires_grad and weight.grad is None
+    assert isinstance(other, nn.Parameter) and not hasattr(other, "note")
+    assert other.grad.tolist() == [[1.0, 1.0]] * 3 and other.requires_grad
+    assert (other.detach() == before).all()
+    flambeau.utils.swap_tensors(other, other)
+    with pytest.raises(RuntimeError, match="expected leaves, got the result of an operation"):
+        flambeau.utils.swap_tensors(other, other * 2)
+
+
+def test_streams_of_the_cpu() -> None:
+    from flambeau import cpu
+
+    main, side = cpu.current_stream(), cpu.Stream()
+    side.wait_stream(main)
+    with cpu.stream(side), cpu.StreamContext(None):
+        assert cpu.current_stream() is side
+        event = side.record_event()
+    assert cpu.current_stream() is main and event.query() and main.query()
+    main.wait_event(event)
+    event.wait(side)
+    event.synchronize()
+    cpu.set_device(0)
+    assert cpu.is_initialized()
+
+
+def test_containers_of_the_first_releases() -> None:
+    with pytest.warns(DeprecationWarning, match="derive from nn.Module"):
+        found = nn.Container(a=nn.Linear(1, 2), b=nn.ReLU())
+    assert list(found.state_dict()) == ["a.weight", "a.bias"]
+    assert nn.modules.container.Container is nn.Container
+
+
+def test_names_of_modules() -> None:
+    def function() -> None: ...
+
+    flambeau.utils.set_module(function, "there")
+    assert function.__module__ == "there"
+    with pytest.raises(TypeError, match="expected the name of a module, got int"):
+        flambeau.utils.set_module(function, 3)  # type: ignore[arg-type]
