@@ -150,6 +150,6 @@ def test_tables_of_measurements() -> None:
     )
     table.colorize(rowwise=True)
     rows = str(table).splitlines()
-    assert "\033[92m\033[1m   2.5\033[0m" in rows[3] and "\033[31m30.0\033[0m" in rows[3]
+    assert "\033[92m\033[1m 2.5\033[0m" in rows[3] and "\033[31m30.0\033[0m" in rows[3]
     with pytest.raises(ValueError, match="expected Measurements, got int"):
         table.extend_results([3])  # type: ignore[list-item]
