@@ -113,3 +113,37 @@ def test_names_of_modules() -> None:
     assert function.__module__ == "there"
     with pytest.raises(TypeError, match="expected the name of a module, got int"):
         flambeau.utils.set_module(function, 3)  # type: ignore[arg-type]
+
+
+def test_names_where_programs_look_for_them() -> None:
+    from flambeau.cpu.amp.autocast_mode import autocast as of_cpu
+    from flambeau.cuda.amp.autocast_mode import autocast as of_cuda
+    from flambeau.cuda.amp.grad_scaler import GradScaler
+    from flambeau.cuda.memory import empty_cache
+    from flambeau.distributed import deprecated
+    from flambeau.functional import einsum, meshgrid
+
+    assert of_cpu is flambeau.cpu.amp.autocast and of_cuda is flambeau.cuda.amp.autocast
+    assert GradScaler is flambeau.cuda.amp.GradScaler
+    assert empty_cache is flambeau.cuda.empty_cache
+    assert einsum is flambeau.einsum and meshgrid is flambeau.meshgrid
+    assert deprecated.all_reduce is flambeau.distributed.all_reduce
+    assert flambeau.ones(2, 3)[:, flambeau.newaxis].shape == (2, 1, 3)
+    assert flambeau.Tag.pt2_compliant_tag in flambeau.Tag
+    for module in (flambeau.functional, flambeau.cuda.memory):
+        with pytest.raises(AttributeError, match="has no 'nothing'"):
+            _ = module.nothing
+
+
+def test_former_names_of_autocast() -> None:
+    before = flambeau.get_autocast_cpu_dtype()
+    try:
+        flambeau.set_autocast_cpu_dtype(flambeau.float16)
+        flambeau.set_autocast_cpu_enabled(True)
+        assert flambeau.is_autocast_cpu_enabled() and flambeau.is_autocast_enabled("cpu")
+        assert flambeau.get_autocast_dtype("cpu") == flambeau.float16
+        assert (flambeau.ones(1, 1) @ flambeau.ones(1, 1)).dtype == flambeau.float16
+    finally:
+        flambeau.set_autocast_cpu_enabled(False)
+        flambeau.set_autocast_cpu_dtype(before)
+    assert flambeau.get_autocast_gpu_dtype() == flambeau.get_autocast_dtype("cuda")
