@@ -67,7 +67,6 @@ REASONS = {
     "utils.serialization": "files are read as the arguments of flambeau.load say",
     "utils.show_pickle": "see flambeau.load, which runs no code of a file",
     "utils.throughput_benchmark": "see flambeau.utils.benchmark",
-    "utils.weak": _PARTS,
     "xpu.memory": "Flambeau has no backend for Intel's GPUs",
 }
 

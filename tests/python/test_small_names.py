@@ -4,6 +4,7 @@ CPU, containers of the first releases.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any
 
 import pytest
@@ -147,3 +148,75 @@ def test_former_names_of_autocast() -> None:
         flambeau.set_autocast_cpu_enabled(False)
         flambeau.set_autocast_cpu_dtype(before)
     assert flambeau.get_autocast_gpu_dtype() == flambeau.get_autocast_dtype("cuda")
+
+
+def test_dictionaries_by_identity() -> None:
+    from flambeau.utils.weak import WeakIdKeyDictionary, WeakTensorKeyDictionary
+
+    x, y = flambeau.ones(2), flambeau.ones(2)
+    notes = WeakTensorKeyDictionary({x: 1})
+    notes[y] = 2
+    assert notes[x] == 1 and notes[y] == 2 and len(notes) == 2
+    assert [key is x or key is y for key in notes] == [True, True]
+    del notes[x]
+    assert x not in notes and WeakTensorKeyDictionary is WeakIdKeyDictionary
+    with pytest.raises(KeyError):
+        _ = notes[x]
+    del y
+    assert len(notes) == 0
+
+
+def test_flat_tensors() -> None:
+    from flambeau._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+
+    parts = [flambeau.arange(6).view(2, 3).t(), flambeau.arange(2)]
+    flat = _flatten_dense_tensors(parts)
+    assert flat.tolist() == [0, 3, 1, 4, 2, 5, 0, 1]
+    for a, b in zip(parts, _unflatten_dense_tensors(flat, parts), strict=True):
+        assert a.tolist() == b.tolist()
+
+
+def test_optimizers_of_others() -> None:
+    """One that is written as PyTorch's own are."""
+    from flambeau.optim.optimizer import (
+        Optimizer,
+        ParamsT,
+        _default_to_fused_or_foreach,
+        _dispatch_sqrt,
+        _get_value,
+        _use_grad_for_differentiable,
+        _view_as_real,
+    )
+
+    class Scaled(Optimizer):
+        def __init__(self, params: ParamsT, lr: float, differentiable: bool = False) -> None:
+            super().__init__(params, {"lr": lr, "differentiable": differentiable})
+
+        @_use_grad_for_differentiable
+        def step(self, closure: Any = None) -> None:
+            assert flambeau.is_grad_enabled() is self.defaults["differentiable"]
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.add_(p.grad, alpha=-_get_value(group["lr"]) / _dispatch_sqrt(4.0))
+
+    weight = flambeau.tensor([2.0], requires_grad=True)
+    (3 * weight).sum().backward()
+    Scaled([weight], lr=flambeau.tensor(0.5)).step()
+    assert weight.tolist() == [1.25] and _default_to_fused_or_foreach([weight], False) == (
+        False,
+        False,
+    )
+    params, grads = [flambeau.ones(2, dtype=flambeau.complex64)], [flambeau.ones(2) * 1j]
+    _view_as_real(params, grads)
+    assert params[0].shape == (2, 2) and grads[0].tolist() == [[0, 1], [0, 1]]
+
+
+def test_divided_arguments() -> None:
+    from flambeau.nn.parallel.scatter_gather import is_namedtuple, scatter_kwargs
+
+    x = flambeau.arange(4)
+    parts, named = scatter_kwargs((x,), {"y": x + 1}, ["cpu", "cpu"])
+    assert [p[0].tolist() for p in parts] == [[0, 1], [2, 3]]
+    assert [n["y"].tolist() for n in named] == [[1, 2], [3, 4]]
+    assert scatter_kwargs((), {"y": x}, ["cpu", "cpu"])[0] == ((), ())
+    assert is_namedtuple(namedtuple("Pair", "a b")(1, 2)) and not is_namedtuple((1, 2))  # noqa: PYI024
