@@ -41,6 +41,6 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
             tensor.data = data
             tensor.requires_grad_(requires_grad)
             tensor.grad = grad
-            tensor.__class__ = kind  # type: ignore[assignment]
+            tensor.__class__ = kind
             tensor.__dict__.clear()
             tensor.__dict__.update(attributes)

@@ -52,7 +52,7 @@ def nested(entries: Mapping[str, tuple[Path, Any]]) -> dict[Any, Any]:
         for key in path[:-1]:
             here = here.setdefault(key, {})
         here[path[-1]] = value
-    return _with_lists(root, (), lists)  # type: ignore[no-any-return]
+    return _with_lists(root, (), lists)
 
 
 def _with_lists(value: Any, path: Path, lists: set[Path]) -> Any:

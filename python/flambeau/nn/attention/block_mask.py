@@ -186,12 +186,14 @@ class BlockMask:
         """
         keys = index if isinstance(index, tuple) else (index,)
         kept = [slice(k, k + 1 or None) if isinstance(k, int) else k for k in keys]
-        picked = {n: None if (t := getattr(self, n)) is None else t[tuple(kept)] for n in _NAMES}
+        picked: dict[str, Any] = {
+            n: None if (t := getattr(self, n)) is None else t[tuple(kept)] for n in _NAMES
+        }
         return BlockMask(
             self.seq_lengths,
             BLOCK_SIZE=self.BLOCK_SIZE,
             mask_mod=_no_mask_mod,
-            **picked,  # type: ignore[arg-type]
+            **picked,
         )
 
     def to(self, device: Any) -> BlockMask:

@@ -248,9 +248,17 @@ def create_block_mask(
     full = counts == rows * columns
     if not separate_full_blocks:
         full = flambeau.zeros_like(full)
-    listed = numbered((counts > 0) & ~full)
-    fully = numbered(full) if separate_full_blocks else (None, None)
-    return BlockMask((Q_LEN, KV_LEN), *listed, *fully, BLOCK_SIZE=sizes, mask_mod=mask_mod)
+    numbers, indices = numbered((counts > 0) & ~full)
+    full_numbers, full_indices = numbered(full) if separate_full_blocks else (None, None)
+    return BlockMask(
+        (Q_LEN, KV_LEN),
+        numbers,
+        indices,
+        full_numbers,
+        full_indices,
+        BLOCK_SIZE=sizes,
+        mask_mod=mask_mod,
+    )
 
 
 def flex_attention(
@@ -305,9 +313,9 @@ def flex_attention(
     if block_mask is not None:
         keep = block_mask.keeps(_everywhere(block_mask.mask_mod, sizes, query.device))
     if score_mod is None and not return_lse and return_aux is None:
-        wide = (t.expand(batch, *t.shape[1:]) for t in (key, value))
+        key, value = (t.expand(batch, *t.shape[1:]) for t in (key, value))
         return F.scaled_dot_product_attention(
-            query, *wide, attn_mask=keep, scale=scale, enable_gqa=enable_gqa
+            query, key, value, attn_mask=keep, scale=scale, enable_gqa=enable_gqa
         )
     key, value = (t.repeat_interleave(groups, 1) if groups > 1 else t for t in (key, value))
     precise = flambeau.float64 if query.dtype == flambeau.float64 else flambeau.float32
