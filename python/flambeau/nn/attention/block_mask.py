@@ -198,7 +198,7 @@ class BlockMask:
 
     def to(self, device: Any) -> BlockMask:
         """The mask on another device; what `mask_mod` uses stays where it is."""
-        moved = {
+        moved: dict[str, Any] = {
             name: None if (tensor := getattr(self, name)) is None else tensor.to(device)
             for name in (*_NAMES, *_TRANSPOSED)
         }
