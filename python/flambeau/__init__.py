@@ -91,6 +91,7 @@ from flambeau.serialization import load, save
 from flambeau.storage import TypedStorage
 from flambeau.storage import storage_types as _storage_types
 
+newaxis = None  # an index that adds a dim, as in NumPy
 has_lapack = True  # SciPy's, on which Flambeau depends
 has_openmp = False  # threads are Flambeau's own
 
@@ -170,7 +171,16 @@ if _typing.TYPE_CHECKING:
         sym_sqrt,
         sym_sum,
     )
+    from flambeau._tags import Tag
     from flambeau.accelerator import get_device_module
+    from flambeau.amp.former_names import (
+        get_autocast_cpu_dtype,
+        get_autocast_gpu_dtype,
+        is_autocast_cpu_enabled,
+        set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled,
+        set_autocast_gpu_dtype,
+    )
     from flambeau.func import vmap
     from flambeau.futures import Future
     from flambeau.jit import ScriptModule
@@ -236,6 +246,15 @@ else:
         ),
         {
             "Future": "futures",
+            "Tag": "_tags",
+            **dict.fromkeys(
+                ("get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled"),
+                "amp.former_names",
+            ),
+            **dict.fromkeys(
+                ("set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_gpu_dtype"),
+                "amp.former_names",
+            ),
             "PyTorchFileReader": "_compiled_names",
             "ScriptModule": "jit",
             "_assert_async": "_compiled_names",

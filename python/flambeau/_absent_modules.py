@@ -10,10 +10,10 @@ from types import ModuleType
 from typing import Any
 
 from flambeau import _lazy
+from flambeau._absent_classes import WHOLE
 
 _QUANTIZED = "Flambeau has no quantized tensors yet"
 _GRAPHS = "Flambeau runs programs and makes no graphs of them"
-_WHOLE = "models are whole in each process; nn.parallel.DistributedDataParallel is there"
 _CALLS = "processes of a group exchange tensors, and do not call each other's functions"
 _PIPES = "PyTorch gave these up; see flambeau.utils.data.DataLoader"
 _PARTS = "it looks into parts of PyTorch that Flambeau does not have"
@@ -37,9 +37,9 @@ REASONS = {
     "distributed.elastic": "a group of processes has one size; see flambeau.distributed.run",
     "distributed.nn.api": _CALLS,
     "distributed.nn.jit": _CALLS,
-    "distributed.pipelining": _WHOLE,
+    "distributed.pipelining": WHOLE,
     "distributed.rpc": _CALLS,
-    "distributed.tensor.parallel": _WHOLE,
+    "distributed.tensor.parallel": WHOLE,
     "fx.experimental": _GRAPHS,
     "mps.event": "Flambeau has no backend for Apple's GPUs",
     "mps.profiler": "Flambeau has no backend for Apple's GPUs",
@@ -67,7 +67,6 @@ REASONS = {
     "utils.serialization": "files are read as the arguments of flambeau.load say",
     "utils.show_pickle": "see flambeau.load, which runs no code of a file",
     "utils.throughput_benchmark": "see flambeau.utils.benchmark",
-    "utils.weak": _PARTS,
     "xpu.memory": "Flambeau has no backend for Intel's GPUs",
 }
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from flambeau import _C
+from flambeau.autograd.grad_mode import no_grad
 
 
 def _log_api_usage_once(event: str) -> None:
@@ -50,7 +51,11 @@ class PyTorchFileReader:
         raise NotImplementedError(f"PyTorchFileReader: {type(self).__doc__}")
 
 
-vars(_C).update(_nn=SimpleNamespace(_parse_to=_parse_to), _TensorMeta=type(_C.Tensor))
+vars(_C).update(
+    _nn=SimpleNamespace(_parse_to=_parse_to),
+    _TensorMeta=type(_C.Tensor),
+    _AutoDispatchBelowAutograd=no_grad,
+)
 for _function in (
     _log_api_usage_once,
     _get_tracing_state,

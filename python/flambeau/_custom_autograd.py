@@ -9,7 +9,7 @@ from flambeau._C import Tensor
 from flambeau.autograd import Function
 
 if TYPE_CHECKING:
-    from flambeau.library import CustomOpDef
+    from flambeau._custom_op import CustomOpDef
 
 Values = dict[str, Any]
 
@@ -46,6 +46,8 @@ def make_function(
             returned = backward(ctx, *([list(gradients)] if ctx.call.spreads else gradients))
             return None, *ctx.call.gradients(op, returned)
 
+    if op._vmap is not None:
+        Recorded.vmap = staticmethod(_rule(op))  # type: ignore[method-assign]
     Recorded.__name__ = Recorded.__qualname__ = op.__name__
 
     def run(values: Values) -> Any:
@@ -54,6 +56,22 @@ def make_function(
         return list(output) if call.spreads else output
 
     return run
+
+
+def _rule(op: CustomOpDef) -> Callable[..., Any]:
+    """`Function.vmap` of an operator: its own, given arguments as users give them."""
+
+    def vmap(info: Any, in_dims: Any, call: _Call, *tensors: Any) -> Any:
+        assert op._vmap is not None
+        values = call.values(tensors)
+        dims = call.values(in_dims[1:], others=None)
+        positional, keywords = op.schema.call_arguments(values)
+        places = tuple(dims[name] for name in op.schema.positional)
+        output, out_dims = op._vmap(info, places, *positional, **keywords)
+        call.spreads = isinstance(output, list)
+        return (tuple(output), tuple(out_dims)) if call.spreads else (output, out_dims)
+
+    return vmap
 
 
 class _Call:
@@ -75,13 +93,15 @@ class _Call:
                 self._rest[name] = value
         self._names = list(values)
 
-    def values(self, tensors: tuple[Any, ...]) -> Values:
-        """The arguments, with these tensors in place of the first ones."""
+    def values(self, tensors: tuple[Any, ...], **replaced: Any) -> Values:
+        """The arguments, with these tensors in place of the first ones; `others`: what stands for
+        all that are none.
+        """
         remaining = iter(tensors)
         found: Values = {}
         for name in self._names:
             if name in self._rest:
-                found[name] = self._rest[name]
+                found[name] = replaced.get("others", self._rest[name])
             elif (length := self._lengths[name]) is None:
                 found[name] = next(remaining)
             else:

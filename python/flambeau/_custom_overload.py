@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flambeau import _ops
-    from flambeau.library import CustomOpDef
+    from flambeau._custom_op import CustomOpDef
 
 
 class CustomOverload:

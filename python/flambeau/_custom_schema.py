@@ -24,6 +24,9 @@ _PLAIN: dict[Any, str] = {
 }
 
 
+_UNKNOWN = "unknown"  # which tensors change: it may be all
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
     """What a parameter accepts, or what a result is."""
@@ -154,6 +157,8 @@ def read_schema(op: str, function: Callable[..., Any], mutated: Sequence[str]) -
     if "return" not in hints:
         raise ValueError(f"{op}: the result has no annotation; write -> None for no result")
     results, is_tuple = _read_results(op, hints["return"])
+    if tuple(mutated) == (_UNKNOWN,) and _UNKNOWN not in parameters:
+        mutated = [name for name, type_ in parameters.items() if type_.has_tensors]
     for name in mutated:
         if name not in parameters or not parameters[name].has_tensors:
             raise ValueError(f"{op}: mutates_args names '{name}', which is no tensor parameter")

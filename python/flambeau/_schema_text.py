@@ -98,3 +98,30 @@ def _results(op: str, text: str) -> tuple[tuple[Type, ...], bool]:
             raise ValueError(f"{op}: the schema has a result {part!r}, which cannot be read")
         results.append(Type(_WORDS[found["word"]], found["list"] is not None))
     return tuple(results), several and bool(results)
+
+
+_OF_TYPES = {kinds: word for word, kinds in _WORDS.items()}  # "SymInt" for int, as PyTorch writes
+
+
+def schema_text(schema: Schema) -> str:
+    """The text that says a schema, as PyTorch writes it."""
+    parts: list[str] = []
+    for place, (name, parameter) in enumerate(schema.signature.parameters.items()):
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        alias = f"(a{place}!)" if name in schema.mutated else ""
+        text = f"{_type_text(schema.parameters[name], alias)} {name}"
+        if parameter.default is not parameter.empty:
+            value = parameter.default
+            shown = f'"{value}"' if isinstance(value, str) else str(value)
+            text += f"={shown}"
+        parts.append(text)
+    results = ", ".join(_type_text(result) for result in schema.results)
+    is_one = len(schema.results) == 1 and not schema.returns_tuple
+    return f"({', '.join(parts)}) -> {results if is_one else f'({results})'}"
+
+
+def _type_text(kind: Type, alias: str = "") -> str:
+    word = _OF_TYPES[kind.words]
+    text = word + alias + "?" * kind.optional_elements + "[]" * kind.is_list
+    return text + "?" * kind.optional

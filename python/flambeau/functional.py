@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import flambeau
 from flambeau import _C, Size, Tensor
 from flambeau._values import brief, elements
 
@@ -72,3 +73,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
             raise ValueError(f"tensordot(): expected two lists as dims, got {len(pair)} items")
         left, right = ([d] if isinstance(d, int) else list(elements("tensordot", d)) for d in pair)
     return _C._internal.contract(a, b, left, right, out=out)
+
+
+def __getattr__(name: str) -> Any:
+    """Functions of `flambeau` are here, too, where PyTorch keeps those that it writes in Python."""
+    found = None if name.startswith("_") else getattr(flambeau, name, None)
+    if not callable(found):
+        raise AttributeError(f"flambeau.functional has no '{name}'", name=name)
+    return found

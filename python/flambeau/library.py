@@ -19,280 +19,49 @@
 
 The body is opaque: nothing inside is recorded, and it may call NumPy or a C function. The operator
 is also `flambeau.ops.mylib.cube`.
+
+`Library`, `define` and `impl` define operators by texts and give them kernels one by one; `opcheck`
+tries whether an operator does what it was registered for.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
-import flambeau
-from flambeau import _custom_autograd
-from flambeau._C import Tensor
-from flambeau._custom_overload import CustomOverload
-from flambeau._custom_schema import Schema, read_schema
-from flambeau._schema_text import parse_schema
-from flambeau._torch_dispatch import asked_of
-from flambeau.autograd.graph import increment_version
+from flambeau import _lazy
+from flambeau._custom_op import CustomOpDef, Kernel, custom_op, find_op
+from flambeau._custom_schema import read_schema
+from flambeau._op_library import Library, _scoped_library, define, impl  # noqa: F401
+from flambeau._opcheck import OpCheckError, opcheck
+from flambeau._schema_text import schema_text
 
 __all__ = [
     "CustomOpDef",
+    "Library",
+    "OpCheckError",
     "custom_op",
+    "define",
+    "get_ctx",
+    "impl",
+    "impl_abstract",
+    "infer_schema",
+    "opcheck",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]
-
-Kernel = Callable[..., Any]
-_registered: dict[str, CustomOpDef] = {}
-
-
-class CustomOpDef:
-    """An operator that `custom_op` made. Calling it checks the arguments against the annotations,
-    runs the kernel of the device, and records the call where a gradient is wanted.
-
-    Example:
-        >>> @flambeau.library.custom_op("examples::ninths", mutates_args=())
-        ... def ninths(x: flambeau.Tensor) -> flambeau.Tensor:
-        ...     return x / 9
-        >>> type(ninths).__name__
-        'CustomOpDef'
-        >>> ninths(flambeau.tensor([18.]))
-        tensor([2.])
-    """
-
-    def __init__(
-        self, name: str, function: Kernel, schema: Schema, devices: tuple[str, ...] | None
-    ) -> None:
-        self.__name__ = name.rpartition("::")[2]
-        self.__doc__ = function.__doc__
-        self.__wrapped__ = function
-        self.name = name
-        self.schema = schema
-        self._kernels: dict[str | None, Kernel] = dict.fromkeys(devices or (None,), function)
-        self._fake: Kernel | None = None
-        self._default = CustomOverload(self)
-        self._function = _custom_autograd.make_function(self)
-
-    @property
-    def default(self) -> CustomOverload:
-        """Its only overload, which dispatch modes are asked about."""
-        return self._default
-
-    def __repr__(self) -> str:
-        return f"<custom operator {self.name}{self.schema}>"
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        values = self.schema.bind(self.name, args, kwargs)
-        tensors = self.schema.tensors(values)
-        if flambeau.is_grad_enabled() and any(t.requires_grad for _, t in tensors):
-            self._refuse_mutation(tensors)
-            return self._function(values)
-        with flambeau.no_grad():
-            return self.compute(values)
-
-    # Registration -------------------------------------------------------------------------------
-
-    def register_kernel(
-        self, device_types: str | Iterable[str], fn: Kernel | None = None, /
-    ) -> Callable[..., Any]:
-        """Another kernel, for tensors on some devices: `@op.register_kernel("cuda")`.
-
-        Args:
-            device_types: a device's name, or several.
-            fn: takes what the operator takes and returns what it returns; None: a decorator.
-        """
-        names = (device_types,) if isinstance(device_types, str) else tuple(device_types)
-
-        def register(function: Kernel) -> Kernel:
-            self._kernels.update(dict.fromkeys(names, function))
-            return function
-
-        return register if fn is None else register(fn)
-
-    def register_fake(self, fn: Kernel, /) -> Kernel:
-        """What the operator does on the device `meta`: results of the right shape and dtype,
-        without data. Decorates a function with the operator's parameters.
-        """
-        self._fake = fn
-        return fn
-
-    register_meta = register_fake
-
-    def register_autograd(
-        self,
-        backward: Callable[..., Any],
-        /,
-        *,
-        setup_context: Callable[..., None] | None = None,
-    ) -> None:
-        """The gradient of the operator.
-
-        Args:
-            backward: `backward(ctx, *grads)` gets a gradient per result and returns one per
-                parameter (None where there is none; a list for a list of tensors). Made of
-                differentiable operators, it can be differentiated again.
-            setup_context: `setup_context(ctx, inputs, output)` keeps what backward needs, in
-                attributes of `ctx` and with `ctx.save_for_backward(...)`. With keyword-only
-                parameters: `setup_context(ctx, inputs, keyword_only_inputs, output)`.
-
-        Raises:
-            RuntimeError: for an operator that changes its arguments.
-        """
-        if self.schema.mutated:
-            raise RuntimeError(
-                f"{self.name}: an operator that changes its arguments "
-                f"({', '.join(self.schema.mutated)}) cannot have a gradient"
-            )
-        self._function = _custom_autograd.make_function(self, backward, setup_context)
-
-    # Running ------------------------------------------------------------------------------------
-
-    def compute(self, values: dict[str, Any]) -> Any:
-        """Runs the kernel, or what a dispatch mode or a class makes of the call; nothing is
-        recorded. `values` are checked arguments, by parameter.
-        """
-        is_asked, result = asked_of(self._default, *self.schema.call_arguments(values))
-        if is_asked:
-            self.schema.check_result(self.name, result)
-            return result
-        tensors = self.schema.tensors(values)
-        kernel = self._kernel([tensor for _, tensor in tensors])
-        versions = [tensor._version for _, tensor in tensors]
-        positional, keywords = self.schema.call_arguments(values)
-        result = kernel(*positional, **keywords)
-        self.schema.check_result(self.name, result)
-        self._check_memory(result, tensors)
-        for (parameter, tensor), before in zip(tensors, versions, strict=True):
-            changed = tensor._version != before
-            if parameter in self.schema.mutated:
-                if not changed:
-                    increment_version(tensor)
-            elif changed:
-                raise RuntimeError(
-                    f"{self.name}: the kernel changed the argument '{parameter}', which "
-                    f"mutates_args does not name"
-                )
-        return result
-
-    def _kernel(self, tensors: list[Tensor]) -> Kernel:
-        device = next((tensor.device.type for tensor in tensors), None)
-        if device == "meta":
-            if self._fake is None:
-                raise NotImplementedError(
-                    f"{self.name}: there is no kernel for device meta; register one with "
-                    "register_fake"
-                )
-            return self._fake
-        kernel = self._kernels.get(device, self._kernels.get(None))
-        if kernel is None and device is None:
-            kernel = next(iter(self._kernels.values()))
-        if kernel is None:
-            known = ", ".join(str(name) for name in self._kernels)
-            raise NotImplementedError(
-                f"{self.name}: there is no kernel for device {device}; it has kernels for {known}"
-            )
-        return kernel
-
-    def _check_memory(self, result: Any, tensors: list[tuple[str, Tensor]]) -> None:
-        """A result that is an argument, or a view of it, would have two histories."""
-        owners = {
-            tensor.untyped_storage().data_ptr(): parameter
-            for parameter, tensor in tensors
-            if not tensor.is_meta and tensor.numel()
-        }
-        for found in result if isinstance(result, list | tuple) else (result,):
-            if isinstance(found, Tensor) and not found.is_meta and found.numel():
-                owner = owners.get(found.untyped_storage().data_ptr())
-                if owner is not None:
-                    raise RuntimeError(
-                        f"{self.name}: a result shares memory with the argument '{owner}'; "
-                        "return a clone"
-                    )
-
-    def _refuse_mutation(self, tensors: list[tuple[str, Tensor]]) -> None:
-        for parameter, tensor in tensors:
-            if parameter in self.schema.mutated and tensor.requires_grad:
-                raise RuntimeError(
-                    f"{self.name}: the argument '{parameter}' requires grad and would be changed "
-                    "in place; call the operator under no_grad()"
-                )
-
-
-def custom_op(
-    name: str,
-    fn: Kernel | None = None,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: str | Iterable[str] | None = None,
-    schema: str | None = None,
-    tags: Any = None,
-) -> Any:
-    """Makes an operator of a Python function.
-
-    Args:
-        name: `namespace::name`. An operator that is defined again is replaced.
-        fn: the kernel; None: a decorator. Its parameters and results must be annotated, with
-            Tensor, int, float, bool, str, dtype, device, lists (`list[...]`, `Sequence[...]`) and
-            optional ones of these; results are Tensor, a tuple or list of Tensor, a number or None.
-        mutates_args: the names of the parameters whose tensors the kernel changes; `()` for none.
-        device_types: the devices that the kernel is for; None: all.
-        schema: "(Tensor x, int n=1) -> Tensor", in place of annotations.
-        tags: accepted as PyTorch has them.
-
-    Returns:
-        A `CustomOpDef`.
-
-    Raises:
-        ValueError: for a name without a namespace, annotations that are missing or mean nothing
-            here, and names in `mutates_args` that are no tensor parameters.
-
-    Example:
-        >>> @flambeau.library.custom_op("examples::halve", mutates_args=())
-        ... def halve(x: flambeau.Tensor) -> flambeau.Tensor:
-        ...     return x / 2
-        >>> halve(flambeau.tensor([4.]))
-        tensor([2.])
-    """
-    if not re.fullmatch(r"\w+::\w+", name):
-        raise ValueError(f"custom_op: the name must be 'namespace::name', got '{name}'")
-    devices = (device_types,) if isinstance(device_types, str) else device_types
-
-    def make(function: Kernel) -> CustomOpDef:
-        mutated = (mutates_args,) if isinstance(mutates_args, str) else tuple(mutates_args)
-        if schema is None:
-            types = read_schema(name, function, mutated)
-        else:
-            types = parse_schema(name, schema, mutated)
-        made = CustomOpDef(name, function, types, tuple(devices) if devices else None)
-        _registered[name] = made
-        return made
-
-    return make if fn is None else make(fn)
-
-
-def find_op(op: str | CustomOpDef) -> CustomOpDef:
-    """The operator of a name.
-
-    Raises:
-        ValueError: where there is none.
-    """
-    if isinstance(op, CustomOpDef):
-        return op
-    if op not in _registered:
-        raise ValueError(f"there is no custom operator '{op}'")
-    return _registered[op]
-
-
-def registered_names() -> list[str]:
-    """The names of all custom operators, `namespace::name`."""
-    return list(_registered)
 
 
 def register_kernel(
-    op: str | CustomOpDef, device_types: str | Iterable[str], func: Kernel | None = None, /
+    op: str | CustomOpDef,
+    device_types: str | Iterable[str],
+    func: Kernel | None = None,
+    /,
+    *,
+    lib: Library | None = None,
 ) -> Callable[..., Any]:
     """`CustomOpDef.register_kernel` of an operator given by name.
 
@@ -300,6 +69,7 @@ def register_kernel(
         op: "namespace::name".
         device_types: "cpu", or several.
         func: computes results there; None: returns a decorator.
+        lib: accepted.
 
     Example:
         >>> @flambeau.library.custom_op("examples::sevenths", mutates_args=())
@@ -312,12 +82,21 @@ def register_kernel(
     return find_op(op).register_kernel(device_types, func)
 
 
-def register_fake(op: str | CustomOpDef, func: Kernel | None = None, /) -> Callable[..., Any]:
+def register_fake(
+    op: str | CustomOpDef,
+    func: Kernel | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = True,
+) -> Callable[..., Any]:
     """`CustomOpDef.register_fake` of an operator given by name; a decorator without `func`.
 
     Args:
         op: "namespace::name".
         func: computes shapes and dtypes.
+        lib, allow_override: accepted: what was registered before is replaced.
 
     Example:
         >>> @flambeau.library.custom_op("examples::fifths", mutates_args=())
@@ -339,12 +118,14 @@ def register_autograd(
     /,
     *,
     setup_context: Callable[..., None] | None = None,
+    lib: Library | None = None,
 ) -> None:
     """`CustomOpDef.register_autograd` of an operator given by name.
 
     Args:
         op: "namespace::name".
         backward, setup_context: as there.
+        lib: accepted.
 
     Example:
         >>> @flambeau.library.custom_op("examples::thirds", mutates_args=())
@@ -357,3 +138,120 @@ def register_autograd(
         tensor([0.3333])
     """
     find_op(op).register_autograd(backward, setup_context=setup_context)
+
+
+def register_vmap(
+    op: str | CustomOpDef,
+    func: Kernel | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Callable[..., Any]:
+    """`CustomOpDef.register_vmap` of an operator given by name; a decorator without `func`.
+
+    Args:
+        op: "namespace::name".
+        func: `func(info, in_dims, *args, **kwargs)`, which returns (output, out_dims).
+        lib: accepted.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::square", mutates_args=())
+        ... def square(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x * x
+        >>> @flambeau.library.register_vmap("examples::square")
+        ... def _slices(info, in_dims, x):
+        ...     return square(x), in_dims[0]
+        >>> flambeau.vmap(square)(flambeau.tensor([2.0, 3.0]))
+        tensor([4., 9.])
+    """
+    return find_op(op).register_vmap(func)
+
+
+def register_autocast(
+    op: str | CustomOpDef,
+    device_type: str,
+    cast_inputs: Any,
+    /,
+    *,
+    lib: Library | None = None,
+) -> None:
+    """`CustomOpDef.register_autocast` of an operator given by name.
+
+    Args:
+        op: "namespace::name".
+        device_type: where.
+        cast_inputs: the dtype of floating arguments under autocast.
+        lib: accepted.
+
+    Example:
+        >>> @flambeau.library.custom_op("examples::halved", mutates_args=())
+        ... def halved(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 2
+        >>> flambeau.library.register_autocast("examples::halved", "cpu", flambeau.bfloat16)
+        >>> with flambeau.autocast("cpu"):
+        ...     halved(flambeau.ones(2)).dtype
+        flambeau.bfloat16
+    """
+    find_op(op).register_autocast(device_type, cast_inputs)
+
+
+def infer_schema(
+    prototype_function: Kernel,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    op_name: str | None = None,
+    tags: Any = None,
+) -> str:
+    """The schema that the annotations of a function say.
+
+    Args:
+        prototype_function: annotated as that of `custom_op`.
+        mutates_args: the names of the parameters whose tensors it changes.
+        op_name: what the text begins with.
+        tags: accepted as PyTorch has them.
+
+    Example:
+        >>> def scaled(x: flambeau.Tensor, factor: float = 2.0) -> flambeau.Tensor: ...
+        >>> flambeau.library.infer_schema(scaled, mutates_args=())
+        '(Tensor x, float factor=2.0) -> Tensor'
+    """
+    name = op_name or ""
+    mutated = (mutates_args,) if isinstance(mutates_args, str) else tuple(mutates_args)
+    return name + schema_text(read_schema(name or "infer_schema", prototype_function, mutated))
+
+
+def impl_abstract(
+    qualname: str,
+    func: Kernel | None = None,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+) -> Callable[..., Any]:
+    """The former name of `register_fake`.
+
+    Args:
+        qualname, func, lib: as there.
+    """
+    return register_fake(qualname, func, lib=lib)
+
+
+def get_ctx() -> NoReturn:
+    """RuntimeError: on the device `meta` sizes are numbers, and none stands for what only elements
+    tell.
+
+    Example:
+        >>> flambeau.library.get_ctx()
+        Traceback (most recent call last):
+            ...
+        RuntimeError: get_ctx(): sizes that depend on elements are not known on the device meta; ...
+    """
+    raise RuntimeError(
+        "get_ctx(): sizes that depend on elements are not known on the device meta; an operator "
+        "with such results needs its elements"
+    )
+
+
+__getattr__ = _lazy.unavailable(
+    __name__, "kernels are functions of Python, declarations or C functions; see flambeau.ops"
+)

@@ -92,13 +92,13 @@ def test_points_that_fill_a_cube() -> None:
 
 
 def test_statements_are_timed() -> None:
-    from flambeau.utils.benchmark import Measurement, Timer
+    from flambeau.utils.benchmark import Language, Measurement, TaskSpec, Timer
 
     ticks = iter(range(1000))
     timer = Timer("done.append(1)", timer=lambda: next(ticks), globals={"done": (done := [])})
     measured = timer.timeit(40)
     assert len(done) == 42 and measured.raw_times == [1] and measured.median == 1 / 40
-    several = Measurement(2, [2.0, 4.0, 6.0, 8.0], "x")
+    several = Measurement(2, [2.0, 4.0, 6.0, 8.0], TaskSpec("x"))
     assert several.times == [1, 2, 3, 4] and several.mean == several.median == 2.5
     assert several.iqr == 1.5
     assert str(several).splitlines()[1:3] == ["  Median: 2.50 s", "  IQR:    1.50 s"]
@@ -107,3 +107,49 @@ def test_statements_are_timed() -> None:
     assert sum(found.raw_times) >= 0.02 and flambeau.get_num_threads() == before
     with pytest.raises(ValueError, match="'language' must be 'python'"):
         Timer(language="c++")
+    with pytest.raises(ValueError, match="'language' must be 'python'"):
+        Timer(language=Language.CPP)
+
+
+def test_measurements_are_merged_and_written() -> None:
+    from flambeau.utils.benchmark import Measurement, TaskSpec, select_unit, trim_sigfig
+
+    one, two = TaskSpec("a()", label="calls", sub_label="small"), TaskSpec("b()")
+    given = [Measurement(2, [2.0], one), Measurement(1, [5.0], two), Measurement(1, [3.0], one)]
+    merged = Measurement.merge(given)
+    assert [(m.task_spec, m.times) for m in merged] == [(one, [1.0, 3.0]), (two, [5.0])]
+    assert merged[0].title == "calls: small" and merged[0].as_row_name == "small"
+    assert merged[0].has_warnings and not merged[1].has_warnings
+    assert "the quarters are 50.0 % of the median apart" in str(merged[0])
+    assert select_unit(2e-10) == ("ns", 1e-9) and select_unit(1.0) == ("s", 1.0)
+    assert trim_sigfig(0.0012345, 3) == 0.00123
+    steady = Measurement(1, [1.0, 1.0001, 0.9999] * 10, two)
+    scattered = Measurement(1, [1.0, 2.0, 0.5, 1.5], two)
+    assert steady.significant_figures == 4 and scattered.significant_figures == 1
+
+
+def test_tables_of_measurements() -> None:
+    from flambeau.utils.benchmark import Compare, Measurement, TaskSpec
+
+    def took(milliseconds: float, function: str, size: int, threads: int) -> Measurement:
+        task = TaskSpec("f()", "", "", "Sums", f"[{size}]", function, None, threads)
+        return Measurement(10, [milliseconds / 100, milliseconds / 100], task)
+
+    table = Compare([took(1.0, "sum", 8, 2), took(30.0, "sum", 8, 1)])
+    table.extend_results([took(2.5, "mean", 8, 1), took(4.0, "mean", 9, 1)])
+    assert str(table) == (
+        "[---------- Sums ----------]\n"
+        "            |  sum   |  mean\n"
+        "1 threads: -----------------\n"
+        "      [8]   |  30.0  |   2.5\n"
+        "      [9]   |        |   4.0\n"
+        "2 threads: -----------------\n"
+        "      [8]   |   1.0  |\n"
+        "\n"
+        "Times are in milliseconds (ms).\n"
+    )
+    table.colorize(rowwise=True)
+    rows = str(table).splitlines()
+    assert "\033[92m\033[1m 2.5\033[0m" in rows[3] and "\033[31m30.0\033[0m" in rows[3]
+    with pytest.raises(ValueError, match="expected Measurements, got int"):
+        table.extend_results([3])  # type: ignore[list-item]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau import Tensor, library
+from flambeau import Tensor, _custom_op, library
 from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.library import custom_op
 
@@ -17,10 +17,10 @@ from flambeau.library import custom_op
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
     """Every test starts with no operators."""
-    known = dict(library._registered)
+    known = dict(_custom_op._registered)
     yield
-    library._registered.clear()
-    library._registered.update(known)
+    _custom_op._registered.clear()
+    _custom_op._registered.update(known)
 
 
 def make_cube() -> Any:

@@ -157,3 +157,13 @@ def test_what_is_asked_of_a_slice_is_no_call() -> None:
     with Calls():
         vmap(lambda x: x.cumprod(0).tril())(flambeau.ones(2, 3, 3))
     assert Calls.names.count("aten.cumprod.default") == 1, Calls.names
+
+
+def test_conditions_stay_conditions() -> None:
+    """One of a slice has no dims, where what it chooses from has some."""
+
+    def chosen(q: Tensor, x: Tensor) -> Tensor:
+        return flambeau.where(q < 1, x, -1.0) * flambeau.where(q < 1, x, x.new_zeros(()))
+
+    check(chosen, flambeau.arange(2), numbers(2, 3))
+    check(lambda q, x: x.masked_fill(q < 1, 7.0), flambeau.arange(2), numbers(2, 3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.distributed.absent import Absent
+from flambeau._absent_classes import Absent
 
 
 class FakeTensor(Absent):

@@ -1,17 +1,31 @@
-"""The CPU as a device: memory statistics of its allocator."""
+# mypy: implicit-reexport
+"""The CPU as a device: memory statistics of its allocator, streams that are empty."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from flambeau import _C
+from flambeau.cpu.streams import (
+    Event,
+    Stream,
+    StreamContext,
+    current_stream,
+    set_device,
+    stream,
+)
 
 __all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
     "current_device",
+    "current_stream",
     "device_count",
     "empty_cache",
     "get_capability",
     "is_available",
+    "is_initialized",
     "max_memory_allocated",
     "max_memory_reserved",
     "memory_allocated",
@@ -19,6 +33,8 @@ __all__ = [
     "memory_stats",
     "reset_peak_memory_stats",
     "set_cache_limit",
+    "set_device",
+    "stream",
     "synchronize",
 ]
 
@@ -28,6 +44,16 @@ def is_available() -> bool:
 
     Example:
         >>> flambeau.cpu.is_available()
+        True
+    """
+    return True
+
+
+def is_initialized() -> bool:
+    """True: there is nothing to do before the CPU is used.
+
+    Example:
+        >>> flambeau.cpu.is_initialized()
         True
     """
     return True

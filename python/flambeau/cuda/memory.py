@@ -151,3 +151,10 @@ def reset_max_memory_cached(device: Any = None) -> None:
     """The former name of `reset_peak_memory_stats`."""
     _former("reset_max_memory_cached", "reset_peak_memory_stats")
     cuda.reset_peak_memory_stats(device)
+
+
+def __getattr__(name: str) -> Any:
+    """What `cuda` has of memory is here, too: `empty_cache`, `memory_allocated`."""
+    if name.startswith("_") or not hasattr(cuda, name):
+        raise AttributeError(f"flambeau.cuda.memory has no '{name}'", name=name)
+    return getattr(cuda, name)

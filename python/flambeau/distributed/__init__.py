@@ -198,13 +198,14 @@ reduce_op = ReduceOp  # the name of old programs
 if _typing.TYPE_CHECKING:
     from flambeau.distributed import algorithms as algorithms
     from flambeau.distributed import checkpoint as checkpoint
+    from flambeau.distributed import deprecated as deprecated
     from flambeau.distributed import fsdp as fsdp
     from flambeau.distributed import nn as nn
     from flambeau.distributed import optim as optim
     from flambeau.distributed import tensor as tensor
     from flambeau.nn.parallel.reducer import GradBucket
 else:
-    _submodules = ("algorithms", "checkpoint", "fsdp", "nn", "optim", "tensor")
+    _submodules = ("algorithms", "checkpoint", "deprecated", "fsdp", "nn", "optim", "tensor")
     _submodule, __dir__ = _lazy.submodules(globals(), _submodules)
     _absent = _lazy.unavailable(
         __name__,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau import _lazy
-from flambeau.distributed.absent import WHOLE, Absent
+from flambeau._absent_classes import WHOLE, AbsentShards
 
 __all__ = [
     "CPUOffloadPolicy",
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-class FSDPModule(Absent):
+class FSDPModule(AbsentShards):
     """What no module is an instance of; NotImplementedError for who makes one.
 
     Example:
@@ -27,7 +27,7 @@ class FSDPModule(Absent):
     """
 
 
-class FullyShardedDataParallel(Absent):
+class FullyShardedDataParallel(AbsentShards):
     """What no module is an instance of; NotImplementedError for who makes one.
 
     Example:
@@ -37,7 +37,7 @@ class FullyShardedDataParallel(Absent):
     """
 
 
-class MixedPrecisionPolicy(Absent):
+class MixedPrecisionPolicy(AbsentShards):
     """NotImplementedError for who makes one.
 
     Example:
@@ -48,7 +48,7 @@ class MixedPrecisionPolicy(Absent):
     """
 
 
-class CPUOffloadPolicy(Absent):
+class CPUOffloadPolicy(AbsentShards):
     """NotImplementedError for who makes one.
 
     Example:

@@ -172,7 +172,9 @@ def _aligned(level: Level, tensor: Tensor, rank: int, kind: Any) -> Tensor:
         return tensor
     value = level.unwrap(tensor)
     missing = rank - tensor.dim()
-    if missing and kind is not None and tensor.dim() == 0 and value.dtype != kind:
+    # bool decides no dtype, and conditions must stay what they are.
+    changes = value.dtype not in (kind, flambeau.bool)
+    if missing and kind is not None and tensor.dim() == 0 and changes:
         value = value.to(kind)
     return value.reshape([level.size, *[1] * missing, *value.shape[1:]]) if missing else value
 

@@ -41,7 +41,7 @@ from flambeau.nn.batchnorm import (
     InstanceNorm3d,
     SyncBatchNorm,
 )
-from flambeau.nn.containers import ModuleDict, ModuleList, Sequential
+from flambeau.nn.containers import Container, ModuleDict, ModuleList, Sequential
 from flambeau.nn.conv import (
     Conv1d,
     Conv2d,
@@ -215,6 +215,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",

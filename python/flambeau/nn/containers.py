@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
@@ -22,6 +23,31 @@ def position(index: Any, length: int) -> int:
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of range for {length} elements")
     return index % length
+
+
+class Container(Module):
+    """The base of modules in the first releases, given its members by name.
+
+    Args:
+        kwargs: modules by name.
+
+    Shapes: as a subclass defines.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     pair = flambeau.nn.Container(first=flambeau.nn.ReLU(), second=flambeau.nn.Tanh())
+        >>> pair.second
+        Tanh()
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warnings.warn(
+            "nn.Container is a former name: derive from nn.Module", DeprecationWarning, stacklevel=2
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(Module):

@@ -7,7 +7,21 @@ from flambeau.nn import functional as F
 from flambeau.nn.module import Module
 
 
-class LocalResponseNorm(Module):
+class _ResponseNorm(Module):
+    """What both take, and how they show it."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class LocalResponseNorm(_ResponseNorm):
     """Elements divided by a power of the mean of squares over neighbouring channels.
 
     Args:
@@ -31,21 +45,11 @@ class LocalResponseNorm(Module):
                  [0.8944]]])
     """
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
-
-class CrossMapLRN2d(Module):
+class CrossMapLRN2d(_ResponseNorm):
     """`LocalResponseNorm` of images, over windows that have a middle.
 
     Of an even `size`, one channel fewer is summed, and the sum is divided by `size` all the same.
@@ -72,13 +76,6 @@ class CrossMapLRN2d(Module):
         tensor([0.5000, 0.3000])
     """
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             shape = tuple(input.shape)
@@ -86,6 +83,3 @@ class CrossMapLRN2d(Module):
         width = self.size - (self.size + 1) % 2
         alpha = self.alpha * width / self.size
         return F.local_response_norm(input, width, alpha, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -17,9 +17,9 @@ from flambeau.ops._cache import cache_folder
 from flambeau.ops._load import load
 
 if TYPE_CHECKING:
+    from flambeau._custom_op import CustomOpDef
     from flambeau.codegen.text.source import DeclarationError
     from flambeau.extension.errors import CompileError
-    from flambeau.library import CustomOpDef
 
 __all__ = [
     "CFunction",
@@ -38,17 +38,17 @@ class _Namespace:
         self._name = name
 
     def __getattr__(self, name: str) -> CustomOpDef:
-        from flambeau import library
+        from flambeau import _custom_op
 
         try:
-            return library.find_op(f"{self._name}::{name}")
+            return _custom_op.find_op(f"{self._name}::{name}")
         except ValueError as error:
             raise AttributeError(str(error)) from None
 
     def __dir__(self) -> list[str]:
-        from flambeau import library
+        from flambeau import _custom_op
 
-        names = (name.split("::") for name in library.registered_names())
+        names = (name.split("::") for name in _custom_op.registered_names())
         return [operator for namespace, operator in names if namespace == self._name]
 
 
@@ -68,8 +68,8 @@ def __getattr__(name: str) -> Any:
         from flambeau._ops import aten
 
         return aten
-    from flambeau import library
+    from flambeau import _custom_op
 
-    if not any(known.startswith(f"{name}::") for known in library.registered_names()):
+    if not any(known.startswith(f"{name}::") for known in _custom_op.registered_names()):
         raise AttributeError(f"flambeau.ops: there is no custom operator '{name}::...'")
     return _Namespace(name)

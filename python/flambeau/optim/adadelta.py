@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import flambeau
+from flambeau import Tensor
 from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_betas, check_options, options_of
+
+__all__ = ["Adadelta", "Adamax", "adadelta", "adamax"]
 
 
 class Adadelta(Optimizer):
@@ -131,3 +135,103 @@ class Adamax(Optimizer):
             largest.copy_(flambeau.maximum(largest * beta2, gradient.abs() + group["eps"]))
             correction = 1 - beta1 ** state["step"].item()
             parameter.addcdiv_(mean, largest, value=-as_number(group["lr"]) / correction)
+
+
+def adadelta(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    acc_deltas: list[Tensor],
+    state_steps: list[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """A step of `Adadelta`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        square_avgs, acc_deltas, state_steps: "square_avg", "acc_delta", "step" of the state of
+            each.
+        others: as of `Adadelta`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.adadelta import adadelta
+        >>> kept = [flambeau.zeros(1)], [flambeau.zeros(1)], [flambeau.tensor(0.0)]
+        >>> adadelta(
+        ...     [weight], [grad], *kept,
+        ...     lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0, maximize=False
+        ... )
+        >>> weight
+        tensor([1.9968])
+    """
+    step_of_lists(
+        Adadelta,
+        params,
+        grads,
+        {"square_avg": square_avgs, "acc_delta": acc_deltas, "step": state_steps},
+        differentiable=differentiable,
+        lr=lr,
+        rho=rho,
+        eps=eps,
+        weight_decay=weight_decay,
+        maximize=maximize,
+    )
+
+
+def adamax(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_infs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    eps: float,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+) -> None:
+    """A step of `Adamax`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        exp_avgs, exp_infs, state_steps: "exp_avg", "exp_inf", "step" of the state of each.
+        others: as of `Adamax`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.adadelta import adamax
+        >>> kept = [flambeau.zeros(1)], [flambeau.zeros(1)], [flambeau.tensor(0.0)]
+        >>> adamax(
+        ...     [weight], [grad], *kept,
+        ...     eps=1e-8, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.0
+        ... )
+        >>> weight
+        tensor([1.9000])
+    """
+    step_of_lists(
+        Adamax,
+        params,
+        grads,
+        {"exp_avg": exp_avgs, "exp_inf": exp_infs, "step": state_steps},
+        differentiable=differentiable,
+        lr=lr,
+        betas=(beta1, beta2),
+        eps=eps,
+        weight_decay=weight_decay,
+        maximize=maximize,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
-from flambeau import _C
+from flambeau import _C, Tensor
 from flambeau.optim.gradients import (
     descent,
     with_gradients,
@@ -13,8 +13,11 @@ from flambeau.optim.gradients import (
     with_strided_gradients,
     with_values,
 )
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_options, options_of
+
+__all__ = ["Adagrad", "adagrad"]
 
 _step = _C._internal.adagrad_step_list_
 
@@ -127,3 +130,58 @@ class Adagrad(Optimizer):
             rate = as_number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
             squares = state["sum"].addcmul_(gradient, gradient)
             parameter.addcdiv_(gradient, squares.sqrt() + group["eps"], value=-rate)
+
+
+def adagrad(
+    params: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """A step of `Adagrad`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        state_sums, state_steps: "sum", "step" of the state of each.
+        grad_scale: what gradients are divided by first.
+        found_inf: not 0: nothing happens.
+        others: as of `Adagrad`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.adagrad import adagrad
+        >>> kept = [flambeau.zeros(1)], [flambeau.tensor(0.0)]
+        >>> adagrad(
+        ...     [weight], [grad], *kept,
+        ...     lr=0.1, weight_decay=0.0, lr_decay=0.0, eps=1e-10, maximize=False
+        ... )
+        >>> weight
+        tensor([1.9000])
+    """
+    step_of_lists(
+        Adagrad,
+        params,
+        grads,
+        {"sum": state_sums, "step": state_steps},
+        differentiable=differentiable,
+        grad_scale=grad_scale,
+        found_inf=found_inf,
+        lr=lr,
+        lr_decay=lr_decay,
+        weight_decay=weight_decay,
+        eps=eps,
+        maximize=maximize,
+    )

@@ -7,8 +7,11 @@ from typing import Any
 import flambeau
 from flambeau import _C, Tensor
 from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_betas, check_options, options_of
+
+__all__ = ["Adam", "AdamW", "adam", "adamw"]
 
 _step = _C._internal.adam_step_list_
 _amsgrad_step = _C._internal.adam_amsgrad_step_list_
@@ -193,3 +196,140 @@ class AdamW(Adam):
             fused=fused,
             decoupled_weight_decay=True,
         )
+
+
+def adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """A step of `Adam`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps: "exp_avg", "exp_avg_sq",
+            "max_exp_avg_sq", "step" of the state of each.
+        grad_scale: what gradients are divided by first.
+        found_inf: not 0: nothing happens.
+        others: as of `Adam`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.adam import adam
+        >>> kept = [flambeau.zeros(1)], [flambeau.zeros(1)], [], [flambeau.tensor(0.0)]
+        >>> adam(
+        ...     [weight], [grad], *kept,
+        ...     amsgrad=False, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.0, eps=1e-8,
+        ...     maximize=False
+        ... )
+        >>> weight
+        tensor([1.9000])
+    """
+    step_of_lists(
+        Adam,
+        params,
+        grads,
+        {
+            "exp_avg": exp_avgs,
+            "exp_avg_sq": exp_avg_sqs,
+            "max_exp_avg_sq": max_exp_avg_sqs,
+            "step": state_steps,
+        },
+        differentiable=differentiable,
+        grad_scale=grad_scale,
+        found_inf=found_inf,
+        lr=lr,
+        betas=(beta1, beta2),
+        eps=eps,
+        weight_decay=weight_decay,
+        amsgrad=amsgrad,
+        maximize=maximize,
+        decoupled_weight_decay=decoupled_weight_decay,
+    )
+
+
+def adamw(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """A step of `AdamW`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps: "exp_avg", "exp_avg_sq",
+            "max_exp_avg_sq", "step" of the state of each.
+        grad_scale: what gradients are divided by first.
+        found_inf: not 0: nothing happens.
+        others: as of `AdamW`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.adamw import adamw
+        >>> kept = [flambeau.zeros(1)], [flambeau.zeros(1)], [], [flambeau.tensor(0.0)]
+        >>> adamw(
+        ...     [weight], [grad], *kept,
+        ...     amsgrad=False, beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.5, eps=1e-8,
+        ...     maximize=False
+        ... )
+        >>> weight
+        tensor([1.8000])
+    """
+    step_of_lists(
+        AdamW,
+        params,
+        grads,
+        {
+            "exp_avg": exp_avgs,
+            "exp_avg_sq": exp_avg_sqs,
+            "max_exp_avg_sq": max_exp_avg_sqs,
+            "step": state_steps,
+        },
+        differentiable=differentiable,
+        grad_scale=grad_scale,
+        found_inf=found_inf,
+        lr=lr,
+        betas=(beta1, beta2),
+        eps=eps,
+        weight_decay=weight_decay,
+        amsgrad=amsgrad,
+        maximize=maximize,
+        decoupled_weight_decay=True,
+    )

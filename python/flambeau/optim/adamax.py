@@ -1,8 +1,8 @@
 # mypy: implicit-reexport
-"""`Adamax`, where programs look for it, too."""
+"""`Adamax` and `adamax`, where programs look for it, too."""
 
 from __future__ import annotations
 
-from flambeau.optim.adadelta import Adamax
+from flambeau.optim.adadelta import Adamax, adamax
 
-__all__ = ["Adamax"]
+__all__ = ["Adamax", "adamax"]

@@ -1,8 +1,8 @@
 # mypy: implicit-reexport
-"""`AdamW`, where programs look for it, too."""
+"""`AdamW` and `adamw`, where programs look for it, too."""
 
 from __future__ import annotations
 
-from flambeau.optim.adam import AdamW
+from flambeau.optim.adam import AdamW, adamw
 
-__all__ = ["AdamW"]
+__all__ = ["AdamW", "adamw"]

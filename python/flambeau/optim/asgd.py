@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import flambeau
+from flambeau import Tensor
 from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_options, options_of
+
+__all__ = ["ASGD", "asgd"]
 
 
 class ASGD(Optimizer):
@@ -73,3 +77,58 @@ class ASGD(Optimizer):
             state["ax"].lerp_(parameter, state["mu"].item())
             state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
             state["mu"].fill_(1 / max(1, step - group["t0"]))
+
+
+def asgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    axs: list[Tensor],
+    mus: list[Tensor],
+    etas: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lambd: float,
+    lr: float,
+    t0: float,
+    alpha: float,
+    weight_decay: float,
+) -> None:
+    """A step of `ASGD`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        axs, mus, etas, state_steps: "ax", "mu", "eta", "step" of the state of each.
+        others: as of `ASGD`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.asgd import asgd
+        >>> kept = (
+        ...     [flambeau.zeros(1)], [flambeau.tensor(1.0)], [flambeau.tensor(0.1)],
+        ...     [flambeau.tensor(0.0)],
+        ... )
+        >>> asgd(
+        ...     [weight], [grad], *kept,
+        ...     lambd=1e-4, lr=0.1, t0=1e6, alpha=0.75, weight_decay=0.0
+        ... )
+        >>> weight
+        tensor([1.6000])
+    """
+    step_of_lists(
+        ASGD,
+        params,
+        grads,
+        {"ax": axs, "mu": mus, "eta": etas, "step": state_steps},
+        differentiable=differentiable,
+        lr=lr,
+        lambd=lambd,
+        t0=t0,
+        alpha=alpha,
+        weight_decay=weight_decay,
+        maximize=maximize,
+    )

@@ -31,6 +31,9 @@ def with_gradients(group: Group) -> tuple[list[Tensor], list[Tensor]]:
 
 def with_any_gradients(group: Group) -> tuple[list[Tensor], list[Tensor]]:
     """The same with gradients of any layout."""
+    given = group.get("grads")  # of a step that is given lists
+    if given is not None:
+        return group["params"], given
     params = [parameter for parameter in group["params"] if parameter.grad is not None]
     return params, [parameter.grad for parameter in params if parameter.grad is not None]
 

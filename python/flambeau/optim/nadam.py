@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import flambeau
+from flambeau import Tensor
 from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_betas, check_options, options_of
+
+__all__ = ["NAdam", "nadam"]
 
 
 class NAdam(Optimizer):
@@ -89,3 +93,67 @@ class NAdam(Optimizer):
             divisor = (squares / (1 - beta2**step)).sqrt_() + group["eps"]
             parameter.addcdiv_(gradient, divisor, value=-lr * (1 - now) / (1 - product))
             parameter.addcdiv_(mean, divisor, value=-lr * ahead / (1 - product * ahead))
+
+
+def nadam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    mu_products: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
+) -> None:
+    """A step of `NAdam`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        exp_avgs, exp_avg_sqs, mu_products, state_steps: "exp_avg", "exp_avg_sq", "mu_product",
+            "step" of the state of each.
+        others: as of `NAdam`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.nadam import nadam
+        >>> kept = (
+        ...     [flambeau.zeros(1)], [flambeau.zeros(1)], [flambeau.tensor(1.0)],
+        ...     [flambeau.tensor(0.0)],
+        ... )
+        >>> nadam(
+        ...     [weight], [grad], *kept,
+        ...     beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.0, momentum_decay=4e-3, eps=1e-8
+        ... )
+        >>> weight
+        tensor([1.8944])
+    """
+    step_of_lists(
+        NAdam,
+        params,
+        grads,
+        {
+            "exp_avg": exp_avgs,
+            "exp_avg_sq": exp_avg_sqs,
+            "mu_product": mu_products,
+            "step": state_steps,
+        },
+        differentiable=differentiable,
+        lr=lr,
+        betas=(beta1, beta2),
+        eps=eps,
+        weight_decay=weight_decay,
+        momentum_decay=momentum_decay,
+        maximize=maximize,
+        decoupled_weight_decay=decoupled_weight_decay,
+    )

@@ -13,6 +13,21 @@ import flambeau
 from flambeau import Tensor
 from flambeau._values import brief, elements
 from flambeau.nn.hooks import NO_HOOKS, HookTable, RemovableHandle, own_table
+from flambeau.optim.own_optimizers import (  # noqa: F401
+    ParamsT,
+    _capturable_doc,
+    _default_to_fused_or_foreach,
+    _differentiable_doc,
+    _dispatch_sqrt,
+    _foreach_doc,
+    _fused_doc,
+    _get_value,
+    _maximize_doc,
+    _params_doc,
+    _stack_if_compiling,
+    _use_grad_for_differentiable,
+    _view_as_real,
+)
 from flambeau.optim.step_hooks import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 
 import flambeau
+from flambeau import Tensor
 from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_betas, check_options, options_of
+
+__all__ = ["RAdam", "radam"]
 
 
 class RAdam(Optimizer):
@@ -101,3 +105,55 @@ def _rectification(beta: float, step: float) -> float | None:
         return None
     now, last = ((x - 4) * (x - 2) / x for x in (length, longest))
     return math.sqrt(correction * now / last)
+
+
+def radam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+    eps: float,
+) -> None:
+    """A step of `RAdam`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        exp_avgs, exp_avg_sqs, state_steps: "exp_avg", "exp_avg_sq", "step" of the state of each.
+        others: as of `RAdam`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.radam import radam
+        >>> kept = [flambeau.zeros(1)], [flambeau.zeros(1)], [flambeau.tensor(0.0)]
+        >>> radam(
+        ...     [weight], [grad], *kept,
+        ...     beta1=0.9, beta2=0.999, lr=0.1, weight_decay=0.0, eps=1e-8
+        ... )
+        >>> weight
+        tensor([1.6000])
+    """
+    step_of_lists(
+        RAdam,
+        params,
+        grads,
+        {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps},
+        differentiable=differentiable,
+        lr=lr,
+        betas=(beta1, beta2),
+        eps=eps,
+        weight_decay=weight_decay,
+        maximize=maximize,
+        decoupled_weight_decay=decoupled_weight_decay,
+    )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
-from flambeau import _C
+from flambeau import _C, Tensor
 from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_options, options_of
+
+__all__ = ["RMSprop", "rmsprop"]
 
 _step = _C._internal.rmsprop_step_list_
 
@@ -127,3 +130,63 @@ class RMSprop(Optimizer):
             "grad_avg": group["centered"],
             "momentum_buffer": group["momentum"] > 0,
         }
+
+
+def rmsprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    grad_avgs: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """A step of `RMSprop`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        square_avgs, grad_avgs, momentum_buffer_list, state_steps: "square_avg", "grad_avg",
+            "momentum_buffer", "step" of the state of each.
+        others: as of `RMSprop`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.rmsprop import rmsprop
+        >>> kept = [flambeau.zeros(1)], [], [], [flambeau.tensor(0.0)]
+        >>> rmsprop(
+        ...     [weight], [grad], *kept,
+        ...     lr=0.01, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False
+        ... )
+        >>> weight
+        tensor([1.9000])
+    """
+    step_of_lists(
+        RMSprop,
+        params,
+        grads,
+        {
+            "square_avg": square_avgs,
+            "grad_avg": grad_avgs,
+            "momentum_buffer": momentum_buffer_list,
+            "step": state_steps,
+        },
+        differentiable=differentiable,
+        lr=lr,
+        alpha=alpha,
+        eps=eps,
+        weight_decay=weight_decay,
+        momentum=momentum,
+        centered=centered,
+        maximize=maximize,
+    )

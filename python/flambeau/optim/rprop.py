@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import flambeau
+from flambeau import Tensor
 from flambeau.optim.gradients import descent, with_gradients
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_options, options_of
+
+__all__ = ["Rprop", "rprop"]
 
 
 class Rprop(Optimizer):
@@ -76,3 +80,50 @@ class Rprop(Optimizer):
             gradient = gradient.masked_fill(agreement < 0, 0.0)
             parameter.addcmul_(gradient.sign(), sizes, value=-1)
             state["prev"].copy_(gradient)
+
+
+def rprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    prevs: list[Tensor],
+    step_sizes: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """A step of `Rprop`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, grads: parameters and their gradients.
+        prevs, step_sizes, state_steps: "prev", "step_size", "step" of the state of each.
+        others: as of `Rprop`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.rprop import rprop
+        >>> kept = [flambeau.zeros(1)], [flambeau.tensor([0.1])], [flambeau.tensor(0.0)]
+        >>> rprop(
+        ...     [weight], [grad], *kept,
+        ...     step_size_min=1e-6, step_size_max=50, etaminus=0.5, etaplus=1.2
+        ... )
+        >>> weight
+        tensor([1.9000])
+    """
+    step_of_lists(
+        Rprop,
+        params,
+        grads,
+        {"prev": prevs, "step_size": step_sizes, "step": state_steps},
+        differentiable=differentiable,
+        etas=(etaminus, etaplus),
+        step_sizes=(step_size_min, step_size_max),
+        maximize=maximize,
+    )

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import flambeau
-from flambeau import _C
+from flambeau import _C, Tensor
 from flambeau.optim.gradients import (
     descent,
     with_gradients,
     with_sparse_gradients,
     with_strided_gradients,
 )
+from flambeau.optim.list_steps import step_of_lists
 from flambeau.optim.optimizer import Group, Optimizer, Parameters
 from flambeau.optim.options import as_number, check_options, options_of
+
+__all__ = ["SGD", "sgd"]
 
 _plain_step = _C._internal.sgd_step_list_
 _momentum_step = _C._internal.sgd_momentum_step_list_
@@ -139,3 +142,58 @@ class SGD(Optimizer):
                 state["momentum_buffer"] = buffer
                 direction = direction + momentum * buffer if group["nesterov"] else buffer
             parameter.add_(direction, alpha=-as_number(group["lr"]))
+
+
+def sgd(
+    params: list[Tensor],
+    d_p_list: list[Tensor],
+    momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """A step of `SGD`, of lists: parameters and what is kept of them are changed in place.
+
+    Args:
+        params, d_p_list: parameters and their gradients.
+        momentum_buffer_list: "momentum_buffer" of the state of each, None before its first
+            gradient; filled where momentum is not 0.
+        grad_scale: what gradients are divided by first.
+        found_inf: not 0: nothing happens.
+        others: as of `SGD`; of those that choose an implementation, none changes anything.
+
+    Example:
+        >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
+        >>> from flambeau.optim.sgd import sgd
+        >>> kept = ([None],)
+        >>> sgd(
+        ...     [weight], [grad], *kept,
+        ...     weight_decay=0.0, momentum=0.9, lr=0.1, dampening=0.0, nesterov=False,
+        ...     maximize=False
+        ... )
+        >>> weight
+        tensor([1.6000])
+    """
+    step_of_lists(
+        SGD,
+        params,
+        d_p_list,
+        {"momentum_buffer": momentum_buffer_list},
+        grad_scale=grad_scale,
+        found_inf=found_inf,
+        lr=lr,
+        momentum=momentum,
+        dampening=dampening,
+        weight_decay=weight_decay,
+        nesterov=nesterov,
+        maximize=maximize,
+    )

@@ -25,5 +25,7 @@ __getattr__, __dir__ = _lazy.submodules(
         "tensorboard",
         "trainer",
         "viz",
+        "weak",
     ),
+    {"set_module": "_naming", "swap_tensors": "_swapping"},
 )

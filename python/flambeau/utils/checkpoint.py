@@ -13,16 +13,25 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._torch_dispatch import modes_off
 from flambeau._values import brief
 from flambeau.amp.autocast_mode import scope_now
 from flambeau.autograd import Function, enable_grad
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.nn import Module, Sequential
+from flambeau.utils.selective_checkpoint import (
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "CheckpointError",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
@@ -123,7 +132,8 @@ def checkpoint(
         use_reentrant: True: the first call records nothing, and backward runs a backward of its
             own; an argument must require grad, and autograd.grad is an error. False: the graph is
             as without a checkpoint. None: True, with a warning.
-        context_fn: makes the contexts of the first and of the second call.
+        context_fn: makes the contexts of the first and of the second call, such as those of
+            `create_selective_checkpoint_contexts`.
         determinism_check: "default": dtypes, shapes and devices of what both calls save are
             compared; "none": they are not.
         debug: accepted; a CheckpointError says what differs.
@@ -231,7 +241,8 @@ class _Call:
         found: list[Tensor] = []
 
         def collect(tensor: Tensor) -> Tensor:
-            found.append(tensor.detach())
+            with modes_off():  # this is no call of the program's
+                found.append(tensor.detach())
             if self._stops and len(found) == len(self._saved):
                 raise _Enough
             return found[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.distributed.absent import Absent
+from flambeau._absent_classes import Absent
 
 _WHY = "models are whole in each process; flambeau.save in one of them writes all of it"
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau import _lazy
-from flambeau.distributed.absent import WHOLE, Absent
+from flambeau._absent_classes import WHOLE, AbsentShards
 from flambeau.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 
 __all__ = ["DTensor", "Partial", "Placement", "Replicate", "Shard", "distribute_tensor"]
 
 
-class DTensor(Absent):
+class DTensor(AbsentShards):
     """What no tensor is an instance of.
 
     Raises:

@@ -20,6 +20,7 @@ from flambeau.utils.data.sampler import (
     batch_count,
     new_seed,
 )
+from flambeau.utils.data.worker import get_worker_info as get_worker_info
 
 T = TypeVar("T")
 

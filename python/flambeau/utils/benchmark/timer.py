@@ -1,19 +1,18 @@
-"""Times of statements: how long they take, over and over."""
+"""Running a statement over and over."""
 
 from __future__ import annotations
 
-import statistics
+import enum
+import textwrap
 import timeit
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import flambeau
-from flambeau import _lazy
+from flambeau.utils.benchmark.measurement import Measurement, TaskSpec
 
-__all__ = ["Measurement", "Timer", "timer"]
-
-_UNITS = ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
+__all__ = ["Language", "Timer", "set_torch_threads", "timer"]
 
 
 def timer() -> float:
@@ -28,65 +27,16 @@ def timer() -> float:
     return timeit.default_timer()
 
 
-@dataclass
-class Measurement:
-    """What was measured of a statement.
-
-    Args:
-        number_per_run: how often it was run each time.
-        raw_times: seconds of each time.
-        statement: what was run.
-        title: what it is called.
-        num_threads: that computed.
-        metadata: what a program keeps with it.
+class Language(enum.Enum):
+    """What statements are written in: Python.
 
     Example:
-        >>> flambeau.utils.benchmark.Measurement(10, [0.1, 0.3, 0.2], "step()").median
-        0.02
+        >>> flambeau.utils.benchmark.Language.PYTHON.value
+        0
     """
 
-    number_per_run: int
-    raw_times: list[float]
-    statement: str = ""
-    title: str = ""
-    num_threads: int = 1
-    metadata: dict[Any, Any] | None = field(default=None, repr=False)
-
-    @property
-    def times(self) -> list[float]:
-        """Seconds of one run, each time."""
-        return [each / self.number_per_run for each in self.raw_times]
-
-    @property
-    def median(self) -> float:
-        """Seconds of one run, in the middle of all times."""
-        return statistics.median(self.times)
-
-    @property
-    def mean(self) -> float:
-        """Seconds of one run on average."""
-        return statistics.fmean(self.times)
-
-    @property
-    def iqr(self) -> float:
-        """Between the first and the third quarter of the times, in seconds."""
-        if len(self.raw_times) < 2:
-            return 0.0
-        first, _, third = statistics.quantiles(self.times, n=4, method="inclusive")
-        return third - first
-
-    def __str__(self) -> str:
-        scale, unit = next((u for u in reversed(_UNITS) if self.median >= u[0]), _UNITS[0])
-        runs, threads = len(self.raw_times), self.num_threads
-        lines = [self.title or self.statement, f"  {self.median / scale:.2f} {unit}"]
-        if runs > 1:
-            lines[1] = f"  Median: {self.median / scale:.2f} {unit}"
-            lines.append(f"  IQR:    {self.iqr / scale:.2f} {unit}")
-        lines.append(
-            f"  {runs} measurement{'s' * (runs > 1)}, {self.number_per_run} runs "
-            f"{'per measurement, ' * (runs > 1) or ', '}{threads} thread{'s' * (threads > 1)}"
-        )
-        return "\n".join(lines)
+    PYTHON = 0
+    CPP = 1
 
 
 class Timer:
@@ -101,7 +51,7 @@ class Timer:
         label, sub_label, description: what it is called.
         env: accepted: a name of the environment.
         num_threads: that compute meanwhile.
-        language: "python".
+        language: "python" or Language.PYTHON.
 
     Example:
         >>> from flambeau.utils.benchmark import Timer
@@ -122,12 +72,14 @@ class Timer:
         description: str | None = None,
         env: str | None = None,
         num_threads: int = 1,
-        language: str = "python",
+        language: str | Language = Language.PYTHON,
     ) -> None:
-        if str(language).lower() not in ("python", "py"):
+        if language is not Language.PYTHON and str(language).lower() not in ("python", "py"):
             raise ValueError(f"Timer(): argument 'language' must be 'python', got {language!r}")
-        self._statement, self._threads = stmt, num_threads
-        self._title = ": ".join(filter(None, (label, sub_label, description)))
+        stmt, setup = (textwrap.dedent(text).strip("\n") for text in (stmt, setup))
+        self._threads = num_threads
+        names = (label, sub_label, description, env)
+        self._task_spec = TaskSpec(stmt, setup, global_setup, *names, num_threads)
         self._timer = timeit.Timer(stmt, setup, timer, {**(globals or {})})
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
@@ -168,7 +120,7 @@ class Timer:
         def is_enough(times: Sequence[float]) -> bool:
             if sum(times) >= max_run_time or (len(times) < 4 and sum(times) < min_run_time):
                 return sum(times) >= max_run_time
-            found = Measurement(1, list(times))
+            found = Measurement(1, list(times), self._task_spec)
             return len(times) > 3 and found.iqr <= threshold * found.median
 
         return self._until(is_enough, min_run_time, callback)
@@ -180,7 +132,7 @@ class Timer:
         callback: Callable[[int, float], object] | None,
     ) -> Measurement:
         number = 1
-        with _threads(self._threads):
+        with set_torch_threads(self._threads):
             self._timer.timeit(2)
             while self._timer.timeit(number) < min(1e-3, seconds / 10) and number < 10**9:
                 number *= 10
@@ -194,28 +146,31 @@ class Timer:
         callback: Callable[[int, float], object] | None = None,
     ) -> Measurement:
         times: list[float] = []
-        with _threads(self._threads):
+        with set_torch_threads(self._threads):
             if warm:
                 self._timer.timeit(warm)
             while not times or not is_enough(times):
                 times.append(self._timer.timeit(number))
                 if callback is not None:
                     callback(number, times[-1])
-        return Measurement(number, times, self._statement, self._title, self._threads)
+        return Measurement(number, times, self._task_spec)
 
 
-class _threads:
-    """A block in which so many threads compute."""
+@contextmanager
+def set_torch_threads(n: int) -> Iterator[None]:
+    """A block in which so many threads compute.
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    Args:
+        n: of threads.
 
-    def __enter__(self) -> None:
-        self._before = flambeau.get_num_threads()
-        flambeau.set_num_threads(self._count)
-
-    def __exit__(self, *error: object) -> None:
-        flambeau.set_num_threads(self._before)
-
-
-__getattr__ = _lazy.unavailable(__name__, "see flambeau.profiler, and tests/benchmarks of the tree")
+    Example:
+        >>> with flambeau.utils.benchmark.set_torch_threads(1):
+        ...     flambeau.get_num_threads()
+        1
+    """
+    before = flambeau.get_num_threads()
+    flambeau.set_num_threads(n)
+    try:
+        yield
+    finally:
+        flambeau.set_num_threads(before)

@@ -1,0 +1,8 @@
+# mypy: implicit-reexport
+"""`GradScaler`, where programs look for it, too."""
+
+from __future__ import annotations
+
+from flambeau.cuda.amp import GradScaler
+
+__all__ = ["GradScaler"]
