@@ -266,8 +266,11 @@ void map_random(const Iterator& iter, const RandomStream& stream, const Formula&
 
 namespace detail {
 
-/// Formulas cheaper than this gain from loops that repeat an input.
+/// Formulas cheaper than this gain from loops that repeat an input; those of types that are rarely
+/// broadcast are not worth their size.
 inline constexpr int kCheapFormula = 9;
+template <class T>
+inline constexpr bool kMayRepeat = std::is_floating_point_v<T> || std::is_same_v<T, int64_t>;
 
 template <class Outputs, class Drawn, class Inputs>
 struct Signature;
@@ -276,8 +279,8 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
   /// Completes the plan of a kernel with the loops that repeat an input, where there are such.
   template <class T, class Formula, int cost>
   static FLAMBEAU_INLINE void add_repeating([[maybe_unused]] MapPlan& plan) {
-    if constexpr (sizeof...(O) == 1 && sizeof...(D) == 0 && sizeof...(I) == 2 &&
-                  std::is_floating_point_v<T> && cost < kCheapFormula &&
+    if constexpr (sizeof...(O) == 1 && sizeof...(D) == 0 && sizeof...(I) == 2 && kMayRepeat<T> &&
+                  cost < kCheapFormula &&
                   std::is_invocable_v<Formula, Compute<OperandOf<I, T>>...>) {
       using Repeating =
           RepeatingLoop<kVectors<T>, Formula, typename Traits<OperandOf<O, T>>::Value...,

@@ -1,4 +1,8 @@
 #include "kernels/fft.h"
+
+#include <algorithm>
+#include <vector>
+
 #include "core/geometry/arguments.h"
 #include "core/tensor/tensor.h"
 #include "cpu/fft/transforms.h"
@@ -128,7 +132,88 @@ void complex_to_real(const Tensor& result, const Tensor& self, IntList order, in
   });
 }
 
+/// The numbers [0, n / 2] along `dim` of a transform of real numbers are known.
+template <class T>
+struct Halved {
+  const Tensor& whole;
+  const Dims& dims;
+  IntList order;
+  int64_t dim, n = whole.size(dim), half = n / 2 + 1;
+
+  /// The one of the dims that is innermost.
+  Halved(const Tensor& result, const Dims& all_dims, IntList in_order)
+      : whole(result), dims(all_dims), order(in_order), dim(innermost(all_dims, in_order)) {}
+  Tensor known() const {
+    Shape sizes(whole.sizes());
+    sizes[static_cast<size_t>(dim)] = half;
+    return make_view(whole, sizes, whole.strides(), whole.offset());
+  }
+  /// The others are conjugates of those at the opposite places of all dims. Then, of an inverse
+  /// transform, all are conjugated.
+  void complete(bool forward) const {
+    const Lines<T> lines = complex_lines<T>(whole, order, dim);
+    std::vector<bool> turns;
+    for (int64_t d : order)
+      if (d != dim) turns.push_back(std::find(dims.begin(), dims.end(), d) != dims.end());
+    const int64_t count = whole.numel() / n, grain = std::max<int64_t>(1, kGrain / n);
+    parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line) {
+        T* const to = lines.line(line);
+        const T* const from = lines.base + opposite(lines.grid, turns, line);
+        for (int64_t k = half; k < n; ++k) {
+          to[k * lines.step] = from[(n - k) * lines.step];
+          const T im = from[(n - k) * lines.step + 1];
+          to[k * lines.step + 1] = forward ? T(0) - im : im;  // which is no -0
+        }
+      }
+    });
+    if (forward) return;
+    parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line) {
+        T* const numbers = lines.line(line);
+        for (int64_t k = 0; k < half; ++k)
+          numbers[k * lines.step + 1] = T(0) - numbers[k * lines.step + 1];
+      }
+    });
+  }
+
+ private:
+  static int64_t innermost(const Dims& dims, IntList order) {
+    for (size_t i = order.size(); i-- > 0;)
+      if (std::find(dims.begin(), dims.end(), order[i]) != dims.end()) return order[i];
+    return *dims.begin();
+  }
+  /// Where the line begins that has the opposite places of a line in the dims of `turns`.
+  static int64_t opposite(const Grid& grid, const std::vector<bool>& turns, int64_t number) {
+    int64_t result = 0;
+    for (size_t d = grid.sizes.size(); d-- > 0;) {
+      const int64_t place = number % grid.sizes[d];
+      result += (turns[d] && place > 0 ? grid.sizes[d] - place : place) * grid.steps[d];
+      number /= grid.sizes[d];
+    }
+    return result;
+  }
+};
+
 }  // namespace
+
+void fft_real(const Tensor& result, const Tensor& self, const Dims& dims, bool forward,
+              double scale, IntList order) {
+  if (result.numel() == 0) return;
+  if (dims.empty()) return copy_data(result, self);
+  with_real(result.dtype(), [&]<class T>() {
+    const Halved<T> halved(result, dims, order);
+    real_to_complex<T>(result, self, order, halved.dim, scale);
+    const Tensor known = halved.known();
+    for (int64_t dim : dims) {
+      if (dim == halved.dim) continue;
+      const int64_t n = known.size(dim);
+      transform<T>(*plan_of<T>(n), complex_lines<const T>(known, order, dim),
+                   complex_lines<T>(known, order, dim), known.numel() / n, {false, 1});
+    }
+    halved.complete(forward);
+  });
+}
 
 void fft_c2c(const Tensor& result, const Tensor& self, const Dims& dims, bool forward, double scale,
              IntList order) {

@@ -32,6 +32,11 @@ FLAMBEAU_INLINE void every_other(Row& to, const Row& a, const Row& b,
                                  std::integer_sequence<int, i...>) {
   to = __builtin_shufflevector(a, b, ((first + i / unit * 2) * unit + i % unit)...);
 }
+/// Two halves of a row.
+template <class Row, class Half, int... i>
+FLAMBEAU_INLINE void join(Row& to, const Half& a, const Half& b, std::integer_sequence<int, i...>) {
+  to = __builtin_shufflevector(a, b, i...);
+}
 /// The elements of a row from the last to the first.
 template <class Row, int... i>
 FLAMBEAU_INLINE void turn_round(Row& row, std::integer_sequence<int, i...>) {
@@ -56,6 +61,9 @@ using OrderOfRow = std::make_integer_sequence<int, 64 / sizeof(T)>;
 /// Elements of 16 bytes, within which processors move elements fast.
 template <class T>
 inline constexpr int kLaneOfRow = 16 / sizeof(T);
+
+/// What is done while rows become columns: `scaled` writes to lines of memory, `plain` reads them.
+enum class Copy { plain, scaled };
 
 #if defined(__AVX512F__)
 
@@ -84,30 +92,67 @@ FLAMBEAU_INLINE void transpose(typename RowOf<T>::type (&rows)[64 / sizeof(T)]) 
   }
 }
 
+template <Copy copy, class T, class From, class To>
+FLAMBEAU_INLINE void transpose(const From& from, const To& to, T scale) {
+  constexpr int n = 64 / sizeof(T);
+  typename RowOf<T>::type rows[n];
+  for (int i = 0; i < n; ++i) load(rows[i], from(i));
+  transpose<T>(rows);
+  for (int i = 0; i < n; ++i) {
+    if constexpr (copy == Copy::scaled) rows[i] *= scale;
+    store(to(i), rows[i]);
+  }
+}
+
 #else
 
-/// Rows become columns: squares of as many rows as a lane has elements, lane by lane.
-template <class T>
-FLAMBEAU_INLINE void transpose(typename RowOf<T>::type (&rows)[64 / sizeof(T)]) {
+/// Rows become columns in squares of as many rows as a lane has elements, as many at once as a
+/// register has lanes, from memory to memory: registers do not hold them all.
+template <Copy copy, class T, class From, class To>
+FLAMBEAU_INLINE void transpose(const From& from, const To& to, T scale) {
   constexpr int n = 64 / sizeof(T), lane = kLaneOfRow<T>;
-  constexpr auto order = std::make_integer_sequence<int, lane>();
+#if defined(__AVX2__)
+  constexpr int squares = 2;
+#else
+  constexpr int squares = 1;
+#endif
+  constexpr int width = squares * lane;
   typedef T Lane __attribute__((vector_size(16)));
-  Lane from[n][n / lane], to[n][n / lane];
-  memcpy(from, rows, sizeof rows);
-  for (int g = 0; g < n / lane; ++g)
-    for (int l = 0; l < n / lane; ++l) {
-      Lane square[lane], next[lane];
-      for (int i = 0; i < lane; ++i) square[i] = from[g * lane + i][l];
-      for (int round = 1; round < lane; round *= 2) {
-        for (int i = 0; i < lane / 2; ++i) {
-          detail::interleave<0, lane>(next[2 * i], square[i], square[i + lane / 2], order);
-          detail::interleave<1, lane>(next[2 * i + 1], square[i], square[i + lane / 2], order);
-        }
-        for (int i = 0; i < lane; ++i) square[i] = next[i];
-      }
-      for (int i = 0; i < lane; ++i) to[l * lane + i][g] = square[i];
+  typedef T Piece __attribute__((vector_size(16 * squares)));
+  constexpr auto order = std::make_integer_sequence<int, width>();
+  const auto move = [&](int g, int l) __attribute__((always_inline)) {
+    Piece piece[lane], next[lane];
+#pragma GCC unroll 4
+    for (int i = 0; i < lane; ++i) {
+      Lane part[squares];
+      for (int p = 0; p < squares; ++p)
+        memcpy(&part[p], from(g * width + p * lane + i) + l * lane, sizeof(Lane));
+      if constexpr (squares == 1)
+        piece[i] = part[0];
+      else
+        detail::join(piece[i], part[0], part[1], order);
     }
-  memcpy(rows, to, sizeof rows);
+#pragma GCC unroll 2
+    for (int round = 1; round < lane; round *= 2) {
+#pragma GCC unroll 2
+      for (int i = 0; i < lane / 2; ++i) {
+        detail::interleave<0, lane>(next[2 * i], piece[i], piece[i + lane / 2], order);
+        detail::interleave<1, lane>(next[2 * i + 1], piece[i], piece[i + lane / 2], order);
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < lane; ++i) piece[i] = next[i];
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < lane; ++i) {
+      if constexpr (copy == Copy::scaled) piece[i] *= scale;
+      memcpy(to(l * lane + i) + g * width, &piece[i], sizeof(Piece));
+    }
+  };
+  // Lines of memory are read, or written, as wholes: many that lie a power of two apart share few
+  // places in the cache.
+  for (int outer = 0; outer < (copy == Copy::scaled ? n / lane : n / width); ++outer)
+    for (int inner = 0; inner < (copy == Copy::scaled ? n / width : n / lane); ++inner)
+      copy == Copy::scaled ? move(inner, outer) : move(outer, inner);
 }
 
 #endif

@@ -79,13 +79,13 @@ bool is_worth_row(int64_t n) {
 /// Numbers [k, k + count) of lines, of which a whole row is read.
 template <class T>
 FLAMBEAU_INLINE void gather_square(const T* const* from, int64_t k, int64_t count, Parts<T> tile) {
-  typename RowOf<T>::type rows[kLanes<T>];
-  for (int64_t v = 0; v < kLanes<T>; ++v) load(rows[v], from[v] + 2 * k);
-  transpose<T>(rows);
-  for (int64_t i = 0; i < count; ++i) {
-    store(tile.re + (k + i) * kLanes<T>, rows[2 * i]);
-    store(tile.im + (k + i) * kLanes<T>, rows[2 * i + 1]);
-  }
+  alignas(64) T none[kLanes<T>];
+  transpose<Copy::plain, T>([&](int v) { return from[v] + 2 * k; },
+                            [&](int i) {
+                              T* const part = i % 2 == 0 ? tile.re : tile.im;
+                              return i / 2 < count ? part + (k + i / 2) * kLanes<T> : none;
+                            },
+                            T(1));
 }
 
 /// The same of lines of complex numbers without gaps. Of short ones the last are read from a copy,
@@ -120,16 +120,10 @@ void gather_rows(const Lines<const T>& lines, int64_t first, int64_t count, int6
 template <class T>
 FLAMBEAU_INLINE void scatter_square(T* const* to, int64_t count, int64_t k, Parts<const T> tile,
                                     T scale) {
-  typename RowOf<T>::type rows[kLanes<T>];
-  for (int64_t i = 0; i < kNumbers<T>; ++i) {
-    load(rows[2 * i], tile.re + (k + i) * kLanes<T>);
-    load(rows[2 * i + 1], tile.im + (k + i) * kLanes<T>);
-  }
-  transpose<T>(rows);
-  for (int64_t v = 0; v < count; ++v) {
-    rows[v] *= scale;
-    store(to[v] + 2 * k, rows[v]);
-  }
+  alignas(64) T none[kLanes<T>];
+  transpose<Copy::scaled, T>(
+      [&](int i) { return (i % 2 == 0 ? tile.re : tile.im) + (k + i / 2) * kLanes<T>; },
+      [&](int v) { return v < count ? to[v] + 2 * k : none; }, scale);
 }
 
 /// Fewer numbers of lines, from k on: half as many as kNumbers, a quarter and so on, as far as

@@ -129,7 +129,9 @@ bool is_tiled(const Plan<T>& plan, int64_t count) {
   using namespace ::flambeau::cpu::fft;
   const bool is_long = plan.n > kLongAlone;
   const bool are_few = plan.n >= 256 && count <= (is_long ? 8 * kLanes<T> : kLanes<T> / 4);
-  const bool are_long = plan.n > longest_tile();
+  // A split into matrices narrower than a tile is no better than a tile that leaves the cache.
+  const bool is_narrow = plan.has_split() && plan.of_columns->n < kLanes<T>;
+  const bool are_long = plan.n > longest_tile() && !(is_narrow && !plan.passes.empty());
   return !plan.is_convolution() && !(plan.has_split() && (are_few || are_long));
 }
 

@@ -46,4 +46,10 @@ template <class T>
 void multiply_reflections(const Matrix<T>& result, const Matrix<const T>& a, const T* tau,
                           int64_t k);
 
+/// What LAPACK's ormqr and unmqr do: c becomes Q c or Q^H c, or c Q or c Q^H where Q does not stand
+/// on the left, of the square product Q of k reflections. Rows or columns of c are dense.
+template <class T>
+void apply_reflections(const Matrix<T>& c, const Matrix<const T>& a, const T* tau, int64_t k,
+                       bool left, bool adjoint);
+
 }  // namespace flambeau::cpu::lapack

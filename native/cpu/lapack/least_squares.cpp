@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string_view>
 
 #include "cpu/lapack/blocks.h"
@@ -109,6 +110,59 @@ void set_residuals(const Matrix<const T>& a, const Matrix<const T>& b, const Mat
   }
 }
 
+/// Solves systems of one size by reflections, which need no exchanges where a matrix is far from
+/// one of lower rank.
+template <class T>
+class FullRankSolver {
+ public:
+  FullRankSolver(int64_t m, int64_t n, Real<T> rcond)
+      : long_(std::max(m, n)), short_(std::min(m, n)), is_wide_(m < n), rcond_(rcond) {}
+  /// `b` has as many rows as the longer side of `a`, and becomes the solution; false: it could be
+  /// that some singular values count as 0, and nothing was changed.
+  bool operator()(const Matrix<const T>& a, const Matrix<T>& b) {
+    // Q R, of the transpose where a is wide: then x is conj(Q) y, where R' y = b.
+    const Matrix<T> factors{factors_.of(long_ * short_), long_, short_, 1, long_};
+    copy<T>(is_wide_ ? transposed(a) : a, factors);
+    T* const tau = tau_.of(short_);
+    factor_by_reflections(factors, tau);
+    const Matrix<const T> triangle = constant(part(factors, 0, 0, short_, short_));
+    if (!is_far_from_lower_rank(triangle)) return false;
+    const Matrix<T> top = part(b, 0, 0, short_, b.columns);
+    if (is_wide_) {
+      solve_triangle(transposed(triangle), top, false, false);
+      apply_reflections(transposed(b), constant(factors), tau, short_, false, true);
+    } else {
+      apply_reflections(b, constant(factors), tau, short_, true, true);
+      solve_triangle(triangle, top, true, false);
+    }
+    return true;
+  }
+
+ private:
+  /// Frobenius norms bound the largest singular value, and 1 over the least one. Bounds of
+  /// triangles of the first columns, in any order, are no larger, so that LAPACK finds full rank as
+  /// well.
+  bool is_far_from_lower_rank(const Matrix<const T>& triangle) {
+    const Matrix<T> inverse{inverse_.of(short_ * short_), short_, short_, 1, short_};
+    double squares = 0, inverse_squares = 0;
+    for (int64_t j = 0; j < short_; ++j)
+      for (int64_t i = 0; i < short_; ++i) {
+        if (i <= j) squares += static_cast<double>(square_of<T>(triangle(i, j)));
+        inverse(i, j) = T(i == j ? 1 : 0);
+      }
+    solve_triangle(triangle, inverse, true, false);
+    for (int64_t j = 0; j < short_; ++j)
+      for (int64_t i = 0; i <= j; ++i)
+        inverse_squares += static_cast<double>(square_of<T>(inverse(i, j)));
+    return std::sqrt(squares) * std::sqrt(inverse_squares) * static_cast<double>(rcond_) < 1;
+  }
+
+  int64_t long_, short_;
+  bool is_wide_;
+  Real<T> rcond_;
+  Scratch<T> factors_, tau_, inverse_;
+};
+
 struct Results {
   const Tensor &solution, &residuals, &rank, &values;
 };
@@ -122,16 +176,18 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
   const Batch<int64_t> ranks(to.rank, 0);
   const int64_t m = matrices.rows(), n = matrices.columns(), k = sides.columns();
   const auto cutoff = static_cast<Real<T>>(rcond);
+  const Driver used = driver_of(driver);
+  const bool may_need_no_lapack = (used == Driver::gels || used == Driver::gelsy) && m * n * k > 0;
+  const Real<T> least = std::numeric_limits<Real<T>>::epsilon() * static_cast<Real<T>>(m + n);
   over_matrices_by_lapack(
       matrices.count(), 4 * m * n * (std::min(m, n) + k), [&](int64_t begin, int64_t end) {
         // Without right-hand sides of one that is 0: rank and singular values are found all the
         // same.
-        Solver<T> solve(driver_of(driver), m, n, std::max<int64_t>(k, 1), cutoff);
+        Solver<T> solve(used, m, n, std::max<int64_t>(k, 1), cutoff);
+        FullRankSolver<T> solve_full_rank(m, n, std::max(cutoff, least));
         Scratch<T> scratch, scratch_solution, zeros;
         Scratch<Real<T>> scratch_values;
         for (int64_t i = begin; i < end; ++i) {
-          const Matrix<T> a{scratch.of(m * n), m, n, 1, std::max<int64_t>(m, 1)};
-          copy<T>(matrices[i], a);
           const Columns<T> x(solutions[i], scratch_solution, std::max(m, n));
           const Columns<Real<T>> numbers(values[i], scratch_values);
           for (int64_t column = 0; column < k; ++column)
@@ -140,7 +196,11 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
           int failed = 0;
           int64_t& rank = *ranks[i].data;
           rank = std::min(m, n);
-          if (m > 0 && n > 0) {
+          const bool is_found =
+              may_need_no_lapack && solve_full_rank(matrices[i], x.part(std::max(m, n), k));
+          if (m > 0 && n > 0 && !is_found) {
+            const Matrix<T> a{scratch.of(m * n), m, n, 1, m};
+            copy<T>(matrices[i], a);
             const int64_t length = std::max(m, n);
             T* const b = k > 0 ? x.data() : std::fill_n(zeros.of(length), length, T(0)) - length;
             rank = solve(a.data, b, k > 0 ? x.step() : length, numbers.data(), failed);
@@ -151,6 +211,10 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
                                  : "the algorithm failed to converge");
           numbers.finish();
           x.finish();
+          if (used == Driver::gelsy) {  // whose callers ask for none
+            for (int64_t side = 0; side < k; ++side) residuals[i](side, 0) = 0;
+            continue;
+          }
           const Matrix<T> left{scratch.of(m * k), m, k, 1, std::max<int64_t>(m, 1)};
           set_residuals(matrices[i], sides[i], solutions[i], left, residuals[i]);
         }

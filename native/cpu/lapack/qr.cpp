@@ -78,4 +78,23 @@ void reflections_product(const Tensor& result, const Tensor& a, const Tensor& ta
   });
 }
 
+void reflected(const Tensor& result, const Tensor& self, const Tensor& tau, const Tensor& other,
+               bool left, bool transpose) {
+  copy_data(result, other);
+  visit_elements(self.dtype(), [&]<class T>() {
+    const Batch<const T> given(self), factors(tau, 1);
+    const Batch<T> changed(result);
+    const int64_t k = factors.rows();
+    const int64_t work = 2 * changed.rows() * changed.columns() * k;
+    over_matrices(given.count(), work, [&](int64_t begin, int64_t end) {
+      Scratch<T> scratch;
+      for (int64_t b = begin; b < end; ++b) {
+        T* const line = scratch.of(k);
+        for (int64_t i = 0; i < k; ++i) line[i] = factors[b](i, 0);
+        apply_reflections(changed[b], given[b], line, k, left, transpose);
+      }
+    });
+  });
+}
+
 }  // namespace flambeau::cpu

@@ -98,12 +98,15 @@ void find_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
   join_inner(v, t, half);
 }
 
-/// c = (I - V T V^H)^H c.
+/// c = Q c, or Q^H c, where Q = I - V T V^H.
 template <class T>
-void apply_adjoint(const Matrix<T>& v, const Matrix<T>& t, const Matrix<T>& c) {
+void apply(const Matrix<T>& v, const Matrix<T>& t, const Matrix<T>& c, bool adjoint) {
   const Owned<T> products(v.columns, c.columns), turned(v.columns, c.columns);
   multiply(products.all(), T(1), Conjugate<T>(v).adjoint(), constant(c), T(0));
-  multiply(turned.all(), T(1), Conjugate<T>(t).adjoint(), constant(products.all()), T(0));
+  if (adjoint)
+    multiply(turned.all(), T(1), Conjugate<T>(t).adjoint(), constant(products.all()), T(0));
+  else
+    multiply(turned.all(), T(1), constant(t), constant(products.all()), T(0));
   multiply(c, T(-1), constant(v), constant(turned.all()), T(1));
 }
 
@@ -119,7 +122,7 @@ void factor_tall(const Matrix<T>& a, T* tau, const Matrix<T>& v, const Matrix<T>
   const int64_t half = half_of(n, kPanel), rest = n - half;
   const Matrix<T> first = part(v, 0, 0, m, half), inner = part(t, 0, 0, half, half);
   factor_tall(part(a, 0, 0, m, half), tau, first, inner);
-  apply_adjoint(first, inner, part(a, 0, half, m, rest));
+  apply(first, inner, part(a, 0, half, m, rest), true);
   factor_tall(part(a, half, half, m - half, rest), tau + half, part(v, half, half, m - half, rest),
               part(t, half, half, rest, rest));
   join_inner(v, t, half);
@@ -134,7 +137,7 @@ void factor_by_reflections(const Matrix<T>& a, T* tau) {
   if (n <= kPanel) return small_factors<T>().reflect(m, n, a.data, a.column_step, tau);
   const Owned<T> v(m, k), t(k, k);
   factor_tall(part(a, 0, 0, m, k), tau, v.all(), t.all());
-  if (n > k) apply_adjoint(v.all(), t.all(), part(a, 0, k, m, n - k));
+  if (n > k) apply(v.all(), t.all(), part(a, 0, k, m, n - k), true);
 }
 
 template <class T>
@@ -153,9 +156,38 @@ void multiply_reflections(const Matrix<T>& result, const Matrix<const T>& a, con
   multiply(result, T(-1), constant(v.all()), constant(products.all()), T(1));
 }
 
-#define FLAMBEAU_REFLECTIONS(T)                              \
-  template void factor_by_reflections(const Matrix<T>&, T*); \
-  template void multiply_reflections(const Matrix<T>&, const Matrix<const T>&, const T*, int64_t);
+template <class T>
+void apply_reflections(const Matrix<T>& c, const Matrix<const T>& a, const T* tau, int64_t k,
+                       bool left, bool adjoint) {
+  // (c Q)' = Q' c', and Q' is the adjoint of the product of conjugated reflections.
+  const Matrix<T> lines = left ? c : transposed(c);
+  const bool turns = left == adjoint;
+  // A group of reflections changes the lines from its first one on.
+  constexpr int64_t kGroup = 4 * kPanel;
+  const int64_t m = lines.rows, groups = (k + kGroup - 1) / kGroup;
+  if (lines.columns == 0) return;
+  for (int64_t done = 0; done < groups; ++done) {
+    const int64_t first = (turns ? done : groups - 1 - done) * kGroup;
+    const int64_t count = std::min(kGroup, k - first);
+    const Owned<T> v(m - first, count), t(count, count), factors(count, 1);
+    copy_vectors(part(a, first, first, m - first, count), v.all());
+    std::copy_n(tau + first, count, factors.all().data);
+    if constexpr (kIsComplex<T>) {
+      if (!left) {
+        conjugate(v.all());
+        conjugate(factors.all());
+      }
+    }
+    find_inner(v.all(), factors.all().data, t.all());
+    apply(v.all(), t.all(), part(lines, first, 0, m - first, lines.columns), turns);
+  }
+}
+
+#define FLAMBEAU_REFLECTIONS(T)                                                                    \
+  template void factor_by_reflections(const Matrix<T>&, T*);                                       \
+  template void multiply_reflections(const Matrix<T>&, const Matrix<const T>&, const T*, int64_t); \
+  template void apply_reflections(const Matrix<T>&, const Matrix<const T>&, const T*, int64_t,     \
+                                  bool, bool);
 FLAMBEAU_REFLECTIONS(float)
 FLAMBEAU_REFLECTIONS(double)
 FLAMBEAU_REFLECTIONS(complex<float>)

@@ -156,12 +156,13 @@ struct Packed {
   T factors[kTriangle][kTriangle], diagonal[kTriangle];
 };
 
-/// Right-hand sides that are solved side by side: as many vectors, or as many complex numbers.
+/// Right-hand sides that are solved side by side: as many vectors, or of complex numbers half as
+/// many of their real parts, and of their imaginary parts.
 constexpr int kWide = 8;
 template <class T>
 constexpr int64_t kBeside = kWide* kLanes<T>;
 template <class T>
-constexpr int64_t kBeside<complex<T>> = kWide;
+constexpr int64_t kBeside<complex<T>> = kWide / 2 * kLanes<T>;
 
 /// Row i of so many columns of b, whose other rows are found already.
 template <int vectors, class T>
@@ -181,15 +182,6 @@ void substitute_row(const Packed<T>& packed, int64_t i, T* b, int64_t step) {
     store(b + i * step + v * kLanes<T>, sum[v]);
   }
 }
-template <int columns, class T>
-void substitute_row(const Packed<complex<T>>& packed, int64_t i, complex<T>* b, int64_t step) {
-  for (int64_t k = packed.first(i); k < packed.last(i); ++k)
-    for (int c = 0; c < columns; ++c)
-      b[i * step + c] = b[i * step + c] - packed.factors[i][k] * b[k * step + c];
-  if (packed.is_unit) return;
-  for (int c = 0; c < columns; ++c) b[i * step + c] = b[i * step + c] / packed.diagonal[i];
-}
-
 /// Rows of b are dense.
 template <int wide, class T>
 void substitute_rows(const Packed<T>& packed, T* b, int64_t step) {
@@ -228,6 +220,65 @@ void substitute_copy(const Packed<T>& packed, T* b, int64_t b_row, int64_t b_col
   else
     substitute_rows<kWide>(packed, lines[0], kBeside<T>);
   copy_elements(packed.rows, columns, lines[0], kBeside<T>, 1, b, b_row, b_column);
+}
+
+/// Row i of so many columns of complex numbers, whose real parts stand in `re`.
+template <int vectors, class T>
+void substitute_parts(const Packed<complex<T>>& packed, int64_t i, T* re, T* im) {
+  constexpr int64_t kRow = kBeside<complex<T>>;
+  Vector<T> real[vectors], imaginary[vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) {
+    real[v] = load(re + i * kRow + v * kLanes<T>);
+    imaginary[v] = load(im + i * kRow + v * kLanes<T>);
+  }
+  for (int64_t k = packed.first(i); k < packed.last(i); ++k) {
+    const complex<T> factor = packed.factors[i][k];
+    const Vector<T> less = splat(-factor.re), turned = splat(factor.im), back = splat(-factor.im);
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      const Vector<T> x = load(re + k * kRow + v * kLanes<T>);
+      const Vector<T> y = load(im + k * kRow + v * kLanes<T>);
+      real[v] = multiply_add<T>(turned, y, multiply_add<T>(less, x, real[v]));
+      imaginary[v] = multiply_add<T>(back, x, multiply_add<T>(less, y, imaginary[v]));
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < vectors; ++v) {
+    store(re + i * kRow + v * kLanes<T>, real[v]);
+    store(im + i * kRow + v * kLanes<T>, imaginary[v]);
+  }
+  if (packed.is_unit) return;
+  for (int64_t c = 0; c < vectors * kLanes<T>; ++c) {
+    const complex<T> found = complex<T>(re[i * kRow + c], im[i * kRow + c]) / packed.diagonal[i];
+    re[i * kRow + c] = found.re;
+    im[i * kRow + c] = found.im;
+  }
+}
+
+/// The same of complex numbers, whose parts stand apart in the copy.
+template <class T>
+void substitute_copy(const Packed<complex<T>>& packed, complex<T>* b, int64_t b_row,
+                     int64_t b_column, int64_t columns) {
+  constexpr int64_t kRow = kBeside<complex<T>>;
+  T re[kTriangle * kRow], im[kTriangle * kRow];
+  const bool is_narrow = columns <= kLanes<T>;
+  T* const given = reinterpret_cast<T*>(b);
+  copy_elements(packed.rows, columns, given, 2 * b_row, 2 * b_column, re, kRow, 1);
+  copy_elements(packed.rows, columns, given + 1, 2 * b_row, 2 * b_column, im, kRow, 1);
+  for (int64_t i = 0; i < packed.rows; ++i) {
+    std::fill(re + i * kRow + columns, re + (i + 1) * kRow, T(0));
+    std::fill(im + i * kRow + columns, im + (i + 1) * kRow, T(0));
+  }
+  for (int64_t done = 0; done < packed.rows; ++done) {
+    const int64_t i = packed.is_upper ? packed.rows - 1 - done : done;
+    if (is_narrow)
+      substitute_parts<1>(packed, i, re, im);
+    else
+      substitute_parts<kWide / 2>(packed, i, re, im);
+  }
+  copy_elements(packed.rows, columns, re, kRow, 1, given, 2 * b_row, 2 * b_column);
+  copy_elements(packed.rows, columns, im, kRow, 1, given + 1, 2 * b_row, 2 * b_column);
 }
 
 /// Few numbers: as they lie.

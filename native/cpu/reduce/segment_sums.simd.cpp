@@ -9,6 +9,13 @@ namespace {
 /// The sum of `count` rows of `inner` elements.
 template <class T>
 void sum_rows_of(T* to, const T* from, int64_t count, int64_t inner, T* part) {
+  constexpr int64_t kFew = 8;
+  if (inner == 1 && count <= kFew) {
+    T sum(0);
+    for (int64_t i = 0; i < count; ++i) sum += from[i];
+    *to = sum;
+    return;
+  }
   if (inner == 1) {
     *to = sum_terms<T>(count, [from](int64_t i) { return from[i]; });
     return;

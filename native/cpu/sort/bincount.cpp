@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kPart = 1 << 16;        // elements that are worth a thread
 constexpr int64_t kShortTable = 1 << 14;  // integers whose counts fit the second-level cache
+constexpr int64_t kWorthTable = 1 << 10;  // elements of which two readings cost more than a table
 
 /// The smallest and the largest of count > 0 integers.
 std::pair<int64_t, int64_t> extremes(const int64_t* data, int64_t count) {
@@ -36,21 +37,23 @@ std::pair<int64_t, int64_t> extremes(const int64_t* data, int64_t count) {
   return found[0];
 }
 
-/// The counts of integers up to the largest one, if all are in [0, kShortTable): then one reading
-/// finds which there are and how often. Each thread has a table of its own.
+/// The counts of integers up to the largest one, if all are in a short range from 0: then one
+/// reading finds which there are and how often. Each thread has a table of its own, which is
+/// shorter than what it reads.
 std::optional<std::vector<int64_t>> short_counts(const int64_t* data, int64_t count) {
+  const int64_t range = std::min(kShortTable, count / 4);
   const int64_t parts = std::clamp<int64_t>(count / kPart, 1, num_threads());
-  std::vector<int64_t> tables(static_cast<size_t>(parts * kShortTable), 0);
+  std::vector<int64_t> tables(static_cast<size_t>(parts * range), 0);
   std::atomic<bool> is_short = true;
   parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
-      int64_t* const table = tables.data() + part * kShortTable;
+      int64_t* const table = tables.data() + part * range;
       const int64_t start = count * part / parts;
       in_blocks(count * (part + 1) / parts - start, [&](int64_t first, int64_t last) {
         if (!is_short) return;
         for (int64_t i = start + first; i < start + last; ++i) {
           const auto value = static_cast<uint64_t>(data[i]);
-          if (value >= kShortTable) return is_short.store(false);
+          if (value >= static_cast<uint64_t>(range)) return is_short.store(false);
           ++table[value];
         }
       });
@@ -58,9 +61,9 @@ std::optional<std::vector<int64_t>> short_counts(const int64_t* data, int64_t co
   });
   if (!is_short) return std::nullopt;
   for (int64_t part = 1; part < parts; ++part)
-    for (int64_t i = 0; i < kShortTable; ++i)
-      tables[static_cast<size_t>(i)] += tables[static_cast<size_t>(part * kShortTable + i)];
-  int64_t length = kShortTable;
+    for (int64_t i = 0; i < range; ++i)
+      tables[static_cast<size_t>(i)] += tables[static_cast<size_t>(part * range + i)];
+  int64_t length = range;
   while (length > 0 && tables[static_cast<size_t>(length - 1)] == 0) --length;
   tables.resize(static_cast<size_t>(length));
   return tables;
@@ -96,7 +99,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   const int64_t* const data = dense.data<int64_t>();
   const int64_t numel = dense.numel();
   int64_t length = minlength;
-  if (!weights.defined() && numel >= kShortTable) {
+  if (!weights.defined() && numel >= kWorthTable) {
     if (const auto counts = short_counts(data, numel)) {
       const auto found = static_cast<int64_t>(counts->size());
       const Tensor result =

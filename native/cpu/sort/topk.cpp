@@ -12,6 +12,23 @@ namespace {
 /// Up to this many are kept in a heap while the row is read.
 constexpr int64_t kHeap = 64;
 
+/// Up to this many are kept in order: what comes is put in its place among them.
+constexpr int64_t kOrdered = 8;
+
+/// The k smallest of some items, in order.
+template <class E>
+void order_smallest(const E* items, int64_t count, int64_t k, std::vector<E>& best) {
+  best.assign(items, items + k);
+  std::sort(best.begin(), best.end());
+  for (int64_t i = k; i < count; ++i) {
+    if (!(items[i] < best.back())) continue;
+    int64_t place = k - 1;
+    for (; place > 0 && items[i] < best[static_cast<size_t>(place - 1)]; --place)
+      best[static_cast<size_t>(place)] = best[static_cast<size_t>(place - 1)];
+    best[static_cast<size_t>(place)] = items[i];
+  }
+}
+
 /// The k smallest of the elements [begin, end) of a row, in a heap; at least k elements.
 template <class T>
 void collect_smallest(const T* row, int64_t begin, int64_t end, int64_t k, KeyOf<T> flip,
@@ -20,8 +37,12 @@ void collect_smallest(const T* row, int64_t begin, int64_t end, int64_t k, KeyOf
   Item<KeyOf<T>> items[kBlock];
   int64_t length = std::min(kFirst, end - begin);
   key_kernels<T>().items(items, row + begin, begin, length, flip);
-  sort_items(items, items + kFirst, length);
-  heap.assign(items, items + k);
+  if (k <= kOrdered) {
+    order_smallest(items, length, k, heap);
+  } else {
+    sort_items(items, items + kFirst, length);
+    heap.assign(items, items + k);
+  }
   std::reverse(heap.begin(), heap.end());  // what descends is a heap
   for (begin += length; begin < end; begin += length) {
     length = std::min({kBlock, 2 * length, end - begin});
