@@ -20,7 +20,7 @@ from flambeau.codegen.formula.shape_rules import DTYPE_FUNCTIONS, FUNCTIONS
 from flambeau.codegen.model.entries import Declarations, Kind, Operator
 from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.plan.named_parts import too_long, with_named_parts
-from flambeau.codegen.plan.way_back import converts, reads_elements, way_back
+from flambeau.codegen.plan.way_back import both, converts, reads_elements, way_back
 from flambeau.codegen.text.source import DeclarationError
 
 _LARGEST_BODY = 400  # nodes
@@ -62,7 +62,9 @@ class ComposedGradients:
 
     def way(self, operator: Operator) -> tuple[str, ...]:
         """The operators that the gradient goes back through, the last one of the body first."""
-        return way_back(operator, self._index, self._walk(operator).branches)
+        usual = way_back(operator, self._index, self._walk(operator).branches)
+        # Where the usual branch has no derivatives, the other one is there for them.
+        return usual or way_back(operator, self._index, both)
 
     def _walk(self, operator: Operator) -> _Walk:
         dtypes = (self._makes_dtype, self._dtypes)

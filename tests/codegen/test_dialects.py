@@ -38,6 +38,8 @@ def test_definition_is_the_function(function: Function) -> None:
         known = points[1] == 0.5 - np.abs(points[0])
     if function.name == "erfcx_right":
         known = points[0] >= 0
+    if function.name in ("bessel_j0_near", "bessel_j1_near"):
+        known = np.abs(points[0]) <= 8
     if function.name == "angle":  # NumPy looks at the sign of a zero
         known = points[0] != 0
     np.testing.assert_allclose(found[known], wanted[known], rtol=1e-12)

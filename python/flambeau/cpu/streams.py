@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import flambeau
+
 __all__ = ["Event", "Stream", "StreamContext", "current_stream", "set_device", "stream"]
 
 
@@ -31,13 +33,13 @@ class Event:
         """True: the work is done."""
         return True
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: flambeau.cpu.Stream | None = None) -> None:
         """Nothing: there is no later time to mark."""
 
     def synchronize(self) -> None:
         """Returns at once."""
 
-    def wait(self, stream: Stream | None = None) -> None:
+    def wait(self, stream: flambeau.cpu.Stream | None = None) -> None:
         """Returns at once."""
 
 
@@ -66,13 +68,13 @@ class Stream:
     def synchronize(self) -> None:
         """Returns at once."""
 
-    def wait_stream(self, stream: Stream) -> None:
+    def wait_stream(self, stream: flambeau.cpu.Stream) -> None:
         """Returns at once."""
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: flambeau.cpu.Event) -> None:
         """Returns at once."""
 
-    def record_event(self, event: Event | None = None) -> Event:
+    def record_event(self, event: flambeau.cpu.Event | None = None) -> flambeau.cpu.Event:
         """An event, which is over."""
         return event or Event()
 
@@ -80,7 +82,7 @@ class Stream:
 _current = Stream()
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: Any = None) -> flambeau.cpu.Stream:
     """The stream of the innermost `with stream(...)`, or the one that there is anyway.
 
     Args:
@@ -94,7 +96,7 @@ def current_stream(device: Any = None) -> Stream:
 
 
 @contextmanager
-def stream(stream: Stream | None) -> Iterator[None]:
+def stream(stream: flambeau.cpu.Stream | None) -> Iterator[None]:
     """A block in which a stream is the current one.
 
     Args:
