@@ -13,6 +13,7 @@ from flambeau._custom_overload import CustomOverload
 from flambeau._custom_schema import Schema, read_schema
 from flambeau._schema_text import parse_schema
 from flambeau._torch_dispatch import asked_of
+from flambeau.amp.autocast_mode import converted
 from flambeau.autograd.graph import increment_version
 
 Kernel = Callable[..., Any]
@@ -208,17 +209,7 @@ class CustomOpDef:
         return result
 
     def _in_autocast(self, device: str, values: dict[str, Any]) -> Any:
-        dtype = self._autocast[device]
-
-        def converted(value: Any) -> Any:
-            if isinstance(value, list):
-                return [converted(item) for item in value]
-            if not isinstance(value, Tensor) or value.device.type != device:
-                return value
-            is_wide = value.dtype == flambeau.float64
-            return value if is_wide or not value.is_floating_point() else value.to(dtype)
-
-        given = {name: converted(value) for name, value in values.items()}
+        given = converted(values, device, self._autocast[device])
         positional, keywords = self.schema.call_arguments(given)
         with flambeau.autocast(device, enabled=False):
             return self(*positional, **keywords)

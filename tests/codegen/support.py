@@ -101,14 +101,13 @@ def sample_folder(parent: Path) -> Path:
 def _small_library() -> dict[Path, str]:
     """The files of `small_library`, by their places in its folder."""
     library = load_declarations()
-    named = {name: [o for o in library.operators if o.name == name] for name in library.by_name}
     pending = [o for o in library.operators if o.name in OF_SMALL_LIBRARY or o.operator or o.role]
     names: set[str] = set()
     while pending:
         operator = pending.pop()
         if operator.full_name not in names:
             names.add(operator.full_name)
-            pending += [o for called in _calls(operator) for o in named.get(called, ())]
+            pending += [o for called in _calls(operator) for o in library.by_name.get(called, ())]
     found = {}
     for path in yaml_files(default_folder()):
         text = path.read_text(encoding="utf-8")

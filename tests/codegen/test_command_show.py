@@ -98,11 +98,6 @@ def _compare_second_order(operator: Operator, library: Declarations) -> int:
     return 1
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(small_library(tmp_path_factory.mktemp("small")))
-
-
 def test_overloads_are_shown_together_or_alone(
     small: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from support import SAMPLE, load_text, small_library
+from support import SAMPLE, load_text
 
 from flambeau.codegen.check.formulas import bind
 from flambeau.codegen.check.samples import sample_value, seed_of
@@ -128,11 +128,6 @@ def run(small: str, capsys: pytest.CaptureFixture[str]) -> Run:
         return code, printed.out + printed.err
 
     return call
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(small_library(tmp_path_factory.mktemp("small")))
 
 
 def test_arguments_are_those_of_a_call(run: Run) -> None:

@@ -182,7 +182,7 @@ def custom_fwd(
             return fwd(ctx, *args, **kwargs)
         with autocast(kind, enabled=False):
             return fwd(
-                ctx, *_converted(args, kind, cast_inputs), **_converted(kwargs, kind, cast_inputs)
+                ctx, *converted(args, kind, cast_inputs), **converted(kwargs, kind, cast_inputs)
             )
 
     return run
@@ -222,16 +222,16 @@ def custom_bwd(bwd: F | None = None, *, device_type: str) -> Any:
     return run
 
 
-def _converted(value: Any, device_type: str, dtype: flambeau.dtype) -> Any:
+def converted(value: Any, device_type: str, dtype: flambeau.dtype) -> Any:
     """The value, with floating-point tensors of the device in a dtype, in containers too."""
     if isinstance(value, flambeau.Tensor):
         eligible = value.is_floating_point() and value.dtype != flambeau.float64
         return value.to(dtype) if eligible and value.device.type == device_type else value
     if isinstance(value, Mapping):
         return {
-            _converted(k, device_type, dtype): _converted(v, device_type, dtype)
+            converted(k, device_type, dtype): converted(v, device_type, dtype)
             for k, v in value.items()
         }
     if isinstance(value, list | tuple):
-        return type(value)(_converted(v, device_type, dtype) for v in value)
+        return type(value)(converted(v, device_type, dtype) for v in value)
     return value

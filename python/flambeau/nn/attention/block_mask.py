@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -214,8 +215,9 @@ class BlockMask:
         marks = self.full_blocks().int() * 2 + self.partial_blocks().int()
         flat = marks.reshape(-1, *marks.shape[-2:])
         lines = []
-        for number, mark in enumerate(flat[:limit]):
-            lines.append(f"({', '.join(map(str, _indices(number, marks.shape[:-2])))})")
+        places = itertools.product(*map(range, marks.shape[:-2]))
+        for place, mark in zip(places, flat[:limit], strict=False):
+            lines.append(f"({', '.join(map(str, place))})")
             down, across = _step(mark.shape[0], heights), _step(mark.shape[1], widths)
             for row in mark[::down, ::across].tolist():
                 lines.append("".join(" ░█"[min(value, 2)] * 2 for value in row).rstrip())
@@ -233,14 +235,6 @@ def _no_mask_mod(*indices: Tensor) -> Tensor:
         "this BlockMask is a part of another one, whose mask_mod knows other indices: set mask_mod "
         "(and seq_lengths) before it is used"
     )
-
-
-def _indices(number: int, shape: Any) -> list[int]:
-    found: list[int] = []
-    for size in reversed(shape):
-        number, at = divmod(number, size)
-        found.insert(0, at)
-    return found
 
 
 def _step(blocks: int, shown: int) -> int:

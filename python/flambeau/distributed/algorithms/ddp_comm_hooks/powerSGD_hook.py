@@ -8,11 +8,12 @@ orthogonal, and Q = M^T P is averaged. What that leaves out is added to the next
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import flambeau
 from flambeau import Tensor
-from flambeau.distributed.algorithms.ddp_comm_hooks import default_hooks
+from flambeau.distributed.algorithms.ddp_comm_hooks import debugging_hooks, default_hooks
+from flambeau.distributed.algorithms.model_averaging.utils import average_parameters
 from flambeau.distributed.process_group import ProcessGroup
 from flambeau.distributed.reductions import all_reduce
 from flambeau.distributed.world import member
@@ -137,11 +138,11 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
         >>> layer.weight.grad  # the average of 1 and 3: the first 1,000 steps send it whole
         tensor([[2.]])
     """
-    if state.iter < state.start_powerSGD_iter:
-        state.maybe_increase_iter(bucket)
-        return default_hooks.allreduce_hook(state.process_group, bucket)
-    buffer = bucket.buffer()
-    wanted = _with_error(state, bucket)
+    return _sent(state, bucket, _replace_each)
+
+
+def _replace_each(state: PowerSGDState, bucket: GradBucket) -> None:
+    processes = _size(state)
     matrices = [gradient.view(max(len(gradient), 1), -1) for gradient in _parts(bucket)]
     whole: list[Tensor] = []
     for number, matrix in enumerate(matrices):
@@ -151,10 +152,12 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
             whole.append(matrix)
             continue
         key = (bucket.index(), number)
-        matrix.copy_(state.approximated(key, matrix, rank, _size(state)))
+        matrix.copy_(state.approximated(key, matrix, rank, processes))
     if whole:
-        _averaged_whole(state, whole)
-    return _finished(state, bucket, buffer, wanted)
+        average_parameters(iter(whole), state.process_group)
+        count = sum(matrix.numel() for matrix in whole)
+        state.total_numel_before_compression += count
+        state.total_numel_after_compression += count
 
 
 def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
@@ -174,18 +177,38 @@ def batched_powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Te
         >>> layer.weight.grad
         tensor([[2.]])
     """
-    if state.iter < state.start_powerSGD_iter:
-        state.maybe_increase_iter(bucket)
-        return default_hooks.allreduce_hook(state.process_group, bucket)
+    return _sent(state, bucket, _replace_all)
+
+
+def _replace_all(state: PowerSGDState, bucket: GradBucket) -> None:
     buffer = bucket.buffer()
-    wanted = _with_error(state, bucket)
     side = math.isqrt(max(buffer.numel() - 1, 0)) + 1
     square = buffer.new_zeros(side * side)
     square[: buffer.numel()] = buffer
     rank = min(side, state.matrix_approximation_rank)
     found = state.approximated((bucket.index(), 0), square.view(side, side), rank, _size(state))
     buffer.copy_(found.reshape(-1)[: buffer.numel()])
-    return _finished(state, bucket, buffer, wanted)
+
+
+def _sent(
+    state: PowerSGDState, bucket: GradBucket, replace: Callable[[PowerSGDState, GradBucket], None]
+) -> Future[Tensor]:
+    """A step: whole at first, then as `replace` makes averages of what the buffer holds."""
+    is_whole = state.iter < state.start_powerSGD_iter
+    state.maybe_increase_iter(bucket)
+    if is_whole:
+        return default_hooks.allreduce_hook(state.process_group, bucket)
+    buffer = bucket.buffer()
+    wanted = None
+    if state.use_error_feedback:
+        error = state.error_dict.get(bucket.index())
+        if error is not None:
+            buffer += error
+        wanted = buffer.clone()
+    replace(state, bucket)
+    if wanted is not None:
+        state.error_dict[bucket.index()] = wanted - buffer
+    return debugging_hooks.noop_hook(state, bucket)
 
 
 def _size(state: PowerSGDState) -> int:
@@ -198,35 +221,3 @@ def _size(state: PowerSGDState) -> int:
 def _parts(bucket: GradBucket) -> list[Tensor]:
     """The gradients, in the buffer's memory; numbers are vectors of one element."""
     return [g if g.dim() else g.view(1) for g in bucket.gradients()]
-
-
-def _with_error(state: PowerSGDState, bucket: GradBucket) -> Tensor | None:
-    """Adds what the step before left out; what is to be sent, where the rest is to be kept."""
-    if not state.use_error_feedback:
-        return None
-    buffer = bucket.buffer()
-    error = state.error_dict.get(bucket.index())
-    if error is not None:
-        buffer += error
-    return buffer.clone()
-
-
-def _averaged_whole(state: PowerSGDState, matrices: Sequence[Tensor]) -> None:
-    flat = flambeau.cat([matrix.reshape(-1) for matrix in matrices])
-    all_reduce(flat, group=state.process_group)
-    flat /= _size(state)
-    for matrix, part in zip(matrices, flat.split([m.numel() for m in matrices]), strict=True):
-        matrix.copy_(part.view(matrix.shape))
-    state.total_numel_before_compression += flat.numel()
-    state.total_numel_after_compression += flat.numel()
-
-
-def _finished(
-    state: PowerSGDState, bucket: GradBucket, buffer: Tensor, wanted: Tensor | None
-) -> Future[Tensor]:
-    if wanted is not None:
-        state.error_dict[bucket.index()] = wanted - buffer
-    state.maybe_increase_iter(bucket)
-    future: Future[Tensor] = Future()
-    future.set_result(buffer)
-    return future

@@ -7,6 +7,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 from flambeau.distributed.process_group import ProcessGroup
 from flambeau.distributed.reductions import all_reduce
 from flambeau.distributed.world import member
@@ -37,11 +38,11 @@ def average_parameters(params: Iterator[Tensor], process_group: ProcessGroup | N
         return
     found = list(params)
     with flambeau.no_grad():
-        flat = flambeau.cat([p.detach().reshape(-1) for p in found])
+        flat = _flatten_dense_tensors(found)
         all_reduce(flat, group=joined)
         flat /= joined.size()
-        for parameter, part in zip(found, flat.split([p.numel() for p in found]), strict=True):
-            parameter.copy_(part.view(parameter.shape))
+        for parameter, part in zip(found, _unflatten_dense_tensors(flat, found), strict=True):
+            parameter.copy_(part)
 
 
 def get_params_to_average(params: Iterable[Any]) -> list[Tensor]:
