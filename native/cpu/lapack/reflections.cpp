@@ -8,20 +8,22 @@
 namespace flambeau::cpu::lapack {
 namespace {
 
-/// A matrix of its own, by columns, full of zeros.
+/// Reflections that are multiplied together: more make larger products, but more work in T.
+constexpr int64_t kGroup = 4 * kPanel;
+
+/// A matrix of its own, by columns, in memory of the pool: new pages cost more than a product.
 template <class T>
 class Owned {
  public:
   Owned(int64_t rows, int64_t columns)
-      : rows_(rows), columns_(columns), memory_(std::make_unique<T[]>(size_of(rows, columns))) {}
-  Matrix<T> all() const { return {memory_.get(), rows_, columns_, 1, std::max<int64_t>(rows_, 1)}; }
+      : rows_(rows), columns_(columns), memory_(empty(Shape{rows * columns}, dtype_of<T>)) {}
+  Matrix<T> all() const {
+    return {memory_.data<T>(), rows_, columns_, 1, std::max<int64_t>(rows_, 1)};
+  }
 
  private:
-  static size_t size_of(int64_t rows, int64_t columns) {
-    return static_cast<size_t>(rows * columns);
-  }
   int64_t rows_, columns_;
-  std::unique_ptr<T[]> memory_;
+  Tensor memory_;
 };
 
 template <class T>
@@ -50,10 +52,11 @@ class Conjugate {
   std::optional<Owned<T>> copy_;
 };
 
-/// The vectors of the reflections in `a`: below their ones; `v` is full of zeros.
+/// The vectors of the reflections in `a`: below their ones, above which are zeros.
 template <class T>
 void copy_vectors(const Matrix<const T>& a, const Matrix<T>& v) {
   for (int64_t j = 0; j < v.columns; ++j) {
+    for (int64_t i = 0; i < j; ++i) v(i, j) = T(0);
     v(j, j) = T(1);
     for (int64_t i = j + 1; i < v.rows; ++i) v(i, j) = a(i, j);
   }
@@ -72,6 +75,7 @@ void find_small_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
       t(i, j) = -(tau[j] * sum);
     }
     t(j, j) = tau[j];
+    for (int64_t i = j + 1; i < v.columns; ++i) t(i, j) = T(0);
   }
 }
 
@@ -81,6 +85,7 @@ void join_inner(const Matrix<T>& v, const Matrix<T>& t, int64_t half) {
   const int64_t rest = v.columns - half, rows = v.rows - half;
   const Matrix<T> first = part(v, half, 0, rows, half), second = part(v, half, half, rows, rest);
   const Owned<T> products(half, rest), turned(half, rest);
+  for (int64_t j = 0; j < half; ++j) std::fill_n(&t(half, j), rest, T(0));
   multiply(products.all(), T(1), Conjugate<T>(first).adjoint(), constant(second), T(0));
   multiply(turned.all(), T(1), constant(part(t, 0, 0, half, half)), constant(products.all()), T(0));
   multiply(part(t, 0, half, half, rest), T(-1), constant(turned.all()),
@@ -110,6 +115,16 @@ void apply(const Matrix<T>& v, const Matrix<T>& t, const Matrix<T>& c, bool adjo
   multiply(c, T(-1), constant(v), constant(turned.all()), T(1));
 }
 
+/// V and T of a group of reflections, in the first elements of two matrices.
+template <class T>
+struct Group {
+  Group(int64_t rows, int64_t count) : vectors(rows, count), inner(count, count) {}
+  Matrix<T> v(int64_t rows, int64_t count) const { return part(vectors.all(), 0, 0, rows, count); }
+  Matrix<T> t(int64_t count) const { return part(inner.all(), 0, 0, count, count); }
+
+  Owned<T> vectors, inner;
+};
+
 /// Factors a, which has no more columns than rows, and finds V and T.
 template <class T>
 void factor_tall(const Matrix<T>& a, T* tau, const Matrix<T>& v, const Matrix<T>& t) {
@@ -123,6 +138,7 @@ void factor_tall(const Matrix<T>& a, T* tau, const Matrix<T>& v, const Matrix<T>
   const Matrix<T> first = part(v, 0, 0, m, half), inner = part(t, 0, 0, half, half);
   factor_tall(part(a, 0, 0, m, half), tau, first, inner);
   apply(first, inner, part(a, 0, half, m, rest), true);
+  for (int64_t j = half; j < n; ++j) std::fill_n(&v(0, j), half, T(0));
   factor_tall(part(a, half, half, m - half, rest), tau + half, part(v, half, half, m - half, rest),
               part(t, half, half, rest, rest));
   join_inner(v, t, half);
@@ -135,9 +151,13 @@ void factor_by_reflections(const Matrix<T>& a, T* tau) {
   const int64_t m = a.rows, n = a.columns, k = std::min(m, n);
   if (k == 0) return;
   if (n <= kPanel) return small_factors<T>().reflect(m, n, a.data, a.column_step, tau);
-  const Owned<T> v(m, k), t(k, k);
-  factor_tall(part(a, 0, 0, m, k), tau, v.all(), t.all());
-  if (n > k) apply(v.all(), t.all(), part(a, 0, k, m, n - k), true);
+  const Group<T> group(m, std::min(k, kGroup));
+  for (int64_t first = 0; first < k; first += kGroup) {
+    const int64_t rows = m - first, count = std::min(kGroup, k - first), rest = n - first - count;
+    const Matrix<T> v = group.v(rows, count), t = group.t(count);
+    factor_tall(part(a, first, first, rows, count), tau + first, v, t);
+    if (rest > 0) apply(v, t, part(a, first, first + count, rows, rest), true);
+  }
 }
 
 template <class T>
@@ -147,13 +167,15 @@ void multiply_reflections(const Matrix<T>& result, const Matrix<const T>& a, con
   for (int64_t j = 0; j < n; ++j)
     for (int64_t i = 0; i < m; ++i) result(i, j) = T(i == j ? 1 : 0);
   if (k == 0 || n == 0) return;
-  const Owned<T> v(m, k), t(k, k), products(k, n);
-  copy_vectors(part(a, 0, 0, m, k), v.all());
-  find_inner(v.all(), tau, t.all());
-  // I - V T V^H, of which the last factor is multiplied by the first columns of I.
-  const Conjugate<T> top(part(v.all(), 0, 0, n, k));
-  multiply(products.all(), T(1), constant(t.all()), top.adjoint(), T(0));
-  multiply(result, T(-1), constant(v.all()), constant(products.all()), T(1));
+  const Group<T> group(m, std::min(k, kGroup));
+  for (int64_t first = (k - 1) / kGroup * kGroup; first >= 0; first -= kGroup) {
+    const int64_t rows = m - first, count = std::min(kGroup, k - first);
+    const Matrix<T> v = group.v(rows, count), t = group.t(count);
+    copy_vectors(part(a, first, first, rows, count), v);
+    find_inner(v, tau + first, t);
+    // Columns before these are still those of I, with zeros in these rows.
+    apply(v, t, part(result, first, first, rows, n - first), false);
+  }
 }
 
 template <class T>
@@ -163,23 +185,24 @@ void apply_reflections(const Matrix<T>& c, const Matrix<const T>& a, const T* ta
   const Matrix<T> lines = left ? c : transposed(c);
   const bool turns = left == adjoint;
   // A group of reflections changes the lines from its first one on.
-  constexpr int64_t kGroup = 4 * kPanel;
   const int64_t m = lines.rows, groups = (k + kGroup - 1) / kGroup;
   if (lines.columns == 0) return;
+  const Group<T> group(m, std::min(k, kGroup));
+  T factors[kGroup];
   for (int64_t done = 0; done < groups; ++done) {
     const int64_t first = (turns ? done : groups - 1 - done) * kGroup;
     const int64_t count = std::min(kGroup, k - first);
-    const Owned<T> v(m - first, count), t(count, count), factors(count, 1);
-    copy_vectors(part(a, first, first, m - first, count), v.all());
-    std::copy_n(tau + first, count, factors.all().data);
+    const Matrix<T> v = group.v(m - first, count), t = group.t(count);
+    copy_vectors(part(a, first, first, m - first, count), v);
+    std::copy_n(tau + first, count, factors);
     if constexpr (kIsComplex<T>) {
       if (!left) {
-        conjugate(v.all());
-        conjugate(factors.all());
+        conjugate(v);
+        conjugate(Matrix<T>{factors, count, 1, 1, count});
       }
     }
-    find_inner(v.all(), factors.all().data, t.all());
-    apply(v.all(), t.all(), part(lines, first, 0, m - first, lines.columns), turns);
+    find_inner(v, factors, t);
+    apply(v, t, part(lines, first, 0, m - first, lines.columns), turns);
   }
 }
 
