@@ -18,6 +18,7 @@ from flambeau.codegen.model.facts import gradient_names
 from flambeau.codegen.model.operators import OperatorIndex
 
 Names = tuple[str, ...]
+Calls = list[tuple[Operator, ...]]  # for each call, the overloads that it may mean
 
 
 class Reach:
@@ -31,6 +32,9 @@ class Reach:
         self._backends = declarations.backends
         self._index = OperatorIndex(declarations.operators)
         self._missing: dict[tuple[str, str], Names] = {}
+        # By the full name of the operator that calls.
+        self._in_bodies: dict[str, Calls] = {}
+        self._in_gradients: dict[str, Calls] = {}
 
     def backends(self, operator: Operator) -> frozenset[str]:
         """The backends on which the operator computes; a composite where all that it calls does."""
@@ -87,8 +91,14 @@ class Reach:
         """The operators that the body calls, of a call that may mean several all of them."""
         return tuple(o for candidates in self._body_calls(operator) for o in candidates)
 
-    def _body_calls(self, operator: Operator) -> list[tuple[Operator, ...]]:
-        """For each call in a body, the overloads that it may mean."""
+    def _body_calls(self, operator: Operator) -> Calls:
+        """The calls in a body."""
+        name = operator.full_name
+        if name not in self._in_bodies:
+            self._in_bodies[name] = self._find_in_body(operator)
+        return self._in_bodies[name]
+
+    def _find_in_body(self, operator: Operator) -> Calls:
         tensors = {a.name for a in operator.tensor_arguments}
         found = []
         for name, value in operator.body_lets:
@@ -97,8 +107,14 @@ class Reach:
                 tensors.add(name)
         return found + (self._calls(operator.body, tensors) if operator.body is not None else [])
 
-    def _gradient_calls(self, operator: Operator) -> list[tuple[Operator, ...]]:
-        """The same of gradient formulas."""
+    def _gradient_calls(self, operator: Operator) -> Calls:
+        """Those in gradient formulas."""
+        name = operator.full_name
+        if name not in self._in_gradients:
+            self._in_gradients[name] = self._find_in_gradients(operator)
+        return self._in_gradients[name]
+
+    def _find_in_gradients(self, operator: Operator) -> Calls:
         if operator.derivative is None:
             return []
         tensors = {a.name for a in operator.tensor_arguments}
@@ -107,7 +123,7 @@ class Reach:
         formulas = operator.derivative.formulas.values()
         return [called for formula in formulas for called in self._calls(formula, tensors)]
 
-    def _calls(self, formula: Expression, tensors: set[str]) -> list[tuple[Operator, ...]]:
+    def _calls(self, formula: Expression, tensors: set[str]) -> Calls:
         found = (self._called(node, tensors) for node in walk(formula))
         return [operators for operators in found if operators]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -86,6 +87,12 @@ def load_declarations(folder: Path | None = None, files: Sequence[Path] = ()) ->
     loaded = load(declaration_files(folder or default_folder(), files), diagnostics)
     diagnostics.raise_if_any()
     return loaded.declarations
+
+
+@lru_cache(maxsize=1)
+def library_declarations() -> Declarations:
+    """What the library declares, read once in a process."""
+    return load_declarations()
 
 
 def declaration_files(folder: Path, files: Sequence[Path] = ()) -> list[Path]:

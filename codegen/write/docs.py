@@ -105,9 +105,8 @@ class Family:
     pages: tuple[Page, ...]
 
 
-def emit_docs(declarations: Declarations, sink: Sink) -> None:
-    """docs/operators/ and docs/families/ of the generated folder."""
-    found = pages(declarations)
+def emit_docs(found: Sequence[Page], declarations: Declarations, sink: Sink) -> None:
+    """docs/operators/ and docs/families/ of the generated folder, for the pages that were found."""
     emit_pages(found, declarations, sink)
     by_family = families(found, declarations)
     for family in by_family:

@@ -9,7 +9,7 @@ from flambeau.codegen.model.entries import Declarations
 from flambeau.codegen.write.batching import emit_batching
 from flambeau.codegen.write.bindings import emit_bindings, emit_package_bindings
 from flambeau.codegen.write.cuda import emit_cuda
-from flambeau.codegen.write.docs import emit_docs
+from flambeau.codegen.write.docs import emit_docs, pages
 from flambeau.codegen.write.dtypes import emit_dtypes
 from flambeau.codegen.write.files import Output, Sink
 from flambeau.codegen.write.functions import emit_functions
@@ -36,7 +36,7 @@ def emit_into(declarations: Declarations, sink: Sink) -> None:
     emit_bindings(declarations, sink)
     emit_batching(declarations, sink)
     emit_stubs(declarations, sink)
-    emit_docs(declarations, sink)
+    emit_docs(pages(declarations), declarations, sink)
 
 
 def emit_package(declarations: Declarations, folder: Path, module: str) -> Output:
@@ -49,5 +49,5 @@ def emit_package(declarations: Declarations, folder: Path, module: str) -> Outpu
     emit_cuda(declarations, output)
     emit_package_bindings(declarations, module, output)
     emit_package_stubs(declarations, output)
-    emit_docs(declarations, output)
+    emit_docs(pages(declarations), declarations, output)
     return output

@@ -16,7 +16,7 @@ import flambeau
 from flambeau import multiprocessing, nn
 from flambeau._command_line import main
 from flambeau.codegen.model.entries import Kind
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.tools.primitives import kernels_of
 
 
@@ -83,7 +83,7 @@ def test_kernels_are_counted(opencl: str) -> None:
     origins = flambeau.backends.kernels(opencl)
     assert (origins["add"], origins["conv2d"]) == ("own", "composed")
     assert (origins["argwhere"], origins["digamma"]) == ("host", "missing")
-    declarations = load_declarations()
+    declarations = library_declarations()
     pointwise = {
         name
         for operator in declarations.operators

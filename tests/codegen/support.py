@@ -13,7 +13,7 @@ from flambeau.codegen.check.registry import run_checks
 from flambeau.codegen.check.report import Context
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.model.entries import Doc, Operator, Test
-from flambeau.codegen.read.loader import Loaded, load_declarations, load_texts
+from flambeau.codegen.read.loader import Loaded, library_declarations, load_texts
 from flambeau.codegen.text.folders import default_folder, yaml_files
 from flambeau.codegen.text.source import Diagnostic, Diagnostics, Text
 from flambeau.codegen.text.tree import Mapping
@@ -100,7 +100,7 @@ def sample_folder(parent: Path) -> Path:
 @cache
 def _small_library() -> dict[Path, str]:
     """The files of `small_library`, by their places in its folder."""
-    library = load_declarations()
+    library = library_declarations()
     pending = [o for o in library.operators if o.name in OF_SMALL_LIBRARY or o.operator or o.role]
     names: set[str] = set()
     while pending:

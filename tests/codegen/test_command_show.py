@@ -13,14 +13,14 @@ from flambeau.codegen.check.samples import sample_value
 from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.formula.to_numpy import to_numpy
 from flambeau.codegen.model.entries import Declarations, Kind, Operator
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.tools.cli import main
 from flambeau.codegen.tools.explain import Explanation
 
 
 @pytest.fixture(scope="module")
 def library() -> Declarations:
-    return load_declarations()
+    return library_declarations()
 
 
 def sections(library: Declarations, name: str) -> dict[str, tuple[str, ...]]:

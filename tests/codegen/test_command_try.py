@@ -12,7 +12,7 @@ from flambeau.codegen.check.formulas import bind
 from flambeau.codegen.check.samples import sample_value, seed_of
 from flambeau.codegen.formula.evaluate import EvaluationError
 from flambeau.codegen.model.entries import Declarations, Operator
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.tools.cli import main
 from flambeau.codegen.tools.experiment import Experiment
 
@@ -22,7 +22,7 @@ LEAST_TRIED = 0.75
 
 @pytest.fixture(scope="module")
 def library() -> Declarations:
-    return load_declarations()
+    return library_declarations()
 
 
 def trial(text: str, name: str, **values: object) -> Experiment:

@@ -8,7 +8,7 @@ import pytest
 from support import SAMPLE, load_text
 
 from flambeau.codegen.plan.coverage import Coverage, Row, as_json, coverage_of, gaps
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.text.folders import default_folder
 
 # Two composites over the sample's operators; one needs a kernel that CUDA lacks.
@@ -134,7 +134,7 @@ def test_what_is_missing_is_counted() -> None:
 
 @pytest.fixture(scope="module")
 def library() -> Coverage:
-    return coverage_of(load_declarations())
+    return coverage_of(library_declarations())
 
 
 def test_json_says_the_same(library: Coverage) -> None:

@@ -15,7 +15,7 @@ from flambeau.codegen.check.samples import EvaluationError, sample_value
 from flambeau.codegen.check.trial import Trial
 from flambeau.codegen.formula import shape_rules
 from flambeau.codegen.model.entries import Kind
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.text.source import DeclarationError
 
 GOOD = """
@@ -160,7 +160,7 @@ def test_most_gradients_of_the_library_are_compared(monkeypatch: pytest.MonkeyPa
         return verdict
 
     monkeypatch.setattr(derivatives, "_gradient_agrees", counting)
-    loaded = load_declarations()
+    loaded = library_declarations()
     assert check_mathematics(Context(loaded)) == []
     expected = [
         o

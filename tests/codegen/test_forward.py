@@ -12,7 +12,7 @@ from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.plan.backward import plan_backward
 from flambeau.codegen.plan.forward import forward_lines, has_forward
 from flambeau.codegen.plan.translate import Translator
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.tensor.forward import tangent_terms
 
 DECLARED = """
@@ -198,7 +198,7 @@ def test_tangents_are_compared_with_differences(old: str, new: str, message: str
 
 
 def test_every_operator_of_the_library_has_forward_mode() -> None:
-    declarations = load_declarations()
+    declarations = library_declarations()
     lacking = [
         operator.full_name
         for operator in declarations.operators

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from flambeau.codegen.read.loader import load_declarations
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.write.everything import emit_into
 from flambeau.codegen.write.files import Texts
 from flambeau.codegen.write.layout import COLUMNS, laid_out
@@ -20,7 +19,7 @@ _ARGUMENT = "ops::mul(ops::mul(grad, 0.7978845608028654), ops::add(self, 0.04471
 @pytest.fixture(scope="module")
 def generated() -> dict[str, str]:
     output = Texts()
-    emit_into(load_declarations(default_folder()), output)
+    emit_into(library_declarations(), output)
     return {name: t for name, t in output.files.items() if name.endswith((".h", ".cpp", ".cu"))}
 
 
@@ -36,7 +35,7 @@ def test_no_line_of_generated_code_is_long(generated: dict[str, str]) -> None:
 def test_an_operator_is_a_page_of_code(generated: dict[str, str]) -> None:
     """Templates written by hand do the work; what is generated describes."""
     lines = sum(text.count("\n") for text in generated.values())
-    assert lines / len(load_declarations(default_folder()).operators) <= 80
+    assert lines / len(library_declarations().operators) <= 80
 
 
 def test_generated_code_stays_as_it_is(generated: dict[str, str]) -> None:

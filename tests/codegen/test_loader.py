@@ -10,7 +10,12 @@ from support import SAMPLE, assert_found, check_text, load_text, marked, plant, 
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.model.entries import KernelFile, Kind
-from flambeau.codegen.read.loader import declaration_files, load, load_declarations
+from flambeau.codegen.read.loader import (
+    declaration_files,
+    library_declarations,
+    load,
+    load_declarations,
+)
 from flambeau.codegen.text.folders import default_folder
 from flambeau.codegen.text.source import DeclarationError, Diagnostics
 from flambeau.codegen.write.dtypes import emit_dtypes
@@ -271,7 +276,7 @@ def test_rooms(tmp_path: Path) -> None:
 
 
 def test_the_librarys_declarations_load() -> None:
-    declarations = load_declarations()
+    declarations = library_declarations()
     assert len(declarations.dtypes) == 15
     assert [b.name for b in declarations.backends] == ["cpu", "cuda", "meta"]
     assert set(declarations.by_name) == {o.name for o in declarations.operators}

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from flambeau.codegen.read.loader import load_declarations
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.read.loader import library_declarations
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("python", "codegen", "build_tools", "tests/parity/databases")
@@ -70,7 +69,7 @@ WORDS = {
 def names() -> frozenset[str]:
     """Everything that an operator is called in Python."""
     found = set()
-    for operator in load_declarations(default_folder()).operators:
+    for operator in library_declarations().operators:
         found |= {operator.name, *operator.aliases, *(p.name for p in operator.also_in)}
     return frozenset(found | {f"{name}_" for name in found})
 

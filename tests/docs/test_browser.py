@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from flambeau.codegen.plan.coverage import coverage_of
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.plan.coverage import Row, coverage_of
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.tools.cli import main as coverage_command
 
 playwright = pytest.importorskip(
@@ -24,11 +24,16 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 
 PATIENCE = 120_000  # milliseconds; machines that test have other things to do
 
-ROWS = [r for r in coverage_of(load_declarations()).rows if r.forms and not r.internal]
 SHOWN = ("index.html", "operators/silu.html", "operators/max.html", "operators/conv2d.html")
 SHOWN += ("operators/index.html", "operators/explorer.html", "families/activation.html")
 SHOWN += ("library/flambeau.nn.Linear.html", "library/flambeau.Tensor.html", "guide/autograd.html")
 SHOWN += ("declarations/activation.html", "library/flambeau.html")
+
+
+@functools.cache
+def rows() -> list[Row]:
+    """What the explorer shows."""
+    return [r for r in coverage_of(library_declarations()).rows if r.forms and not r.internal]
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -153,8 +158,9 @@ def names(page: Any) -> list[str]:
 
 def test_explorer_shows_all(page: Any, address: str) -> None:
     page.goto(f"{address}/operators/explorer.html")
-    assert names(page) == [row.name for row in ROWS]
-    assert page.locator(".explorer-count").inner_text() == f"{len(ROWS)} of {len(ROWS)} operators"
+    assert names(page) == [row.name for row in rows()]
+    count = len(rows())
+    assert page.locator(".explorer-count").inner_text() == f"{count} of {count} operators"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +180,7 @@ def test_explorer_shows_all(page: Any, address: str) -> None:
 )
 def test_explorer_filters(page: Any, address: str, query: str, wanted: Any) -> None:
     """An address with choices shows what they leave, and clicking them leads to that address."""
-    expected = [row.name for row in ROWS if wanted(row)]
+    expected = [row.name for row in rows() if wanted(row)]
     assert expected
     page.goto(f"{address}/operators/explorer.html?{query}")
     assert names(page) == expected
@@ -189,19 +195,19 @@ def test_explorer_filters(page: Any, address: str, query: str, wanted: Any) -> N
 
 def test_explorer_counts_are_live(page: Any, address: str) -> None:
     page.goto(f"{address}/operators/explorer.html?family=unary")
-    rows = [row for row in ROWS if row.family == "unary"]
-    cuda = sum(row.backends["cuda"].how != "missing" for row in rows)
+    unary = [row for row in rows() if row.family == "unary"]
+    cuda = sum(row.backends["cuda"].how != "missing" for row in unary)
     bar = page.locator(".explorer-bars > div", has_text="cuda")
-    assert bar.inner_text().split("\n")[-1] == f"{cuda} / {len(rows)}"
+    assert bar.inner_text().split("\n")[-1] == f"{cuda} / {len(unary)}"
     chip = page.locator('[data-facet="kind"][data-value="pointwise"] small')
-    assert chip.inner_text() == str(sum(row.kind == "pointwise" for row in rows))
+    assert chip.inner_text() == str(sum(row.kind == "pointwise" for row in unary))
 
 
 def test_explorer_keys(page: Any, address: str) -> None:
     page.goto(f"{address}/operators/explorer.html")
     page.keyboard.press("f")
     page.keyboard.type("layer_norm")
-    found = [row.name for row in ROWS if "layer_norm" in row.name]
+    found = [row.name for row in rows() if "layer_norm" in row.name]
     assert names(page) == found
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

@@ -7,11 +7,14 @@ import pytest
 
 import flambeau
 from flambeau.codegen.model.entries import Operator
-from flambeau.codegen.write.docs import pages
-from flambeau.docs.curves import curves_of, declared, parameters
+from flambeau.codegen.plan.documentation import is_curve
+from flambeau.codegen.plan.python_signature import forms
+from flambeau.codegen.read.loader import library_declarations
+from flambeau.docs.curves import curves_of, parameters
 from flambeau.docs.drawing import picture, ticks
 
-CURVES = [o.doc.operator for page in pages(declared()) for o in page.overloads if o.curve]
+OWN = library_declarations().own
+CURVES = [o for o in OWN if forms(o) and not o.internal and is_curve(o)]
 
 
 @pytest.mark.parametrize("operator", CURVES, ids=lambda o: o.full_name)

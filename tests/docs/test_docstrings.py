@@ -14,7 +14,7 @@ import pytest
 from example_groups import run
 
 import flambeau
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.docs.library import public_modules, public_names
 
 
@@ -64,7 +64,7 @@ def test_docstring(name: str, value: Any) -> None:
 def _elsewhere() -> list[tuple[str, Any]]:
     """What doctest does not find in the modules: what is compiled, or made when it is imported."""
     known: set[int] = set()
-    operators = load_declarations().by_name  # the examples of these are run with their tests
+    operators = library_declarations().by_name  # the examples of these are run with their tests
     found_by_doctest = {test.name for test in _tests()}
     found = []
     for name, value in _described():

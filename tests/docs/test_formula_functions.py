@@ -13,7 +13,7 @@ import flambeau
 from flambeau.codegen.formula.evaluate import UnavailableError
 from flambeau.codegen.formula.functions import Function, load_functions
 from flambeau.codegen.formula.to_numpy import to_numpy
-from flambeau.docs.curves import declared
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.docs.formula_functions import function_tables, helper_table
 from flambeau.func._formulas import Evaluator
 
@@ -63,7 +63,9 @@ def _compare(found: Any, expected: Any) -> None:
 
 
 def test_helpers_are_operators_that_formulas_alone_call() -> None:
-    rows = re.findall(r"^\| `(\w+)\([^|]*\| \[\w+\]\([^|]*\) \| \S", helper_table(declared()), re.M)
-    internal = {o.name for o in declared().operators if o.internal}
+    library = library_declarations()
+    row = r"^\| `(\w+)\([^|]*\| \[\w+\]\([^|]*\) \| \S"
+    rows = re.findall(row, helper_table(library), re.MULTILINE)
+    internal = {o.name for o in library.operators if o.internal}
     assert len(rows) > 20 and set(rows) <= internal
     assert {"expand_reduced", "shifted", "reversed"} <= set(rows)

@@ -21,7 +21,7 @@ from flambeau.codegen.plan.python_signature import (
     python_signature,
     receiver_index,
 )
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 
 # Public modules whose own functions and classes are tried, with what of them is not: they start
 # compilers, processes or files, or run Python code that they are given.
@@ -75,7 +75,7 @@ class Entry:
 
 @cache
 def declarations() -> Declarations:
-    return load_declarations()
+    return library_declarations()
 
 
 @cache

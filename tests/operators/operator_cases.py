@@ -20,7 +20,7 @@ from flambeau.codegen.formula.functions import FunctionTable, load_functions
 from flambeau.codegen.formula.nodes import Call, NoneLiteral
 from flambeau.codegen.model.entries import Argument, Base, Declarations, Dtype, Kind, Operator
 from flambeau.codegen.model.operators import OperatorIndex
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.references.files import reference_functions
 from flambeau.extension.testing import declarations_of, tested_package
 
@@ -32,7 +32,7 @@ ARRAY = np.ndarray
 def declarations() -> Declarations:
     """What the installed package declares, or the package outside the library under test."""
     package = tested_package()
-    return declarations_of(package) if package else load_declarations()
+    return declarations_of(package) if package else library_declarations()
 
 
 @lru_cache(maxsize=1)

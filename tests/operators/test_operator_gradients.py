@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -217,12 +218,25 @@ def test_second_order(case: Case) -> None:
 
 
 REACH = Reach(declarations())
+OPERATORS = {o.full_name: o for o in declarations().operators}
 
 
 def has_tangent(operator: Operator) -> bool:
     """Whether forward mode is declared or derived, for all that the operator is made of."""
-    plans = [(o, plan_backward(o, declarations())) for o in REACH.parts(operator)]
-    return all(plan is None or has_forward(o, plan) for o, plan in plans)
+    return _has_tangent(operator.full_name)
+
+
+@cache
+def _has_tangent(full_name: str) -> bool:
+    parts = REACH.parts(OPERATORS[full_name])
+    return all(_has_own_tangent(part.full_name) for part in parts)
+
+
+@cache
+def _has_own_tangent(full_name: str) -> bool:
+    operator = OPERATORS[full_name]
+    plan = plan_backward(operator, declarations())
+    return plan is None or has_forward(operator, plan)
 
 
 def has_tangent_of_gradient(operator: Operator) -> bool:

@@ -38,10 +38,10 @@ def overloads() -> list[tuple[str, str, Kinds]]:
     """Those of Flambeau: operator, overload, types of arguments."""
     from flambeau import _C
     from flambeau.codegen.plan.overload_names import kinds
-    from flambeau.codegen.read.loader import load_declarations
+    from flambeau.codegen.read.loader import library_declarations
     from flambeau.func._batching_table import called_in, functions_in
 
-    declared = {o.full_name: o for o in load_declarations().operators}
+    declared = {o.full_name: o for o in library_declarations().operators}
     found: dict[tuple[str, str, Kinds], None] = {}
     for function in functions_in(_C):
         called = called_in(_C, function)

@@ -36,10 +36,10 @@ def operators() -> Iterator[tuple[str, str, Fields]]:
     """Those with several results: where the function is, what a named result would be called, and
     its fields. Overloads of one number of results are one."""
     from flambeau.codegen.plan.python_signature import named_result, result_name
-    from flambeau.codegen.read.loader import load_declarations
+    from flambeau.codegen.read.loader import library_declarations
 
     found: dict[tuple[str, str, Fields], None] = {}
-    for operator in load_declarations().operators:
+    for operator in library_declarations().operators:
         if len(operator.signature.visible_results) > 1 and not operator.internal:
             path = f"{operator.namespace}.{operator.name}".lstrip(".")
             name = result_name(operator.namespace, operator.name)

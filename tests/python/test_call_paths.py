@@ -16,13 +16,13 @@ import pytest
 
 import flambeau
 from flambeau.codegen.plan.binding import Binding, plan_bindings
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 
 # What has nothing but these has no subclass to give.
 EXACT = {"tensor", "boolean", "dtype", "device", "generator", "memory_format"}
 BINDINGS = [
     binding
-    for binding in plan_bindings(load_declarations())
+    for binding in plan_bindings(library_declarations())
     if len(binding.overloads) > 1
     and any(
         p.kind not in EXACT and "kOut" not in p.flags

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 
-LIMITED = [d for d in load_declarations().dtypes if d.category == "limited"]
+LIMITED = [d for d in library_declarations().dtypes if d.category == "limited"]
 NAMES = [d.name for d in LIMITED]
-OTHERS = [d.name for d in load_declarations().dtypes if d.category != "limited" and d.numpy]
+OTHERS = [d.name for d in library_declarations().dtypes if d.category != "limited" and d.numpy]
 
 
 def dtype(name: str) -> Any:

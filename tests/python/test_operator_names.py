@@ -9,11 +9,10 @@ import pytest
 
 import flambeau
 from flambeau.codegen.plan.python_signature import forms, places, python_names
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.read.operator_reader import NAMESPACES
-from flambeau.codegen.text.folders import default_folder
 
-OPERATORS = [o for o in load_declarations(default_folder()).own if not o.internal]
+OPERATORS = [o for o in library_declarations().own if not o.internal]
 FUNCTIONS = {p.name for o in OPERATORS for f in forms(o) if not f.is_method for p in places(o, f)}
 METHODS = {n for o in OPERATORS for f in forms(o) if f.is_method for n in python_names(o, f)}
 SPACES = ("", *(n for n in NAMESPACES if any(o.namespace == n for o in OPERATORS)))

@@ -9,7 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import _C, nn
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.tools.primitives import needs_of
 
 LIMIT = 62  # what the guide promises
@@ -28,7 +28,7 @@ def kernels_left() -> Iterator[set[str]]:
 
 
 def test_primitives_are_those_that_are_counted(kernels_left: set[str]) -> None:
-    declarations = load_declarations()
+    declarations = library_declarations()
     needs = needs_of(declarations, "new")
     identifiers = {o.full_name: o.identifier for o in declarations.operators}
     on_host = {o.identifier for o in declarations.operators if o.on_host}

@@ -12,7 +12,7 @@ import scipy.sparse
 import flambeau as torch
 from flambeau.autograd import gradcheck, gradgradcheck
 from flambeau.codegen.model.entries import Kind
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 
 RANDOM = np.random.default_rng(5)
 
@@ -195,7 +195,7 @@ def test_overwritten_places_are_refused() -> None:
 
 def functions_that_keep_zeros() -> list[str]:
     """The pointwise methods of one tensor, of which some entry says that they take sparse ones."""
-    operators = load_declarations().operators
+    operators = library_declarations().operators
     sparse = {o.name for o in operators if o.layouts and "method" in o.variants}
     found = {
         o.name: o

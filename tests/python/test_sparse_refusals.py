@@ -13,7 +13,7 @@ import pytest
 
 import flambeau as torch
 from flambeau.codegen.model.entries import Base, Operator
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 
 SPARSE = torch.sparse_coo_tensor([[0, 1], [2, 0]], [1.0, 2.0], (2, 3))
 INTERNAL: Any = torch._C._internal
@@ -24,7 +24,7 @@ def taken() -> frozenset[str]:
     """The methods that some entry says take a sparse receiver."""
     return frozenset(
         o.name
-        for o in load_declarations().operators
+        for o in library_declarations().operators
         if o.layouts and o.tensor_arguments and o.tensor_arguments[0].name in o.layouts
     )
 
@@ -32,7 +32,7 @@ def taken() -> frozenset[str]:
 def unary_methods() -> list[Operator]:
     """Operators that a method without arguments calls, but those that SparseTensor defines."""
     found = {}
-    for o in load_declarations().operators:
+    for o in library_declarations().operators:
         needed = [a for a in o.signature.arguments if a.default is None and not a.type.optional]
         is_method = "method" in o.variants and not o.internal
         if is_method and len(needed) == 1 and needed[0].type.base is Base.TENSOR:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.write.docs import pages
 from flambeau.docs.arguments import undescribed
-from flambeau.docs.curves import declared
 from flambeau.docs.examples import shown_by
 from flambeau.docs.library import described, public_names
 from flambeau.nn import Module
@@ -33,7 +33,7 @@ class Row:
 
 def rows() -> list[Row]:
     """Every class and function once, under its first name; every page of operators."""
-    operators = pages(declared())
+    operators = pages(library_declarations())
     library = described(operators)
     seen: set[int] = set(library.operators)
     found = []

@@ -13,9 +13,9 @@ from flambeau.codegen.check.formulas import FormulaEvaluator, bind
 from flambeau.codegen.check.samples import sample_value
 from flambeau.codegen.formula.evaluate import EvaluationError
 from flambeau.codegen.formula.functions import load_functions
-from flambeau.codegen.model.entries import Declarations, Operator
+from flambeau.codegen.model.entries import Operator
 from flambeau.codegen.model.operators import OperatorIndex
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import library_declarations
 
 Array = npt.NDArray[np.float64]
 
@@ -36,14 +36,8 @@ class Curves:
 
 
 @lru_cache(maxsize=1)
-def declared() -> Declarations:
-    """What the package declares."""
-    return load_declarations()
-
-
-@lru_cache(maxsize=1)
 def _operators() -> OperatorIndex:
-    return OperatorIndex(declared().operators)
+    return OperatorIndex(library_declarations().operators)
 
 
 def curves_of(full_name: str) -> Curves:
@@ -53,7 +47,7 @@ def curves_of(full_name: str) -> Curves:
         LookupError: if there is no such operator.
         ValueError: if its formula has no real value at any point.
     """
-    operator = next((o for o in declared().operators if o.full_name == full_name), None)
+    operator = next((o for o in library_declarations().operators if o.full_name == full_name), None)
     if operator is None:
         raise LookupError(f"there is no operator {full_name!r} to plot")
     x = np.linspace(-WIDEST, WIDEST, POINTS)

@@ -7,7 +7,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from flambeau.codegen.plan.documentation import entry_text
-from flambeau.docs.curves import curves_of, declared
+from flambeau.codegen.read.loader import library_declarations
+from flambeau.docs.curves import curves_of
 from flambeau.docs.drawing import miniature, picture
 
 
@@ -39,7 +40,7 @@ class OperatorEntry(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
-        found = [o for o in declared().operators if o.full_name == name]
+        found = [o for o in library_declarations().operators if o.full_name == name]
         if not found:
             raise self.error(f"there is no operator {name!r}")
         text = entry_text(found[0])

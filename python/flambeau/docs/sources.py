@@ -11,10 +11,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import YamlLexer
 
 from flambeau.codegen.plan.coverage import as_json, coverage_of
+from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.text.folders import default_folder, yaml_files
 from flambeau.codegen.write.docs import emit_docs, pages
 from flambeau.codegen.write.files import Output
-from flambeau.docs.curves import declared
 from flambeau.docs.formula_functions import function_tables, helper_table
 from flambeau.docs.library import described, layers_of_operators, library_pages
 
@@ -35,9 +35,11 @@ class _Sources(Output):
 
 def write_sources(work: Path) -> Path:
     """Brings the sources up to date; returns the folder that Sphinx reads."""
-    library = described(pages(declared()))
+    declarations = library_declarations()
+    operators = pages(declarations)
+    library = described(operators)
     output = _Sources(work / "sources", layers_of_operators(library))
-    emit_docs(declared(), output)
+    emit_docs(operators, declarations, output)
     for name, text in library_pages(library).items():
         output.write(f"{ROOT}/{name}", text)
     folder = default_folder()
@@ -48,7 +50,7 @@ def write_sources(work: Path) -> Path:
         if file.is_file() and "__pycache__" not in file.parts:
             output.write_bytes(f"{ROOT}/{file.relative_to(GUIDE)}", file.read_bytes())
     output.write(f"{ROOT}/guide/formula_functions.inc", function_tables())
-    output.write(f"{ROOT}/guide/formula_helpers.inc", helper_table(declared()))
+    output.write(f"{ROOT}/guide/formula_helpers.inc", helper_table(declarations))
     output.write(f"{ROOT}/_static/operators.js", _operators_script())
     output.remove_stale()
     return output.folder / ROOT
@@ -70,7 +72,7 @@ def _declarations_page(file: Path, name: str) -> str:
 
 def _operators_script() -> str:
     """What the explorer filters: the coverage of the public operators and where their pages are."""
-    coverage = as_json(coverage_of(declared()))
+    coverage = as_json(coverage_of(library_declarations()))
     coverage["operators"] = [
         {**row, "page": f"operators/{row['name'].partition('.')[0]}.html"}
         for row in coverage["operators"]
