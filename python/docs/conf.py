@@ -15,6 +15,7 @@ extensions = [
     "flambeau.docs.directives",
     "flambeau.docs.mathml",
     "flambeau.docs.navigation",
+    "flambeau.docs.references",
     "flambeau.docs.search",
 ]
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
