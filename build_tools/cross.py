@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from build_tools.build import prepare
-from build_tools.native_tests import Program, build_programs, program_path, programs
+from build_tools.native_tests import Command, Program, build_programs, programs
 from build_tools.ninja_file import internal_archive, library_file
 from build_tools.processor import VARIABLE, built_instruction_sets
 from build_tools.shared.compiler import BuildError
@@ -37,9 +37,9 @@ class Emulator:
     path: str
     root: Path  # where that machine's loader and C library are
 
-    def run(self, program: Path, instruction_set: str) -> subprocess.CompletedProcess[str]:
+    def run(self, program: Command, instruction_set: str) -> subprocess.CompletedProcess[str]:
         """Both streams are in `stdout`."""
-        command = [self.path, "-cpu", "max", "-L", str(self.root), str(program)]
+        command = [self.path, "-cpu", "max", "-L", str(self.root), *program]
         return subprocess.run(
             command,
             check=False,
@@ -58,8 +58,8 @@ def find_emulator() -> Emulator:
     return Emulator(path, Path(f"/usr/{MACHINE}-linux-gnu"))
 
 
-def build(tests: Sequence[Program], tests_only: bool, jobs: int | None) -> Path:
-    """Compiles; the result is the folder of the build."""
+def build(tests: Sequence[Program], tests_only: bool, jobs: int | None) -> dict[Program, Command]:
+    """Compiles; the result is what runs each test."""
     os.environ.setdefault("CXX", f"{MACHINE}-linux-gnu-g++")
     prepared = prepare()
     if prepared.toolchain.machine != MACHINE:
@@ -70,22 +70,20 @@ def build(tests: Sequence[Program], tests_only: bool, jobs: int | None) -> Path:
     command += ["-j", str(jobs)] if jobs else []
     if subprocess.run(command, check=False).returncode != 0:
         raise BuildError("The compiler reported errors (above).")
-    known = programs(sets=built_instruction_sets(MACHINE))
-    build_programs(folder, tests, jobs=jobs, known=known, further="-DFLAMBEAU_EMULATED")
-    return folder
+    return build_programs(folder, tests, jobs=jobs, further="-DFLAMBEAU_EMULATED")
 
 
-def run_tests(emulator: Emulator, folder: Path, tests: Sequence[Program]) -> int:
+def run_tests(emulator: Emulator, tests: dict[Program, Command]) -> int:
     """Runs each test once per instruction set, those of one set with that; how many failed."""
     failed = 0
-    for program in tests:
+    for program, command in tests.items():
         sets = (
             [program.instruction_set]
             if program.instruction_set
             else built_instruction_sets(MACHINE)
         )
         for name in sets:
-            done = emulator.run(program_path(folder, program), name)
+            done = emulator.run(command, name)
             failed += done.returncode != 0
             print(f"== {program.name}, {name}: {'FAILED' if done.returncode else 'passed'}")
             if done.returncode != 0:
@@ -111,11 +109,11 @@ def main() -> int:
     wanted = [known[name] for name in options.names] or list(known.values())
     try:
         emulator = find_emulator()
-        folder = build(wanted, options.tests_only, options.jobs)
+        tests = build(wanted, options.tests_only, options.jobs)
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1
-    failed = run_tests(emulator, folder, wanted)
+    failed = run_tests(emulator, tests)
     print(f"{failed} failed" if failed else "all passed")
     return 1 if failed else 0
 

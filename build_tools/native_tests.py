@@ -1,9 +1,9 @@
-"""Builds and runs the C++ tests: every tests/native/test_*.cpp is a program.
+"""Builds and runs the C++ tests: every tests/native/test_*.cpp, in a process of its own.
 
-`python -m build_tools.native_tests [NAME ...]` builds what changed first. A program links the
-objects of what is written by hand in native/, not libflambeau.so, which hides what is internal.
-A *.simd.cpp is built once for each instruction set that the library is. Benchmarks in C++ run
-when they are named.
+`python -m build_tools.native_tests [NAME ...]` builds what changed first. Tests are linked with the
+objects of what is written by hand in native/, not with libflambeau.so, which hides what is
+internal: those that are wanted together, as a program under sanitizers has 190 MB. A *.simd.cpp is
+built once for each instruction set that the library is. Benchmarks in C++ run when they are named.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from build_tools.shared.instruction_sets import flags_of
 from build_tools.shared.lock import exclusive
 from build_tools.shared.ninja_writer import NinjaWriter
 
+Command = list[str]
+
 
 @dataclass(frozen=True)
 class Program:
-    """One test program; `instruction_set` is empty for a source that is compiled once, `flags` are
-    the set's.
+    """A file of tests, or a benchmark; `instruction_set` is empty for a source that is compiled
+    once, `flags` are the set's.
     """
 
     source: Path
@@ -41,9 +43,14 @@ class Program:
         stem = self.source.name.removesuffix(".cpp").removesuffix(".simd")
         return f"{stem}.{self.instruction_set}" if self.instruction_set else stem
 
+    @property
+    def measures(self) -> bool:
+        """Whether it is a benchmark."""
+        return self.source.parent.name == "benchmarks"
+
 
 def programs(root: Path = ROOT, sets: Mapping[str, str] | None = None) -> list[Program]:
-    """The programs of some instruction sets, with their flags: by default, of those that this
+    """The tests of some instruction sets, with their flags: by default, of those that this
     processor can run with this build's loops.
     """
     if sets is None:
@@ -65,8 +72,10 @@ def benchmarks(root: Path = ROOT) -> list[Program]:
 
 def write_tests(
     folder: Path, wanted: Sequence[Program], sanitize: str | None = None, further: str = ""
-) -> Path:
-    """Writes tests.ninja beside the library's build.ninja, which it includes. `further`: flags."""
+) -> dict[Program, Command]:
+    """Writes tests.ninja beside the library's build.ninja, which it includes; returns what runs
+    each. `further`: flags.
+    """
     writer = NinjaWriter()
     writer.line(f"include {folder / 'build.ninja'}")
     archive = internal_archive(folder)
@@ -79,26 +88,33 @@ def write_tests(
         ),
         description="link $out",
     )
-    for program in wanted:
-        stem = folder / "objects" / "tests" / program.name
+
+    def compile_(program: Program) -> str:
+        found = f"{folder / 'objects' / 'tests' / program.name}.o"
         # Loops are tested as they are shipped; the tests around them need not be fast.
-        shipped = program.instruction_set or program.source.parent.name == "benchmarks"
+        shipped = program.instruction_set or program.measures
         level = LOOPS if shipped and not sanitize else "-O1"
-        extra = f"{level} {further}".strip()
+        extra = f"{level} -DFLAMBEAU_TESTS={program.name} {further}".strip()
         if program.instruction_set:
             extra += f" {ELEMENTS} -DFLAMBEAU_ISA={program.instruction_set} {program.flags}"
-        writer.build(f"{stem}.o", "compile", [str(program.source)], variables={"extra": extra})
-        writer.build(
-            str(program_path(folder, program)),
-            "program",
-            [f"{stem}.o"],
-            implicit=[str(archive)],
-        )
-    return writer.write(folder / "tests.ninja")
+        writer.build(found, "compile", [str(program.source)], variables={"extra": extra})
+        return found
 
+    def link(name: str, objects: list[str]) -> str:
+        found = str(folder / "tests" / name)
+        writer.build(found, "program", objects, implicit=[str(archive)])
+        return found
 
-def program_path(folder: Path, program: Program) -> Path:
-    return folder / "tests" / program.name
+    commands = {p: [link(p.name, [compile_(p)])] for p in wanted if p.measures}
+    tests = [program for program in wanted if not program.measures]
+    if tests:
+        # One test has a program of its own: beside that of all, which it would otherwise replace.
+        name = tests[0].name if len(tests) == 1 else "together"
+        runner = Program(ROOT / "tests" / "native" / "main.cpp")
+        together = link(name, [compile_(runner), *map(compile_, tests)])
+        commands |= {program: [together, program.name] for program in tests}
+    writer.write(folder / "tests.ninja")
+    return commands
 
 
 def build_programs(
@@ -106,32 +122,32 @@ def build_programs(
     wanted: Sequence[Program],
     sanitize: str | None = None,
     jobs: int | None = None,
-    known: Sequence[Program] | None = None,
     further: str = "",
-) -> None:
-    """Compiles and links; the library must have been built in this folder. `known`: all that the
-    folder may hold, by default those of this machine; `further`: flags of them.
+) -> dict[Program, Command]:
+    """Compiles and links; the library must have been built in this folder. The result is what runs
+    each. `further`: flags of them.
     """
     if not (folder / "build.ninja").exists():
         raise BuildError(f"No library was built in {folder}: run `python -m build_tools.build`.")
     ninja = find_ninja()
     with exclusive(folder):
-        path = write_tests(folder, known or [*programs(), *benchmarks()], sanitize, further)
-        targets = [str(program_path(folder, program)) for program in wanted]
-        command = [ninja, "-f", str(path), "-k", "20", *targets]
+        commands = write_tests(folder, wanted, sanitize, further)
+        targets = sorted({executable for executable, *_ in commands.values()})
+        command = [ninja, "-f", str(folder / "tests.ninja"), "-k", "20", *targets]
         if jobs:
             command += ["-j", str(jobs)]
         process = subprocess.run(command, check=False, capture_output=True, text=True)
     if process.returncode != 0:
         raise BuildError(f"The native tests do not build.\n{process.stdout}{process.stderr}")
+    return commands
 
 
 def run_program(
-    folder: Path, program: Program, environment: dict[str, str] | None = None
+    command: Command, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program; what it printed, both streams together, is in `stdout`."""
+    """Runs one; what it printed, both streams together, is in `stdout`."""
     return subprocess.run(
-        [str(program_path(folder, program))],
+        command,
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -142,29 +158,28 @@ def run_program(
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_tools.native_tests", description=__doc__)
-    parser.add_argument("names", nargs="*", help="programs to run (default: all)")
+    parser.add_argument("names", nargs="*", help="tests to run (default: all)")
     parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
     options = parser.parse_args()
     known = {program.name: program for program in [*programs(), *benchmarks()]}
     unknown = [name for name in options.names if name not in known]
     if unknown:
-        parser.error(f"no such program: {', '.join(unknown)} (there are {', '.join(known)})")
+        parser.error(f"no such test: {', '.join(unknown)} (there are {', '.join(known)})")
     wanted = [known[name] for name in options.names] or programs()
     try:
-        folder = prepare().folder
-        build_programs(folder, wanted, jobs=options.jobs)
+        commands = build_programs(prepare().folder, wanted, jobs=options.jobs)
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1
-    failed = [program.name for program in wanted if not _passes(folder, program)]
-    print(f"{len(wanted) - len(failed)} of {len(wanted)} programs passed")
+    failed = [program.name for program in wanted if not _passes(program, commands[program])]
+    print(f"{len(wanted) - len(failed)} of {len(wanted)} passed")
     return 1 if failed else 0
 
 
-def _passes(folder: Path, program: Program) -> bool:
-    process = run_program(folder, program)
+def _passes(program: Program, command: Command) -> bool:
+    process = run_program(command)
     print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}")
-    if process.returncode != 0 or program in benchmarks():
+    if process.returncode != 0 or program.measures:
         print(process.stdout)
     return process.returncode == 0
 

@@ -1,7 +1,7 @@
 """Builds the library and the C++ tests with a sanitizer and runs them and tests from Python.
 
 `python -m build_tools.sanitize address,undefined` (or `thread`) builds into
-`build/sanitize-address,undefined`, runs every program of tests/native, then pytest, to the end, and
+`build/sanitize-address,undefined`, runs every file of tests/native, then pytest, to the end, and
 says which failed. The interpreter is not instrumented: the sanitizer's runtime is loaded before it.
 `--native` leaves out what is generated and Python: some minutes instead of half an hour.
 
@@ -49,13 +49,13 @@ _TESTS = {
 
 
 def run_native(result: Build, sanitize: str, jobs: int | None, fuzzing: str = "") -> list[str]:
-    """The programs that fail."""
+    """The tests that fail."""
     wanted = programs(sets={fuzzing: flags_of()[fuzzing]} if fuzzing else None)
-    build_programs(result.folder, wanted, sanitize, jobs)
+    commands = build_programs(result.folder, wanted, sanitize, jobs)
     failed = []
     for program in wanted:
         options = _fuzz_options(fuzzing) if fuzzing else _OPTIONS
-        process = run_program(result.folder, program, options)
+        process = run_program(commands[program], options)
         print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}", flush=True)
         if process.returncode != 0:
             print(process.stdout, flush=True)

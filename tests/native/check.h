@@ -1,12 +1,14 @@
 #pragma once
 
-/// The harness of the native tests: TEST(name) { CHECK(condition); ... } any number of times, then
-/// `int main() { return flambeau::testing::run_all(); }`. A failed check prints where and what, the
-/// test goes on, and the program returns 1.
+/// The harness of the native tests: TEST(name) { CHECK(condition); ... } any number of times, and
+/// before them perhaps SETUP { ... }. A failed check prints where and what, the test goes on, and
+/// the program (main.cpp) returns 1.
 
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace flambeau::testing {
@@ -15,13 +17,16 @@ struct TestCase {
   const char* name;
   void (*run)();
 };
-inline std::vector<TestCase>& cases() {
-  static std::vector<TestCase> all;
+/// The tests of each file that is linked, in the order in which they are written.
+inline std::map<std::string, std::vector<TestCase>>& cases() {
+  static std::map<std::string, std::vector<TestCase>> all;
   return all;
 }
 inline int failures = 0;
 struct AddCase {
-  AddCase(const char* name, void (*run)()) { cases().push_back({name, run}); }
+  AddCase(const char* file, const char* name, void (*run)()) {
+    cases()[file].push_back({name, run});
+  }
 };
 
 inline void report(const char* file, int line, const char* text) {
@@ -29,27 +34,18 @@ inline void report(const char* file, int line, const char* text) {
   std::printf("%s:%d: failed: %s\n", file, line, text);
 }
 
-/// Runs the tests in the order they are written.
-inline int run_all() {
-  for (const TestCase& each : cases()) {
-    const int before = failures;
-    try {
-      each.run();
-    } catch (const std::exception& error) {
-      ++failures;
-      std::printf("%s: threw: %s\n", each.name, error.what());
-    }
-    std::printf("%s %s\n", failures == before ? "ok    " : "FAILED", each.name);
-  }
-  return failures == 0 ? 0 : 1;
-}
-
 }  // namespace flambeau::testing
 
-#define TEST(name)                                                           \
-  static void test_##name();                                                 \
-  static const ::flambeau::testing::AddCase add_##name{#name, &test_##name}; \
+// FLAMBEAU_TESTS, which the build gives: the file, and the instruction set where it is built for
+// several.
+#define FLAMBEAU_TEXT_OF(name) #name
+#define FLAMBEAU_TEXT(name) FLAMBEAU_TEXT_OF(name)
+#define TEST(name)                                                                         \
+  static void test_##name();                                                               \
+  static const ::flambeau::testing::AddCase add_##name{FLAMBEAU_TEXT(FLAMBEAU_TESTS),      \
+                                                       FLAMBEAU_TEXT(name), &test_##name}; \
   static void test_##name()
+#define SETUP TEST(setup)
 
 #define CHECK(...)                                                                     \
   do {                                                                                 \

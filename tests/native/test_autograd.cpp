@@ -25,6 +25,8 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
+SETUP { flambeau::testing::install_toy_operations(); }
+
 TEST(product_and_sum) {
   const Tensor w = full(Shape{5, 5}, 3, true);
   backward(sum(add(mul(w, w), w)));
@@ -504,8 +506,3 @@ TEST(leaf_may_go_before_its_graph) {
 
 }  // namespace
 }  // namespace flambeau::testing
-
-int main() {
-  flambeau::testing::install_toy_operations();
-  return flambeau::testing::run_all();
-}

@@ -205,5 +205,3 @@ TEST(what_is_not_finite_stays_where_it_is_seen) {
 }
 
 }  // namespace
-
-int main() { return flambeau::testing::run_all(); }

@@ -96,5 +96,3 @@ TEST(vectors_of_outputs) {
 
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
-
-int main() { return flambeau::testing::run_all(); }

@@ -76,5 +76,3 @@ TEST(patches_of_runs) {
 
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
-
-int main() { return flambeau::testing::run_all(); }

@@ -74,6 +74,8 @@ Scalar converted(const Scalar& value, DType to) {
 }
 }  // namespace
 
+SETUP { set_num_threads(3); }
+
 TEST(every_pair_of_dtypes) {
   for (int a = 0; a < kDTypeCount; ++a) {
     for (int b = 0; b < kDTypeCount; ++b) {
@@ -290,9 +292,4 @@ TEST(items) {
   copy_data(meta, empty(Shape{1}));
   CHECK(throws(ErrorKind::not_implemented, "meta", [&] { copy_data(empty(Shape{1}), meta); }));
   CHECK(cast_data(meta, DType::int8).device().is_meta());
-}
-
-int main() {
-  set_num_threads(3);
-  return run_all();
 }

@@ -122,5 +122,3 @@ TEST(mapped_files_are_this_process_s) {
   CHECK(found == bytes);
   CHECK(map_file(*file, 0)->bytes() == 0);
 }
-
-int main() { return run_all(); }

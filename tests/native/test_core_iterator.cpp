@@ -347,5 +347,3 @@ TEST(work_is_split_by_cost) {
   // A thread takes its share in chunks.
   CHECK(pieces(1) == 1 && pieces(2) == 2 && pieces(100) >= 3);
 }
-
-int main() { return run_all(); }

@@ -342,5 +342,3 @@ TEST(a_forked_child_has_threads_of_its_own) {
   CHECK(num_threads() == 4 && add_up() == 1000);
 }
 #endif
-
-int main() { return run_all(); }

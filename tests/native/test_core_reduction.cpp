@@ -136,5 +136,3 @@ TEST(outputs) {
   meta.build(empty(Shape{2, 3}, DType::float32, Device{Backend::meta}), Shape{0}, true);
   CHECK(meta.output().sizes() == Shape({1, 3}) && meta.output().device().is_meta());
 }
-
-int main() { return run_all(); }

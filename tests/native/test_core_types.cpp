@@ -257,5 +257,3 @@ TEST(dispatch) {
   static KernelTable<int()> later("later.op");
   CHECK(later[Backend::cpu]() == 42);
 }
-
-int main() { return run_all(); }

@@ -212,5 +212,3 @@ TEST(other_dtypes) {
   CHECK(throws(ErrorKind::runtime, "divisible",
                [] { views::view_dtype(arange<int32_t>(Shape{3}), DType::int64); }));
 }
-
-int main() { return run_all(); }

@@ -143,5 +143,3 @@ TEST(pairs) {
 
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
-
-int main() { return flambeau::testing::run_all(); }

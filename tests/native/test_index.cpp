@@ -164,5 +164,3 @@ TEST(moments) {
 }
 
 }  // namespace
-
-int main() { return flambeau::testing::run_all(); }

@@ -181,5 +181,3 @@ TEST(linear_and_addmm) {
 }
 
 }  // namespace
-
-int main() { return flambeau::testing::run_all(); }

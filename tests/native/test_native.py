@@ -1,4 +1,4 @@
-"""Runs the C++ tests: every test_*.cpp of this folder, built against the library's objects."""
+"""Runs the C++ tests: every test_*.cpp of this folder, linked with the library's objects."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ FOLDER = ROOT / "build" / "release"
 
 
 @pytest.fixture(scope="session")
-def built() -> None:
-    """The programs, up to date with the library's last build."""
+def commands() -> dict[native_tests.Program, native_tests.Command]:
+    """What runs them, up to date with the library's last build."""
     if not (FOLDER / "build.ninja").exists():
         pytest.skip("the library was not built from this tree: it has no objects to link")
     if shutil.which("g++") is None:
         pytest.skip("there is no C++ compiler")
-    native_tests.build_programs(FOLDER, native_tests.programs())
+    return native_tests.build_programs(FOLDER, native_tests.programs())
 
 
 @pytest.mark.parametrize("program", native_tests.programs(), ids=lambda program: program.name)
-@pytest.mark.usefixtures("built")
-def test_native(program: native_tests.Program) -> None:
-    process = native_tests.run_program(FOLDER, program)
+def test_native(
+    program: native_tests.Program,
+    commands: dict[native_tests.Program, native_tests.Command],
+) -> None:
+    process = native_tests.run_program(commands[program])
     assert process.returncode == 0, process.stdout

@@ -130,5 +130,3 @@ TEST(integers_fill_their_range) {
 
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
-
-int main() { return flambeau::testing::run_all(); }

@@ -132,5 +132,3 @@ TEST(threads_share_it) {
   memory.release_cached();
   CHECK(memory.taken.empty());
 }
-
-int main() { return flambeau::testing::run_all(); }

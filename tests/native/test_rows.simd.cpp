@@ -325,5 +325,3 @@ TEST(extremes) {
 
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
-
-int main() { return flambeau::testing::run_all(); }

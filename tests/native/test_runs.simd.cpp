@@ -78,5 +78,3 @@ TEST(runs_of_numbers) {
 
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
-
-int main() { return flambeau::testing::run_all(); }

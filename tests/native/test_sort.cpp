@@ -200,5 +200,3 @@ TEST(counts) {
 }
 
 }  // namespace
-
-int main() { return flambeau::testing::run_all(); }

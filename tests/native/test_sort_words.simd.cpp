@@ -204,5 +204,3 @@ TEST(bad_pivots) {
 
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
-
-int main() { return flambeau::testing::run_all(); }
