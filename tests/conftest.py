@@ -49,6 +49,19 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache without compiled operators; what was read of the library is found in it."""
+    from flambeau.codegen.text.folders import user_cache
+
+    read, folder = user_cache() / "declarations", tmp_path / "cache"
+    read.mkdir(parents=True, exist_ok=True)
+    folder.mkdir()
+    (folder / read.name).symlink_to(read)
+    monkeypatch.setenv("FLAMBEAU_CACHE", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _young_heap() -> None:
     """What is there before the tests of a file stays: no collection of garbage looks at it."""

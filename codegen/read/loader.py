@@ -26,6 +26,7 @@ from flambeau.codegen.read.expand.each import EACH, made_for_each
 from flambeau.codegen.read.expand.entry import Surroundings as Shared
 from flambeau.codegen.read.expand.entry import expanded
 from flambeau.codegen.read.expand.families import FAMILY, Head, read_head
+from flambeau.codegen.read.kept import kept
 from flambeau.codegen.read.operator_reader import (
     HELPER,
     Reading,
@@ -156,42 +157,83 @@ def load_texts(
     outside: dict[str, str] | None = None,
 ) -> Loaded:
     """Like `load`, from the files' contents; those of the package are `outside`."""
+
+    def read() -> tuple[_Library, bool]:
+        before = len(diagnostics)
+        return _extended(_Library(), texts, "", diagnostics), len(diagnostics) == before
+
+    library = kept(texts, read)
+    if outside is not None:
+        library = _extended(library, outside, package, diagnostics)
+    return library.loaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """What was read, and what further declarations may refer to."""
+
+    loaded: Loaded = Loaded(Declarations((), (), ()))
+    argument_docs: dict[str, str] = field(default_factory=dict)
+    definitions: Definitions = field(default_factory=Definitions)
+
+
+def _extended(
+    library: _Library, texts: dict[str, str], package: str, diagnostics: Diagnostics
+) -> _Library:
+    """The library and what further files declare; these see the library, not it them."""
     entries = _Entries()
-    outside = outside or {}
-    for group in (texts, outside):
-        for file in _called_properly(group, diagnostics):
-            _sort_entries(parse_yaml(file, group[file], diagnostics), entries, diagnostics)
-    dtypes = _all(entries, "dtype", _dtype, diagnostics)
-    backends = _all(entries, "backend", _backend, diagnostics)
+    for file in _called_properly(texts, diagnostics):
+        _sort_entries(parse_yaml(file, texts[file], diagnostics), entries, diagnostics)
+    known = library.loaded.declarations
+    dtypes = (*known.dtypes, *_all(entries, "dtype", _dtype, diagnostics))
+    backends = (*known.backends, *_all(entries, "backend", _backend, diagnostics))
+    argument_docs = {
+        **library.argument_docs,
+        **dict(_all(entries, "argument", _argument, diagnostics)),
+    }
     around = Surroundings(
         dtypes=DtypeTable(dtypes),
         backends=tuple(b.name for b in backends if b.emit != "none"),
-        argument_docs=dict(_all(entries, "argument", _argument, diagnostics)),
+        argument_docs=argument_docs,
     )
-    owners = {**dict.fromkeys(texts, ""), **dict.fromkeys(outside, package)}
-    shared = _shared(entries, owners, diagnostics)
-    operators = _Operators(owners, shared, around, diagnostics)
+    definitions = _definitions(library.definitions, entries, diagnostics)
+    shared = _shared(texts, entries, definitions, package, diagnostics)
+    operators = _Operators(known.operators, package, shared, around, diagnostics)
     operators.read(entries)
-    families = {_family_name(f, owners[f]): s.head.doc for f, s in shared.items() if s.head.doc}
+    families = {_family_name(f, package): s.head.doc for f, s in shared.items() if s.head.doc}
     declarations = Declarations(
-        tuple(operators.sound), dtypes, backends, package=package, families=families
+        tuple(operators.sound),
+        dtypes,
+        backends,
+        package=package,
+        families={**known.families, **families},
     )
-    incomplete = frozenset(entries.broken | operators.incomplete)
-    return Loaded(with_index(declarations), incomplete, tuple(operators.partial))
+    incomplete = library.loaded.incomplete | entries.broken | operators.incomplete
+    partial = (*library.loaded.partial, *operators.partial)
+    loaded = Loaded(with_index(declarations), incomplete, partial)
+    return _Library(loaded, argument_docs, definitions)
+
+
+def _definitions(known: Definitions, entries: _Entries, diagnostics: Diagnostics) -> Definitions:
+    """The sample sets and errors of further entries, found before those that are known."""
+    own = Definitions()
+    for entry in (*entries.of[SAMPLES], *entries.of[ERROR]):
+        own.add(entry, diagnostics)
+    return Definitions({**own.of_file, **known.of_file})
 
 
 def _shared(
-    entries: _Entries, owners: dict[str, str], diagnostics: Diagnostics
+    files: Iterable[str],
+    entries: _Entries,
+    definitions: Definitions,
+    package: str,
+    diagnostics: Diagnostics,
 ) -> dict[str, Shared]:
-    """What the entries of each file share. `owners`: of files, the packages, or nothing."""
+    """What the entries of each file share."""
     heads = {e.span.file: read_head(e, diagnostics) for e in entries.of[FAMILY]}
-    definitions = Definitions()
-    for entry in (*entries.of[SAMPLES], *entries.of[ERROR]):
-        definitions.add(entry, diagnostics)
-    nearest = sorted(owners, key=lambda file: not owners[file])  # a package's own first
     return {
-        file: Shared(heads.get(file, Head()), definitions.scope(file, nearest), owner or "flambeau")
-        for file, owner in owners.items()
+        file: Shared(heads.get(file, Head()), definitions.scope(file), package or "flambeau")
+        for file in files
     }
 
 
@@ -200,16 +242,17 @@ class _Operators:
 
     def __init__(
         self,
-        owners: dict[str, str],
+        known: Iterable[Operator],
+        package: str,
         shared: dict[str, Shared],
         around: Surroundings,
         diagnostics: Diagnostics,
     ) -> None:
-        self._owners = owners
+        self._package = package
         self._shared = shared
         self._around = around
         self._diagnostics = diagnostics
-        self.sound: list[Operator] = []
+        self.sound: list[Operator] = list(known)
         self.partial: list[Partial] = []
         self.incomplete: set[str] = set()
 
@@ -226,10 +269,10 @@ class _Operators:
 
     def _add(self, entry: Mapping) -> None:
         """Reads an entry, and that of its form that copies."""
-        owner, shared = self._owners[entry.span.file], self._shared[entry.span.file]
-        family = _family_name(entry.span.file, owner)
+        shared = self._shared[entry.span.file]
+        family = _family_name(entry.span.file, self._package)
         reading = _read_operator(entry, family, shared, self._around, self._diagnostics)
-        operator = reading.operator and _of_package(reading.operator, entry, owner)
+        operator = reading.operator and _of_package(reading.operator, entry, self._package)
         if operator is not None and reading.is_sound:
             self.sound.append(operator)
         else:

@@ -7,7 +7,6 @@ import importlib
 import inspect
 import pkgutil
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,12 +29,10 @@ def _tests() -> list[doctest.DocTest]:
     return [test for test in found if test.examples]
 
 
+@pytest.mark.usefixtures("empty_cache")
 @pytest.mark.parametrize("test", _tests(), ids=lambda test: test.name)
-def test_docstring_example(
-    test: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_docstring_example(test: doctest.DocTest) -> None:
     """Examples see the names of their module."""
-    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
     flambeau.manual_seed(0)
     wrong = run(test)
     assert not wrong, wrong

@@ -60,11 +60,11 @@ def blocks_of_language(page: str, language: str) -> list[str]:
     return found
 
 
+@pytest.mark.usefixtures("empty_cache")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of a page run in order; later ones see the names of earlier ones."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", f"{_programs(tmp_path / 'bin')}{os.pathsep}{os.environ['PATH']}")
     names: dict[str, object] = {"__name__": "__main__"}
     threads = flambeau.get_num_threads()

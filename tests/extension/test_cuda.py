@@ -119,8 +119,8 @@ def test_package(tmp_path: Path) -> None:
 
 
 @needs_nvcc
-def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
+@pytest.mark.usefixtures("empty_cache")
+def test_load() -> None:
     text = ENTRIES[: ENTRIES.index('- op: "doubled')]
     found = ops.load(text, name="with_cuda", check_formulas=False, cuda=True)
     assert found.__file__ is not None
@@ -128,8 +128,8 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_nvcc
-def test_mistakes_in_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FLAMBEAU_CACHE", str(tmp_path))
+@pytest.mark.usefixtures("empty_cache")
+def test_mistakes_in_kernels(tmp_path: Path) -> None:
     write_project(tmp_path, "true")
     kernel = tmp_path / "kernels" / "doubled.cu"
     kernels = [kernel, kernel.with_suffix(".cpp")]

@@ -81,7 +81,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """All that is defined, by file."""
+    """All that is defined, by file; shared files come in the order in which they are searched."""
 
     of_file: dict[str, dict[str, Table]] = field(default_factory=dict)
 
@@ -102,9 +102,9 @@ class Definitions:
                 message = f"'{use.name.value}' is defined twice"
                 raise DeclarationError.at(use.name.span, message, None, note)
 
-    def scope(self, file: str, shared: Iterable[str]) -> Scope:
+    def scope(self, file: str) -> Scope:
         """What the entries of a file see: its own definitions, then those of the shared files."""
-        files = dict.fromkeys((file, *(f for f in shared if Path(f).stem == _COMMON)))
+        files = dict.fromkeys((file, *(f for f in self.of_file if Path(f).stem == _COMMON)))
         return Scope(tuple(self.of_file[f] for f in files if f in self.of_file))
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from flambeau.codegen.text.folders import user_cache
+
 _CHECKSUMS = "checksums"  # written last: a folder without it is not complete
 _HEADERS = "headers"  # paths; each state of their contents has a folder of its own
 
@@ -22,11 +24,7 @@ def cache_folder() -> Path:
         >>> flambeau.ops.cache_folder().name
         'operators'
     """
-    given = os.environ.get("FLAMBEAU_CACHE")
-    if given:
-        return Path(given) / "operators"
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base) / "flambeau" / "operators"
+    return user_cache() / "operators"
 
 
 @dataclass(frozen=True, slots=True)
