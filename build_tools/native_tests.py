@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,10 +157,31 @@ def run_program(
     )
 
 
+def failures(
+    commands: Mapping[Program, Command],
+    jobs: int | None = None,
+    environment: dict[str, str] | None = None,
+) -> list[str]:
+    """Runs all, `jobs` at a time (by default one for each processor), and says how each ended; the
+    result are the names of those that failed.
+    """
+    failed = []
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        done = pool.map(lambda command: run_program(command, environment), commands.values())
+        for program, process in zip(commands, done, strict=True):
+            status = "FAILED" if process.returncode else "passed"
+            print(f"== {program.name}: {status}", flush=True)
+            if process.returncode or program.measures:
+                print(process.stdout, flush=True)
+            if process.returncode:
+                failed.append(program.name)
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m build_tools.native_tests", description=__doc__)
     parser.add_argument("names", nargs="*", help="tests to run (default: all)")
-    parser.add_argument("-j", "--jobs", type=int, help="compilers at a time")
+    parser.add_argument("-j", "--jobs", type=int, help="compilers, and tests, at a time")
     options = parser.parse_args()
     known = {program.name: program for program in [*programs(), *benchmarks()]}
     unknown = [name for name in options.names if name not in known]
@@ -171,17 +193,10 @@ def main() -> int:
     except BuildError as error:
         print(f"flambeau: {error}", file=sys.stderr)
         return 1
-    failed = [program.name for program in wanted if not _passes(program, commands[program])]
+    measuring = any(program.measures for program in wanted)
+    failed = failures(commands, 1 if measuring else options.jobs)
     print(f"{len(wanted) - len(failed)} of {len(wanted)} passed")
     return 1 if failed else 0
-
-
-def _passes(program: Program, command: Command) -> bool:
-    process = run_program(command)
-    print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}")
-    if process.returncode != 0 or program.measures:
-        print(process.stdout)
-    return process.returncode == 0
 
 
 if __name__ == "__main__":

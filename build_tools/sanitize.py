@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from build_tools.build import ROOT, Build, build, prepare
-from build_tools.native_tests import build_programs, programs, run_program
+from build_tools.native_tests import build_programs, failures, programs
 from build_tools.processor import runnable_instruction_sets
 from build_tools.shared.compiler import BuildError
 from build_tools.shared.instruction_sets import flags_of
@@ -52,15 +52,8 @@ def run_native(result: Build, sanitize: str, jobs: int | None, fuzzing: str = ""
     """The tests that fail."""
     wanted = programs(sets={fuzzing: flags_of()[fuzzing]} if fuzzing else None)
     commands = build_programs(result.folder, wanted, sanitize, jobs)
-    failed = []
-    for program in wanted:
-        options = _fuzz_options(fuzzing) if fuzzing else _OPTIONS
-        process = run_program(commands[program], options)
-        print(f"== {program.name}: {'passed' if process.returncode == 0 else 'FAILED'}", flush=True)
-        if process.returncode != 0:
-            print(process.stdout, flush=True)
-            failed.append(program.name)
-    return failed
+    options = _fuzz_options(fuzzing) if fuzzing else _OPTIONS
+    return failures(commands, jobs, options)
 
 
 def run_python(result: Build, sanitize: str, tests: tuple[str, ...], jobs: int | None) -> int:
