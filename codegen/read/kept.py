@@ -12,7 +12,6 @@ import hashlib
 import io
 import os
 import pickle
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -20,10 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
-from flambeau.codegen.formula.functions import FUNCTION_FILES
-from flambeau.codegen.text.folders import default_folder, user_cache
+from flambeau.codegen.read.state import state_of
+from flambeau.codegen.text.folders import user_cache
 
 T = TypeVar("T")
 
@@ -38,7 +35,7 @@ def kept(texts: Mapping[str, str], read: Callable[[], tuple[T, bool]]) -> T:
     """
     if sum(map(len, texts.values())) < _WORTH_KEEPING:
         return read()[0]
-    file = user_cache() / "declarations" / f"{_name(texts)}.pickle"
+    file = user_cache() / "declarations" / f"{state_of(texts)}.pickle"
     with _without_collections():
         found: T | None = _take(file)
         if found is not None:
@@ -47,24 +44,6 @@ def kept(texts: Mapping[str, str], read: Callable[[], tuple[T, bool]]) -> T:
         if is_sound:
             _put(file, made)
     return made
-
-
-def _name(texts: Mapping[str, str]) -> str:
-    """Names the texts, the functions that they call, and the program that reads them."""
-    digest = hashlib.sha256(_program())
-    functions = [default_folder() / name for name in FUNCTION_FILES]
-    given = {**texts, **{str(f): f.read_text(encoding="utf-8") for f in functions if f.is_file()}}
-    for name, text in given.items():
-        digest.update(f"{len(name)} {len(text)} {name}{text}".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
-
-
-@cache
-def _program() -> bytes:
-    digest = hashlib.sha256(f"{sys.version} {yaml.__version__}".encode())
-    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(source.read_bytes())
-    return digest.digest()
 
 
 def _take(file: Path) -> Any | None:

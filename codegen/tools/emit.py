@@ -1,5 +1,6 @@
 """Write everything that is derived from the declarations into a folder.
 
+Nothing is done where the folder was written from the same declarations by the same generator.
 Files that do not change are left alone, those of an earlier run that are no longer generated are
 removed. A folder that holds other files is refused.
 """
@@ -10,7 +11,8 @@ import argparse
 import time
 from pathlib import Path
 
-from flambeau.codegen.read.loader import load_declarations
+from flambeau.codegen.read.loader import declaration_files, load_declarations, read_files
+from flambeau.codegen.text.source import Diagnostics
 from flambeau.codegen.tools.common import OK, add_folder, folder_of
 from flambeau.codegen.tools.place import UsageError
 
@@ -25,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     # The templates are not needed by other commands.
+    from flambeau.codegen.write.current import emitted_state, forget, is_current, remember
     from flambeau.codegen.write.everything import emit_everything
     from flambeau.codegen.write.files import foreign_files
 
@@ -36,8 +39,16 @@ def run(options: argparse.Namespace) -> int:
             "delete it, or give a folder of its own"
         )
     started = time.perf_counter()
+    files = declaration_files(folder_of(options))
+    state = emitted_state(read_files(files, Diagnostics()))
+    if is_current(options.folder, state):
+        seconds = time.perf_counter() - started
+        print(f"emitted before, seen in {seconds:.2f} s: 0 files changed")
+        return OK
+    forget(options.folder)
     declarations = load_declarations(folder_of(options))
     output = emit_everything(declarations, options.folder)
+    remember(options.folder, state)
     seconds = time.perf_counter() - started
     count = len(declarations.operators)
     print(f"{count} operators emitted in {seconds:.2f} s: {len(output.changed)} files changed")

@@ -14,6 +14,7 @@ from flambeau.codegen.write.layout import laid_out
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 _CPP = (".h", ".cpp", ".cu")
 RECORD = ".generated"  # in a generated folder: the names of its files, a line each
+STATE = ".generated-from"  # and what they follow from
 
 
 class Sink(ABC):
@@ -107,7 +108,7 @@ def recorded_files(folder: Path) -> set[str]:
 
 def foreign_files(folder: Path) -> list[str]:
     """The names of the files below a folder that the generator did not write."""
-    known = recorded_files(folder) | {RECORD}
+    known = recorded_files(folder) | {RECORD, STATE}
     found = (p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir())
     return sorted(name for name in found if name not in known)
 

@@ -104,6 +104,16 @@ def report(what: str, took: Took, target: float | None = None, more: str = "") -
     print(f"{what}: {took.seconds:.2f} s{verdict}, {took.processor:.2f} s of processor{more}")
 
 
+def _compared(folder: Path, *options: object) -> Took:
+    """Emitting where all is there already, which it does not know."""
+    from flambeau.codegen.write.files import STATE
+
+    (folder / STATE).unlink()
+    took = timed("-m", "flambeau.codegen", "emit", folder, *options)
+    assert ": 0 files changed" in took.output
+    return took
+
+
 def time_generator(counts: list[int]) -> None:
     """Whole processes, from the start of Python: the first run writes, the second compares."""
     emit = ("-m", "flambeau.codegen", "emit")
@@ -113,8 +123,8 @@ def time_generator(counts: list[int]) -> None:
             folder = synthetic_folder(parent, count)
             options = ("--declarations", folder)
             timed(*emit, parent / str(count), *options)
-            again = best(*emit, parent / str(count), *options)
-            assert ": 0 files changed" in again.output
+            rounds = (_compared(parent / str(count), *options) for _ in range(3))
+            again = min(rounds, key=lambda took: took.seconds)
             report(f"emit, {count} operators", again, GENERATOR_TARGET.get(count))
             checked = best("-m", "flambeau.codegen", "check", "--no-kernels", *options)
             report(f"check, {count} operators", checked)

@@ -15,6 +15,7 @@ from support import SAMPLE, sample_folder, small_library
 
 from flambeau.codegen.tools.cli import COMMANDS, main
 from flambeau.codegen.tools.terminal import Style, wants_colour
+from flambeau.codegen.write.files import STATE
 
 ESCAPE = "\x1b["
 
@@ -272,6 +273,34 @@ def test_emit_says_what_changed(tmp_path: Path, capsys: pytest.CaptureFixture[st
     for expected in ("files changed", ": 0 files changed"):
         assert main(["emit", str(tmp_path / "generated"), "--declarations", folder]) == 0
         assert expected in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("changed", ["declaration", "output", "removed", "interrupted"])
+def test_emit_does_nothing_only_where_nothing_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: str
+) -> None:
+    folder, generated = small_library(tmp_path / "declarations"), tmp_path / "generated"
+
+    def emit() -> str:
+        assert main(["emit", str(generated), "--declarations", str(folder)]) == 0
+        return capsys.readouterr().out
+
+    emit()
+    assert emit().startswith("emitted before")
+    output = generated / "functions.h"
+    written = output.read_bytes()
+    if changed == "declaration":
+        with (folder / "common.yaml").open("a", encoding="utf-8") as file:
+            file.write("# more\n")
+    elif changed == "output":
+        output.write_bytes(written + b"// mine\n")
+    elif changed == "removed":
+        output.unlink()
+    else:
+        (generated / STATE).unlink()
+    assert "operators emitted" in emit()
+    assert output.read_bytes() == written
+    assert emit().startswith("emitted before")
 
 
 def test_emit_refuses_a_folder_with_other_files(
