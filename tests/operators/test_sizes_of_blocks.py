@@ -145,7 +145,7 @@ def test_distances(points: int, count: int, p: float) -> None:
         close(found.numpy(), expected, np.float32)  # the way by products loses digits
 
 
-@pytest.mark.parametrize("shape", [(6,), (6, 33), (6, 300), (3, 6), (40, 6)])
+@pytest.mark.parametrize("shape", [(6,), (6, 33), (6, 8000), (3, 6), (40, 6)])
 @pytest.mark.parametrize("alpha", [1, -2.5])
 def test_index_add(shape: tuple[int, ...], alpha: float) -> None:
     dim = shape.index(6)
@@ -160,6 +160,28 @@ def test_index_add(shape: tuple[int, ...], alpha: float) -> None:
         dim, torch.from_numpy(index), torch.from_numpy(source), alpha=alpha
     )
     close(result.numpy(), expected, np.float64)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("m", "k", "n"), [(2, 3, 2), (7, 9, 11), (64, 40, 20), (130, 300, 37)])
+def test_complex_products(m: int, k: int, n: int, dtype: Any) -> None:
+    bias, a, b = (
+        normal(*shape, 2, dtype=dtype).view(np.result_type(dtype, np.complex64))[..., 0]
+        for shape in ((n,), (m, k), (k, n))
+    )
+    expected = (0.5 + 1j) * bias + (2 - 1j) * (a.astype(np.complex128) @ b)
+    for left in (a, np.asfortranarray(a)):
+        for right in (b, np.asfortranarray(b)):
+            tensors = [torch.from_numpy(each) for each in (bias, left, right)]
+            found = torch.addmm(*tensors, beta=0.5 + 1j, alpha=2 - 1j).numpy()
+            close(found / k, expected / k, dtype)
+
+
+@pytest.mark.parametrize("count", [32768, 32769, 100_000])
+def test_long_dot_products(count: int) -> None:
+    x, y = normal(count), normal(count, seed=1)
+    for found in (torch.dot, torch.linalg.vecdot):
+        close(found(torch.from_numpy(x), torch.from_numpy(y)).item(), x @ y, np.float64)
 
 
 @pytest.mark.parametrize("columns", [1, 5, 28, 127, 128, 300])

@@ -11,6 +11,12 @@
 namespace flambeau::cpu {
 namespace {
 
+/// What a thread writes to: blocks in front of the dim, of these places along it, of these columns
+/// behind it.
+struct Part {
+  int64_t first_block, last_block, first_place, last_place, first_column, last_column;
+};
+
 /// Checked indices into `dim` of `tensor`, which counts as one of one element if it is 0-d.
 struct Selection {
   Tensor indices;
@@ -38,6 +44,14 @@ struct Selection {
       first += size;
     }
   }
+  /// The same for the rows of a part.
+  template <class Body>
+  void for_rows_of(const Part& part, int64_t size, const Body& body) const {
+    for (int64_t block = part.first_block; block < part.last_block; ++block)
+      for (int64_t j = 0; j < count; ++j)
+        if (index[j] >= part.first_place && index[j] < part.last_place)
+          body(block * count + j, block * size + index[j]);
+  }
 };
 
 /// Indices of which negative ones count from the end.
@@ -59,20 +73,30 @@ void on_dense(const Tensor& self, const Body& body) {
   if (!dense.is_same(self)) copy_data(self, dense);
 }
 
-/// Calls body(outer begin, outer end, column begin, column end) on several threads, none of which
-/// writes what another writes, whatever the indices: they share out the blocks in front of the dim
-/// or, where there is one, the columns behind it.
+/// Calls body(part) on several threads, none of which writes what another writes, whatever the
+/// indices. They share out the blocks; where there is one, the places, each looking for its own
+/// among all indices; columns only where there are too few of these, as the lines of cache where
+/// columns are parted go back and forth for every row.
 template <class Body>
 void in_parts(const DimBlocks& blocks, int64_t rows, const Body& body) {
-  const int64_t inner = blocks.inner;
+  constexpr int64_t kLeastRow = 8;  // elements that are worth more than a look at an index
+  const int64_t inner = blocks.inner, size = blocks.size, work = rows * inner;
+  const int64_t threads = std::min<int64_t>(num_threads(), work / kGrain);
   if (blocks.outer > 1) {
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, rows * inner));
-    return parallel_for(0, blocks.outer, grain,
-                        [&](int64_t begin, int64_t end) { body(begin, end, int64_t{0}, inner); });
+    parallel_for(0, blocks.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work)),
+                 [&](int64_t begin, int64_t end) {
+                   body(Part{begin, end, 0, size, 0, inner});
+                 });
+  } else if (threads > 1 && size >= threads && inner >= kLeastRow && !in_parallel_region()) {
+    parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
+      body(Part{0, 1, begin * size / threads, end * size / threads, 0, inner});
+    });
+  } else {
+    const int64_t grain = std::max(kLeastColumns, kGrain / std::max<int64_t>(1, rows));
+    parallel_for(0, inner, grain, [&](int64_t begin, int64_t end) {
+      body(Part{0, blocks.outer, 0, size, begin, end});
+    });
   }
-  const int64_t grain = std::max(kLeastColumns, kGrain / std::max<int64_t>(1, rows));
-  parallel_for(0, inner, grain,
-               [&](int64_t begin, int64_t end) { body(int64_t{0}, blocks.outer, begin, end); });
 }
 
 /// to[index[i]] += from[i], times a factor where there is one.
@@ -156,18 +180,18 @@ void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& 
       const T* const from = values.data<T>();
       T* const to = dense.data<T>();
       if (inner == 1) {
-        return in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t, int64_t) {
-          for (int64_t o = first; o < last; ++o)
+        return in_parts(blocks, count, [&](const Part& part) {
+          for (int64_t o = part.first_block; o < part.last_block; ++o)
             add_elements(to + o * blocks.size, selection.index, from + o * count, count,
                          scaled ? &factor : nullptr);
         });
       }
       const auto add = row_adder<T>(scaled ? &factor : nullptr);
-      in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
-        selection.for_rows(
-            first * count, last * count, blocks.size, [&](int64_t row, int64_t place) {
-              add(to + place * inner + begin, from + row * inner + begin, end - begin);
-            });
+      in_parts(blocks, count, [&](const Part& part) {
+        const int64_t begin = part.first_column, columns = part.last_column - begin;
+        selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
+          add(to + place * inner + begin, from + row * inner + begin, columns);
+        });
       });
     });
   });
@@ -182,11 +206,12 @@ void index_copy_(const Tensor& self, Dim dim, const Tensor& index, const Tensor&
     const int64_t item_bytes = static_cast<int64_t>(self.itemsize()), count = selection.count;
     char* const to = static_cast<char*>(dense.raw_data());
     const char* const from = static_cast<const char*>(values.raw_data());
-    in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
-      selection.for_rows(first * count, last * count, blocks.size, [&](int64_t row, int64_t place) {
+    in_parts(blocks, count, [&](const Part& part) {
+      const int64_t begin = part.first_column, columns = part.last_column - begin;
+      selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
         memcpy(to + (place * blocks.inner + begin) * item_bytes,
                from + (row * blocks.inner + begin) * item_bytes,
-               static_cast<size_t>((end - begin) * item_bytes));
+               static_cast<size_t>(columns * item_bytes));
       });
     });
   });
@@ -205,13 +230,12 @@ void index_fill_(const Tensor& self, Dim dim, const Tensor& index, const Operand
       using T = decltype(element);
       const T filled = *number.data<T>();
       const int64_t count = selection.count;
-      in_parts(blocks, count, [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
-        selection.for_rows(first * count, last * count, blocks.size,
-                           [&](int64_t row, int64_t place) {
-                             T* const target = dense.data<T>() + place * blocks.inner;
+      in_parts(blocks, count, [&](const Part& part) {
+        selection.for_rows_of(part, blocks.size, [&](int64_t, int64_t place) {
+          T* const target = dense.data<T>() + place * blocks.inner;
 #pragma omp simd
-                             for (int64_t k = begin; k < end; ++k) target[k] = filled;
-                           });
+          for (int64_t k = part.first_column; k < part.last_column; ++k) target[k] = filled;
+        });
       });
     });
   });

@@ -13,7 +13,12 @@ void multiply(const Matrix<T>& c, T alpha, const Matrix<const T>& a, const Matri
               T beta) {
   const MatrixView<T> left{a.data, a.row_step, a.column_step};
   const MatrixView<T> right{b.data, b.row_step, b.column_step};
-  if (c.column_step == 1)
+  constexpr int64_t kFew = 4;
+  if (c.columns <= kFew && c.row_step == 1 && a.column_step == 1) {
+    // One by one: a is read where it lies.
+    for (int64_t j = 0; j < c.columns; ++j)
+      gemm<T>({c.rows, 1, a.columns, left, right.at(0, j), &c(0, j), 1, alpha, beta});
+  } else if (c.column_step == 1)
     gemm<T>({c.rows, c.columns, a.columns, left, right, c.data, c.row_step, alpha, beta});
   else
     gemm<T>({c.columns, c.rows, a.columns, right.transposed(), left.transposed(), c.data,

@@ -14,8 +14,8 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 
 // Every step of the depth is a pass over c, which may lie in memory: panels are as deep as L2 lets
 // both factors' be.
-inline constexpr int64_t kDepthBytes = 2048;     // of a line
-inline constexpr int64_t kPanelRows = 120;       // of a: 240 KiB in L2; a multiple of 12
+inline constexpr int64_t kDepthBytes = 2048;     // of a line of parts
+inline constexpr int64_t kPanelRows = 120;       // of parts, of a: 240 KiB in L2; a multiple of 12
 inline constexpr int64_t kPanelBytes = 2 << 20;  // of b: in L3
 
 /// Reads a and b where they are: for matrices that fit the first cache levels, and few rows.
@@ -23,9 +23,9 @@ template <class T>
 void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
   for (int64_t j = 0; j < call.n; j += kTileColumns<T>) {
     if (j > 0) check_interrupt();
-    for (int64_t i = 0; i < call.m; i += kTileRows)
-      run_tile(std::min<int64_t>(kTileRows, call.m - i), std::min(kTileColumns<T>, call.n - j),
-               call.k, StridedRows<T>{call.a.data + i * call.a.row, call.a.row, call.a.column},
+    for (int64_t i = 0; i < call.m; i += kRows<T>)
+      run_tile(std::min(kRows<T>, call.m - i), std::min(kTileColumns<T>, call.n - j), call.k,
+               StridedRows<T>{call.a.data + i * call.a.row, call.a.row, call.a.column},
                SteppedLines<T>{b.data + j, b.row},
                Epilogue<T>{call.c + i * call.ldc + j, call.ldc, call.alpha, call.beta,
                            call.bias ? call.bias + j : nullptr});
@@ -35,7 +35,8 @@ void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
 template <class T>
 void gemm_packed(const GemmCall<T>& call) {
   constexpr int64_t width = kTileColumns<T>;
-  const int64_t depth_limit = kDepthBytes / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t depth_limit = kDepthBytes * kParts<T> / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t panel_rows = kPanelRows / kParts<T>;
   // Equal parts: a remainder of a few columns of a would cost a whole pass over c.
   const int64_t parts = (call.k + depth_limit - 1) / depth_limit;
   const int64_t depth_step = (call.k + parts - 1) / parts;
@@ -44,34 +45,34 @@ void gemm_packed(const GemmCall<T>& call) {
   const int64_t padded = std::min((call.n + width - 1) / width * width, column_step);
   const bool packs_a = call.n > 4 * width || call.a.row == 1;
   T* packed_b = scratch<T>(0, static_cast<size_t>(padded * depth_step));
-  T* packed_a = packs_a ? scratch<T>(1, static_cast<size_t>(kPanelRows * depth_step)) : nullptr;
+  T* packed_a = packs_a ? scratch<T>(1, static_cast<size_t>(panel_rows * depth_step)) : nullptr;
   for (int64_t j0 = 0; j0 < call.n; j0 += column_step) {
     const int64_t columns = std::min(column_step, call.n - j0);
     for (int64_t p0 = 0; p0 < call.k; p0 += depth_step) {
       const int64_t depth = std::min(depth_step, call.k - p0);
       const bool first = p0 == 0;
       pack_b(call.b.at(p0, j0), depth, columns, packed_b);
-      for (int64_t i0 = 0; i0 < call.m; i0 += kPanelRows) {
+      for (int64_t i0 = 0; i0 < call.m; i0 += panel_rows) {
         check_interrupt();
-        const int64_t rows = std::min(kPanelRows, call.m - i0);
+        const int64_t rows = std::min(panel_rows, call.m - i0);
         const MatrixView<T> a = call.a.at(i0, p0);
         if (packs_a) pack_a(a, rows, depth, packed_a);
         for (int64_t j = 0; j < columns; j += width)
-          for (int64_t i = 0; i < rows; i += kTileRows) {
+          for (int64_t i = 0; i < rows; i += kRows<T>) {
             const Epilogue<T> out{call.c + (i0 + i) * call.ldc + j0 + j, call.ldc, call.alpha,
                                   first ? call.beta : Sum<T>(1),
                                   call.bias && first ? call.bias + j0 + j : nullptr};
-            const int64_t tile_rows = std::min<int64_t>(kTileRows, rows - i);
+            const int64_t tile_rows = std::min(kRows<T>, rows - i);
             const int64_t tile_columns = std::min(width, columns - j);
             const SteppedLines<T> b{packed_b + j * depth, width};
             // The rest of a packed panel goes the way of other rows, as half of all tiles would be
             // for it alone.
-            if (packs_a && tile_rows == kTileRows)
-              run_tile<kTileRows>(tile_rows, tile_columns, depth,
-                                  PackedRows<T>{packed_a + i * depth}, b, out);
+            if (packs_a && tile_rows == kRows<T>)
+              run_tile<kRows<T>>(tile_rows, tile_columns, depth,
+                                 PackedRows<T>{packed_a + i * depth}, b, out);
             else
               run_tile(tile_rows, tile_columns, depth,
-                       packs_a ? StridedRows<T>{packed_a + i * depth, 1, kTileRows}
+                       packs_a ? StridedRows<T>{packed_a + i * depth, 1, kRows<T>}
                                : StridedRows<T>{a.data + i * a.row, a.row, a.column},
                        b, out);
           }

@@ -1,12 +1,5 @@
-#include <bit>
-#include <cstring>
-#include <type_traits>
-
 #include "cpu/linalg/gemm_strategies.h"
 #include "cpu/linalg/matrix_copy.h"
-
-// A row of complex numbers is one of real numbers, twice as long: products of real matrices read
-// and write it where it lies, given a right factor in which each number stands as a 2x2 block.
 
 namespace flambeau::cpu {
 namespace {
@@ -14,59 +7,6 @@ namespace {
 template <class T>
 const T* parts(const complex<T>* numbers) {
   return reinterpret_cast<const T*>(numbers);
-}
-template <class T>
-T* parts(complex<T>* numbers) {
-  return reinterpret_cast<T*>(numbers);
-}
-
-/// A line of b becomes two: each element as it is and turned by i, one of which has -im for im.
-/// Of dense numbers in float, as words: `sign` says which one.
-void write_blocks(const complex<float>* from, int64_t count, float sign, float* first,
-                  float* second) {
-  constexpr uint64_t kFirst = uint64_t{1} << 31, kSecond = uint64_t{1} << 63;
-  const uint64_t of_first = sign > 0 ? kSecond : 0, of_second = sign > 0 ? 0 : kFirst;
-  for (int64_t j = 0; j < count; ++j) {
-    uint64_t word;
-    memcpy(&word, from + j, sizeof word);
-    const uint64_t one = word ^ of_first, other = std::rotl(word, 32) ^ of_second;
-    memcpy(first + 2 * j, &one, sizeof one);
-    memcpy(second + 2 * j, &other, sizeof other);
-  }
-}
-
-/// [2k, 2n]: each element of b as [re, im; -im, re]; keeps the order in memory.
-template <class T>
-MatrixView<T> as_blocks(int64_t k, int64_t n, MatrixView<complex<T>> b, Tensor& owner) {
-  const bool by_columns = b.row == 1 && b.column != 1;
-  const int64_t lines = by_columns ? n : k, count = by_columns ? k : n;
-  const int64_t line = by_columns ? b.column : b.row, step = by_columns ? b.row : b.column;
-  const T sign = by_columns ? T(1) : T(-1);  // of the imaginary part in the second line
-  owner = empty(Shape{4 * k * n}, dtype_of<T>);
-  T* const data = owner.data<T>();
-  parallel_for(
-      0, lines, std::max<int64_t>(1, kGrain / std::max<int64_t>(count, 1)),
-      [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const complex<T>* const from = b.data + i * line;
-          T* const first = data + i * 4 * count;
-          T* const second = first + 2 * count;
-          if constexpr (std::is_same_v<T, float> && std::endian::native == std::endian::little) {
-            if (step == 1) {
-              write_blocks(from, count, sign, first, second);
-              continue;
-            }
-          }
-          for (int64_t j = 0; j < count; ++j) {
-            const complex<T> value = from[j * step];
-            first[2 * j] = second[2 * j + 1] = value.re;
-            first[2 * j + 1] = -sign * value.im;
-            second[2 * j] = sign * value.im;
-          }
-        }
-      });
-  if (by_columns) return {data, 1, 2 * k};
-  return {data, 2 * n, 1};
 }
 
 template <class T>
@@ -134,22 +74,7 @@ void gemm_complex(const Product<complex<T>>& call) {
     return multiply_vector(n, k, b.transposed(), a.data, a.column,
                            [&](int64_t j, complex<T> sum) { finish(call, sum, call.c + j, j); });
   }
-  Tensor a_owner, b_owner;
-  const MatrixView<complex<T>> rows = dense_rows(m, k, a, a_owner);
-  const MatrixView<T> left{parts(rows.data), 2 * rows.row, 1};
-  const MatrixView<T> right = as_blocks(k, n, b, b_owner);
-  if (alpha.im == 0 && beta.im == 0) {
-    return gemm_native<T>({m, 2 * n, 2 * k, left, right, parts(c), 2 * ldc, alpha.re, beta.re,
-                           bias ? parts(bias) : nullptr});
-  }
-  const Tensor sums = empty(Shape{m, n}, dtype_of<complex<T>>);
-  const complex<T>* const products = sums.data<complex<T>>();
-  gemm_native<T>({m, 2 * n, 2 * k, left, right, parts(sums.data<complex<T>>()), 2 * n});
-  parallel_for(0, m, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t j = 0; j < call.n; ++j)
-        finish(call, products[i * call.n + j], call.c + i * call.ldc + j, j);
-  });
+  gemm_tiled(call);
 }
 
 template void gemm_complex<float>(const Product<complex<float>>&);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/threads/parallel.h"
+#include "cpu/linalg/gemm_kernel.h"
 
 namespace flambeau::cpu {
 
@@ -40,10 +41,16 @@ inline Grid choose_grid(int64_t m, int64_t n, int64_t k, TileSize tile) {
   return best;
 }
 
+/// Real multiplications in one of T.
+template <class T>
+inline constexpr int64_t kMultiplications = 1;
+template <class T>
+inline constexpr int64_t kMultiplications<complex<T>> = 4;
+
 /// run(part) for the parts of a product, on several threads where that pays.
-template <class Call, class Run>
-void over_parts(const Call& call, TileSize tile, const Run& run) {
-  const Grid grid = choose_grid(call.m, call.n, call.k, tile);
+template <class T, class C, class Factor, class Run>
+void over_parts(const GemmCall<T, C, Factor>& call, TileSize tile, const Run& run) {
+  const Grid grid = choose_grid(call.m, call.n, call.k * kMultiplications<T>, tile);
   if (grid.rows * grid.columns == 1) return run(call);
   const auto part = [](int64_t extent, int64_t step, int64_t parts) {
     return ((extent + step - 1) / step + parts - 1) / parts * step;
@@ -54,7 +61,7 @@ void over_parts(const Call& call, TileSize tile, const Run& run) {
     for (int64_t index = begin; index < end; ++index) {
       const int64_t i = index / grid.columns * part_m, j = index % grid.columns * part_n;
       if (i >= call.m || j >= call.n) continue;
-      Call mine = call;
+      GemmCall<T, C, Factor> mine = call;
       mine.m = std::min(part_m, call.m - i);
       mine.n = std::min(part_n, call.n - j);
       mine.a = call.a.at(i, 0);

@@ -49,11 +49,12 @@ struct GemvCall {
   T alpha, beta;
 };
 
-/// What is compiled once per instruction set (gemm_kernel.simd.cpp).
+/// What is compiled once per instruction set (gemm_kernel.simd.cpp, gemm_complex.simd.cpp).
 template <class T>
 struct GemmKernels {
   /// On one thread.
   void (*gemm)(const GemmCall<T>& call);
+  /// Null for complex numbers, whose vectors are multiplied in real products.
   void (*gemv_rows)(const GemvCall<T>& call);
   void (*gemv_columns)(const GemvCall<T>& call);
   int64_t tile_rows, tile_columns;  ///< splitting c between threads at multiples loses nothing

@@ -24,7 +24,7 @@ void gemm_half(const Product<T>& call);
 template <class T, class Wide>
 void gemm_widened(const Product<T>& call);
 
-/// One real product of twice the columns and depth. T is the type of a part.
+/// Matrices and vectors in real products, else tiles. T is the type of a part.
 template <class T>
 void gemm_complex(const Product<complex<T>>& call);
 

@@ -13,5 +13,7 @@ template void gemm_tiled<float>(const GemmCall<float>&);
 template void gemm_tiled<double>(const GemmCall<double>&);
 template void gemm_tiled<int32_t>(const GemmCall<int32_t>&);
 template void gemm_tiled<int64_t>(const GemmCall<int64_t>&);
+template void gemm_tiled<complex<float>>(const GemmCall<complex<float>>&);
+template void gemm_tiled<complex<double>>(const GemmCall<complex<double>>&);
 
 }  // namespace flambeau::cpu

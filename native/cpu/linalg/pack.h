@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/linalg/complex_tile.h"
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/tile.h"
 
@@ -57,6 +58,15 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
     for (int64_t p = 0; p < depth; ++p) packed[p * width + i] = source[i * line + p * step];
 }
 
+template <class T>
+void pack_lines(const complex<T>* source, int64_t line, int64_t step, int64_t count, int64_t depth,
+                complex<T>* packed, int64_t width) {
+  if (line == 1)
+    return pack_lines(parts(source), 1, 2 * step, 2 * count, depth, parts(packed), 2 * width);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t p = 0; p < depth; ++p) packed[p * width + i] = source[i * line + p * step];
+}
+
 /// All of b in tiles' panels: panel j holds columns [j * width, ...) of every depth step.
 template <class T>
 void pack_b(const MatrixView<T>& b, int64_t depth, int64_t columns, T* packed) {
@@ -68,9 +78,10 @@ void pack_b(const MatrixView<T>& b, int64_t depth, int64_t columns, T* packed) {
 
 template <class T>
 void pack_a(const MatrixView<T>& a, int64_t rows, int64_t depth, T* packed) {
-  for (int64_t i = 0; i < rows; i += kTileRows, packed += kTileRows * depth)
-    pack_lines(a.data + i * a.row, a.row, a.column, std::min<int64_t>(kTileRows, rows - i), depth,
-               packed, kTileRows);
+  constexpr int64_t height = kRows<T>;
+  for (int64_t i = 0; i < rows; i += height, packed += height * depth)
+    pack_lines(a.data + i * a.row, a.row, a.column, std::min(height, rows - i), depth, packed,
+               height);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

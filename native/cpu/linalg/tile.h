@@ -44,6 +44,10 @@ struct Epilogue {
   }
 };
 
+/// How many rows of sums make one row of a result.
+template <class Out>
+inline constexpr int kSumRows = 1;
+
 /// Element (i, p) of a at data[i * row + p * column].
 template <class T>
 struct StridedRows {
@@ -86,7 +90,7 @@ void tile(int64_t depth, Rows a, Lines b, const Out& out, int64_t last) {
   constexpr int lanes = kLanes<T>;
   if (out.reads()) {
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i)
+    for (int i = 0; i < rows / kSumRows<Out>; ++i)
 #pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j) __builtin_prefetch(out.at(i, j * lanes), 1);
   }
@@ -114,24 +118,31 @@ void tile(int64_t depth, Rows a, Lines b, const Out& out, int64_t last) {
     b.advance();
   }
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i)
+  for (int i = 0; i < rows; i += kSumRows<Out>)
 #pragma GCC unroll 4
-    for (int j = 0; j < vectors; ++j)
-      out.write(i, j * lanes, sum[i][j], partial && j == vectors - 1 ? &sums : nullptr);
+    for (int j = 0; j < vectors; ++j) {
+      const Mask<S>* const written = partial && j == vectors - 1 ? &sums : nullptr;
+      if constexpr (kSumRows<Out> == 1)
+        out.write(i, j * lanes, sum[i][j], written);
+      else
+        out.write(i / 2, j * lanes, sum[i][j], sum[i + 1][j], written);
+    }
 }
 
 template <class T, class Rows, class Lines, class Out>
 using Tile = void (*)(int64_t, Rows, Lines, const Out&, int64_t);
 
-/// The tile function for `least`..kTileRows rows, 1 or 2 vectors, whole or partial.
+/// The tile function for `least`..kTileRows rows of sums, or of results that are made of some, 1 or
+/// 2 vectors, whole or partial.
 template <class T, class Rows, class Lines, class Out, int least, int... index>
 constexpr std::array<Tile<T, Rows, Lines, Out>, sizeof...(index)> make_tiles(
     std::integer_sequence<int, index...>) {
-  return {tile<T, Rows, Lines, Out, index / 4 + least, index / 2 % 2 + 1, index % 2 == 1>...};
+  return {tile<T, Rows, Lines, Out, (index / 4 + least) * kSumRows<Out>, index / 2 % 2 + 1,
+               index % 2 == 1>...};
 }
 template <class T, class Rows, class Lines, class Out, int least>
 inline constexpr auto kTiles = make_tiles<T, Rows, Lines, Out, least>(
-    std::make_integer_sequence<int, (kTileRows - least + 1) * 4>());
+    std::make_integer_sequence<int, (kTileRows / kSumRows<Out> - least + 1) * 4>());
 
 template <class T, class Rows, class Lines, class Out, int... index>
 constexpr std::array<Tile<T, Rows, Lines, Out>, sizeof...(index)> make_whole_tiles(
