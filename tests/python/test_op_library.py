@@ -245,7 +245,7 @@ def test_rules_for_modes_and_classes() -> None:
     """A rule stands in place of a class's own __torch_dispatch__, of that class alone."""
 
     class Seen(TorchDispatchMode):
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
             return func(*args, **(kwargs or {}))
 
     class SeenToo(Seen):
@@ -253,7 +253,7 @@ def test_rules_for_modes_and_classes() -> None:
 
     class Tagged(Tensor):
         @classmethod
-        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
             return NotImplemented
 
     @custom_op("texts::plus", mutates_args=())
@@ -277,8 +277,7 @@ def test_rules_for_modes_and_classes() -> None:
     tagged = flambeau.ones(2).as_subclass(Tagged)
     with pytest.raises(TypeError, match="returned NotImplemented"):
         plus(tagged)
-    plus.register_torch_dispatch(
-        Tagged, lambda cls, func, types, args, kwargs: args[0].new_zeros(1)
-    )
+    plus.register_torch_dispatch(Tagged, lambda cls, *_: flambeau.full((1,), 5.0))
+    assert plus(tagged).tolist() == [5]
     with pytest.raises(TypeError, match="expected a class with __torch_dispatch__, which modes"):
         library.register_torch_dispatch(plus, int, print)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -16,7 +17,8 @@ _KEYWORDS = {"axis": "dim", "axes": "dim", "keepdims": "keepdim"}
 
 def adapted(value: Any, dims: str = "axis") -> Any:
     """A function of Flambeau with the keywords, numbers and promotion of the standard; what is no
-    declared function as it is. Its signature says `dims` where the declared one says `dim`."""
+    declared function as it is. Its signature and its docstring say `dims` where the declared ones
+    say `dim`."""
     if not inspect.isbuiltin(value):
         return value
     takes_tensors = _takes_tensors(value)
@@ -29,6 +31,8 @@ def adapted(value: Any, dims: str = "axis") -> Any:
 
     if (signature := _signature(value)) is not None:
         names = {"dim": dims, "keepdim": "keepdims"}
+        for name, ours in names.items():
+            call.__doc__ = re.sub(rf"\b{name}: ", f"{ours}: ", call.__doc__ or "")
         renamed = [p.replace(name=names.get(n, n)) for n, p in signature.parameters.items()]
         call.__signature__ = signature.replace(parameters=renamed)  # type: ignore[attr-defined]
     return call

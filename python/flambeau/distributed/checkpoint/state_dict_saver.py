@@ -170,9 +170,13 @@ class _Plan:
 
     def written(self, team: Team) -> Metadata:
         team.each("save", self.writer.begin)
-        team.each("save", lambda: self.own and self.writer.write(_file(team.rank), self.own))
-        team.each("save", lambda: team.rank == 0 and self.writer.finish(self.index))
+        team.each("save", lambda: self._write(_file(team.rank)))
+        team.each("save", lambda: self.writer.finish(self.index) if team.rank == 0 else None)
         return FileSystemReader(self.writer.path).read_metadata()
+
+    def _write(self, file: str) -> None:
+        if self.own:
+            self.writer.write(file, self.own)
 
 
 def _writer(
