@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from typing import Any
 
 from flambeau.distributed.algorithms.model_averaging import averagers, utils
@@ -20,12 +19,13 @@ class HierarchicalModelAverager(averagers.ModelAverager):
     Args:
         period_group_size_dict: how many steps lie between two averages over groups of a size, the
             smallest first; the last size is that of `process_group`. Where several periods end in
-            one step, the largest group is averaged.
+            one step, the last of them counts.
         warmup_steps: how many steps come first, which average nothing.
         process_group: None: all processes.
 
     Raises:
-        ValueError: periods or sizes do not grow by whole factors, or the last size is another.
+        ValueError: a period is not above 0, a size does not divide the number of processes, or
+            the last one is another.
 
     Source: T. Lin et al., Don't Use Large Mini-Batches, Use Local SGD, 2018.
 
@@ -51,16 +51,13 @@ class HierarchicalModelAverager(averagers.ModelAverager):
         super().__init__(process_group or group.WORLD)
         whole = get_world_size(self.process_group)
         given = dict(period_group_size_dict)
-        grow = all(
-            below > 0 and above > below and above % below == 0
-            for each in (given, given.values())
-            for below, above in pairwise((1, *each) if 1 not in each else each)
-        )
-        if not given or not grow or [*given.values()][-1] != whole or warmup_steps < 0:
+        sizes = [*given.values()]
+        fit = all(period > 0 for period in given) and sizes[-1:] == [whole]
+        if not fit or not all(size > 0 and whole % size == 0 for size in sizes) or warmup_steps < 0:
             raise ValueError(
-                "HierarchicalModelAverager: periods and sizes must grow by whole factors up to "
-                f"the {whole} processes, and warmup_steps not be below 0, got {given} and "
-                f"{warmup_steps}"
+                "HierarchicalModelAverager: periods must be above 0, sizes divide the number of "
+                f"processes, {whole}, which the last one is, and warmup_steps not be below 0, got "
+                f"{given} and {warmup_steps}"
             )
         self.warmup_steps = warmup_steps
         self.period_process_group_dict: OrderedDict[int, Any] = OrderedDict(
@@ -73,7 +70,7 @@ class HierarchicalModelAverager(averagers.ModelAverager):
         return new_subgroups(size, group=self.process_group)[0]
 
     def average_parameters(self, params: Iterable[Any]) -> None:
-        """Averages parameters or groups of them over the largest group whose turn it is."""
+        """Averages parameters or groups of them over the last group whose turn it is."""
         if self.step >= self.warmup_steps:
             turns = [p for p in self.period_process_group_dict if self.step % p == 0]
             if turns:
