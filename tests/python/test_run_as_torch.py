@@ -149,8 +149,8 @@ def work(rank, x):
     x[rank] = torch.__version__.startswith("2.13.0+flambeau") + nn.Linear(1, 1).weight.numel()
 
 if __name__ == "__main__":
-    x = torch.zeros(2).share_memory_()
-    mp.spawn(work, (x,), nprocs=2)
+    x = torch.zeros(1).share_memory_()
+    mp.spawn(work, (x,), nprocs=1)
     print(x.tolist())
 """
 
@@ -160,7 +160,7 @@ def test_spawned_processes_import_torch_too(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SPAWNING)
     command = [sys.executable, "-m", "flambeau.run_as_torch", "script.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout == "[2.0, 2.0]\n", done.stderr
+    assert done.stdout == "[2.0]\n", done.stderr
 
 
 def test_an_imported_torch_is_not_replaced() -> None:
