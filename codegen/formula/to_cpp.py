@@ -373,6 +373,8 @@ class _Emitter:
         if operator not in PRECEDENCE:
             raise fail(node, f"'{operator}' cannot be computed element by element")
         left, right = self.emit(node.left), self.emit(node.right)
+        if operator == "*" and (scaled := self.scaled(left, right) or self.scaled(right, left)):
+            return scaled
         (left, right), target = self.unify((left, right), floating=operator == "/")
         if target is ScalarType.STRING:
             raise fail(node, f"'{operator}' does not apply to text")
@@ -385,6 +387,17 @@ class _Emitter:
             target = ScalarType.INDEX if target is ScalarType.BOOL else ScalarType.INT
         code = f"{at_least(left, own)} {operator} {at_least(right, own + 1)}"
         return Value(code, target, own, wide=True)
+
+    def scaled(self, number: Value, element: Value) -> Value | None:
+        """A number times an element: a real one scales both parts of a complex element, where a
+        product of complex numbers would make NaN of infinities."""
+        if (number.type, element.type) != (ScalarType.NUMBER, ScalarType.ELEMENT):
+            return None
+        if self.dialect.complex_literal is None:
+            return None
+        factor = self.to(ScalarType.ELEMENT, number)
+        code = f"{self.dialect.prefix}scaled({factor.code}, {self.narrow(element).code})"
+        return Value(code, ScalarType.ELEMENT, ATOM)
 
     def power(self, node: nodes.Binary) -> Value:
         exponent = _integer_literal(node.right)

@@ -156,6 +156,32 @@ class CustomOpDef:
 
         return register if func is None else register(func)
 
+    def register_torch_dispatch(
+        self, torch_dispatch_class: type, fn: Kernel | None = None, /
+    ) -> Callable[..., Any]:
+        """What a class makes of the operator, in place of its `__torch_dispatch__`.
+
+        Args:
+            torch_dispatch_class: a `TorchDispatchMode`, or a subclass of `Tensor` that defines
+                `__torch_dispatch__`; for its own subclasses it says nothing.
+            fn: `fn(mode, func, types, args, kwargs)`, with the mode that is on, or with the
+                subclass. None: a decorator.
+
+        Raises:
+            TypeError: such a class is never asked.
+        """
+        if not hasattr(torch_dispatch_class, "__torch_dispatch__"):
+            raise TypeError(
+                f"{self.name}: expected a class with __torch_dispatch__, which modes and "
+                f"subclasses of Tensor may have, got {torch_dispatch_class!r}"
+            )
+
+        def register(function: Kernel) -> Kernel:
+            self._default.dispatch_rules[torch_dispatch_class] = function
+            return function
+
+        return register if fn is None else register(fn)
+
     def register_autocast(self, device_type: str, cast_inputs: Any, /) -> None:
         """The dtype that floating tensors among the arguments have under autocast.
 

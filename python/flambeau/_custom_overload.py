@@ -25,6 +25,7 @@ class CustomOverload:
         self.overloadpacket = self._overloadpacket = operator
         self.namespace, _, name = operator.name.partition("::")
         self._overloadname = "default"
+        self.dispatch_rules: dict[type, Any] = {}  # in place of their __torch_dispatch__
         self.__name__ = self.__qualname__ = f"{name}.{self._overloadname}"
         self.__module__ = f"flambeau._ops.{self.namespace}"
 

@@ -92,19 +92,34 @@ def _asked(func: Any, kinds: tuple[type, ...], args: Any, kwargs: Any) -> Any:
     if modes:
         mode = _taken.pop_mode()
         try:
-            result = mode.__torch_dispatch__(func, kinds, args, kwargs)
+            rule = _rule(func, type(mode))
+            result = (
+                mode.__torch_dispatch__(func, kinds, args, kwargs)
+                if rule is None
+                else rule(mode, func, kinds, args, kwargs)
+            )
         finally:
             _taken.push_mode(mode)
         if result is not NotImplemented:
             return result
     for kind in kinds:
-        result = kind.__torch_dispatch__(func, kinds, args, kwargs)  # type: ignore[attr-defined]
+        rule = _rule(func, kind)
+        result = (
+            kind.__torch_dispatch__(func, kinds, args, kwargs)  # type: ignore[attr-defined]
+            if rule is None
+            else rule(kind, func, kinds, args, kwargs)
+        )
         if result is not NotImplemented:
             return result
     raise TypeError(
         f"no implementation of {func!r}: __torch_dispatch__ of all of {kinds}, and of the mode "
         "that is on, returned NotImplemented"
     )
+
+
+def _rule(func: Any, cls: type) -> Any:
+    """What a custom operator has registered in place of `__torch_dispatch__` of a class."""
+    return getattr(func, "dispatch_rules", {}).get(cls)
 
 
 def _instances(values: tuple[Any, ...]) -> list[Tensor]:

@@ -51,6 +51,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_torch_dispatch",
     "register_vmap",
 ]
 
@@ -165,6 +166,41 @@ def register_vmap(
         tensor([4., 9.])
     """
     return find_op(op).register_vmap(func)
+
+
+def register_torch_dispatch(
+    op: str | CustomOpDef,
+    torch_dispatch_class: type,
+    func: Kernel | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Callable[..., Any]:
+    """`CustomOpDef.register_torch_dispatch` of an operator given by name; a decorator without
+    `func`.
+
+    Args:
+        op: "namespace::name".
+        torch_dispatch_class: a mode, or a subclass of `Tensor`, that is asked about operators.
+        func: `func(mode, func, types, args, kwargs)`, what it makes of this one.
+        lib: accepted.
+
+    Example:
+        >>> from flambeau.utils._python_dispatch import TorchDispatchMode
+        >>> class Doubles(TorchDispatchMode):
+        ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        ...         return func(*args, **(kwargs or {}))
+        >>> @flambeau.library.custom_op("examples::fifths", mutates_args=())
+        ... def fifths(x: flambeau.Tensor) -> flambeau.Tensor:
+        ...     return x / 5
+        >>> @flambeau.library.register_torch_dispatch("examples::fifths", Doubles)
+        ... def _doubled(mode, func, types, args, kwargs):
+        ...     return 2 * func(*args, **kwargs)
+        >>> with Doubles():
+        ...     fifths(flambeau.tensor([10.]))
+        tensor([4.])
+    """
+    return find_op(op).register_torch_dispatch(torch_dispatch_class, func)
 
 
 def register_autocast(

@@ -180,6 +180,9 @@ def _tell_children() -> None:
         # The package itself may have been found by a path of this process.
         ours = str(Path(__file__).parents[1])
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_FOLDER), *present, ours]))
+    if str(_FOLDER) not in sys.path:
+        # Processes that multiprocessing spawns have the path of this one, whatever was told them.
+        sys.path.insert(1, str(_FOLDER))
 
 
 def _near(error: ImportError) -> Iterator[str]:

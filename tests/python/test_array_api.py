@@ -7,7 +7,7 @@ Signatures and the names of functions come from array_api_strict, where it is in
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -298,7 +298,7 @@ def test_errors_name_what_is_wrong() -> None:
         xp.squeeze(x, axis=1)
     with pytest.raises(ValueError, match="'axis' is needed for an array of 2 dims"):
         xp.take(x, flambeau.tensor([0]))
-    with pytest.raises(ValueError, match=r"cumsum\(\): argument 'axis' is needed"):
+    with pytest.raises(ValueError, match=r"cumulative_sum\(\): argument 'axis' is needed"):
         xp.cumulative_sum(x)
     with pytest.raises(ValueError, match="at least one dim, got a scalar"):
         xp.nonzero(flambeau.tensor(1))
@@ -339,16 +339,28 @@ def test_every_name_of_the_standard_is_there() -> None:
         assert hasattr(getattr(xp, space) if space else xp, name), f"{space}.{name}"
 
 
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """None of a function of several forms."""
+    try:
+        return inspect.signature(function).parameters
+    except ValueError:
+        return {}
+
+
 def test_signatures_are_those_of_the_standard() -> None:
-    """Of functions that are written here; declared ones take positions and their own keywords."""
+    """Of functions that are written here; declared ones take positions, and have the keywords."""
     import array_api_strict as strict
 
     for space, name in _standard():
         ours = getattr(getattr(xp, space) if space else xp, name)
         theirs = getattr(getattr(strict, space) if space else strict, name)
-        if not inspect.isfunction(ours) or hasattr(ours, "__wrapped__"):
+        if not inspect.isfunction(ours) or not (seen := _parameters(ours)):
             continue
-        seen, wanted = (inspect.signature(f).parameters for f in (ours, theirs))
+        wanted = inspect.signature(theirs).parameters
+        if hasattr(ours, "__wrapped__"):
+            keywords = {n for n, p in wanted.items() if p.kind == p.KEYWORD_ONLY}
+            assert keywords <= seen.keys(), name
+            continue
         assert list(seen) == list(wanted), name
         for parameter in wanted.values():
             assert seen[parameter.name].kind == parameter.kind, f"{name}: {parameter.name}"

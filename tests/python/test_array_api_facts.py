@@ -132,6 +132,21 @@ def test_special_cases(name: str, given: tuple[float, ...], wanted: float, kind:
             assert (np.signbit(found) == np.signbit(wanted)).all(), found[0]
 
 
+def test_parts_of_complex_numbers_stay_apart() -> None:
+    """An infinite part is nothing to the other one, and the quotient by 0 has no sign of a zero;
+    as NumPy has it."""
+    for kind in ("complex64", "complex128"):
+        values = [complex(inf, 2.0), complex(-inf, -1.0), complex(-3e38, 0.5)]
+        z, w = xp.asarray(values * 7, dtype=getattr(xp, kind)), np.array(values * 7, kind)
+        with np.errstate(all="ignore"):
+            for ours, theirs in [
+                *[(z + z, w + w), (z - 2.5, w - 2.5), (2.5 - z, 2.5 - w), (2.5 + z, 2.5 + w)],
+                *[(z**1, w**1), (z / xp.asarray(-0.0), w / np.asarray(-0.0, w.real.dtype))],
+                (flambeau.add(z, z, alpha=2).imag, 3 * w.imag),
+            ]:
+                assert ours.tolist() == pytest.approx(theirs.tolist(), nan_ok=True), kind
+
+
 def test_what_is_empty() -> None:
     empty = xp.zeros((0, 3))
     assert xp.sum(empty, axis=0).tolist() == [0.0] * 3

@@ -29,6 +29,7 @@ from flambeau.utils.data import (
     get_worker_info,
     random_split,
 )
+from flambeau.utils.data._utils.collate import collate, default_collate_fn_map
 
 
 class Squares(Dataset[int]):
@@ -134,8 +135,12 @@ def test_collate() -> None:
     plain = DataLoader([(np.zeros(2), 1)], batch_size=None)
     assert [type(value) for value in next(iter(plain))] == [flambeau.Tensor, int]
     assert type(next(iter(plain))) is list
-    with pytest.raises(TypeError, match="object"):
+    with pytest.raises(TypeError, match="got object; join them in a collate_fn of your own"):
         default_collate([object()])
+    counted = {frozenset: lambda batch, *, collate_fn_map: len(batch)}
+    nested = [{"o": (frozenset(), 1.0)}, {"o": (frozenset(), 2.0)}]
+    joined = collate(nested, collate_fn_map={**default_collate_fn_map, **counted})
+    assert joined["o"][0] == 2 and joined["o"][1].tolist() == [1, 2]
     with pytest.raises(RuntimeError, match="lengths"):
         default_collate([[1], [1, 2]])
 

@@ -26,6 +26,7 @@ from flambeau.distributed.checkpoint.state_dict import (
     get_state_dict,
     set_state_dict,
 )
+from flambeau.distributed.checkpoint.state_dict_saver import _warn
 from flambeau.nn.parallel import DistributedDataParallel
 
 
@@ -104,6 +105,38 @@ def test_all_processes_hear_of_a_failure(tmp_path: Path) -> None:
     for told in ranks(2, _fail, tmp_path):
         assert len(told) == 2 and "load failed in process 1: RuntimeError" in told[0]
         assert told[0].endswith("lacks y")
+
+
+def _save_beside(rank: int, size: int, folder: Path) -> tuple[list[float], list[float]]:
+    x = flambeau.full((3,), rank + 1.0)
+    futures = []
+    for number in range(3):
+        state = {f"x{rank}": x, "step": number}
+        futures.append(checkpoint.async_save(state, checkpoint_id=folder / str(number)))
+        flambeau.distributed.all_reduce(x)  # the state may change, and the group is free
+    told = [sorted(future.result(timeout=20).state_dict_metadata) for future in futures]
+    assert told == [["step", "x0", "x1"]] * 3
+    found = []
+    for number in range(3):
+        state = {"x0": flambeau.zeros(3), "step": -1}
+        checkpoint.load_state_dict(state, FileSystemReader(folder / str(number)))
+        assert state["step"] == number
+        found.append(state["x0"][0].item())
+    return found, x.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:async_save")
+def test_saving_beside_the_training(tmp_path: Path) -> None:
+    assert ranks(2, _save_beside, tmp_path) == [([1.0, 3.0, 6.0], [12.0] * 3)] * 2
+    (tmp_path / "file").touch()
+    future = checkpoint.async_save({"x": 1}, checkpoint_id=tmp_path / "file" / "below")
+    assert isinstance(future.exception(timeout=20), CheckpointException)
+    with pytest.warns(UserWarning, match="is no checkpoint: save failed in process 0"):
+        _warn(future, FileSystemWriter(tmp_path))
+    with pytest.raises(ValueError, match=r"async_save\(\): give a folder"):
+        checkpoint.async_save({})
+    with pytest.raises(ValueError, match="async_stager must be None"):
+        checkpoint.async_save({}, checkpoint_id=tmp_path, async_stager=object())
 
 
 def test_objects_with_states(tmp_path: Path) -> None:

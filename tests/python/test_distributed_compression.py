@@ -18,6 +18,9 @@ from flambeau.distributed.algorithms.ddp_comm_hooks import (
     register_ddp_comm_hook,
 )
 from flambeau.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+from flambeau.distributed.algorithms.model_averaging.hierarchical_model_averager import (
+    HierarchicalModelAverager,
+)
 from flambeau.distributed.optim import PostLocalSGDOptimizer
 from flambeau.nn.parallel import DistributedDataParallel
 
@@ -177,6 +180,31 @@ def test_models_are_averaged_now_and_then() -> None:
     assert two == ([-2.0, -3.0, -5.0, -6.0], 4)
     with pytest.raises(ValueError, match="period must be above 0 and warmup_steps not below"):
         PeriodicModelAverager(period=0)
+
+
+def _hierarchical(rank: int, size: int) -> list[float]:
+    weight = nn.Parameter(flambeau.tensor([float(rank)]))
+    weight.grad = flambeau.zeros(1)
+    averager = HierarchicalModelAverager({2: 2, 4: 4}, warmup_steps=1)
+    found = []
+    for _ in range(5):
+        averager.average_parameters([weight])
+        found.append(weight.item())
+        with flambeau.no_grad():
+            weight += rank
+    for wrong in ({}, {0: 4}, {2: 2}, {2: 3, 4: 4}, {2: 4, 4: 2}):
+        with pytest.raises(ValueError, match="sizes divide the number of processes, 4"):
+            HierarchicalModelAverager(wrong)
+    return found
+
+
+def test_models_are_averaged_over_larger_groups_less_often() -> None:
+    """Steps 0 and 1 warm up or have no turn, 2 is the pairs', 4 all four's."""
+    found = ranks(4, _hierarchical)
+    for rank, (own, two, three, four, five) in enumerate(found):
+        pair = 0.5 if rank < 2 else 2.5
+        assert (own, two, three, four) == (rank, 2.0 * rank, 3 * pair, 3 * pair + rank)
+        assert five == 7.5  # (3 * 1.5) + 2 * 1.5
 
 
 def _by_name(rank: int, size: int) -> list[list[float]]:

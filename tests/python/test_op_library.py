@@ -11,6 +11,7 @@ import pytest
 import flambeau
 from flambeau import Tensor, _custom_op, library
 from flambeau.library import Library, OpCheckError, custom_op, impl, infer_schema, opcheck
+from flambeau.utils._python_dispatch import TorchDispatchMode
 
 
 @pytest.fixture(autouse=True)
@@ -238,3 +239,45 @@ def test_checks_of_what_kernels_write() -> None:
         x.fill_(1)
 
     assert opcheck(filled, (flambeau.zeros(2), flambeau.zeros(2)), test_utils="test_schema")
+
+
+def test_rules_for_modes_and_classes() -> None:
+    """A rule stands in place of a class's own __torch_dispatch__, of that class alone."""
+
+    class Seen(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return func(*args, **(kwargs or {}))
+
+    class SeenToo(Seen):
+        pass
+
+    class Tagged(Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            return NotImplemented
+
+    @custom_op("texts::plus", mutates_args=())
+    def plus(x: Tensor, n: int = 1) -> Tensor:
+        return x + n
+
+    @library.register_torch_dispatch("texts::plus", Seen)
+    def _(mode: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Tensor:
+        assert isinstance(mode, Seen) and func is plus.default
+        return 10 * func(*args, **kwargs)
+
+    x = flambeau.ones(2, requires_grad=True)
+    plus.register_autograd(lambda ctx, grad: (grad, None))
+    with Seen():
+        y = plus(x, 2)
+    assert y.tolist() == [30, 30]
+    y.sum().backward()  # a rule is below autograd
+    assert x.grad is not None and x.grad.tolist() == [1, 1]
+    with SeenToo():
+        assert plus(x).tolist() == [2, 2]
+    tagged = flambeau.ones(2).as_subclass(Tagged)
+    with pytest.raises(TypeError, match="returned NotImplemented"):
+        plus(tagged)
+    plus.register_torch_dispatch(Tagged, lambda cls, *_: flambeau.full((1,), 5.0))
+    assert plus(tagged).tolist() == [5]
+    with pytest.raises(TypeError, match="expected a class with __torch_dispatch__, which modes"):
+        library.register_torch_dispatch(plus, int, print)

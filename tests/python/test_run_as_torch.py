@@ -141,6 +141,28 @@ def test_the_runner(tmp_path: Path) -> None:
     assert "SCRIPT" in subprocess.run([*command, "--help"], capture_output=True, text=True).stdout
 
 
+SPAWNING = """
+import torch, torch.multiprocessing as mp
+from torch import nn
+
+def work(rank, x):
+    x[rank] = torch.__version__.startswith("2.13.0+flambeau") + nn.Linear(1, 1).weight.numel()
+
+if __name__ == "__main__":
+    x = torch.zeros(1).share_memory_()
+    mp.spawn(work, (x,), nprocs=1)
+    print(x.tolist())
+"""
+
+
+def test_spawned_processes_import_torch_too(tmp_path: Path) -> None:
+    """They import the program, with the path of the process that starts them."""
+    (tmp_path / "script.py").write_text(SPAWNING)
+    command = [sys.executable, "-m", "flambeau.run_as_torch", "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "[2.0]\n", done.stderr
+
+
 def test_an_imported_torch_is_not_replaced() -> None:
     done = subprocess.run(
         [

@@ -4,6 +4,7 @@ CPU, containers of the first releases.
 
 from __future__ import annotations
 
+import pickle
 from collections import namedtuple
 from typing import Any
 
@@ -220,3 +221,50 @@ def test_divided_arguments() -> None:
     assert [n["y"].tolist() for n in named] == [[1, 2], [3, 4]]
     assert scatter_kwargs((), {"y": x}, ["cpu", "cpu"])[0] == ((), ())
     assert is_namedtuple(namedtuple("Pair", "a b")(1, 2)) and not is_namedtuple((1, 2))
+
+
+def test_names_of_layers_that_programs_copy_and_print() -> None:
+    from flambeau.nn.modules.module import _addindent
+    from flambeau.nn.modules.transformer import _get_clones
+
+    layer = nn.Linear(1, 1)
+    first, second = _get_clones(layer, 2)
+    assert first is not second is not layer and (first.weight == second.weight).all()
+    assert _addindent("a\nb\nc", 4) == "a\n    b\n    c"
+    get_enum = nn.functional._Reduction.get_enum
+    assert [get_enum(name) for name in ("none", "mean", "sum")] == [0, 1, 2]
+    with pytest.raises(ValueError, match="reduction must be 'none', 'mean' or 'sum', got 'max'"):
+        get_enum("max")
+    with pytest.warns(UserWarning, match="give reduction='none'"):
+        assert nn.functional._Reduction.legacy_get_enum(True, False) == 0
+
+
+def test_places_of_storages() -> None:
+    from flambeau.serialization import default_restore_location, location_tag
+
+    storage = flambeau.ones(2).untyped_storage()
+    assert default_restore_location(storage, "cpu") is storage
+    assert location_tag(default_restore_location(storage, "meta")) == "meta"
+    with pytest.raises(pickle.UnpicklingError, match="nowhere"):
+        default_restore_location(storage, "nowhere")
+
+
+def test_pools_and_queues_by_their_modules() -> None:
+    from flambeau.multiprocessing.pool import Pool
+    from flambeau.multiprocessing.queue import Queue
+
+    context = flambeau.multiprocessing.get_context("fork")
+    with Pool(1, context=context) as pool:
+        assert pool.map(flambeau.neg, [flambeau.ones(2)])[0].tolist() == [-1, -1]
+    assert isinstance(context.Queue(), Queue)
+
+
+def test_what_builds_of_extensions_ask() -> None:
+    from flambeau.utils import cpp_extension
+    from flambeau.utils._triton import has_triton
+
+    assert not has_triton() and cpp_extension.is_ninja_available()
+    assert not cpp_extension.IS_WINDOWS and cpp_extension.ROCM_HOME is None
+    cpp_extension.verify_ninja_availability()
+    with pytest.raises(AttributeError, match=r"flambeau\.ops\.load compiles operators"):
+        cpp_extension.CUDAExtension  # noqa: B018

@@ -79,6 +79,11 @@ template <class T>
 FLAMBEAU_SHORT complex<T> conj(complex<T> x) {
   return {x.re, -x.im};
 }
+/// A real factor leaves infinite parts apart, which a product of complex numbers adds up to NaN.
+template <class T>
+FLAMBEAU_SHORT complex<T> scaled(complex<T> factor, complex<T> x) {
+  return factor.im == 0 ? detail::scaled(x, factor.re) : factor * x;
+}
 template <class T>
 FLAMBEAU_SHORT T real(complex<T> x) {
   return x.re;

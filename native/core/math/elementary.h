@@ -230,6 +230,12 @@ FLAMBEAU_SHORT T square(T x) {
   return static_cast<T>(x * x);
 }
 
+/// A number times an element; complex ones are in complex.h.
+template <class T>
+FLAMBEAU_SHORT T scaled(T factor, T x) {
+  return static_cast<T>(factor * x);
+}
+
 // --- division and powers ---
 
 /// The remainder with the sign of a; that of float and double is the room's own.

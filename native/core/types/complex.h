@@ -36,7 +36,7 @@ struct complex {
   FLAMBEAU_HOST_DEVICE friend constexpr complex operator/(complex a, complex b) {
     const T real = b.re < 0 ? -b.re : b.re, imag = b.im < 0 ? -b.im : b.im;
     if (real >= imag) {
-      if (real == 0 && imag == 0) return {a.re / real, a.im / real};
+      if (real == 0 && imag == 0) return {a.re / T(0), a.im / T(0)};  // the sign of 0 is lost
       const T ratio = b.im / b.re, divisor = b.re + b.im * ratio;
       return {(a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor};
     }

@@ -18,12 +18,7 @@ class TrueClasses {
   int64_t of(int64_t row) const { return targets_.data<int64_t>()[row]; }
   bool counts(int64_t row) const { return of(row) != ignored_; }
   C factor(int64_t row) const { return weights_.defined() ? weights_.data<C>()[of(row)] : C(1); }
-  double total() const {
-    double sum = 0;
-    for (int64_t row = 0; row < targets_.numel(); ++row)
-      if (counts(row)) sum += static_cast<double>(factor(row));
-    return sum;
-  }
+  double total() const { return total_weight(targets_, weights_, ignored_); }
 
  private:
   Tensor targets_, weights_;

@@ -19,6 +19,17 @@ Tensor checked_targets(const Tensor& target, int64_t classes, int64_t ignored, c
   return dense;
 }
 
+double total_weight(const Tensor& targets, const Tensor& weight, int64_t ignored) {
+  const Tensor weights =
+      weight.defined() ? contiguous_data(cast_data(weight, DType::float64)) : weight;
+  const double* factors = weights.defined() ? weights.data<double>() : nullptr;
+  const int64_t* classes = targets.data<int64_t>();
+  double sum = 0;
+  for (int64_t i = 0; i < targets.numel(); ++i)
+    if (classes[i] != ignored) sum += factors ? factors[classes[i]] : 1;
+  return sum;
+}
+
 namespace {
 
 /// Log-probabilities [outer, classes, inner] and one class per (outer, inner).
@@ -33,22 +44,18 @@ NllGeometry nll_geometry(IntList sizes) {
   return geometry;
 }
 
-/// Calls body(position in target, position of its log-probability, weight) unless ignored; returns
-/// the sum of the weights.
+/// Calls body(position in target, position of its log-probability, weight) unless ignored.
 template <class T, class Body>
-T for_each_target(const NllGeometry& geometry, const int64_t* target, const T* weight,
-                  int64_t ignored, const Body& body) {
-  T total = 0;
+void for_each_target(const NllGeometry& geometry, const int64_t* target, const T* weight,
+                     int64_t ignored, const Body& body) {
   for (int64_t n = 0; n < geometry.outer; ++n)
     for (int64_t i = 0; i < geometry.inner; ++i) {
       const int64_t at = n * geometry.inner + i, chosen = target[at];
       if (chosen == ignored) continue;
       FLAMBEAU_ASSERT(chosen >= 0 && chosen < geometry.classes);
       const T factor = weight ? weight[chosen] : T(1);
-      total += factor;
       body(at, (n * geometry.classes + chosen) * geometry.inner + i, factor);
     }
-  return total;
 }
 
 }  // namespace
@@ -75,12 +82,13 @@ void nll_loss(const Tensor& result, const Tensor& input, const Tensor& target, c
           return;
         }
         double sum = 0;
-        const T total = for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
-                                        [&](int64_t, int64_t place, T factor) {
-                                          sum -= static_cast<double>(factor) * values[place];
-                                        });
+        for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
+                        [&](int64_t, int64_t place, T factor) {
+                          sum -= static_cast<double>(factor) * values[place];
+                        });
         // A mean over nothing is NaN.
-        *losses = static_cast<T>(reduction == "mean" ? sum / static_cast<double>(total) : sum);
+        if (reduction == "mean") sum /= total_weight(targets, weight, ignore_index);
+        *losses = static_cast<T>(sum);
       },
       input, weight);
 }
@@ -100,8 +108,7 @@ void nll_loss_grad(const Tensor& result, const Tensor& grad_output, const Tensor
         std::fill_n(values, out.numel(), T(0));
         T scale = 1;
         if (reduction == "mean")
-          scale = 1 / for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
-                                      [](int64_t, int64_t, T) {});
+          scale = static_cast<T>(1 / total_weight(targets, weight, ignore_index));
         const bool single = reduction != "none";
         for_each_target(geometry, targets.data<int64_t>(), weights, ignore_index,
                         [&](int64_t at, int64_t place, T factor) {

@@ -8,4 +8,7 @@ namespace flambeau::cpu {
 /// neither.
 Tensor checked_targets(const Tensor& target, int64_t classes, int64_t ignored, const char* op);
 
+/// The sum of the weights of checked targets that count; where `weight` is undefined, their number.
+double total_weight(const Tensor& targets, const Tensor& weight, int64_t ignored);
+
 }  // namespace flambeau::cpu

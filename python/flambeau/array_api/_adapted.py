@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -14,9 +15,10 @@ from flambeau import Tensor
 _KEYWORDS = {"axis": "dim", "axes": "dim", "keepdims": "keepdim"}
 
 
-def adapted(value: Any) -> Any:
+def adapted(value: Any, dims: str = "axis") -> Any:
     """A function of Flambeau with the keywords, numbers and promotion of the standard; what is no
-    declared function as it is."""
+    declared function as it is. Its signature and its docstring say `dims` where the declared ones
+    say `dim`."""
     if not inspect.isbuiltin(value):
         return value
     takes_tensors = _takes_tensors(value)
@@ -27,6 +29,12 @@ def adapted(value: Any) -> Any:
             arguments = same_dtype(*arguments, numbers=takes_tensors)
         return value(*arguments, **{_KEYWORDS.get(k, k): v for k, v in options.items()})
 
+    if (signature := _signature(value)) is not None:
+        names = {"dim": dims, "keepdim": "keepdims"}
+        for name, ours in names.items():
+            call.__doc__ = re.sub(rf"\b{name}: ", f"{ours}: ", call.__doc__ or "")
+        renamed = [p.replace(name=names.get(n, n)) for n, p in signature.parameters.items()]
+        call.__signature__ = signature.replace(parameters=renamed)  # type: ignore[attr-defined]
     return call
 
 
@@ -44,11 +52,16 @@ def written_in(*modules: ModuleType) -> dict[str, Any]:
 
 def _takes_tensors(function: Callable[..., Any]) -> bool:
     """Whether the second argument, too, is an array; functions of several forms take numbers."""
+    signature = _signature(function)
+    return signature is not None and [*signature.parameters][1:2] == ["other"]
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    """None: it has several forms."""
     try:
-        names = list(inspect.signature(function).parameters)
+        return inspect.signature(function)
     except ValueError:
-        return False
-    return names[1:2] == ["other"]
+        return None
 
 
 def same_dtype(x1: Any, x2: Any, *, numbers: bool = True) -> tuple[Any, Any]:

@@ -115,6 +115,9 @@ def count_nonzero(x: Tensor, /, *, axis: Axes | None = None, keepdims: bool = Fa
     return sum(x != 0, axis=axis, dtype=flambeau.int64, keepdims=keepdims)
 
 
+_CUMULATIVE = {flambeau.cumsum: "cumulative_sum", flambeau.cumprod: "cumulative_prod"}
+
+
 def _cumulative(
     function: Callable[..., Tensor],
     x: Tensor,
@@ -126,7 +129,8 @@ def _cumulative(
     if axis is None:
         if x.ndim != 1:
             raise ValueError(
-                f"{function.__name__}(): argument 'axis' is needed for an array of {x.ndim} dims"
+                f"{_CUMULATIVE[function]}(): argument 'axis' is needed for an array of {x.ndim} "
+                "dims"
             )
         axis = 0
     made = function(x, axis, dtype=_dtype_of_sums(x, dtype))

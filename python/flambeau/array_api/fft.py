@@ -9,6 +9,8 @@ from flambeau.array_api._adapted import adapted
 
 
 def __getattr__(name: str) -> Any:
-    found = adapted(getattr(flambeau.fft, name))
+    function = getattr(flambeau.fft, name)
+    takes_several = "dim=None" in (getattr(function, "__text_signature__", None) or "")
+    found = adapted(function, "axes" if takes_several else "axis")
     globals()[name] = found
     return found

@@ -90,15 +90,46 @@ class _OfParcels(_Queue):
 
 
 class Queue(_OfParcels):
-    """`multiprocessing.Queue`: any process may put objects in and take them out."""
+    """`multiprocessing.Queue`: any process may put objects in and take them out.
+
+    Args:
+        maxsize: how many objects there may be; 0: any number.
+        ctx: the context of a start method, whose `Queue()` makes one.
+
+    Example:
+        >>> queue = flambeau.multiprocessing.get_context("fork").Queue()
+        >>> queue.put(flambeau.ones(2))
+        >>> queue.get(), isinstance(queue, flambeau.multiprocessing.queue.Queue)
+        (tensor([1., 1.]), True)
+    """
 
 
 class JoinableQueue(_OfParcels, multiprocessing.queues.JoinableQueue):  # type: ignore[type-arg]
-    """`multiprocessing.JoinableQueue`: a Queue that can be waited for until all is done."""
+    """`multiprocessing.JoinableQueue`: a Queue that can be waited for until all is done.
+
+    Args:
+        maxsize, ctx: as of `Queue`.
+
+    Example:
+        >>> queue = flambeau.multiprocessing.get_context("fork").JoinableQueue()
+        >>> queue.put(flambeau.ones(2))
+        >>> queue.get(), queue.task_done(), queue.join()
+        (tensor([1., 1.]), None, None)
+    """
 
 
 class SimpleQueue(multiprocessing.queues.SimpleQueue):  # type: ignore[type-arg]
-    """`multiprocessing.SimpleQueue`: a pipe with locks, and no thread."""
+    """`multiprocessing.SimpleQueue`: a pipe with locks, and no thread.
+
+    Args:
+        ctx: the context of a start method, whose `SimpleQueue()` makes one.
+
+    Example:
+        >>> queue = flambeau.multiprocessing.get_context("fork").SimpleQueue()
+        >>> queue.put(flambeau.ones(2))
+        >>> queue.get()
+        tensor([1., 1.])
+    """
 
     _reader: Connection
     _writer: Connection

@@ -337,5 +337,5 @@ class Module(ModuleTree, ModuleHooks, ModuleConversion):
         return type(self).__name__
 
 
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n  ")
+def _indented(text: str, spaces: int = 2) -> str:
+    return text.replace("\n", "\n" + " " * spaces)

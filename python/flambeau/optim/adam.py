@@ -41,9 +41,6 @@ class Adam(Optimizer):
     g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1] unless the decay is
     decoupled; m and v start at 0.
 
-    g[t] is the gradient at theta[t-1], plus weight_decay * theta[t-1] unless the decay is
-    decoupled; m and v start at 0.
-
     Example:
         >>> weight = flambeau.tensor([2.], requires_grad=True)
         >>> optimizer = flambeau.optim.Adam([weight], lr=0.1)
@@ -245,7 +242,7 @@ def adam(
         tensor([1.9000])
     """
     step_of_lists(
-        Adam,
+        AdamW if decoupled_weight_decay else Adam,
         params,
         grads,
         {
@@ -290,15 +287,10 @@ def adamw(
     eps: float,
     maximize: bool,
 ) -> None:
-    """A step of `AdamW`, of lists: parameters and what is kept of them are changed in place.
+    """A step of `AdamW`, of lists: what `adam` does with `decoupled_weight_decay`.
 
     Args:
-        params, grads: parameters and their gradients.
-        exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps: "exp_avg", "exp_avg_sq",
-            "max_exp_avg_sq", "step" of the state of each.
-        grad_scale: what gradients are divided by first.
-        found_inf: not 0: nothing happens.
-        others: as of `AdamW`; of those that choose an implementation, none changes anything.
+        others: as of `adam`.
 
     Example:
         >>> weight, grad = flambeau.tensor([2.0]), flambeau.tensor([4.0])
@@ -312,24 +304,4 @@ def adamw(
         >>> weight
         tensor([1.8000])
     """
-    step_of_lists(
-        AdamW,
-        params,
-        grads,
-        {
-            "exp_avg": exp_avgs,
-            "exp_avg_sq": exp_avg_sqs,
-            "max_exp_avg_sq": max_exp_avg_sqs,
-            "step": state_steps,
-        },
-        differentiable=differentiable,
-        grad_scale=grad_scale,
-        found_inf=found_inf,
-        lr=lr,
-        betas=(beta1, beta2),
-        eps=eps,
-        weight_decay=weight_decay,
-        amsgrad=amsgrad,
-        maximize=maximize,
-        decoupled_weight_decay=True,
-    )
+    adam(**locals(), decoupled_weight_decay=True)

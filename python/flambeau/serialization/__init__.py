@@ -15,14 +15,17 @@ from flambeau.serialization.allowed import (
 )
 from flambeau.serialization.inspecting import get_unsafe_globals_in_checkpoint
 from flambeau.serialization.loading import load
+from flambeau.serialization.locations import default_restore_location, location_tag
 from flambeau.serialization.saving import save
 
 __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
+    "location_tag",
     "safe_globals",
     "save",
 ]

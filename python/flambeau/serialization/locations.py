@@ -15,6 +15,34 @@ from flambeau.serialization.tensors import refused
 MapLocation = Any
 
 
+def default_restore_location(storage: UntypedStorage, location: Any) -> UntypedStorage:
+    """A storage where a file says that it was: what `load` does without `map_location`.
+
+    Args:
+        storage: on the CPU.
+        location: the name of a device.
+
+    Raises:
+        pickle.UnpicklingError: there is no such device here.
+
+    Example:
+        >>> storage = flambeau.ones(2).untyped_storage()
+        >>> flambeau.serialization.default_restore_location(storage, "cpu") is storage
+        True
+    """
+    return _moved(storage, _device(location))
+
+
+def location_tag(storage: UntypedStorage) -> str:
+    """What a file says of where a storage is.
+
+    Example:
+        >>> flambeau.serialization.location_tag(flambeau.ones(2).untyped_storage())
+        'cpu'
+    """
+    return str(storage.device)
+
+
 class Locator:
     """Places storages as `map_location` says."""
 

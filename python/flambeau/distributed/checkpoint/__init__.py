@@ -22,8 +22,8 @@ from flambeau.distributed.checkpoint.metadata import (
     Metadata,
     TensorStorageMetadata,
 )
-from flambeau.distributed.checkpoint.state_dict_loader import load
-from flambeau.distributed.checkpoint.state_dict_saver import save
+from flambeau.distributed.checkpoint.state_dict_loader import load, load_state_dict
+from flambeau.distributed.checkpoint.state_dict_saver import async_save, save, save_state_dict
 
 __all__ = [
     "BytesStorageMetadata",
@@ -34,8 +34,11 @@ __all__ = [
     "FileSystemWriter",
     "Metadata",
     "TensorStorageMetadata",
+    "async_save",
     "load",
+    "load_state_dict",
     "save",
+    "save_state_dict",
 ]
 
 __getattr__ = _lazy.unavailable(

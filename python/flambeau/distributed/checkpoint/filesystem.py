@@ -74,7 +74,7 @@ class FileSystemWriter:
 
     def write(self, name: str, values: Mapping[str, Any]) -> None:
         """Writes a file of a process."""
-        own = {k: v.detach().clone() if isinstance(v, Tensor) else v for k, v in values.items()}
+        own = {k: _alone(v) if isinstance(v, Tensor) else v for k, v in values.items()}
         target = self.path / name
         flambeau.save(own, target)
         if self._syncs:
@@ -146,9 +146,16 @@ class FileSystemReader:
         return found
 
 
-def entry_of(path: tuple[Any, ...], value: Any, file: str) -> dict[str, Any]:
-    """What the index says of a value."""
-    entry: dict[str, Any] = {"file": file, "path": list(path)}
+def _alone(value: Tensor) -> Tensor:
+    """Without what else is in its memory, which would be written, too."""
+    value = value.detach()
+    is_whole = value.untyped_storage().nbytes() == value.numel() * value.element_size()
+    return value if is_whole else value.clone()
+
+
+def entry_of(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """What the index says of a value, but for the file that it is in."""
+    entry: dict[str, Any] = {"path": list(path)}
     if isinstance(value, Tensor):
         entry |= {"size": list(value.shape), "dtype": value.dtype.name}
     return entry

@@ -13,7 +13,7 @@ from flambeau.distributed.checkpoint.flat import flattened, put
 from flambeau.distributed.checkpoint.stateful import Stateful
 from flambeau.distributed.checkpoint.together import Team
 
-__all__ = ["load"]
+__all__ = ["load", "load_state_dict"]
 
 
 def load(
@@ -58,6 +58,39 @@ def load(
         raise ValueError("load(): give a folder, checkpoint_id, or a storage_reader")
     partial = planner is not None and planner.allow_partial_load
     Team(process_group, no_dist).each("load", lambda: _filled(state_dict, reader, partial))
+
+
+def load_state_dict(
+    state_dict: dict[str, Any],
+    storage_reader: FileSystemReader,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: DefaultLoadPlanner | None = None,
+) -> None:
+    """The former name of `load`.
+
+    Args:
+        coordinator_rank: accepted.
+        others: as of `load`.
+
+    Example:
+        >>> import tempfile
+        >>> from flambeau.distributed import checkpoint
+        >>> state = {"epoch": 0}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = checkpoint.save({"epoch": 3}, checkpoint_id=folder)
+        ...     checkpoint.load_state_dict(state, checkpoint.FileSystemReader(folder))
+        >>> state
+        {'epoch': 3}
+    """
+    load(
+        state_dict,
+        storage_reader=storage_reader,
+        process_group=process_group,
+        no_dist=no_dist,
+        planner=planner,
+    )
 
 
 def _filled(state_dict: dict[str, Any], reader: FileSystemReader, partial: bool) -> None:

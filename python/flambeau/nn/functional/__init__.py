@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flambeau import _C, _lazy
 from flambeau._export import names_of, public_members
+from flambeau.nn import _reduction as _Reduction  # noqa: F401 - losses of programs ask it
 from flambeau.nn.functional.distances import (
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )

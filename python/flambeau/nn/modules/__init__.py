@@ -17,7 +17,8 @@ from flambeau._export import public_members
 # What pickles of attention name the class of its projection.
 _FOR_ATTENTION = {"NonDynamicallyQuantizableLinear": "NonDynamicallyQuantizableLinear"}
 
-# A submodule: the files of flambeau.nn that its classes are in, and private names of these classes.
+# A submodule: the files of flambeau.nn that its classes are in, and private names that programs
+# import: of classes, and of what prints and copies them.
 _PLACES: dict[str, tuple[str, dict[str, str]]] = {
     "activation": ("activation softmax multihead_attention", _FOR_ATTENTION),
     "adaptive": ("adaptive", {}),
@@ -35,15 +36,19 @@ _PLACES: dict[str, tuple[str, dict[str, str]]] = {
     "loss": ("loss margin_loss linear_loss", {"_Loss": "_Loss", "_WeightedLoss": "_Weighted"}),
     "module": (
         "module module_state global_hooks",
-        {"_IncompatibleKeys": "IncompatibleKeys", "_EXTRA_STATE_KEY_SUFFIX": "EXTRA_STATE"},
+        {
+            "_IncompatibleKeys": "IncompatibleKeys",
+            "_EXTRA_STATE_KEY_SUFFIX": "EXTRA_STATE",
+            "_addindent": "_indented",
+        },
     ),
     "normalization": ("normalization response_norm", {}),
     "padding": ("shapes", {}),
     "pixelshuffle": ("shapes", {}),
-    "pooling": ("pooling unpooling", {"_MaxPoolNd": "_MaxPool"}),
+    "pooling": ("pooling unpooling", {"_MaxPoolNd": "_MaxPool", "_AvgPoolNd": "_AvgPool"}),
     "rnn": ("rnn rnn_cells", {}),
     "sparse": ("embedding embedding_bag", {}),
-    "transformer": ("transformer", {}),
+    "transformer": ("transformer", {"_get_clones": "_copies"}),
     "upsampling": ("upsampling", {}),
 }
 

@@ -65,6 +65,84 @@ def _mapped(data: Any, function: Any) -> Any:
     return data
 
 
+Map = Mapping[Any, Callable[..., Any]]
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: Map | None = None) -> Any:
+    """Joins a list of samples as `default_collate` does, each type by a function of yours.
+
+    Args:
+        batch: the samples.
+        collate_fn_map: types, or tuples of types, and what joins a list of samples of them; it is
+            called with `collate_fn_map`, too. Mappings and sequences need no function.
+
+    Raises:
+        TypeError: for samples of a type that has no function.
+
+    Example:
+        >>> from flambeau.utils.data._utils.collate import collate, default_collate_fn_map
+        >>> def counted(batch, *, collate_fn_map=None):
+        ...     return len(batch)
+        >>> collate([{1}, {2}], collate_fn_map={**default_collate_fn_map, set: counted})
+        2
+    """
+    functions = {} if collate_fn_map is None else collate_fn_map
+    first = batch[0]
+    kind = type(first)
+    function = functions.get(kind) or next(
+        (f for each, f in functions.items() if isinstance(first, each)), None
+    )
+    if function is not None:
+        return function(batch, collate_fn_map=collate_fn_map)
+    if _is_array(first):
+        if first.dtype.kind in "SUO":
+            raise TypeError(f"default_collate: arrays of dtype {first.dtype} cannot be joined")
+        return _stacked([flambeau.as_tensor(sample) for sample in batch])
+    if isinstance(first, Mapping):
+        joined = {
+            key: collate([sample[key] for sample in batch], collate_fn_map=collate_fn_map)
+            for key in first
+        }
+        return kind(joined) if kind is not dict else joined
+    if isinstance(first, Sequence):
+        if any(len(sample) != len(first) for sample in batch):
+            lengths = sorted({len(sample) for sample in batch})
+            raise RuntimeError(f"default_collate: samples have different lengths, {lengths}")
+        columns = [
+            collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)
+        ]
+        return kind(*columns) if hasattr(first, "_fields") else columns
+    raise TypeError(
+        "default_collate: expected tensors, arrays, numbers, strings, mappings or sequences, got "
+        f"{kind.__name__}; join them in a collate_fn of your own"
+    )
+
+
+def _tensors(batch: Sequence[Tensor], *, collate_fn_map: Map | None = None) -> Tensor:
+    return _stacked(list(batch))
+
+
+def _floats(batch: Sequence[float], *, collate_fn_map: Map | None = None) -> Tensor:
+    return flambeau.tensor(list(batch), dtype=flambeau.float64)
+
+
+def _integers(batch: Sequence[int], *, collate_fn_map: Map | None = None) -> Tensor:
+    return flambeau.tensor(list(batch))
+
+
+def _texts(batch: Sequence[Any], *, collate_fn_map: Map | None = None) -> Sequence[Any]:
+    return batch
+
+
+default_collate_fn_map: dict[Any, Callable[..., Any]] = {
+    Tensor: _tensors,
+    float: _floats,
+    int: _integers,
+    str: _texts,
+    bytes: _texts,
+}
+
+
 def default_collate(batch: Sequence[Any]) -> Any:
     """Joins a list of samples: tensors and arrays are stacked, numbers become a tensor, tuples,
     lists and mappings are joined element by element, strings stay as they are.
@@ -73,6 +151,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
         batch: the samples.
 
     Shapes: tensors (...) become one of (len(batch), ...).
+
+    A type of your own is joined by what `default_collate_fn_map` has for it: a function of the list
+    of samples and of `collate_fn_map`.
 
     Raises:
         TypeError: for samples of another type.
@@ -84,29 +165,4 @@ def default_collate(batch: Sequence[Any]) -> Any:
         [tensor([[0., 0.],
                 [1., 1.]]), tensor([0, 1]), ('a', 'b')]
     """
-    first = batch[0]
-    if isinstance(first, Tensor):
-        return _stacked(list(batch))
-    if _is_array(first):
-        if first.dtype.kind in "SUO":
-            raise TypeError(f"default_collate: arrays of dtype {first.dtype} cannot be joined")
-        return _stacked([flambeau.as_tensor(sample) for sample in batch])
-    if isinstance(first, bool | int):
-        return flambeau.tensor(list(batch))
-    if isinstance(first, float):
-        return flambeau.tensor(list(batch), dtype=flambeau.float64)
-    if isinstance(first, str | bytes):
-        return batch
-    if isinstance(first, Mapping):
-        joined = {key: default_collate([sample[key] for sample in batch]) for key in first}
-        return type(first)(joined) if type(first) is not dict else joined  # type: ignore[call-arg]
-    if isinstance(first, Sequence):
-        if any(len(sample) != len(first) for sample in batch):
-            lengths = sorted({len(sample) for sample in batch})
-            raise RuntimeError(f"default_collate: samples have different lengths, {lengths}")
-        columns = [default_collate(column) for column in zip(*batch, strict=True)]
-        return type(first)(*columns) if hasattr(first, "_fields") else columns
-    raise TypeError(
-        "default_collate: expected tensors, arrays, numbers, strings, mappings or sequences, got "
-        f"{type(first).__name__}"
-    )
+    return collate(batch, collate_fn_map=default_collate_fn_map)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from flambeau.utils.data.collate import default_collate, default_convert
+from flambeau.utils.data.collate import (
+    collate,
+    default_collate,
+    default_collate_fn_map,
+    default_convert,
+)
 
-__all__ = ["default_collate", "default_convert"]
+__all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
