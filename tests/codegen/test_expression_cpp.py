@@ -162,7 +162,7 @@ def test_results_in_order_see_the_new_values() -> None:
     formulas = [parse_source("p * x + (1 - p) * y"), parse_source("y - alpha * x")]
     code = emit_scalar(formulas, SYMBOLS, bind_results=["x", "y"])
     assert code.statements[0] == "const T t0 = c0 * x + c1 * y;"
-    assert code.statements[1] == "const T t1 = y - c2 * t0;"
+    assert code.statements[1] == "const T t1 = y - math::scaled(c2, t0);"
 
 
 def test_draws_are_numbered_and_a_substituted_let_is_one_draw() -> None:

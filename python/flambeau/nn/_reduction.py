@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from flambeau._values import brief
-
-_NAMES = ("none", "mean", "sum")
+from flambeau.nn.functional.reductions import REDUCTIONS, check_reduction
 
 
 def get_enum(reduction: str) -> int:
@@ -23,9 +21,8 @@ def get_enum(reduction: str) -> int:
         >>> _reduction.get_enum("mean")
         1
     """
-    if reduction not in _NAMES:
-        raise ValueError(f"reduction must be 'none', 'mean' or 'sum', got {brief(reduction)}")
-    return _NAMES.index(reduction)
+    check_reduction("get_enum()", reduction)
+    return REDUCTIONS.index(reduction)
 
 
 def legacy_get_string(

@@ -6,9 +6,12 @@ from flambeau import Tensor
 from flambeau._values import brief
 
 
+REDUCTIONS = ("none", "mean", "sum")  # in the order of their numbers in PyTorch
+
+
 def check_reduction(name: str, reduction: str) -> None:
     """ValueError naming a loss for a reduction that there is not."""
-    if reduction not in ("none", "mean", "sum"):
+    if reduction not in REDUCTIONS:
         raise ValueError(
             f"{name}: reduction must be 'none', 'mean' or 'sum', got {brief(reduction)}"
         )
