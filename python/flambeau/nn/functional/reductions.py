@@ -5,7 +5,6 @@ from __future__ import annotations
 from flambeau import Tensor
 from flambeau._values import brief
 
-
 REDUCTIONS = ("none", "mean", "sum")  # in the order of their numbers in PyTorch
 
 
