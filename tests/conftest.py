@@ -52,7 +52,7 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache without compiled operators; what was read of the library is found in it."""
-    from flambeau.codegen.text.folders import user_cache
+    from flambeau._build.user_cache import user_cache
 
     read, folder = user_cache() / "declarations", tmp_path / "cache"
     read.mkdir(parents=True, exist_ok=True)

@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from flambeau._build.user_cache import user_cache
 from flambeau.codegen.read.state import state_of
-from flambeau.codegen.text.folders import user_cache
+from flambeau.codegen.text.excerpt import remember_source
 
 T = TypeVar("T")
 
@@ -39,6 +40,8 @@ def kept(texts: Mapping[str, str], read: Callable[[], tuple[T, bool]]) -> T:
     with _without_collections():
         found: T | None = _take(file)
         if found is not None:
+            for name, text in texts.items():
+                remember_source(name, text)  # which diagnostics and pages quote
             return found
         made, is_sound = read()
         if is_sound:

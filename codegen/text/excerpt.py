@@ -14,8 +14,13 @@ _lines_of: dict[str, list[str]] = {}
 
 def remember_source(file: str, text: str) -> list[str]:
     """Keep the text of `file`, so that diagnostics can quote it; its lines are returned."""
-    _lines_of[file] = text.split("\n")
+    _lines_of[file] = with_plain_lines(text).split("\n")
     return _lines_of[file]
+
+
+def with_plain_lines(text: str) -> str:
+    """Without a mark of the byte order, and with lines that end as Unix's do."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def source_line(file: str, line: int) -> str | None:

@@ -1,10 +1,7 @@
-"""Where declarations lie: the library's own folder, and the files of a folder; where what follows
-from them is kept.
-"""
+"""Where declarations lie: the library's own folder, and the files of a folder."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -51,12 +48,3 @@ def library_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         _chosen.reset(token)
-
-
-def user_cache() -> Path:
-    """Where files that can be made again are kept: the variable FLAMBEAU_CACHE, or `flambeau` in
-    the user's cache folder.
-    """
-    given = os.environ.get("FLAMBEAU_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(given) if given else Path(base) / "flambeau"

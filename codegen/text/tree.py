@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from flambeau.codegen.text.excerpt import remember_source
+from flambeau.codegen.text.excerpt import remember_source, with_plain_lines
 from flambeau.codegen.text.source import DeclarationError, Diagnostics, Note, Span, Text
 from flambeau.codegen.text.yaml_errors import syntax_error
 
@@ -68,7 +68,7 @@ def parse_yaml(file: str, text: str, diagnostics: Diagnostics) -> Node | None:
 
     A file that is not YAML as a whole is read entry by entry: one mistake does not hide the others.
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = with_plain_lines(text)
     lines = remember_source(file, text)
     if len(text) > MAXIMUM_SIZE:
         message = f"a file of more than {MAXIMUM_SIZE} characters"

@@ -11,6 +11,7 @@ import pytest
 
 from flambeau.codegen.formula.nodes import Name
 from flambeau.codegen.read.kept import kept
+from flambeau.codegen.text.excerpt import source_line
 from flambeau.codegen.text.source import Span, Text
 
 LONG = "x" * 200_000
@@ -34,6 +35,12 @@ def test_it_is_read_once(folder: Path) -> None:
     found = reading("another")
     assert found == value
     assert found[0].span.used == span.used and found[1].span == span  # which `==` leaves out
+
+
+def test_lines_can_be_quoted() -> None:
+    for _ in range(2):
+        kept({"quoted.yaml": f"first\n{LONG}"}, lambda: (1, True))
+    assert source_line("quoted.yaml", 1) == "first"
 
 
 def test_hashes_of_another_process(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,26 @@ def test_no_sync_adds_up() -> None:
         for one, wanted in zip(found, gradients(model), strict=True):
             np.testing.assert_allclose(one, wanted, rtol=1e-12, atol=1e-14)
     assert not np.allclose(answers[0][0][0], answers[1][0][0])
+
+
+def _shared_buffers(rank: int, size: int) -> list[float]:
+    """The running means of a process after each of four forwards of its own number."""
+    model = DistributedDataParallel(nn.BatchNorm1d(1, momentum=0.5))
+    seen = []
+    for number in range(4):
+        x = flambeau.full((2, 1), float(rank + 1))
+        with model.no_sync() if number == 1 else nullcontext():
+            model(x).sum().backward()
+        seen.append(model.module.running_mean.item())
+    return seen
+
+
+def test_buffers_are_shared_after_gradients() -> None:
+    """A forward begins with those of rank 0, unless the one before it averaged nothing."""
+    first, second = ranks(2, _shared_buffers)
+    assert first == [0.5, 0.75, 0.875, 0.9375]
+    # 0 -> (0 + 2) / 2, (0.5 + 2) / 2, (1.25 + 2) / 2 of its own, (0.875 + 2) / 2
+    assert second == [1.0, 1.25, 1.625, 1.4375]
 
 
 class Branches(nn.Module):

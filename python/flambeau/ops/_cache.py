@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from flambeau.codegen.text.folders import user_cache
+from flambeau._build.user_cache import user_cache
 
 _CHECKSUMS = "checksums"  # written last: a folder without it is not complete
 _HEADERS = "headers"  # paths; each state of their contents has a folder of its own

@@ -35,7 +35,8 @@ class DistributedDataParallel(Module, Joinable):
         module: equal in all processes: parameters of the same names, shapes and dtypes.
         device_ids, output_device: None: the module is on the cpu.
         dim: of no meaning.
-        broadcast_buffers: each forward begins with the buffers of rank 0; None: True.
+        broadcast_buffers: a forward begins with the buffers of rank 0, unless the one before it
+            averaged nothing, in `no_sync` or without gradients; None: True.
         init_sync: begin with the parameters and buffers of rank 0.
         process_group: of processes; None: all.
         bucket_cap_mb: MiB of gradients that are averaged in one call; None: 25.
@@ -91,7 +92,7 @@ class DistributedDataParallel(Module, Joinable):
         self.find_unused_parameters = find_unused_parameters
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.static_graph = static_graph
-        self.require_backward_grad_sync = True
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._hook: tuple[Any, Hook] | None = None
         self._join_config = JoinConfig()
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MIB)
@@ -173,13 +174,16 @@ class DistributedDataParallel(Module, Joinable):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         together = self.require_backward_grad_sync
         averaging = together and flambeau.is_grad_enabled()
+        sharing = self.require_forward_param_sync
         active = Join.notify_join_context(self)
         if self._join_config.enable:
-            self._agree(averaging, together, active)
+            self._agree(averaging, sharing, active)
         if together:
             self.reducer.check_finished()
+        if sharing:
             self._share_buffers(joined=False)
         outputs = self.module(*inputs, **kwargs)
+        self.require_forward_param_sync = averaging
         if averaging:
             self.reducer.prepare(outputs)
         else:
@@ -193,11 +197,11 @@ class DistributedDataParallel(Module, Joinable):
             source = self._first_active(joined) if self._join_config.enable else 0
             self._broadcast(buffers, source)
 
-    def _agree(self, averaging: bool, together: bool, active: Work | None) -> None:
+    def _agree(self, averaging: bool, sharing: bool, active: Work | None) -> None:
         """Tells those that are through what this forward and its backward will exchange."""
         if active is not None and not self._join_config.divide_by_initial_world_size:
             self.reducer.divisor = int(active.result()[0])
-        plan = flambeau.tensor([int(averaging), int(together)])
+        plan = flambeau.tensor([int(averaging), int(sharing)])
         all_reduce(plan, ReduceOp.MAX, self.process_group)
 
     def _first_active(self, joined: bool) -> int:
@@ -290,7 +294,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self.__dict__["require_backward_grad_sync"] = True
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._enter(None)  # the group does not travel: it is that of all processes
 
 
@@ -311,8 +315,8 @@ class _Shadow(JoinHook):
         model = self._model
         plan = flambeau.zeros(2, dtype=flambeau.int64)
         all_reduce(plan, ReduceOp.MAX, model.process_group)
-        averaging, together = plan.tolist()
-        if together:
+        averaging, sharing = plan.tolist()
+        if sharing:
             model._share_buffers(joined=True)
         if averaging:
             model.reducer.shadow()
