@@ -7,19 +7,19 @@ is named after all that it follows from: the declarations, the generator and Pyt
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
 import io
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from flambeau._build.user_cache import user_cache
+from flambeau.codegen.read.no_collection import no_collection
 from flambeau.codegen.read.state import state_of
 from flambeau.codegen.text.excerpt import remember_source
 
@@ -37,7 +37,7 @@ def kept(texts: Mapping[str, str], read: Callable[[], tuple[T, bool]]) -> T:
     if sum(map(len, texts.values())) < _WORTH_KEEPING:
         return read()[0]
     file = user_cache() / "declarations" / f"{state_of(texts)}.pickle"
-    with _without_collections():
+    with no_collection():
         found: T | None = _take(file)
         if found is not None:
             for name, text in texts.items():
@@ -109,15 +109,3 @@ def _given(of: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     given = [field for field in fields(of) if field.init]
     positional = tuple(field.name for field in given if not field.kw_only)
     return positional, tuple(field.name for field in given if field.kw_only)
-
-
-@contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """There is no garbage in what is read, of which the collector looks at each object often."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -6,13 +6,12 @@ Exit codes: 0, nothing is wrong; 1, something was found; 2, the command was not 
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Protocol
 
+from flambeau.codegen.read.no_collection import no_collection
 from flambeau.codegen.text.source import DeclarationError
 from flambeau.codegen.tools import (
     build,
@@ -65,7 +64,7 @@ def main(
     options = parser(program).parse_args(arguments)
     command: Command = options.command
     try:
-        with _no_collection(), placed(options):
+        with no_collection(), placed(options):
             code = command.run(options)
         sys.stdout.flush()
         return code
@@ -108,15 +107,3 @@ def parser(program: str) -> argparse.ArgumentParser:
         command.configure(own)
         own.set_defaults(command=command)
     return result
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Trees of formulas have no cycles: looking for some costs a fifth of a command's time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
