@@ -11,7 +11,7 @@ import argparse
 import time
 from pathlib import Path
 
-from flambeau.codegen.read.loader import declaration_files, load_declarations, read_files
+from flambeau.codegen.read.loader import declaration_files, load_texts, read_files
 from flambeau.codegen.text.source import Diagnostics
 from flambeau.codegen.tools.common import OK, add_folder, folder_of
 from flambeau.codegen.tools.place import UsageError
@@ -40,13 +40,16 @@ def run(options: argparse.Namespace) -> int:
         )
     started = time.perf_counter()
     files = declaration_files(folder_of(options))
-    state = emitted_state(read_files(files, Diagnostics()))
+    diagnostics = Diagnostics()
+    texts = read_files(files, diagnostics)
+    state = emitted_state(texts)
     if is_current(options.folder, state):
         seconds = time.perf_counter() - started
         print(f"emitted before, seen in {seconds:.2f} s: 0 files changed")
         return OK
     forget(options.folder)
-    declarations = load_declarations(folder_of(options))
+    declarations = load_texts(texts, diagnostics).declarations
+    diagnostics.raise_if_any()
     output = emit_everything(declarations, options.folder)
     remember(options.folder, state)
     seconds = time.perf_counter() - started

@@ -92,23 +92,13 @@ def _asked(func: Any, kinds: tuple[type, ...], args: Any, kwargs: Any) -> Any:
     if modes:
         mode = _taken.pop_mode()
         try:
-            rule = _rule(func, type(mode))
-            result = (
-                mode.__torch_dispatch__(func, kinds, args, kwargs)
-                if rule is None
-                else rule(mode, func, kinds, args, kwargs)
-            )
+            result = _answer(mode, type(mode), func, kinds, args, kwargs)
         finally:
             _taken.push_mode(mode)
         if result is not NotImplemented:
             return result
     for kind in kinds:
-        rule = _rule(func, kind)
-        result = (
-            kind.__torch_dispatch__(func, kinds, args, kwargs)  # type: ignore[attr-defined]
-            if rule is None
-            else rule(kind, func, kinds, args, kwargs)
-        )
+        result = _answer(kind, kind, func, kinds, args, kwargs)
         if result is not NotImplemented:
             return result
     raise TypeError(
@@ -117,9 +107,14 @@ def _asked(func: Any, kinds: tuple[type, ...], args: Any, kwargs: Any) -> Any:
     )
 
 
-def _rule(func: Any, cls: type) -> Any:
-    """What a custom operator has registered in place of `__torch_dispatch__` of a class."""
-    return getattr(func, "dispatch_rules", {}).get(cls)
+def _answer(
+    asked: Any, cls: type, func: Any, kinds: tuple[type, ...], args: Any, kwargs: Any
+) -> Any:
+    """That of a mode or a subclass; a custom operator may have registered another for its class."""
+    rule = getattr(func, "dispatch_rules", {}).get(cls)
+    if rule is not None:
+        return rule(asked, func, kinds, args, kwargs)
+    return asked.__torch_dispatch__(func, kinds, args, kwargs)
 
 
 def _instances(values: tuple[Any, ...]) -> list[Tensor]:
