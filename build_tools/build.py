@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from build_tools.ninja_file import abi_header, write_ninja
+from build_tools.object_cache import compile_environment
 from build_tools.shared.compiler import BuildError, compiler_name
 from build_tools.shared.ending import ending
 from build_tools.shared.instruction_sets import flags_of
@@ -104,15 +105,8 @@ def build(
     command = [prepared.toolchain.ninja, "-f", str(prepared.folder / "build.ninja"), "-k", "20"]
     if jobs:
         command += ["-j", str(jobs)]
-    # For ccache, where the compiler goes through it: what it must not mind to keep objects of units
-    # that were given compiled headers.
-    environment = {
-        "CCACHE_SLOPPINESS": "pch_defines,time_macros",
-        "CCACHE_PCH_EXTSUM": "1",
-        **os.environ,
-    }
     with exclusive(prepared.folder):
-        ninja = subprocess.Popen(command, env=environment)
+        ninja = subprocess.Popen(command, env=compile_environment(ROOT))
         with ending(ninja):
             ninja.wait()
         if ninja.returncode != 0:

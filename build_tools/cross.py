@@ -21,9 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from build_tools.build import prepare
+from build_tools.build import ROOT, prepare
 from build_tools.native_tests import Command, Program, build_programs, programs
 from build_tools.ninja_file import internal_archive, library_file
+from build_tools.object_cache import compile_environment
 from build_tools.processor import VARIABLE, built_instruction_sets
 from build_tools.shared.compiler import BuildError
 
@@ -68,7 +69,7 @@ def build(tests: Sequence[Program], tests_only: bool, jobs: int | None) -> dict[
     target = internal_archive(folder) if tests_only else library_file(folder)
     command = [prepared.toolchain.ninja, "-f", str(folder / "build.ninja"), "-k", "20", str(target)]
     command += ["-j", str(jobs)] if jobs else []
-    if subprocess.run(command, check=False).returncode != 0:
+    if subprocess.run(command, env=compile_environment(ROOT), check=False).returncode != 0:
         raise BuildError("The compiler reported errors (above).")
     return build_programs(folder, tests, jobs=jobs, further="-DFLAMBEAU_EMULATED")
 

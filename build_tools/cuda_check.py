@@ -17,6 +17,7 @@ from importlib import util
 from pathlib import Path
 
 from build_tools.build import generate
+from build_tools.object_cache import compile_environment
 from build_tools.shared.compiler import BuildError, find_ninja
 from build_tools.shared.compiling import include_flags
 from build_tools.shared.cuda import (
@@ -61,7 +62,8 @@ def compile_backend(ninja_file: Path, *options: str) -> None:
         BuildError: something does not compile.
     """
     command = [find_ninja(), "-f", str(ninja_file), *options]
-    if subprocess.run(command, check=False, cwd=ROOT).returncode != 0:
+    environment = compile_environment(ROOT)
+    if subprocess.run(command, env=environment, check=False, cwd=ROOT).returncode != 0:
         raise BuildError("The CUDA backend did not compile: the messages above say why.")
 
 

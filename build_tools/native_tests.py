@@ -19,6 +19,7 @@ from pathlib import Path
 
 from build_tools.build import ROOT, prepare
 from build_tools.ninja_file import internal_archive
+from build_tools.object_cache import compile_environment
 from build_tools.processor import built_instruction_sets, runnable_instruction_sets
 from build_tools.shared.compiler import BuildError, find_ninja
 from build_tools.shared.compiling import ELEMENTS, LOOPS
@@ -137,7 +138,10 @@ def build_programs(
         command = [ninja, "-f", str(folder / "tests.ninja"), "-k", "20", *targets]
         if jobs:
             command += ["-j", str(jobs)]
-        process = subprocess.run(command, check=False, capture_output=True, text=True)
+        environment = compile_environment(ROOT)
+        process = subprocess.run(
+            command, env=environment, check=False, capture_output=True, text=True
+        )
     if process.returncode != 0:
         raise BuildError(f"The native tests do not build.\n{process.stdout}{process.stderr}")
     return commands

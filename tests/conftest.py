@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["grouped_cases"]
+
 # The only reasons for which a test is skipped: what a machine may lack. What a test is not for is
 # not collected.
 ENVIRONMENT = (
