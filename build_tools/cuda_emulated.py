@@ -42,6 +42,8 @@ _KERNELS = (
     "-Wno-unused-but-set-parameter -Wno-maybe-uninitialized"
 )
 
+_HEADER = "cuda/kernels.cuh"  # what generated sources include first
+
 
 def write_ninja(library: Path) -> Path:
     """Writes build.ninja for the sources of the backend and of the emulator."""
@@ -50,11 +52,20 @@ def write_ninja(library: Path) -> Path:
     headers = include_flags((EMULATOR / "include", ROOT / "native", GENERATED))
     write_rules(writer, find_compiler(compiler_name()), headers, "-Wl,-z,defs")
     bases = (GENERATED, ROOT)
+    ahead = FOLDER / "precompiled"
+    compiled = str(ahead / f"{_HEADER}.gch")
+    header = str(ROOT / "native" / _HEADER)
+    writer.build(compiled, "precompile", [header], variables={"extra": _KERNELS})
     objects = []
     for source in [*backend_sources(), *cpp_files(EMULATOR)]:
         objects.append(f"{place(source, FOLDER / 'objects', bases)}.o")
         flags = _KERNELS if source.suffix == ".cu" else "-O2"
-        writer.build(objects[-1], "compile", [str(source)], variables={"extra": flags})
+        is_generated = source.is_relative_to(GENERATED)
+        if is_generated:
+            flags += f" -iquote {ahead}"
+        implicit = [compiled] if is_generated else []
+        variables = {"extra": flags}
+        writer.build(objects[-1], "compile", [str(source)], implicit=implicit, variables=variables)
     target = str(FOLDER / LIBRARY)
     writer.build(
         target,

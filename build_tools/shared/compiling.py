@@ -100,6 +100,8 @@ class Compiling:
     precompiled: Mapping[str, Path] = field(default_factory=dict)
     # By folder of others: what they are given before their first line.
     given: Mapping[Path, Mapping[str, Path]] = field(default_factory=dict)
+    rule: str = "compile"
+    formulas: str = FORMULAS  # further flags of generated loops
     _ahead: dict[tuple[Path, str], str] = field(default_factory=dict)  # compiled, by header and set
 
     def objects(self, sources: Iterable[Path], further: str = "") -> Objects:
@@ -114,7 +116,7 @@ class Compiling:
             for name, flags in self._sets(source).items():
                 extra = f"{flags} {further}".strip()
                 if is_generated and name:
-                    extra += f" {FORMULAS} {INTERLEAVED if name == 'avx512' else ''}"
+                    extra += f" {self.formulas} {INTERLEAVED if name == 'avx512' else ''}"
                 target = f"{stem}.{name}.o" if name else f"{stem}.o"
                 header = None if further else self._header(source, is_generated)
                 ahead = self._precompiled(header, is_generated, name, extra) if header else None
@@ -163,7 +165,7 @@ class Compiling:
             extra += f" -iquote {_quoted(Path(ahead).parents[1])}"
         implicit = [ahead] if ahead else []
         variables = {"extra": extra}
-        self.writer.build(target, "compile", [str(source)], implicit=implicit, variables=variables)
+        self.writer.build(target, self.rule, [str(source)], implicit=implicit, variables=variables)
 
 
 def place(source: Path, folder: Path, bases: Iterable[Path]) -> Path:

@@ -51,7 +51,10 @@ def write_cuda_rules(
     writer.variable("cuda_targets", targets)
     writer.rule(
         "compile_cuda",
-        command=f"{nvcc} -ccbin {host} $cuda_flags $cuda_targets -MD -MF $out.d -c $in -o $out",
+        command=(
+            f"$$(command -v ccache) {nvcc} -ccbin {host} $cuda_flags $cuda_targets"
+            " -MD -MF $out.d -c $in -o $out"
+        ),
         depfile="$out.d",
         deps="gcc",
         description="compile $in",
