@@ -1,4 +1,4 @@
-"""Sparse tensors: products, sums and softmax of tensors of layout `sparse_coo`.
+"""Sparse tensors: products, sums and softmax.
 
 They are made by `sparse_coo_tensor` and `Tensor.to_sparse`. What is declared to take them does;
 everything else refuses them with an error.
