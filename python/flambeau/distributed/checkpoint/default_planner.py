@@ -411,7 +411,7 @@ def _read_items(name: str, entry: TensorStorageMetadata | BytesStorageMetadata) 
     if isinstance(entry, BytesStorageMetadata):
         index, none = MetadataIndex(name), flambeau.Size([0])
         return [ReadItem(LoadItemType.BYTE_IO, index, none, index, none, none)]
-    whole = MetadataIndex(name, [0] * len(entry.size))
+    whole = MetadataIndex(name, [0] * len(entry.size), 0)
     start = flambeau.Size([0] * len(entry.size))
     return [
         ReadItem(

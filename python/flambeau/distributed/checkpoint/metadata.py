@@ -14,10 +14,13 @@ __all__ = [
     "ChunkStorageMetadata",
     "Metadata",
     "MetadataIndex",
+    "STATE_DICT_TYPE",
     "StorageMeta",
     "TensorProperties",
     "TensorStorageMetadata",
 ]
+
+STATE_DICT_TYPE = dict[str, Any]
 
 
 @dataclass
