@@ -182,9 +182,9 @@ def test_plans_that_do_not_fit() -> None:
     assert plan.items[0].tensor_storage_size() == 8
     with pytest.raises(ValueError, match="'x' is in two plans"):
         create_default_global_save_plan([plan, plan])
+    loading = DefaultLoadPlanner()
+    loading.set_up_planner({})
     with pytest.raises(RuntimeError, match="set_up_planner"):
-        loading = DefaultLoadPlanner()
-        loading.set_up_planner({})
         loading.create_local_plan()
     with pytest.raises(TypeError, match="abstract"):
         checkpoint.SavePlanner()  # type: ignore[abstract]

@@ -57,7 +57,7 @@ _linear = ModuleWrapPolicy({nn.Linear})
         (_linear, ["0", "1.0", "1.1", "2.out_proj"]),
         (partial(transformer_auto_wrap_policy, transformer_layer_cls={nn.ReLU}), ["3"]),
         (partial(lambda_auto_wrap_policy, lambda_fn=lambda m: isinstance(m, nn.ReLU)), ["3"]),
-        (partial(_or_policy, policies=[_many, ModuleWrapPolicy([nn.ReLU])]), ["", "0", "1.1", "3"]),
+        (partial(_or_policy, policies=[_many, ModuleWrapPolicy([nn.ReLU])]), ["0", "1.1", "2", "3"]),
     ],
 )
 def test_which_modules_are_wrapped(policy: Any, expected: list[str]) -> None:

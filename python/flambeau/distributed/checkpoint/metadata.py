@@ -10,11 +10,11 @@ import flambeau
 from flambeau import Tensor
 
 __all__ = [
+    "STATE_DICT_TYPE",
     "BytesStorageMetadata",
     "ChunkStorageMetadata",
     "Metadata",
     "MetadataIndex",
-    "STATE_DICT_TYPE",
     "StorageMeta",
     "TensorProperties",
     "TensorStorageMetadata",

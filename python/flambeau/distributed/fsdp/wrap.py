@@ -206,7 +206,7 @@ class CustomPolicy(_Policy):
         told = self._lambda_fn(module)
         if not isinstance(told, bool | dict):
             raise ValueError(
-                f"CustomPolicy: the function must return a bool or a dict of arguments, not {told!r}"
+                f"CustomPolicy: expected a bool or a dict of arguments for a module, got {told!r}"
             )
         return told
 
