@@ -10,6 +10,7 @@ from typing import Any
 import flambeau
 from flambeau import _C
 from flambeau._C import Tensor
+from flambeau._sparse_invariants import checks
 from flambeau._sparse_tensor import SparseTensor, in_layout, parts_of, place_compressed
 from flambeau._values import brief
 
@@ -177,7 +178,7 @@ def _made(
         )
     places = flambeau.stack([numbers, others] if by_row else [others, numbers])
     result = place_compressed(places, elements, size, layout)
-    if check_invariants and not result.is_coalesced():
+    if checks(check_invariants) and not result.is_coalesced():
         raise RuntimeError(f"{name}(): {inner_name} must ascend in each row or column")
     return result.detach().requires_grad_() if requires_grad else result
 

@@ -15,6 +15,7 @@ from typing import Any
 import flambeau
 from flambeau import _C
 from flambeau._C import Tensor, _overrides
+from flambeau._sparse_invariants import checks
 from flambeau._tensor_str import join_suffixes, part_text, state_suffixes
 from flambeau._values import brief, check_memo
 
@@ -321,7 +322,8 @@ def sparse_coo_tensor(
         dtype: of the values; None: theirs.
         device: where the result lives; None: where the values are.
         requires_grad: whether operations on the result are recorded.
-        check_invariants: places are checked in any case; True: whether they are coalesced, too.
+        check_invariants: places are checked in any case; True: whether they are coalesced, too;
+            None: what `sparse.check_sparse_tensor_invariants` says.
         is_coalesced: whether no place occurs twice and they are in row-major order; believed
             unless `check_invariants`.
         pin_memory: None or False.
@@ -358,7 +360,7 @@ def sparse_coo_tensor(
         )
     counted = _internal.sparse_flat(places, shape[: places.shape[0]])
     coalesced = bool(is_coalesced)
-    if check_invariants and coalesced and not bool((counted.diff() > 0).all().item()):
+    if checks(check_invariants) and coalesced and not bool((counted.diff() > 0).all().item()):
         raise RuntimeError(f"{op}: is_coalesced is True, but the indices are not in order")
     result = _sparse(places, elements, shape, coalesced)
     if requires_grad:

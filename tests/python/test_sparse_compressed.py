@@ -160,3 +160,10 @@ def test_what_is_not_covered() -> None:
     assert torch.sparse_csr_tensor(*unordered).to_dense().tolist() == [[2.0, 1.0]]
     with pytest.raises(RuntimeError, match="must ascend in each row"):
         torch.sparse_csr_tensor(*unordered, check_invariants=True)
+    invariants = torch.sparse.check_sparse_tensor_invariants
+    with invariants(), pytest.raises(RuntimeError, match="must ascend in each row"):
+        torch.sparse_csr_tensor(*unordered)
+    invariants.enable()
+    assert invariants(False)(invariants.is_enabled)() is False and invariants.is_enabled()
+    invariants.disable()
+    assert not invariants.is_enabled()

@@ -42,7 +42,7 @@ def _model() -> nn.Module:
 
 
 _many: Any = partial(size_based_auto_wrap_policy, min_num_params=100)
-_linear = ModuleWrapPolicy({nn.Linear})
+_linear, _relu = ModuleWrapPolicy({nn.Linear}), ModuleWrapPolicy([nn.ReLU])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ _linear = ModuleWrapPolicy({nn.Linear})
         (_linear, ["0", "1.0", "1.1", "2.out_proj"]),
         (partial(transformer_auto_wrap_policy, transformer_layer_cls={nn.ReLU}), ["3"]),
         (partial(lambda_auto_wrap_policy, lambda_fn=lambda m: isinstance(m, nn.ReLU)), ["3"]),
-        (partial(_or_policy, policies=[_many, ModuleWrapPolicy([nn.ReLU])]), ["0", "1.1", "2", "3"]),
+        (partial(_or_policy, policies=[_many, _relu]), ["0", "1.1", "2", "3"]),
     ],
 )
 def test_which_modules_are_wrapped(policy: Any, expected: list[str]) -> None:
