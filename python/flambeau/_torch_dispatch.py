@@ -140,6 +140,14 @@ def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
     if _is_asked(cls):
         install()
         _taken.note_class(cls)
+        # It says of which class results are, which the usual rule of functions would change.
+        if getattr(cls.__torch_function__, "__func__", None) is _of_functions():
+            cls.__torch_function__ = _C._disabled_torch_function_impl  # type: ignore[assignment]
+
+
+def _of_functions() -> Any:
+    """The `__torch_function__` that subclasses inherit."""
+    return Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
 
 
 def _make_wrapper_subclass(

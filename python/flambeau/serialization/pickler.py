@@ -105,8 +105,8 @@ class _Writing:
     def _reduce_tensor(self, tensor: Tensor) -> Any:
         if isinstance(tensor, SparseTensor) and tensor.layout is not flambeau.sparse_coo:
             outer, inner = (getattr(tensor, name)() for name in parts_of(tensor.layout))
-            parts = (outer, inner, tensor._values(), tensor.shape)
-            return names.SPARSE_TENSOR, (tensor.layout, parts)
+            compressed = (outer, inner, tensor._values(), tensor.shape)
+            return names.SPARSE_TENSOR, (tensor.layout, compressed)
         if isinstance(tensor, SparseTensor):
             flag = tensor.is_coalesced()
             elements = (tensor._indices(), tensor._values(), tensor.shape, flag)

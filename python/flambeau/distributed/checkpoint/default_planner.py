@@ -49,6 +49,7 @@ class DefaultSavePlanner(SavePlanner):
         flatten_state_dict: whether the values of nested dicts and lists are entries; False: those
             of the outer dict.
         flatten_sharded_tensors: accepted.
+        dedup_replicated_tensors, enable_plan_caching: accepted.
         dedup_save_to_lowest_rank: whether the first process that has a tensor writes it; False: the
             one that has least to write.
 
@@ -428,6 +429,9 @@ def _read_items(name: str, entry: TensorStorageMetadata | BytesStorageMetadata) 
 
 def create_default_global_load_plan(all_plans: list[LoadPlan]) -> list[LoadPlan]:
     """The plans themselves: what each process reads is its own affair.
+
+    Args:
+        all_plans: of each process.
 
     Example:
         >>> from flambeau.distributed.checkpoint import default_planner

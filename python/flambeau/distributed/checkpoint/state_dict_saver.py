@@ -178,7 +178,8 @@ class _Saving:
         plans = team.each("save", lambda: self._local(team.rank == 0))
         plans, metadata = team.first("save", lambda: self._global(plans))
         results = team.each("save", lambda: self._write(plans[team.rank]))
-        return team.first("save", lambda: self._finished(metadata, results))  # type: ignore[no-any-return]
+        found: Metadata = team.first("save", lambda: self._finished(metadata, results))
+        return found
 
     def _local(self, is_first: bool) -> SavePlan:
         self.planner.set_up_planner(self.state, self.writer.storage_meta(), is_first)

@@ -124,14 +124,14 @@ def size_based_auto_wrap_policy(
     """
     if recurse:
         given = force_leaf_modules
-        apart = size_based_auto_wrap_policy.FORCE_LEAF_MODULES if given is None else given
+        apart = _sizes.FORCE_LEAF_MODULES if given is None else given
     else:
         given = exclude_wrap_modules
-        apart = size_based_auto_wrap_policy.EXCLUDE_WRAP_MODULES if given is None else given
+        apart = _sizes.EXCLUDE_WRAP_MODULES if given is None else given
     return nonwrapped_numel >= min_num_params and not isinstance(module, tuple(apart))
 
 
-_sizes: Any = size_based_auto_wrap_policy
+_sizes: Any = size_based_auto_wrap_policy  # what programs change are attributes of the function
 _sizes.EXCLUDE_WRAP_MODULES = {ModuleList, ModuleDict}
 _sizes.FORCE_LEAF_MODULES = {MultiheadAttention}
 

@@ -40,7 +40,7 @@ class CausalBias(Tensor):
                 [ True,  True]])
     """
 
-    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
+    __torch_function__ = _disabled_torch_function_impl
     _prints_as_tensor = True
 
     variant: CausalVariant
