@@ -160,7 +160,9 @@ def _made(
         )
     counts = offsets.diff()
     ends = (int(offsets[0]), int(offsets[-1]))
-    if ends != (0, others.shape[0]) or bool((counts < 0).any()):
+    # Differences may wrap around: offsets are compared, too.
+    outside = (counts < 0).any() | (offsets < 0).any() | (offsets > others.shape[0]).any()
+    if ends != (0, others.shape[0]) or bool(outside):
         raise RuntimeError(
             f"{name}(): {outer_name} must ascend from 0 to {others.shape[0]}, the number of "
             f"values; they go from {ends[0]} to {ends[1]}"

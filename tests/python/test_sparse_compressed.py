@@ -135,6 +135,7 @@ def test_copies_files_and_text() -> None:
     [
         (([0, 2], [0], [1.0]), RuntimeError, "must ascend from 0 to 1"),
         (([0, 2, 1], [0], [1.0]), RuntimeError, "must ascend"),
+        (([0, 2**63 - 1, -(2**63), -1, 1], [0], [1.0]), RuntimeError, "must ascend"),
         (([0, 1], [7], [1.0], (1, 2)), RuntimeError, "index 7 .* out of range"),
         (([0, 1], [0], [1.0], (2, 2)), RuntimeError, "do not go with size"),
         (([0, 1], [0], [1.0, 2.0]), RuntimeError, "a value for each"),
