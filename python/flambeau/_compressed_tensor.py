@@ -232,21 +232,7 @@ def to_sparse(
     blocksize: Any = None,
     dense_dim: int | None = None,
 ) -> Tensor:
-    """The tensor in a sparse layout: what is not zero, or itself if it is of that layout.
-
-    Args:
-        sparse_dim: how many of the first dims are sparse; None: all. Of sparse_coo alone.
-        layout: sparse_coo, which None stands for, sparse_csr or sparse_csc.
-        blocksize: None.
-        dense_dim: how many of the last dims are dense; None: none.
-
-    Example:
-        >>> flambeau.eye(2).to_sparse().indices()
-        tensor([[0, 1],
-                [0, 1]])
-        >>> flambeau.eye(2).to_sparse(layout=flambeau.sparse_csr).crow_indices()
-        tensor([0, 1, 2])
-    """
+    # PyTorch's arguments beside that of the declared operator, whose documentation it has.
     if blocksize is not None:
         raise NotImplementedError("to_sparse(): layouts of blocks are not covered: no blocksize")
     if layout in (_C.sparse_csr, _C.sparse_csc):
@@ -261,6 +247,9 @@ def to_sparse(
         sparse_dim = self.ndim - dense_dim
     found: Tensor = _to_sparse(self, sparse_dim)
     return found
+
+
+to_sparse.__doc__ = _to_sparse.__doc__
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
