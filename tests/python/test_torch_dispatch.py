@@ -265,7 +265,9 @@ def test_classes_say_of_which_class_results_are() -> None:
         inside: flambeau.Tensor
 
         @classmethod
-        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             plain = [a.inside if isinstance(a, Unwrapping) else a for a in args]
             return func(*plain, **(kwargs or {}))
 
