@@ -102,7 +102,7 @@ _TAKEN = {
 }
 
 
-_LAYOUTS = {Layout.SPARSE_COO: "layout `sparse_coo`", Layout.ANY: "any layout"}
+_LAYOUTS = {Layout.SPARSE_COO: "a sparse layout", Layout.ANY: "any layout"}
 
 
 def _notes(operator: Operator) -> str | None:

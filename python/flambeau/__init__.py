@@ -30,6 +30,11 @@ from flambeau import _torch_dispatch as _torch_dispatch
 from flambeau import _torch_function as _torch_function
 from flambeau._absent_dtypes import absent_dtypes as _absent_dtypes
 from flambeau._asarray import asarray
+from flambeau._compressed_tensor import (
+    sparse_compressed_tensor,
+    sparse_csc_tensor,
+    sparse_csr_tensor,
+)
 from flambeau._dtype_limits import finfo, iinfo
 from flambeau._einsum import einsum
 from flambeau._former_methods import resize_as_

@@ -14,7 +14,7 @@ ABSENT_DTYPES = (
 ABSENT_QUANTIZED = ("qint8", "qint32", "quint8", "quint4x2", "quint2x4")
 
 
-ABSENT_LAYOUTS = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")
+ABSENT_LAYOUTS = ("sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")
 
 
 # Largest number, step above 1, smallest normal number: Micikevicius et al., "FP8 Formats for Deep

@@ -230,7 +230,6 @@ _MEMBERS: dict[str, Any] = {
     "is_mkldnn": _false("False: layouts are plain."),
     "is_quantized": _false("False: there are no quantized tensors."),
     "is_nested": _false("False: there are no nested tensors."),
-    "is_sparse_csr": _false("False: the one sparse layout is sparse_coo."),
     "volatile": _false("False: no_grad() is what keeps operations from being recorded."),
     "name": property(lambda self: None, doc="None: tensors have no names."),
 }

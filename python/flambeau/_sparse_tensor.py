@@ -1,6 +1,6 @@
-"""Tensors of layout sparse_coo: the type of their objects, and how they are made.
+"""Tensors of sparse layouts: the type of their objects, and how those of sparse_coo are made.
 
-`SparseTensor` is a subclass of Tensor that no program names: every tensor of that layout is an
+`SparseTensor` is a subclass of Tensor that no program names: every tensor of such a layout is an
 instance, so that what looks at the type of an argument never takes one for a strided tensor. What
 operators do with them is declared (`layouts` of an entry); here stands what is no operator.
 """
@@ -15,6 +15,8 @@ from typing import Any
 import flambeau
 from flambeau import _C
 from flambeau._C import Tensor, _overrides
+from flambeau._sparse_invariants import checks
+from flambeau._tensor_str import join_suffixes, part_text, state_suffixes
 from flambeau._values import brief, check_memo
 
 _internal: Any = _C._internal
@@ -28,9 +30,11 @@ _CONVERSIONS = (
 
 @_overrides.sparse_tensor_type
 class SparseTensor(Tensor):
-    """A tensor of layout sparse_coo: `values[i]` stands at `indices[:, i]`, all else is zero.
+    """A tensor that lists places and values: `values[i]` stands at `indices[:, i]`, all else is
+    zero.
 
-    Values at one place are added. The first `sparse_dim()` dims are those of the indices; the
+    Values at one place are added. Those of layout sparse_csr and sparse_csc list matrices, grouped
+    by row or by column. The first `sparse_dim()` dims are those of the indices; the
     others, `dense_dim()` of them, are dims of each value.
     """
 
@@ -49,40 +53,48 @@ class SparseTensor(Tensor):
         return self._indices().shape[1]
 
     def is_coalesced(self) -> bool:
-        """Whether no place is listed twice, and they are in row-major order."""
+        """Whether no place is listed twice, and they are in row-major order; of sparse_csc, in
+        column-major order.
+        """
         return bool(_internal.sparse_flag(self).item())
 
     def _coalesced_(self, coalesced: bool) -> Tensor:
         """Says whether it is coalesced, which is believed; returns self."""
-        parts = (self._indices(), self._values(), list(self.shape))
-        _internal.sparse_assign_(self, _internal.sparse_make(*parts, bool(coalesced)))
+        parts = (self._indices(), self._values(), list(self.shape), bool(coalesced))
+        _internal.sparse_assign_(self, _sparse(*parts, self.layout))
         return self
 
     def coalesce(self) -> Tensor:
-        """A tensor of the same elements that lists each place once, in row-major order; itself if
-        it does so already.
+        """A tensor of the same elements that lists each place once, in the order of its layout;
+        itself if it does so already.
         """
         if self.is_coalesced():
             return self
-        found: Tensor = _internal.sparse_coalesced(self)
+        found: Tensor = _internal.sparse_once(self)
         return found
 
     def indices(self) -> Tensor:
         """The places of a coalesced tensor, int64 [sparse dims, n].
 
         Raises:
-            RuntimeError: if the tensor is not coalesced.
+            RuntimeError: if the tensor is not coalesced, or of another layout.
         """
+        if self.layout is not flambeau.sparse_coo:
+            raise RuntimeError(
+                f"Tensor.indices(): expected a tensor of layout sparse_coo, got {self.layout}; "
+                "convert it with to_sparse_coo()"
+            )
         self._check_coalesced("indices")
         return self._indices()
 
     def values(self) -> Tensor:
-        """The values of a coalesced tensor, [n, *dense dims]; gradients flow through them.
+        """The values, [n, *dense dims]; gradients flow through them.
 
         Raises:
-            RuntimeError: if the tensor is not coalesced.
+            RuntimeError: if the tensor is of layout sparse_coo and not coalesced.
         """
-        self._check_coalesced("values")
+        if self.layout is flambeau.sparse_coo:
+            self._check_coalesced("values")
         found: Tensor = _internal.sparse_values(self)
         return found
 
@@ -109,6 +121,8 @@ class SparseTensor(Tensor):
             RuntimeError: if one is sparse and the other dense.
         """
         first, second = (_dim(self, dim, "transpose") for dim in (dim0, dim1))
+        if self.layout is not flambeau.sparse_coo and {first, second} == {0, 1}:
+            return self.t()
         sparse = self.sparse_dim()
         if (first < sparse) != (second < sparse):
             raise RuntimeError(
@@ -120,7 +134,7 @@ class SparseTensor(Tensor):
         places, values = self._indices(), _internal.sparse_values(self)
         if first >= sparse:
             values = values.transpose(first - sparse + 1, second - sparse + 1)
-            return _sparse(places, values, size, self.is_coalesced())
+            return _sparse(places, values, size, self.is_coalesced(), self.layout)
         order = list(range(sparse))
         order[first], order[second] = second, first
         return _sparse(places[order], values, size)
@@ -135,16 +149,17 @@ class SparseTensor(Tensor):
         return False
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        lines = [
-            f"indices={_indented(self._indices(), 'indices')}",
-            f"values={_indented(self._values(), 'values')}",
-        ]
-        last = f"size={tuple(self.shape)}, nnz={self._nnz()}"
-        if self.grad_fn is not None:
-            last += f", grad_fn=<{type(self.grad_fn).__name__}>"
-        elif self.requires_grad:
-            last += ", requires_grad=True"
-        return "tensor(" + ",\n       ".join([*lines, f"{last}, layout=flambeau.sparse_coo)"])
+        is_coo = self.layout is flambeau.sparse_coo
+        if is_coo:
+            parts = {"indices": self._indices(), "values": self._values()}
+        else:
+            outer, inner = parts_of(self.layout)
+            parts = {outer: getattr(self, outer)(), inner: getattr(self, inner)()}
+            parts["values"] = self._values()
+        lines = [f"{name}={part_text(part, name)}" for name, part in parts.items()]
+        last = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
+        last += state_suffixes(self, f"layout={self.layout}")
+        return join_suffixes("tensor(" + ",\n       ".join(lines), last, len("tensor("), is_coo)
 
     __str__ = __repr__
 
@@ -153,7 +168,7 @@ class SparseTensor(Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         parts = (self._indices(), self._values(), tuple(self.shape), self.is_coalesced())
-        return _rebuild_sparse, (*parts, self.requires_grad)
+        return _rebuild_sparse, (*parts, self.requires_grad, self.layout)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         check_memo(memo)
@@ -166,7 +181,7 @@ class SparseTensor(Tensor):
                 "one is the result of an operation; use detach() or clone()"
             )
         parts = (self._indices().clone(), self._values().clone(), tuple(self.shape))
-        result = _rebuild_sparse(*parts, self.is_coalesced(), self.requires_grad)
+        result = _rebuild_sparse(*parts, self.is_coalesced(), self.requires_grad, self.layout)
         memo[id(self)] = result
         if self.grad is not None:
             result.grad = copy.deepcopy(self.grad, memo)
@@ -185,7 +200,7 @@ def _conversion(name: str) -> Callable[..., Tensor]:
             unchanged: Tensor = self
             return unchanged
         places = self._indices().to(converted.device)
-        return _sparse(places, converted, list(self.shape), self.is_coalesced())
+        return _sparse(places, converted, list(self.shape), self.is_coalesced(), self.layout)
 
     convert.__name__ = name
     convert.__doc__ = f"As `{name}` of a strided tensor, of the values."
@@ -196,23 +211,50 @@ for _name in _CONVERSIONS:
     setattr(SparseTensor, _name, _conversion(_name))
 
 
-def _sparse(places: Tensor, values: Tensor, size: list[int], coalesced: bool = False) -> Tensor:
+# The numbers of layouts in `_internal`, and the methods that give the places of compressed ones.
+_NUMBERS: dict[Any, int] = {_C.sparse_coo: 0, _C.sparse_csr: 1, _C.sparse_csc: 2}
+
+
+def parts_of(layout: Any) -> tuple[str, str]:
+    """The names of the offsets and of the other places of a compressed layout."""
+    if layout is _C.sparse_csr:
+        return "crow_indices", "col_indices"
+    return "ccol_indices", "row_indices"
+
+
+def _sparse(
+    places: Tensor,
+    values: Tensor,
+    size: list[int],
+    coalesced: bool = False,
+    layout: Any = _C.sparse_coo,
+) -> Tensor:
+    """A tensor of places that are in the order of its layout."""
     made: Tensor = _internal.sparse_make(places, values, size, coalesced)
+    if layout is not _C.sparse_coo:
+        made = _internal.sparse_marked(made, _NUMBERS[layout], coalesced)
     return made
 
 
+def in_layout(tensor: Tensor, layout: Any) -> Tensor:
+    """A sparse tensor in a sparse layout: itself, or coalesced."""
+    found: Tensor = _internal.sparse_as(tensor, _NUMBERS[layout])
+    return found
+
+
 def _rebuild_sparse(
-    places: Tensor, values: Tensor, size: tuple[int, ...], coalesced: bool, requires_grad: bool
+    places: Tensor,
+    values: Tensor,
+    size: tuple[int, ...],
+    coalesced: bool,
+    requires_grad: bool,
+    layout: Any = _C.sparse_coo,
 ) -> Tensor:
     """A pickled tensor; its places are checked again."""
     made = sparse_coo_tensor(places, values, size, is_coalesced=coalesced)
+    if layout is not _C.sparse_coo:
+        made = _internal.sparse_marked(made, _NUMBERS[layout], coalesced)
     return made.requires_grad_() if requires_grad else made
-
-
-def _indented(tensor: Tensor, name: str) -> str:
-    """The text of a part, its further lines under the first."""
-    margin = " " * len(f"tensor({name}=")
-    return str(tensor).replace("\n", f"\n{margin}")
 
 
 def _dim(tensor: Tensor, dim: int, op: str) -> int:
@@ -280,7 +322,8 @@ def sparse_coo_tensor(
         dtype: of the values; None: theirs.
         device: where the result lives; None: where the values are.
         requires_grad: whether operations on the result are recorded.
-        check_invariants: places are checked in any case; True: whether they are coalesced, too.
+        check_invariants: places are checked in any case; True: whether they are coalesced, too;
+            None: what `sparse.check_sparse_tensor_invariants` says.
         is_coalesced: whether no place occurs twice and they are in row-major order; believed
             unless `check_invariants`.
         pin_memory: None or False.
@@ -317,7 +360,7 @@ def sparse_coo_tensor(
         )
     counted = _internal.sparse_flat(places, shape[: places.shape[0]])
     coalesced = bool(is_coalesced)
-    if check_invariants and coalesced and not bool((counted.diff() > 0).all().item()):
+    if checks(check_invariants) and coalesced and not bool((counted.diff() > 0).all().item()):
         raise RuntimeError(f"{op}: is_coalesced is True, but the indices are not in order")
     result = _sparse(places, elements, shape, coalesced)
     if requires_grad:
@@ -375,6 +418,18 @@ def _extents(size: Any) -> list[int]:
 def _check_extents(shape: list[int]) -> None:
     if any(extent < 0 for extent in shape):
         raise RuntimeError(f"sparse_coo_tensor(): sizes must not be negative, got {tuple(shape)}")
+
+
+def place_compressed(places: Tensor, values: Tensor, size: list[int], layout: Any) -> Tensor:
+    """A tensor of places that are grouped by row or by column, as the layout says; they are checked
+    to be inside the size.
+    """
+    shape = _extents(size)
+    _check_extents(shape)
+    ordered = places if layout is _C.sparse_csr else places.flip(0)
+    extents = shape[:2] if layout is _C.sparse_csr else shape[1::-1]
+    coalesced = bool((_internal.sparse_flat(ordered, extents).diff() > 0).all().item())
+    return _sparse(places, values, shape, coalesced, layout)
 
 
 def spmm(mat1: Tensor, mat2: Tensor) -> Tensor:

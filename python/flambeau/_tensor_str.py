@@ -293,14 +293,17 @@ class _OptionsNow:
 PRINT_OPTS = _OptionsNow()
 
 
-def _join_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
-    """Appends `, suffix` for each, on new lines where the width ends, and the parenthesis."""
+def join_suffixes(text: str, suffixes: Sequence[str], indent: int, new_line: bool = False) -> str:
+    """Appends `, suffix` for each, on new lines where the width ends, and the parenthesis; with
+    `new_line` the first stands on a line of its own.
+    """
     parts = [text]
     column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if column + len(suffix) + 2 > _options.linewidth:
+        if new_line or column + len(suffix) + 2 > _options.linewidth:
             parts.append(",\n" + " " * indent + suffix)
             column = indent + len(suffix)
+            new_line = False
         else:
             parts.append(", " + suffix)
             column += len(suffix) + 2
@@ -347,6 +350,32 @@ def tensor_text(tensor: Tensor, name: str | None = None) -> str:
         if not _has_usual_dtype(tensor):
             suffixes.append(f"dtype={tensor.dtype}")
         body = _values_text(tensor.detach(), indent)
+    return join_suffixes(prefix + body, suffixes + _history_suffixes(tensor), indent)
+
+
+def part_text(tensor: Tensor, name: str) -> str:
+    """A part of a sparse tensor, whose dtype and device are said elsewhere; its further lines stand
+    under the first.
+    """
+    if tensor.numel() == 0:
+        return f"tensor([], size={tuple(tensor.shape)})"
+    margin = " " * len(f"tensor({name}=")
+    text = _values_text(tensor, len("tensor("))
+    return f"tensor({text})".replace("\n", f"\n{margin}")
+
+
+def state_suffixes(tensor: Tensor, layout: str) -> list[str]:
+    """What follows the size of a sparse tensor."""
+    device = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
+    dtype = [] if _has_usual_dtype(tensor) else [f"dtype={tensor.dtype}"]
+    return [*device, *dtype, layout, *_history_suffixes(tensor)]
+
+
+def _history_suffixes(tensor: Tensor) -> list[str]:
+    """Of what takes part in gradients."""
+    from flambeau import _C
+
+    suffixes: list[str] = []
     grad_fn = tensor.grad_fn
     if grad_fn is not None:
         suffixes.append(f"grad_fn=<{grad_fn.name()}>")
@@ -355,4 +384,4 @@ def tensor_text(tensor: Tensor, name: str | None = None) -> str:
     tangent = _C._autograd.tangent(tensor)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    return _join_suffixes(prefix + body, suffixes, indent)
+    return suffixes

@@ -140,6 +140,14 @@ def _init_subclass(cls: type[Tensor], /, **kwargs: Any) -> None:
     if _is_asked(cls):
         install()
         _taken.note_class(cls)
+        # It says of which class results are, which the usual rule of functions would change.
+        if _rule(cls) is _rule(Tensor):
+            cls.__torch_function__ = _C._disabled_torch_function_impl  # type: ignore[attr-defined]
+
+
+def _rule(cls: Any) -> Any:
+    """The function that is a class's `__torch_function__`; of Tensor, what subclasses inherit."""
+    return getattr(cls.__torch_function__, "__func__", cls.__torch_function__)
 
 
 def _make_wrapper_subclass(

@@ -1,4 +1,4 @@
-"""Sparse tensors: products, sums and softmax of tensors of layout `sparse_coo`.
+"""Sparse tensors: products, sums and softmax.
 
 They are made by `sparse_coo_tensor` and `Tensor.to_sparse`. What is declared to take them does;
 everything else refuses them with an error.
@@ -11,6 +11,7 @@ from typing import Any
 
 import flambeau
 from flambeau import _C, Tensor, _lazy
+from flambeau._sparse_invariants import check_sparse_tensor_invariants
 from flambeau._sparse_tensor import SparseTensor, _dim
 from flambeau._typed_tensors import SPARSE_TYPES
 
@@ -222,8 +223,11 @@ def _checked(tensor: Tensor, function: str, argument: str) -> Any:
 globals().update(SPARSE_TYPES)
 
 __all__ = [
-    name
-    for name, value in globals().items()
-    if getattr(value, "__module__", None) == __name__ and not name.startswith("_")
+    "check_sparse_tensor_invariants",
+    *(
+        name
+        for name, value in globals().items()
+        if getattr(value, "__module__", None) == __name__ and not name.startswith("_")
+    ),
 ]
 __getattr__ = _lazy.unavailable(__name__, "Flambeau has no such function of sparse tensors yet")

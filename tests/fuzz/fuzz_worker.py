@@ -335,7 +335,7 @@ def digest(value: Any, depth: int = 0) -> int:
         return zlib.crc32(repr([digest(v, depth + 1) for v in inner]).encode())
     if isinstance(value, flambeau.Tensor) and not is_lazy(value):
         tensor = value.detach()
-        if tensor.is_sparse:
+        if tensor.layout is not flambeau.strided:
             tensor = tensor._values()
         if tensor.device.type != "cpu" or not 0 < tensor.numel() <= 1 << 20:
             return 0

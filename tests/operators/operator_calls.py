@@ -51,7 +51,7 @@ def to_sparse(array: Any, convert: Convert = to_tensor) -> Tensor:
 def to_array(tensor: Tensor) -> Any:
     """A NumPy copy of a tensor's values; dtypes that NumPy lacks are widened."""
     tensor = tensor.detach()
-    if tensor.is_sparse:
+    if tensor.layout is not flambeau.strided:
         values = to_array(tensor._values())
         array = np.zeros(tuple(tensor.shape), values.dtype)
         np.add.at(array, tuple(tensor._indices().numpy()), values)

@@ -118,7 +118,11 @@ class Comparison:
         for leaf in leaves:
             leaf.requires_grad_()
         returned = flat_tensors(outputs(case.operator, call(case.operator, given), given))
-        targets = [t.to_dense() if t.is_sparse else t for t in returned if t.requires_grad]
+        targets = [
+            t.to_dense() if t.layout is not flambeau.strided else t
+            for t in returned
+            if t.requires_grad
+        ]
         if not targets:
             return []  # constant, on both devices
         seeds = [flambeau.ones_like(t) for t in targets]

@@ -66,7 +66,10 @@ def test_masks_of_attention() -> None:
     attend = flambeau.nn.functional.scaled_dot_product_attention
     first = attend(query, key, key, attn_mask=bias.causal_upper_left(3, 5))
     flambeau.testing.assert_close(first, attend(query, key, key, is_causal=True))
-    last = attend(query, key, key, attn_mask=bias.causal_lower_right(3, 5))
+    mask = bias.causal_lower_right(3, 5)
+    assert isinstance(mask, bias.CausalBias) and (mask.seq_len_q, mask.seq_len_kv) == (3, 5)
+    last = attend(query, key, key, attn_mask=mask)
+    assert type(last) is flambeau.Tensor
     # The last query sees everything.
     flambeau.testing.assert_close(last[:, 2:], attend(query[:, 2:], key, key))
     with pytest.raises(RuntimeError, match="expected two sizes, got 3"):

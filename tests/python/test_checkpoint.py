@@ -193,3 +193,17 @@ def test_autocast_is_as_it_was(reentrant: bool, inside: bool) -> None:
     wanted = layer.weight.sum(0).expand(2, 4)
     assert x.grad is not None
     assert torch.allclose(x.grad, wanted, atol=0.02)
+
+
+def test_parts_for_other_implementations() -> None:
+    x = torch.ones(2, requires_grad=True)
+    assert checkpoints.get_device_states({"x": [x]}) == ([], [])
+    checkpoints.set_device_states([], [])
+    with pytest.raises(ValueError, match="device_type must be 'cuda'"):
+        checkpoints.set_device_states([], [], device_type="tpu")
+    found, other = checkpoints.detach_variable((2 * x, 3))
+    assert found.is_leaf and found.requires_grad and other == 3
+    with pytest.raises(RuntimeError, match="expected a tuple"):
+        checkpoints.detach_variable([x])  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="none of the inputs requires grad"):
+        checkpoints.check_backward_validity([x.detach()])

@@ -67,9 +67,8 @@ def test_training_goes_on_with_another_number_of_processes(tmp_path: Path) -> No
     (expected, names), (_, others) = ranks(2, _save, tmp_path)
     assert names == others and "optimizer.state.0.weight.exp_avg" in names
     assert {"own.rank0", "own.rank1", "own.names", "own.epoch"} <= set(names)
-    files = {
-        m.file for m in FileSystemReader(tmp_path).read_metadata().state_dict_metadata.values()
-    }
+    places = FileSystemReader(tmp_path).read_metadata().storage_data
+    files = {place.relative_path for place in places.values()}
     assert files == {"__0_0.distcp", "__1_0.distcp"}  # both had a part to write
     model = network()
     optimizer = trained(model)

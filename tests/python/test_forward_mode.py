@@ -179,3 +179,22 @@ def test_gradients_of_products_at_zeros(x: list[float]) -> None:
             for k in range(count):
                 expected = sum(w * without(i, j, k) for i, w in enumerate(weight))
                 assert hessian[j, k].item() == pytest.approx(expected)
+
+
+def test_tangents_of_functions_have_none_themselves() -> None:
+    class Square(flambeau.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):  # type: ignore[no-untyped-def]
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x * x
+
+        @staticmethod
+        def jvp(ctx, t):  # type: ignore[no-untyped-def]
+            return 2 * ctx.saved_tensors[0] * t
+
+    with forward_ad.dual_level():
+        result = Square.apply(make_dual(flambeau.tensor([3.0]), flambeau.ones(1)))
+        pushed = forward_ad.unpack_dual(result).tangent
+        assert pushed is not None and pushed.tolist() == [6]
+        assert forward_ad.unpack_dual(pushed).tangent is None

@@ -29,11 +29,11 @@ def test_devices_that_there_are_not_can_be_named(kind: str) -> None:
 
 def test_layouts_that_no_tensor_has() -> None:
     x = flambeau.ones(2)
-    assert x.layout not in (flambeau.sparse_csr, flambeau.sparse_bsc, flambeau.jagged)
-    assert flambeau.sparse_csr != flambeau.sparse_csc
-    assert repr(flambeau.sparse_csr) == "flambeau.sparse_csr"
+    assert x.layout not in (flambeau.sparse_bsr, flambeau.sparse_bsc, flambeau.jagged)
+    assert flambeau.sparse_bsr != flambeau.sparse_bsc
+    assert repr(flambeau.sparse_bsr) == "flambeau.sparse_bsr"
     with pytest.raises(TypeError, match="layout"):
-        flambeau.ones(2, layout=flambeau.sparse_csr)
+        flambeau.ones(2, layout=flambeau.sparse_bsr)
 
 
 class _Seen(TorchDispatchMode):

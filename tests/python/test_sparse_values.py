@@ -167,7 +167,7 @@ def test_text() -> None:
     a = torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), requires_grad=True)
     assert repr(a) == (
         "tensor(indices=tensor([[0, 1]]),\n       values=tensor([1., 2.]),\n"
-        "       size=(3,), nnz=2, requires_grad=True, layout=flambeau.sparse_coo)"
+        "       size=(3,), nnz=2, layout=flambeau.sparse_coo, requires_grad=True)"
     )
 
 

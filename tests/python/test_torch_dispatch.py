@@ -258,3 +258,20 @@ def test_classes_see_custom_operators() -> None:
 
     assert halves(flambeau.ones(1).as_subclass(Seen)).item() == 0.5
     assert "dispatched.halves.default" in Seen.names
+
+
+def test_classes_say_of_which_class_results_are() -> None:
+    class Unwrapping(flambeau.Tensor):
+        inside: flambeau.Tensor
+
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            plain = [a.inside if isinstance(a, Unwrapping) else a for a in args]
+            return func(*plain, **(kwargs or {}))
+
+    x = flambeau.Tensor._make_wrapper_subclass(Unwrapping, (2,))
+    x.inside = flambeau.ones(2)
+    assert type(x + 1) is flambeau.Tensor and (x + 1).tolist() == [2, 2]
+    assert not flambeau.overrides.has_torch_function((x,))

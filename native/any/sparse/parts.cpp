@@ -16,13 +16,27 @@ Tensor sparse_make(const Tensor& indices, const Tensor& values, IntList size, bo
 
 Tensor sparse_with(const Tensor& self, const Tensor& values) {
   const SparseParts parts = sparse_parts(self, "sparse_like()");
-  return make_sparse({parts.indices, values, parts.coalesced}, self.sizes(), "sparse_like()");
+  return make_sparse({parts.indices, values, parts.coalesced, parts.layout}, self.sizes(),
+                     "sparse_like()");
+}
+
+Tensor sparse_marked(const Tensor& self, int64_t layout, bool coalesced) {
+  const SparseParts parts = sparse_parts(self, "sparse_marked()");
+  return make_sparse({parts.indices, parts.values, coalesced, static_cast<SparseLayout>(layout)},
+                     self.sizes(), "sparse_marked()");
 }
 
 Tensor sparse_flag(const Tensor& self) {
   const SparseParts parts = sparse_parts(self, "is_coalesced()");
   const Tensor result = flambeau::empty({}, DType::bool_, parts.values.device());
   fill_data(result, parts.coalesced);
+  return result;
+}
+
+Tensor sparse_layout(const Tensor& self) {
+  const SparseParts parts = sparse_parts(self, "layout");
+  const Tensor result = flambeau::empty({}, DType::int64, parts.values.device());
+  fill_data(result, static_cast<int64_t>(parts.layout));
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "core/tensor/sparse.h"
 
+#include <array>
 #include <memory>
 #include <mutex>
 
@@ -62,6 +63,9 @@ void check_parts(const SparseParts& parts, IntList sizes, const char* op) {
         "; expected a value for each column");
   const auto sparse = static_cast<size_t>(indices.size(0));
   const size_t dense = values.sizes().size() - 1;
+  check(parts.layout == SparseLayout::coo || sparse == 2, ErrorKind::not_implemented, op,
+        ": a tensor of layout ", layout_name(parts.layout),
+        " has one dim of rows and one of columns; ", "batches of matrices are not covered");
   check(sparse + dense == sizes.size(), ErrorKind::runtime, op, ": shape ", ShapeText{sizes},
         " has ", sizes.size(), " dims, but ", sparse, " sparse ones (the rows of indices) and ",
         dense, " dense ones (those of a value) were given");
@@ -72,6 +76,15 @@ void check_parts(const SparseParts& parts, IntList sizes, const char* op) {
 }
 
 }  // namespace
+
+const char* layout_name(SparseLayout layout) {
+  constexpr std::array names{"sparse_coo", "sparse_csr", "sparse_csc"};
+  return names[static_cast<size_t>(layout)];
+}
+
+const char* layout_name(const Tensor& tensor) {
+  return is_sparse(tensor) ? layout_name(sparse_parts(tensor, "layout").layout) : "strided";
+}
 
 Device data_device(const Tensor& tensor) {
   return is_sparse(tensor) ? sparse_parts(tensor, "device").values.device() : tensor.device();
@@ -88,7 +101,8 @@ Tensor make_sparse(const SparseParts& parts, IntList sizes, const char* op) {
   impl->dtype = parts.values.dtype();
   impl->refresh_geometry();
   impl->contiguous = false;
-  impl->storage = SparseStorage::make({bare(parts.indices), bare(parts.values), parts.coalesced});
+  impl->storage =
+      SparseStorage::make({bare(parts.indices), bare(parts.values), parts.coalesced, parts.layout});
   return Tensor(std::move(impl));
 }
 
@@ -106,8 +120,11 @@ void replace_sparse_parts(const Tensor& tensor, const SparseParts& parts, const 
         parts.values.dtype(), " cannot be written to a tensor of dtype ", tensor.dtype());
   check(parts.values.device() == before.values.device(), ErrorKind::runtime, op, ": a result on ",
         parts.values.device(), " cannot be written to a tensor on ", before.values.device());
+  check(parts.layout == before.layout, ErrorKind::runtime, op, ": a result of layout ",
+        layout_name(parts.layout), " cannot be written to a tensor of layout ",
+        layout_name(before.layout));
   SparseStorage::of(tensor.storage())
-      .replace({bare(parts.indices), bare(parts.values), parts.coalesced});
+      .replace({bare(parts.indices), bare(parts.values), parts.coalesced, parts.layout});
 }
 
 Tensor copy_sparse(const Tensor& tensor, const char* op) {
@@ -117,8 +134,8 @@ Tensor copy_sparse(const Tensor& tensor, const char* op) {
     copy_data(copy, part);
     return copy;
   };
-  return make_sparse({copied(parts.indices), copied(parts.values), parts.coalesced}, tensor.sizes(),
-                     op);
+  return make_sparse({copied(parts.indices), copied(parts.values), parts.coalesced, parts.layout},
+                     tensor.sizes(), op);
 }
 
 }  // namespace flambeau

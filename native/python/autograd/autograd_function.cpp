@@ -268,7 +268,12 @@ void Call::set_tangents(const std::vector<Tensor>& outputs) {
     }
     PyTuple_SET_ITEM(tangents.get(), static_cast<Py_ssize_t>(i), wrap(std::move(tangent)));
   }
-  const PyRef returned = call(interned<"_jvp">(), tangents.get(), true);
+  PyRef returned;
+  {
+    // What it computes of the inputs, whose tangents it is given, has none itself.
+    const autograd::ForwardPause pause;
+    returned = call(interned<"_jvp">(), tangents.get(), true);
+  }
   const Gradients results = to_gradients(returned.get(), "jvp of an autograd.Function");
   check(results.size() == outputs.size(), ErrorKind::runtime, name_, ": jvp returned ",
         results.size(), " tangents, expected ", outputs.size(), ", one for each result of forward");

@@ -213,7 +213,7 @@ std::string hugeness(PyObject* value) {
 std::string describe(PyObject* value, int depth) {
   if (value == Py_None) return "None";
   if (is_exact_tensor(value)) return "Tensor";
-  if (is_sparse_object(value)) return "Tensor of layout sparse_coo";
+  if (is_sparse_object(value)) return std::string("Tensor of layout ") + layout_name(unwrap(value));
   std::string name = Py_TYPE(value)->tp_name;
   if (!PyList_Check(value) && !PyTuple_Check(value)) {
     if (PyType_Check(value)) {

@@ -236,8 +236,8 @@ void check_layouts(const char* member, const char* kind, std::span<PyObject* con
   for (PyObject* object : args) {
     if (!is_sparse_object(object)) continue;
     fail(ErrorKind::not_implemented, "Tensor.", member, kind, ": argument '",
-         object == args.front() ? "self" : "other",
-         "' must be strided, not a Tensor of layout sparse_coo; convert it with to_dense()");
+         object == args.front() ? "self" : "other", "' must be strided, not a Tensor of layout ",
+         layout_name(unwrap(object)), "; convert it with to_dense()");
   }
 }
 

@@ -1,5 +1,7 @@
 #include "python/objects/layout_object.h"
 
+#include <array>
+
 #include "python/base/shown_name.h"
 #include "python/base/type_object.h"
 
@@ -13,7 +15,8 @@ struct NamedConstant {
 };
 
 PyTypeObject *layout_type = nullptr, *format_type = nullptr;
-PyObject *strided = nullptr, *sparse_coo = nullptr;
+PyObject* strided = nullptr;
+std::array<PyObject*, 3> sparse{};  // in the order of SparseLayout
 
 const char* name_of(PyObject* self) { return reinterpret_cast<NamedConstant*>(self)->name; }
 PyObject* repr(PyObject* self) {
@@ -27,8 +30,8 @@ PyType_Slot layout_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_methods, methods},
     {Py_tp_doc,
-     const_cast<char*>("How elements lie in memory: flambeau.strided, or flambeau.sparse_coo."
-                       "\n\nExample:\n"
+     const_cast<char*>("How elements lie in memory: flambeau.strided, sparse_coo, sparse_csr or "
+                       "sparse_csc.\n\nExample:\n"
                        "    >>> flambeau.eye(2).layout, flambeau.eye(2).to_sparse().layout\n"
                        "    (flambeau.strided, flambeau.sparse_coo)")},
     {0, nullptr}};
@@ -58,7 +61,7 @@ PyObject* add_constant(PyObject* module, PyTypeObject* type, const char* name) {
 }  // namespace
 
 PyObject* strided_layout() { return strided; }
-PyObject* sparse_coo_layout() { return sparse_coo; }
+PyObject* sparse_layout(SparseLayout layout) { return sparse[static_cast<size_t>(layout)]; }
 bool is_layout(PyObject* value) { return Py_TYPE(value) == layout_type; }
 bool is_memory_format(PyObject* value) { return Py_TYPE(value) == format_type; }
 const char* memory_format_name(PyObject* value) { return name_of(value); }
@@ -67,7 +70,9 @@ void add_layouts(PyObject* module) {
   layout_type = add_type(module, layout_spec);
   format_type = add_type(module, format_spec);
   strided = add_constant(module, layout_type, "strided");
-  sparse_coo = add_constant(module, layout_type, "sparse_coo");
+  for (const auto layout : {SparseLayout::coo, SparseLayout::csr, SparseLayout::csc}) {
+    sparse[static_cast<size_t>(layout)] = add_constant(module, layout_type, layout_name(layout));
+  }
   for (const char* name :
        {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"}) {
     add_constant(module, format_type, name);

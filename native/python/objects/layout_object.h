@@ -2,11 +2,13 @@
 
 #include <Python.h>
 
+#include "core/tensor/sparse.h"
+
 namespace flambeau::python {
 
-/// flambeau.strided, flambeau.sparse_coo, and the memory formats, which are names only.
-PyObject* strided_layout();     // borrowed
-PyObject* sparse_coo_layout();  // borrowed
+/// flambeau.strided, the sparse layouts, and the memory formats, which are names only.
+PyObject* strided_layout();                    // borrowed
+PyObject* sparse_layout(SparseLayout layout);  // borrowed
 bool is_layout(PyObject* value);
 bool is_memory_format(PyObject* value);
 /// "channels_last"; of a memory format only.

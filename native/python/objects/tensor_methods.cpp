@@ -58,8 +58,8 @@ PyObject* share_memory(PyObject* self, PyObject*) {
   return guarded([&] {
     const Tensor& tensor = unwrap(self);
     check(!is_sparse(tensor), ErrorKind::not_implemented,
-          "Tensor.share_memory_(): argument 'self' must be strided, not a Tensor of layout "
-          "sparse_coo");
+          "Tensor.share_memory_(): argument 'self' must be strided, not a Tensor of layout ",
+          layout_name(tensor));
     if (tensor.device().backend != Backend::cuda)
       share_storage(*tensor.storage(), "Tensor.share_memory_()");
     return Py_NewRef(self);

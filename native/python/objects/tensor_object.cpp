@@ -74,7 +74,7 @@ PyObject* wrap_as(PyTypeObject* type, Tensor tensor) {
   const bool holds_sparse = tensor.defined() && is_sparse(tensor);
   const bool is_for_sparse = type && sparse_type && PyType_IsSubtype(type, sparse_type);
   check(holds_sparse == is_for_sparse, ErrorKind::type, "a tensor of layout ",
-        holds_sparse ? "sparse_coo" : "strided", " cannot be an instance of ",
+        holds_sparse ? layout_name(tensor) : "strided", " cannot be an instance of ",
         type ? type->tp_name : "a type that is not there yet");
   PyObject* object;
   if (type == tensor_type) {

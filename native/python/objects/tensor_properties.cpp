@@ -44,7 +44,8 @@ PyObject* shape(const Tensor& self) { return to_size(self.sizes()); }
 PyObject* dtype(const Tensor& self) { return Py_NewRef(dtype_object(self.dtype())); }
 PyObject* device(const Tensor& self) { return to_python(data_device(self)); }
 PyObject* layout(const Tensor& self) {
-  return Py_NewRef(is_sparse(self) ? sparse_coo_layout() : strided_layout());
+  if (!is_sparse(self)) return Py_NewRef(strided_layout());
+  return Py_NewRef(sparse_layout(sparse_parts(self, "layout").layout));
 }
 PyObject* ndim(const Tensor& self) { return PyLong_FromLongLong(self.dim()); }
 PyObject* itemsize(const Tensor& self) { return PyLong_FromSize_t(self.itemsize()); }
@@ -56,7 +57,10 @@ PyObject* is_cuda(const Tensor& self) {
   return PyBool_FromLong(data_device(self).backend == Backend::cuda);
 }
 PyObject* is_meta(const Tensor& self) { return PyBool_FromLong(data_device(self).is_meta()); }
-PyObject* has_sparse_layout(const Tensor& self) { return PyBool_FromLong(is_sparse(self)); }
+template <SparseLayout wanted>
+PyObject* has_layout(const Tensor& self) {
+  return PyBool_FromLong(is_sparse(self) && sparse_parts(self, "layout").layout == wanted);
+}
 PyObject* version(const Tensor& self) { return PyLong_FromUnsignedLong(self.version()); }
 
 PyObject* transposed(const Tensor& self) {
@@ -167,8 +171,8 @@ PyGetSetDef tensor_properties[] = {
      nullptr},
     {"dtype", get<dtype, Layouts::any>, nullptr, "The type of the elements.", nullptr},
     {"device", get<device, Layouts::any>, nullptr, "Where the elements live.", nullptr},
-    {"layout", get<layout, Layouts::any>, nullptr, "flambeau.strided, or flambeau.sparse_coo.",
-     nullptr},
+    {"layout", get<layout, Layouts::any>, nullptr,
+     "flambeau.strided, sparse_coo, sparse_csr or sparse_csc.", nullptr},
     {"ndim", get<ndim, Layouts::any>, nullptr, "The number of dimensions.", nullptr},
     {"itemsize", get<itemsize, Layouts::any>, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get<nbytes>, nullptr, "Bytes of all elements.", nullptr},
@@ -176,8 +180,10 @@ PyGetSetDef tensor_properties[] = {
     {"is_cuda", get<is_cuda, Layouts::any>, nullptr, "Whether it lives on a CUDA device.", nullptr},
     {"is_meta", get<is_meta, Layouts::any>, nullptr, "Whether it has a shape but no elements.",
      nullptr},
-    {"is_sparse", get<has_sparse_layout, Layouts::any>, nullptr,
+    {"is_sparse", get<has_layout<SparseLayout::coo>, Layouts::any>, nullptr,
      "Whether it is of layout sparse_coo.", nullptr},
+    {"is_sparse_csr", get<has_layout<SparseLayout::csr>, Layouts::any>, nullptr,
+     "Whether it is of layout sparse_csr.", nullptr},
     {"_version", get<version, Layouts::any>, nullptr, "How often the storage was written in place.",
      nullptr},
     {"T", get<transposed>, nullptr, "A view with the dimensions in reverse order.", nullptr},

@@ -161,3 +161,20 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         return refused if isinstance(outputs, tuple) else refused[0]
 
     return wrapper
+
+
+class InplaceFunction(Function):
+    """A Function that former programs derive theirs from; `mark_dirty` says what is written.
+
+    Args:
+        inplace: what `self.inplace` says; nothing reads it but the subclass.
+
+    Example:
+        >>> from flambeau.autograd.function import InplaceFunction
+        >>> issubclass(InplaceFunction, flambeau.autograd.Function)
+        True
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace

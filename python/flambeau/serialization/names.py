@@ -201,7 +201,8 @@ def _device(context: Context, kind: Any, *index: Any) -> flambeau.device:
 
 
 def _layout(context: Context, name: Any) -> flambeau.layout:
-    known = {"torch.strided": flambeau.strided, "torch.sparse_coo": flambeau.sparse_coo}
+    layouts = (flambeau.strided, flambeau.sparse_coo, flambeau.sparse_csr, flambeau.sparse_csc)
+    known = {str(layout).replace("flambeau", "torch"): layout for layout in layouts}
     if type(name) is not str or name not in known:
         raise refused(f"the layout {brief(name)}")
     return known[name]

@@ -10,7 +10,7 @@ from typing import Any
 
 import flambeau
 from flambeau import Tensor, UntypedStorage
-from flambeau._sparse_tensor import SparseTensor
+from flambeau._sparse_tensor import SparseTensor, parts_of
 from flambeau.serialization import pickled_names as names
 from flambeau.serialization.pickled_names import PICKLED, Name
 
@@ -103,6 +103,10 @@ class _Writing:
         return NotImplemented
 
     def _reduce_tensor(self, tensor: Tensor) -> Any:
+        if isinstance(tensor, SparseTensor) and tensor.layout is not flambeau.sparse_coo:
+            outer, inner = (getattr(tensor, name)() for name in parts_of(tensor.layout))
+            compressed = (outer, inner, tensor._values(), tensor.shape)
+            return names.SPARSE_TENSOR, (tensor.layout, compressed)
         if isinstance(tensor, SparseTensor):
             flag = tensor.is_coalesced()
             elements = (tensor._indices(), tensor._values(), tensor.shape, flag)

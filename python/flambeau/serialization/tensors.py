@@ -113,18 +113,22 @@ class Tensors:
 
     def rebuild_sparse(self, layout: Any, parts: Any) -> Tensor:
         is_tuple = type(parts) is tuple and len(parts) in (3, 4)
+        if layout in (flambeau.sparse_csr, flambeau.sparse_csc) and is_tuple and len(parts) == 4:
+            return self._compressed(layout, *parts)
         if layout is not flambeau.sparse_coo or not is_tuple:
             raise refused(f"a sparse tensor of layout {brief(layout)} and {brief(parts)}")
         indices, values, size, *flag = parts
-        if not all(isinstance(t, Tensor) and not t.is_sparse for t in (indices, values)):
-            raise refused("a sparse tensor whose indices and values are no strided tensors")
-        if indices.is_meta or values.is_meta:
-            raise refused("a sparse tensor on the device meta")
+        _check_parts(indices, values)
         coalesced = bool(flag) and flag[0] is not None and truth(flag[0], "is_coalesced")
         shape = whole_numbers(tuple(size) if type(size) is flambeau.Size else size, "sizes")
         return flambeau.sparse_coo_tensor(
             indices, values, shape, is_coalesced=coalesced, check_invariants=True
         )
+
+    def _compressed(self, layout: Any, outer: Any, inner: Any, values: Any, size: Any) -> Tensor:
+        _check_parts(outer, inner, values)
+        shape = whole_numbers(tuple(size) if type(size) is flambeau.Size else size, "sizes")
+        return flambeau.sparse_compressed_tensor(outer, inner, values, shape, layout=layout)
 
     def rebuild_parameter(self, data: Any, requires_grad: Any, hooks: Any = None) -> Tensor:
         no_hooks(hooks)
@@ -207,3 +211,11 @@ def _extent(offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> int:
     for n, step in zip(size, stride, strict=False):
         last += (n - 1) * step
     return last + 1
+
+
+def _check_parts(*parts: Any) -> None:
+    """Those of a sparse tensor."""
+    if not all(isinstance(t, Tensor) and t.layout is flambeau.strided for t in parts):
+        raise refused("a sparse tensor whose indices and values are no strided tensors")
+    if any(t.is_meta for t in parts):
+        raise refused("a sparse tensor on the device meta")

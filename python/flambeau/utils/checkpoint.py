@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -19,6 +19,7 @@ from flambeau.amp.autocast_mode import scope_now
 from flambeau.autograd import Function, enable_grad
 from flambeau.autograd.graph import saved_tensors_hooks
 from flambeau.nn import Module, Sequential
+from flambeau.utils._pytree import tree_leaves
 from flambeau.utils.selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -29,12 +30,16 @@ __all__ = [
     "CheckpointError",
     "CheckpointPolicy",
     "SelectiveCheckpointContext",
+    "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
+    "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
@@ -358,6 +363,79 @@ def checkpoint_sequential(
             preserve_rng_state=preserve_rng_state,
         )
     return _chain(modules[checkpointed:])(input)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The CUDA devices of tensors among arguments, and the states of their random generators.
+
+    Args:
+        args: what a function is called with; tensors in nested containers count.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import get_device_states
+        >>> get_device_states(flambeau.ones(1))
+        ([], [])
+    """
+    tensors = (a for a in tree_leaves(args) if isinstance(a, Tensor))
+    devices = sorted({t.get_device() for t in tensors if t.is_cuda})
+    return devices, [flambeau.cuda.get_rng_state(device) for device in devices]
+
+
+def set_device_states(
+    devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
+) -> None:
+    """Sets the states of random generators, as `get_device_states` gave them.
+
+    Args:
+        devices: numbers of CUDA devices.
+        states: of each.
+        device_type: None or "cuda"; of "meta" there are none.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import get_device_states, set_device_states
+        >>> set_device_states(*get_device_states(flambeau.ones(1)))
+    """
+    if device_type not in (None, "cuda", "meta"):
+        raise ValueError(f"set_device_states(): device_type must be 'cuda', got {device_type!r}")
+    for device, state in zip(devices, states, strict=True):
+        flambeau.cuda.set_rng_state(state, device)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments whose tensors are leaves of their own, of the same memory.
+
+    Args:
+        inputs: a tuple.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import detach_variable
+        >>> x = flambeau.ones(1, requires_grad=True)
+        >>> detach_variable((2 * x, "other"))
+        (tensor([2.], requires_grad=True), 'other')
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"detach_variable(): expected a tuple, got {type(inputs).__name__}")
+    return tuple(
+        a.detach().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in inputs
+    )
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """A warning if no tensor among arguments requires grad, so that a reentrant checkpoint records
+    nothing.
+
+    Args:
+        inputs: the arguments.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import check_backward_validity
+        >>> check_backward_validity((flambeau.ones(1, requires_grad=True),))
+    """
+    if not any(isinstance(a, Tensor) and a.requires_grad for a in inputs):
+        warnings.warn(
+            "checkpoint: none of the inputs requires grad, so that their gradients will be None",
+            stacklevel=2,
+        )
 
 
 def _chain(modules: list[Module]) -> Callable[[Any], Any]:

@@ -101,10 +101,10 @@ class Carrier:
         return found
 
     def _sparse(self, value: Any) -> Any:
-        """The same places and values in the one sparse layout that there is."""
-        plain = value.detach().to_sparse_coo().coalesce()
-        parts = self(plain.indices()), self(plain.values())
-        found = flambeau.sparse_coo_tensor(*parts, tuple(plain.shape), is_coalesced=True)
+        """The same places and values in the same layout."""
+        plain = value.detach()
+        parts = self(plain.crow_indices()), self(plain.col_indices()), self(plain.values())
+        found = flambeau.sparse_csr_tensor(*parts, tuple(plain.shape))
         return found.requires_grad_() if value.requires_grad else found
 
 

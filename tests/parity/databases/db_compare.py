@@ -79,7 +79,6 @@ def _of_tensors(theirs: Any, mine: Any, loose: float, form: bool) -> Difference 
     if names[0] != names[1]:
         return Difference(f"dtype: {names[1]} for {names[0]}", *names)
     layouts = [str(tensor.layout).partition(".")[2] for tensor in (theirs, mine)]
-    layouts = ["sparse_coo" if name == "sparse_csr" else name for name in layouts]
     if layouts[0] != layouts[1]:
         return Difference(f"structure: {layouts[1]} for {layouts[0]}", *layouts)
     shapes = [tuple(tensor.shape) for tensor in (theirs, mine)]

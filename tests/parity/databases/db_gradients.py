@@ -146,7 +146,7 @@ def direction(library: Any, like: Any, key: int) -> Any:
         values = values + 1j * draw.integers(-8, 9, shape) / 8
     found = library.from_numpy(np.array(values)).to(like.dtype)
     # Flambeau asks for a gradient of the layout; of CSR PyTorch takes none but a strided one.
-    if like.layout is flambeau.sparse_coo:
+    if like.layout is flambeau.sparse_csr:
         return found.sparse_mask(like.detach())
     if like.layout is torch.sparse_csr:
         places = like.detach().to_sparse_coo().coalesce().indices()

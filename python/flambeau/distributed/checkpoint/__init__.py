@@ -19,21 +19,40 @@ from flambeau.distributed.checkpoint.default_planner import DefaultLoadPlanner, 
 from flambeau.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter
 from flambeau.distributed.checkpoint.metadata import (
     BytesStorageMetadata,
+    ChunkStorageMetadata,
     Metadata,
     TensorStorageMetadata,
 )
+from flambeau.distributed.checkpoint.planner import (
+    LoadPlan,
+    LoadPlanner,
+    ReadItem,
+    SavePlan,
+    SavePlanner,
+    WriteItem,
+)
 from flambeau.distributed.checkpoint.state_dict_loader import load, load_state_dict
 from flambeau.distributed.checkpoint.state_dict_saver import async_save, save, save_state_dict
+from flambeau.distributed.checkpoint.storage import StorageReader, StorageWriter
 
 __all__ = [
     "BytesStorageMetadata",
     "CheckpointException",
+    "ChunkStorageMetadata",
     "DefaultLoadPlanner",
     "DefaultSavePlanner",
     "FileSystemReader",
     "FileSystemWriter",
+    "LoadPlan",
+    "LoadPlanner",
     "Metadata",
+    "ReadItem",
+    "SavePlan",
+    "SavePlanner",
+    "StorageReader",
+    "StorageWriter",
     "TensorStorageMetadata",
+    "WriteItem",
     "async_save",
     "load",
     "load_state_dict",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import flambeau
+from flambeau.distributed.checkpoint.default_planner import _EmptyStateDictLoadPlanner
 from flambeau.distributed.checkpoint.filesystem import FileSystemReader
-from flambeau.distributed.checkpoint.flat import nested
+from flambeau.distributed.checkpoint.state_dict_loader import _load_state_dict
 from flambeau.distributed.checkpoint.state_dict_saver import save
 
 __all__ = ["dcp_to_torch_save", "torch_save_to_dcp"]
@@ -30,11 +32,10 @@ def dcp_to_torch_save(
         ...     flambeau.load(f"{folder}/whole.pt")
         {'model': {'x': tensor([1., 1.])}}
     """
-    reader = FileSystemReader(dcp_checkpoint_dir)
-    metadata = reader.read_metadata()
-    values = reader.read(metadata, metadata.state_dict_metadata)
-    paths = metadata.planner_data
-    flambeau.save(nested({n: (paths[n], v) for n, v in values.items()}), torch_save_path)
+    state: dict[str, Any] = {}
+    reader, planner = FileSystemReader(dcp_checkpoint_dir), _EmptyStateDictLoadPlanner()
+    _load_state_dict(state, reader, no_dist=True, planner=planner)
+    flambeau.save(state, torch_save_path)
 
 
 def torch_save_to_dcp(

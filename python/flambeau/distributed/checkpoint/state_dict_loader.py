@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
-import flambeau
-from flambeau import Tensor
 from flambeau.distributed.checkpoint.default_planner import DefaultLoadPlanner
 from flambeau.distributed.checkpoint.filesystem import FileSystemReader
-from flambeau.distributed.checkpoint.flat import flattened, put
+from flambeau.distributed.checkpoint.planner import LoadPlan, LoadPlanner
 from flambeau.distributed.checkpoint.stateful import Stateful
+from flambeau.distributed.checkpoint.storage import StorageReader
 from flambeau.distributed.checkpoint.together import Team
 
 __all__ = ["load", "load_state_dict"]
@@ -20,8 +20,8 @@ def load(
     state_dict: dict[str, Any],
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
-    storage_reader: FileSystemReader | None = None,
-    planner: DefaultLoadPlanner | None = None,
+    storage_reader: StorageReader | None = None,
+    planner: LoadPlanner | None = None,
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
@@ -33,8 +33,9 @@ def load(
     Args:
         state_dict: what is filled.
         checkpoint_id: the folder.
-        storage_reader: in its place.
-        planner: `DefaultLoadPlanner(allow_partial_load=True)` leaves what the folder lacks.
+        storage_reader: what reads; None: a `FileSystemReader` of the folder.
+        planner: what decides what is read; None: a `DefaultLoadPlanner`. With
+            `allow_partial_load=True` that leaves what the folder lacks.
         process_group: None: all processes.
         no_dist: whether this process reads alone.
 
@@ -53,20 +54,27 @@ def load(
         >>> state
         {'x': tensor([1., 1.]), 'epoch': 3}
     """
-    reader = storage_reader or (FileSystemReader(checkpoint_id) if checkpoint_id else None)
-    if reader is None:
+    if storage_reader is None and not checkpoint_id:
         raise ValueError("load(): give a folder, checkpoint_id, or a storage_reader")
-    partial = planner is not None and planner.allow_partial_load
-    Team(process_group, no_dist).each("load", lambda: _filled(state_dict, reader, partial))
+    reader = storage_reader or FileSystemReader(checkpoint_id)  # type: ignore[arg-type]
+    reader.reset(checkpoint_id)
+    owners = {key: value for key, value in state_dict.items() if isinstance(value, Stateful)}
+    state = {k: v.state_dict() if k in owners else v for k, v in state_dict.items()}
+    _load_state_dict(state, reader, process_group, 0, no_dist, planner)
+    for key, value in state.items():
+        if key in owners:
+            owners[key].load_state_dict(value)
+        else:
+            state_dict[key] = value
 
 
 def load_state_dict(
     state_dict: dict[str, Any],
-    storage_reader: FileSystemReader,
+    storage_reader: StorageReader,
     process_group: Any = None,
     coordinator_rank: int = 0,
     no_dist: bool = False,
-    planner: DefaultLoadPlanner | None = None,
+    planner: LoadPlanner | None = None,
 ) -> None:
     """The former name of `load`.
 
@@ -93,31 +101,41 @@ def load_state_dict(
     )
 
 
-def _filled(state_dict: dict[str, Any], reader: FileSystemReader, partial: bool) -> None:
-    owners = {key: value for key, value in state_dict.items() if isinstance(value, Stateful)}
-    state = {k: v.state_dict() if k in owners else v for k, v in state_dict.items()}
-    metadata = reader.read_metadata()
-    entries = flattened(state)
-    missing = [name for name in entries if name not in metadata.state_dict_metadata]
-    if missing and not partial:
-        raise RuntimeError(
-            f"{reader.path} lacks {', '.join(missing[:5])}{', ...' * (len(missing) > 5)}"
-        )
-    found = reader.read(metadata, (name for name in entries if name not in missing))
-    for name, value in found.items():
-        path, target = entries[name]
-        if not isinstance(target, Tensor):
-            put(state, path, value)
-            continue
-        if not isinstance(value, Tensor) or value.shape != target.shape:
-            shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-            raise RuntimeError(
-                f"{name} is {shape} in {reader.path}, and {tuple(target.shape)} here"
-            )
-        with flambeau.no_grad():
-            target.detach().copy_(value)
-    for key, value in state.items():
-        if key in owners:
-            owners[key].load_state_dict(value)
-        else:
-            state_dict[key] = value
+@dataclass
+class _Loading:
+    """A state that is being filled."""
+
+    state: dict[str, Any]
+    reader: StorageReader
+    planner: LoadPlanner
+
+    def run(self, team: Team) -> None:
+        """What `load` does; all processes hear of what goes wrong in one."""
+        plans = team.each("load", lambda: self._local(team.rank == 0))
+        plans = team.first("load", lambda: self._global(plans))
+        team.each("load", lambda: self._read(plans[team.rank]))
+
+    def _local(self, is_first: bool) -> LoadPlan:
+        metadata = self.reader.read_metadata()
+        self.planner.set_up_planner(self.state, metadata, is_first)
+        self.reader.set_up_storage_reader(metadata, is_first)
+        return self.reader.prepare_local_plan(self.planner.create_local_plan())
+
+    def _global(self, plans: list[LoadPlan]) -> list[LoadPlan]:
+        return self.reader.prepare_global_plan(self.planner.create_global_plan(plans))
+
+    def _read(self, plan: LoadPlan) -> None:
+        self.reader.read_data(self.planner.finish_plan(plan), self.planner).wait()
+
+
+def _load_state_dict(
+    state_dict: dict[str, Any],
+    storage_reader: StorageReader,
+    process_group: Any = None,
+    coordinator_rank: int = 0,
+    no_dist: bool = False,
+    planner: LoadPlanner | None = None,
+) -> None:
+    """Fills a state without asking what is in it has one of its own."""
+    loading = _Loading(state_dict, storage_reader, planner or DefaultLoadPlanner())
+    loading.run(Team(process_group, no_dist))

@@ -15,10 +15,12 @@ from typing import Any
 
 from flambeau import Tensor, distributed
 from flambeau.distributed.checkpoint.default_planner import DefaultSavePlanner
-from flambeau.distributed.checkpoint.filesystem import FileSystemReader, FileSystemWriter, entry_of
+from flambeau.distributed.checkpoint.filesystem import FileSystemWriter
 from flambeau.distributed.checkpoint.flat import flattened
 from flambeau.distributed.checkpoint.metadata import Metadata
+from flambeau.distributed.checkpoint.planner import SavePlan, SavePlanner
 from flambeau.distributed.checkpoint.stateful import Stateful
+from flambeau.distributed.checkpoint.storage import StorageWriter, WriteResult
 from flambeau.distributed.checkpoint.together import Team
 
 __all__ = ["AsyncCheckpointerType", "async_save", "save", "save_state_dict"]
@@ -41,8 +43,8 @@ def save(
     state_dict: Mapping[str, Any],
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
-    storage_writer: FileSystemWriter | None = None,
-    planner: DefaultSavePlanner | None = None,
+    storage_writer: StorageWriter | None = None,
+    planner: SavePlanner | None = None,
     process_group: Any = None,
     no_dist: bool = False,
     use_collectives: bool = True,
@@ -55,8 +57,8 @@ def save(
     Args:
         state_dict: nested dicts and lists of tensors and plain values; of a `Stateful` its state.
         checkpoint_id: the folder.
-        storage_writer: in its place.
-        planner: accepted, a `DefaultSavePlanner`.
+        storage_writer: what writes; None: a `FileSystemWriter` of the folder.
+        planner: what decides what is written; None: a `DefaultSavePlanner`.
         process_group: None: all processes.
         no_dist: whether this process writes alone.
         use_collectives: accepted.
@@ -77,16 +79,16 @@ def save(
         >>> sorted(found.state_dict_metadata)
         ['epoch', 'model.bias', 'model.weight']
     """
-    team = Team(process_group, no_dist)
-    return _planned(state_dict, _writer("save", checkpoint_id, storage_writer), team).written(team)
+    saving = _saving("save", state_dict, checkpoint_id, storage_writer, planner)
+    return saving.written(Team(process_group, no_dist))
 
 
 def async_save(
     state_dict: Mapping[str, Any],
     *,
     checkpoint_id: str | os.PathLike[str] | None = None,
-    storage_writer: FileSystemWriter | None = None,
-    planner: DefaultSavePlanner | None = None,
+    storage_writer: StorageWriter | None = None,
+    planner: SavePlanner | None = None,
     process_group: Any = None,
     async_checkpointer_type: AsyncCheckpointerType = AsyncCheckpointerType.THREAD,
     async_stager: None = None,
@@ -123,22 +125,21 @@ def async_save(
     """
     if async_stager is not None:
         raise ValueError("async_save(): the state is copied here; async_stager must be None")
-    writer = _writer("async_save", checkpoint_id, storage_writer)
-    plan = _planned(state_dict, writer, Team(process_group, no_dist))
-    plan.own = {name: _copy(value) for name, value in plan.own.items()}
+    saving = _saving("async_save", state_dict, checkpoint_id, storage_writer, planner)
+    saving.state = _copy(saving.state)
     team = Team(None if no_dist else _own_group(process_group), no_dist)
-    future = _thread().submit(plan.written, team)
-    future.add_done_callback(lambda done: _warn(done, writer))
+    future = _thread().submit(saving.written, team)
+    future.add_done_callback(lambda done: _warn(done, saving.writer))
     return future
 
 
 def save_state_dict(
     state_dict: Mapping[str, Any],
-    storage_writer: FileSystemWriter,
+    storage_writer: StorageWriter,
     process_group: Any = None,
     coordinator_rank: int = 0,
     no_dist: bool = False,
-    planner: DefaultSavePlanner | None = None,
+    planner: SavePlanner | None = None,
 ) -> Metadata:
     """The former name of `save`.
 
@@ -156,55 +157,68 @@ def save_state_dict(
         ['epoch']
     """
     return save(
-        state_dict, storage_writer=storage_writer, process_group=process_group, no_dist=no_dist
+        state_dict,
+        storage_writer=storage_writer,
+        planner=planner,
+        process_group=process_group,
+        no_dist=no_dist,
     )
 
 
 @dataclass
-class _Plan:
-    """What this process writes, and what the folder will hold."""
+class _Saving:
+    """A state on its way."""
 
-    writer: FileSystemWriter
-    own: dict[str, Any]
-    index: dict[str, dict[str, Any]]
+    state: dict[str, Any]
+    writer: StorageWriter
+    planner: SavePlanner
 
     def written(self, team: Team) -> Metadata:
-        team.each("save", self.writer.begin)
-        team.each("save", lambda: self._write(_file(team.rank)))
-        team.each("save", lambda: self.writer.finish(self.index) if team.rank == 0 else None)
-        return FileSystemReader(self.writer.path).read_metadata()
+        """What `save` gives; all processes hear of what goes wrong in one."""
+        plans = team.each("save", lambda: self._local(team.rank == 0))
+        plans, metadata = team.first("save", lambda: self._global(plans))
+        results = team.each("save", lambda: self._write(plans[team.rank]))
+        found: Metadata = team.first("save", lambda: self._finished(metadata, results))
+        return found
 
-    def _write(self, file: str) -> None:
-        if self.own:
-            self.writer.write(file, self.own)
+    def _local(self, is_first: bool) -> SavePlan:
+        self.planner.set_up_planner(self.state, self.writer.storage_meta(), is_first)
+        self.writer.set_up_storage_writer(is_first)
+        return self.writer.prepare_local_plan(self.planner.create_local_plan())
+
+    def _global(self, plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
+        plans, metadata = self.planner.create_global_plan(plans)
+        return self.writer.prepare_global_plan(plans), metadata
+
+    def _write(self, plan: SavePlan) -> list[WriteResult]:
+        return self.writer.write_data(self.planner.finish_plan(plan), self.planner).wait()
+
+    def _finished(self, metadata: Metadata, results: list[list[WriteResult]]) -> Metadata:
+        self.writer.finish(metadata, results)
+        return metadata
 
 
-def _writer(
-    function: str, folder: str | os.PathLike[str] | None, given: FileSystemWriter | None
-) -> FileSystemWriter:
-    if given is None and not folder:
+def _saving(
+    function: str,
+    state: Mapping[str, Any],
+    folder: str | os.PathLike[str] | None,
+    writer: StorageWriter | None,
+    planner: SavePlanner | None,
+) -> _Saving:
+    if writer is None and not folder:
         raise ValueError(f"{function}(): give a folder, checkpoint_id, or a storage_writer")
-    return given or FileSystemWriter(folder)  # type: ignore[arg-type]
-
-
-def _planned(state: Mapping[str, Any], writer: FileSystemWriter, team: Team) -> _Plan:
-    """Agrees with the other processes on who writes what."""
-    entries = flattened(
-        {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state.items()}
-    )
-    mine = {n: (_bytes_of(value), entry_of(path, value)) for n, (path, value) in entries.items()}
-    offered = team.each("save", lambda: mine)
-    owners = _owners([{name: size for name, (size, _) in each.items()} for each in offered])
-    index = {n: {"file": _file(owner), **offered[owner][n][1]} for n, owner in owners.items()}
-    own = {n: value for n, (_, value) in entries.items() if owners[n] == team.rank}
-    return _Plan(writer, own, index)
-
-
-def _file(rank: int) -> str:
-    return f"__{rank}_0.distcp"
+    writer = writer or FileSystemWriter(folder)  # type: ignore[arg-type]
+    writer.reset(folder)
+    plain = {k: v.state_dict() if isinstance(v, Stateful) else v for k, v in state.items()}
+    flattened(plain)  # what cannot be told apart is an error before anything is written
+    return _Saving(plain, writer, planner or DefaultSavePlanner())
 
 
 def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_copy(item) for item in value)
     return value.detach().clone() if isinstance(value, Tensor) else copy.deepcopy(value)
 
 
@@ -229,22 +243,7 @@ def _own_group(group: Any) -> Any:
     return _groups[known]
 
 
-def _warn(done: Future[Metadata], writer: FileSystemWriter) -> None:
+def _warn(done: Future[Metadata], writer: StorageWriter) -> None:
     if (problem := done.exception()) is not None:
-        warnings.warn(f"async_save(): {writer.path} is no checkpoint: {problem}", stacklevel=2)
-
-
-def _bytes_of(value: Any) -> int | None:
-    return value.numel() * value.element_size() if isinstance(value, Tensor) else None
-
-
-def _owners(sizes: list[dict[str, int | None]]) -> dict[str, int]:
-    """Which process writes what; all of them find the same."""
-    loads = [0] * len(sizes)
-    found: dict[str, int] = {}
-    for name in dict.fromkeys(name for mine in sizes for name in mine):
-        having = [rank for rank, mine in enumerate(sizes) if name in mine]
-        size = sizes[having[0]][name]
-        found[name] = having[0] if size is None else min(having, key=lambda r: (loads[r], r))
-        loads[found[name]] += size or 0
-    return found
+        what = getattr(writer, "path", "what was written")
+        warnings.warn(f"async_save(): {what} is no checkpoint: {problem}", stacklevel=2)

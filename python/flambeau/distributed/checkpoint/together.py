@@ -44,3 +44,7 @@ class Team:
         if failures:
             raise CheckpointException(what, failures) from problem
         return [given for given, _ in answers]
+
+    def first(self, what: str, act: Callable[[], Any]) -> Any:
+        """What `act` returns in the first process, in which alone it is called; as `each`."""
+        return self.each(what, lambda: act() if self.rank == 0 else None)[0]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import flambeau
-from flambeau import Tensor, _lazy
+from flambeau import Tensor
+from flambeau._C import _disabled_torch_function_impl
 
-__all__ = ["CausalVariant", "causal_lower_right", "causal_upper_left"]
+__all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 
 
 class CausalVariant(enum.IntEnum):
@@ -23,7 +25,37 @@ class CausalVariant(enum.IntEnum):
     LOWER_RIGHT = 2
 
 
-def causal_upper_left(*size: int) -> Tensor:
+class CausalBias(Tensor):
+    """A mask [queries, keys] that knows its variant; in operators it is as any tensor.
+
+    Args:
+        variant: where the diagonal begins.
+        seq_len_q: how many queries.
+        seq_len_kv: how many keys.
+
+    Example:
+        >>> from flambeau.nn.attention.bias import CausalBias, CausalVariant
+        >>> CausalBias(CausalVariant.UPPER_LEFT, 2, 2)
+        tensor([[ True, False],
+                [ True,  True]])
+    """
+
+    __torch_function__ = _disabled_torch_function_impl
+    _prints_as_tensor = True
+
+    variant: CausalVariant
+    seq_len_q: int
+    seq_len_kv: int
+
+    def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> CausalBias:
+        offset = seq_len_kv - seq_len_q if variant is CausalVariant.LOWER_RIGHT else 0
+        mask: Any = flambeau.ones(seq_len_q, seq_len_kv, dtype=flambeau.bool).tril(offset)
+        found: CausalBias = mask.as_subclass(cls)
+        found.variant, found.seq_len_q, found.seq_len_kv = variant, seq_len_q, seq_len_kv
+        return found
+
+
+def causal_upper_left(*size: int) -> CausalBias:
     """A mask [queries, keys]: the first query sees the first key, each one more.
 
     Args:
@@ -35,10 +67,10 @@ def causal_upper_left(*size: int) -> Tensor:
         tensor([[ True, False, False],
                 [ True,  True, False]])
     """
-    return _square(size).tril()
+    return CausalBias(CausalVariant.UPPER_LEFT, *_two(size))
 
 
-def causal_lower_right(*size: int) -> Tensor:
+def causal_lower_right(*size: int) -> CausalBias:
     """A mask [queries, keys]: the last query sees all keys, each before it one less.
 
     Args:
@@ -50,14 +82,10 @@ def causal_lower_right(*size: int) -> Tensor:
         tensor([[ True,  True, False],
                 [ True,  True,  True]])
     """
-    mask = _square(size)
-    return mask.tril(mask.shape[1] - mask.shape[0])
+    return CausalBias(CausalVariant.LOWER_RIGHT, *_two(size))
 
 
-def _square(size: tuple[int, ...]) -> Tensor:
+def _two(size: tuple[int, ...]) -> tuple[int, int]:
     if len(size) != 2:
         raise RuntimeError(f"causal masks: expected two sizes, got {len(size)}")
-    return flambeau.ones(*size, dtype=flambeau.bool)
-
-
-__getattr__ = _lazy.unavailable(__name__, "masks are tensors, of no class of their own")
+    return size[0], size[1]

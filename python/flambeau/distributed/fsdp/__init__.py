@@ -1,5 +1,5 @@
 """Models whose parameters are divided among processes: not available, and saying so. Libraries ask
-whether a model is one; none is.
+whether a model is one; none is. `wrap` says which modules would be, and is there.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from typing import Any
 
 from flambeau import _lazy
 from flambeau._absent_classes import WHOLE, AbsentShards
+from flambeau.distributed.fsdp import wrap as wrap
 
 __all__ = [
     "CPUOffloadPolicy",

@@ -1,0 +1,1 @@
+"""Modules that keep less for their gradients."""
