@@ -526,6 +526,8 @@ class _Emitter:
         # A loop is no vector loop where one of two values to choose from is a call.
         is_inlined = function.written_in is not None and self._choices > 0
         prefix = f"{self.dialect.prefix}{self.dialect.inlined if is_inlined else ''}"
+        if function.branches_apart and self._choices == 0:
+            prefix = prefix.removesuffix(self.dialect.inlined)  # its lanes choose in calls alone
         return Value(f"{prefix}{function.cpp}({', '.join(codes)})", target, ATOM)
 
     def other(self, role: str, value: Value) -> str:

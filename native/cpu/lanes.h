@@ -9,7 +9,6 @@
 
 #include <immintrin.h>
 
-#include <cstring>
 #include <utility>
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -32,20 +31,30 @@ FLAMBEAU_INLINE unsigned takers_of(const double* chosen, double branch) {
   }
 }
 
-/// Lanes that take another branch compute what one of this branch does: numbers that it is not for
-/// could lead to what is slow.
+/// The numbers themselves where all take the branch, else a copy in which one of them stands for
+/// those that do not: numbers that it is not for could lead to what is slow.
+template <int branch, int count>
+struct Taken {
+  alignas(64) double copy[count];
+  FLAMBEAU_INLINE const double* of(unsigned takers, const double* chosen, const double* x) {
+    if (takers == (1u << count) - 1) return x;
+    const double one = x[__builtin_ctz(takers)];
+#pragma omp simd
+    for (int i = 0; i < count; ++i) copy[i] = chosen[i] == branch ? x[i] : one;
+    return copy;
+  }
+};
+
 template <class Function, int branch, int count, class... Numbers>
 FLAMBEAU_INLINE void take_branch(double* result, const double* chosen, const Numbers*... x) {
   const unsigned takers = takers_of<count>(chosen, branch);
   if (takers == 0) return;
-  const int one = __builtin_ctz(takers);
   alignas(64) double found[count];
-  [&](auto... of_one) __attribute__((always_inline)) {
+  [&](const auto*... taken) __attribute__((always_inline)) {
 #pragma omp simd
-    for (int i = 0; i < count; ++i)
-      found[i] = Function::template value<branch>((chosen[i] == branch ? x[i] : of_one)...);
+    for (int i = 0; i < count; ++i) found[i] = Function::template value<branch>(taken[i]...);
   }
-  (x[one]...);
+  (Taken<branch, count>().of(takers, chosen, x)...);
 #pragma omp simd
   for (int i = 0; i < count; ++i) result[i] = chosen[i] == branch ? found[i] : result[i];
 }
@@ -58,7 +67,7 @@ FLAMBEAU_INLINE void of_lanes(double* result, const More*... x) {
 #pragma omp simd
   for (int i = 0; i < count; ++i) {
     chosen[i] = Function::chosen(x[i]...);
-    result[i] = 0;
+    result[i] = chosen[i];  // each is replaced
   }
   [&]<int... branches>(std::integer_sequence<int, branches...>) {
     (take_branch<Function, branches, count>(result, chosen, x...), ...);
@@ -66,21 +75,40 @@ FLAMBEAU_INLINE void of_lanes(double* result, const More*... x) {
   (std::make_integer_sequence<int, Function::count>());
 }
 
-/// Vectors of T as numbers, and back.
-template <class T, int count, class Lanes>
-FLAMBEAU_INLINE void spread(const Lanes& lanes, double* numbers) {
-  alignas(64) T elements[count];
-  memcpy(elements, &lanes, sizeof elements);
-#pragma omp simd
-  for (int i = 0; i < count; ++i) numbers[i] = static_cast<double>(elements[i]);
+/// Vectors as numbers, and back, as wholes: what is written in parts and read at once waits for the
+/// cache.
+FLAMBEAU_INLINE void spread(__m128d x, double* numbers) { _mm_store_pd(numbers, x); }
+FLAMBEAU_INLINE void spread(__m256d x, double* numbers) { _mm256_store_pd(numbers, x); }
+FLAMBEAU_INLINE void spread(__m128 x, double* numbers) { spread(_mm256_cvtps_pd(x), numbers); }
+FLAMBEAU_INLINE void gather(const double* numbers, __m128d& x) { x = _mm_load_pd(numbers); }
+FLAMBEAU_INLINE void gather(const double* numbers, __m256d& x) { x = _mm256_load_pd(numbers); }
+FLAMBEAU_INLINE void gather(const double* numbers, __m128& x) {
+  x = _mm256_cvtpd_ps(_mm256_load_pd(numbers));
 }
-template <class T, int count, class Lanes>
-FLAMBEAU_INLINE void gather(const double* numbers, Lanes& lanes) {
-  alignas(64) T elements[count];
-#pragma omp simd
-  for (int i = 0; i < count; ++i) elements[i] = static_cast<T>(numbers[i]);
-  memcpy(&lanes, elements, sizeof elements);
+FLAMBEAU_INLINE void spread(__m256 x, double* numbers) {
+  spread(_mm256_castps256_ps128(x), numbers);
+  spread(_mm256_extractf128_ps(x, 1), numbers + 4);
 }
+FLAMBEAU_INLINE void gather(const double* numbers, __m256& x) {
+  __m128 low, high;
+  gather(numbers, low);
+  gather(numbers + 4, high);
+  x = _mm256_set_m128(high, low);
+}
+#if defined(__AVX512F__)
+FLAMBEAU_INLINE void spread(__m512d x, double* numbers) { _mm512_store_pd(numbers, x); }
+FLAMBEAU_INLINE void gather(const double* numbers, __m512d& x) { x = _mm512_load_pd(numbers); }
+FLAMBEAU_INLINE void spread(__m512 x, double* numbers) {
+  spread(_mm512_castps512_ps256(x), numbers);
+  spread(_mm512_maskz_extractf32x8_ps(0xff, x, 1), numbers + 8);
+}
+FLAMBEAU_INLINE void gather(const double* numbers, __m512& x) {
+  __m256 low, high;
+  gather(numbers, low);
+  gather(numbers + 8, high);
+  x = _mm512_maskz_insertf32x8(0xffff, _mm512_castps256_ps512(low), high, 1);
+}
+#endif
 
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
@@ -94,9 +122,9 @@ FLAMBEAU_INLINE void gather(const double* numbers, Lanes& lanes) {
       "_ZGV" #width "v_" FLAMBEAU_TEXT(FLAMBEAU_LANES_OF(name, T)));               \
   extern "C" FLAMBEAU_API Lanes name##_of_##width##_##T(Lanes x) noexcept {        \
     alignas(64) double result[count], numbers[count];                              \
-    spread<T, count>(x, numbers);                                                  \
+    spread(x, numbers);                                                            \
     of_lanes<Function, count>(result, numbers);                                    \
-    gather<T, count>(result, x);                                                   \
+    gather(result, x);                                                             \
     return x;                                                                      \
   }
 #define FLAMBEAU_LANES_2_OF(T, Lanes, width, count, name, Function)                         \
@@ -104,10 +132,10 @@ FLAMBEAU_INLINE void gather(const double* numbers, Lanes& lanes) {
       "_ZGV" #width "vv_" FLAMBEAU_TEXT(FLAMBEAU_LANES_OF(name, T)));                       \
   extern "C" FLAMBEAU_API Lanes name##_of_##width##_##T(Lanes x, Lanes y) noexcept {        \
     alignas(64) double result[count], numbers[count], others[count];                        \
-    spread<T, count>(x, numbers);                                                           \
-    spread<T, count>(y, others);                                                            \
+    spread(x, numbers);                                                                     \
+    spread(y, others);                                                                      \
     of_lanes<Function, count>(result, numbers, others);                                     \
-    gather<T, count>(result, x);                                                            \
+    gather(result, x);                                                                      \
     return x;                                                                               \
   }
 #if defined(__AVX512F__)

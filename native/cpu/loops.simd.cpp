@@ -26,6 +26,14 @@ constexpr int kMaxData = Iterator::kMaxOperands + 4;
 /// Elements of the widest vectors, and the cost from which a formula may call functions.
 constexpr int64_t kVector = 16;
 constexpr int64_t kFunctionCost = 8;
+/// Bytes of a vector.
+#if defined(__AVX512F__)
+constexpr int64_t kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int64_t kVectorBytes = 32;
+#else
+constexpr int64_t kVectorBytes = 16;
+#endif
 /// Elements that are not worth the set-up of a walk.
 constexpr int64_t kSmall = 64;
 
@@ -182,24 +190,31 @@ class Walk {
   void run_rows(int64_t begin, int64_t end) const {
     alignas(64) char buffers[kMaxData][kBufferBytes];
     const char* repeated[kMaxData] = {};
-    char* data[kMaxData];
+    char *next[kMaxData], *data[kMaxData];
     const int64_t length = row_length();
     Position position = start_;
     position.seek(begin * length);
-    for (int64_t row = begin; row < end; ++row, position.advance(length)) {
-      for (int i = 0; i < plan_.operand_count; ++i) {
-        data[i] = base_[i] + position.offset(strides_[i]);
-        if (strides_[i][0] != 0) continue;
-        if (repeated[i] != data[i]) load_run(buffers[i], data[i], 0, chunk_, plan_.operands[i]);
-        repeated[i] = data[i];
-        data[i] = buffers[i];
+    while (begin < end) {
+      const int64_t rows = std::min(end - begin, start_.extent[1] - position.index[1]);
+      for (int i = 0; i < plan_.operand_count; ++i)
+        next[i] = base_[i] + position.offset(strides_[i]);
+      for (const int64_t last = begin + rows; begin < last; ++begin) {
+        for (int i = 0; i < plan_.operand_count; ++i) {
+          data[i] = next[i];
+          next[i] += strides_[i][1];
+          if (strides_[i][0] != 0) continue;
+          if (repeated[i] != data[i]) load_run(buffers[i], data[i], 0, chunk_, plan_.operands[i]);
+          repeated[i] = data[i];
+          data[i] = buffers[i];
+        }
+        int64_t count = even_ ? chunk_ : before_vector(data[0], plan_.operands[0].bytes);
+        for (int64_t at = 0; at < length; at += count, count = chunk_) {
+          count = std::min(count, length - at);
+          call(data, begin * length + at, count);
+          for (int i = 0; i < plan_.operand_count; ++i) data[i] += count * strides_[i][0];
+        }
       }
-      int64_t count = even_ ? chunk_ : before_line(data[0], plan_.operands[0].bytes);
-      for (int64_t at = 0; at < length; at += count, count = chunk_) {
-        count = std::min(count, length - at);
-        call(data, row * length + at, count);
-        for (int i = 0; i < plan_.operand_count; ++i) data[i] += count * strides_[i][0];
-      }
+      position.advance(rows * length);
     }
   }
 
@@ -340,11 +355,11 @@ class Walk {
     return std::min(most, ((length + parts - 1) / parts + kVector - 1) / kVector * kVector);
   }
 
-  /// Elements until a cache line begins, or a chunk where one does: whole vectors do not cross
-  /// lines then as they are written.
-  int64_t before_line(const char* data, int64_t bytes) const {
-    const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % 64);
-    return past == 0 || past % bytes != 0 ? chunk_ : (64 - past) / bytes;
+  /// Elements until a place where vectors written one after the other do not cross cache lines, or
+  /// a chunk where `data` is one.
+  int64_t before_vector(const char* data, int64_t bytes) const {
+    const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % kVectorBytes);
+    return past == 0 || past % bytes != 0 ? chunk_ : (kVectorBytes - past) / bytes;
   }
 
   bool are_plain() const {

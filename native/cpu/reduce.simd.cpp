@@ -10,9 +10,12 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace detail {
 namespace {
 
-/// Reduced elements of a task when one output is shared out over threads, and the most that one
-/// call of FoldLoops::rows takes: its two levels of accumulators are then about 64 steps each.
+/// The most elements that one call of FoldLoops::rows takes: its two levels of accumulators are
+/// then about 64 steps each.
 constexpr int64_t kSplit = int64_t{1} << 18;
+/// Where threads share out one output: tasks while these have no more elements than that, and the
+/// fewest elements of one.
+constexpr int64_t kFewPieces = 4, kPiece = int64_t{1} << 15;
 /// With at least this many outputs, threads share outputs only.
 constexpr int64_t kManyOutputs = 64;
 constexpr int64_t kGathered = kMostConverted;
@@ -138,7 +141,8 @@ class Walk {
   }
 
   void run_rows() const {
-    const int64_t pieces = (count_ + kSplit - 1) / kSplit;
+    const int64_t pieces =
+        std::max((count_ + kSplit - 1) / kSplit, std::min(kFewPieces, count_ / kPiece));
     if (pieces > 1 && outputs_ < kManyOutputs) return run_split_rows(pieces);
     const int64_t work = std::max<int64_t>(1, count_ * cost_);
     const bool dense = count_ > 0 && count_ <= kSplit && reduced_.rank == 1 &&
@@ -173,14 +177,15 @@ class Walk {
   /// Few outputs of many elements: threads share the reduced range, in pieces that do not depend on
   /// the number of threads.
   void run_split_rows(int64_t pieces) const {
+    const int64_t length = (count_ + pieces - 1) / pieces;
     const auto partials = std::make_unique<Slot[]>(static_cast<size_t>(outputs_ * pieces));
     parallel_for(0, outputs_ * pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         const int64_t piece = task % pieces;
         Position position = kept_;
         position.seek(task / pieces);
-        fold_range(input_ + position.offset(kept_strides_), piece * kSplit,
-                   std::min(count_, (piece + 1) * kSplit), partials[task].bytes);
+        fold_range(input_ + position.offset(kept_strides_), std::min(count_, piece * length),
+                   std::min(count_, (piece + 1) * length), partials[task].bytes);
       }
     });
     for (int64_t o = 0; o < outputs_; ++o) {

@@ -3,9 +3,11 @@
 /// Transposition of the square that kLanes lines make of 64 bytes of each, and of short lines.
 
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/macros.h"
+#include "cpu/linalg/vector.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
 
@@ -17,20 +19,52 @@ struct RowOf {
 
 namespace detail {
 
+/// A row of n elements as two halves. Compilers move the elements of what is wider than a register
+/// one by one.
+template <class Row, int n>
+struct Halves {
+  typedef std::remove_cvref_t<decltype(Row{}[0])> Element;
+  typedef Element Half __attribute__((vector_size(sizeof(Row) / 2)));
+  static constexpr bool kAreNeeded = sizeof(Row) > kVectorBytes;
+  static constexpr auto order = std::make_integer_sequence<int, n / 2>();
+  Half half[2];
+
+  explicit Halves(const Row& row) { memcpy(half, &row, sizeof row); }
+  Halves() = default;
+  FLAMBEAU_INLINE void give(Row& row) const { memcpy(&row, half, sizeof row); }
+};
+
 /// The first or the second halves of two rows, or of each group of their elements, in turns.
 template <int second, int group, class Row, int... i>
 FLAMBEAU_INLINE void interleave(Row& to, const Row& a, const Row& b,
                                 std::integer_sequence<int, i...>) {
   constexpr int n = static_cast<int>(sizeof...(i));
-  to = __builtin_shufflevector(
-      a, b, (i / group * group + second * group / 2 + i % group / 2 + i % 2 * n)...);
+  if constexpr (Halves<Row, n>::kAreNeeded && group == n) {
+    const Halves<Row, n> one(a), other(b);
+    Halves<Row, n> found;
+    interleave<0, n / 2>(found.half[0], one.half[second], other.half[second], found.order);
+    interleave<1, n / 2>(found.half[1], one.half[second], other.half[second], found.order);
+    found.give(to);
+  } else {
+    to = __builtin_shufflevector(
+        a, b, (i / group * group + second * group / 2 + i % group / 2 + i % 2 * n)...);
+  }
 }
 
 /// Every other one of the elements of two rows, or of units of some elements.
 template <int first, int unit, class Row, int... i>
 FLAMBEAU_INLINE void every_other(Row& to, const Row& a, const Row& b,
                                  std::integer_sequence<int, i...>) {
-  to = __builtin_shufflevector(a, b, ((first + i / unit * 2) * unit + i % unit)...);
+  constexpr int n = static_cast<int>(sizeof...(i));
+  if constexpr (Halves<Row, n>::kAreNeeded) {
+    const Halves<Row, n> one(a), other(b);
+    Halves<Row, n> found;
+    every_other<first, unit>(found.half[0], one.half[0], one.half[1], found.order);
+    every_other<first, unit>(found.half[1], other.half[0], other.half[1], found.order);
+    found.give(to);
+  } else {
+    to = __builtin_shufflevector(a, b, ((first + i / unit * 2) * unit + i % unit)...);
+  }
 }
 /// Two halves of a row.
 template <class Row, class Half, int... i>
@@ -41,7 +75,17 @@ FLAMBEAU_INLINE void join(Row& to, const Half& a, const Half& b, std::integer_se
 template <class Row, int... i>
 FLAMBEAU_INLINE void turn_round(Row& row, std::integer_sequence<int, i...>) {
   constexpr int last = static_cast<int>(sizeof...(i)) - 1;
-  row = __builtin_shufflevector(row, row, (last - i)...);
+  if constexpr (Halves<Row, last + 1>::kAreNeeded) {
+    const Halves<Row, last + 1> given(row);
+    Halves<Row, last + 1> found;
+    for (int half = 0; half < 2; ++half) {
+      found.half[half] = given.half[1 - half];
+      turn_round(found.half[half], found.order);
+    }
+    found.give(row);
+  } else {
+    row = __builtin_shufflevector(row, row, (last - i)...);
+  }
 }
 
 }  // namespace detail
@@ -202,6 +246,43 @@ FLAMBEAU_INLINE void store_parts(T* to, const typename RowOf<T>::type& re,
   detail::interleave<1, 64 / sizeof(T)>(b, re, im, OrderOfRow<T>());
   store(to, a);
   store(to + 64 / sizeof(T), b);
+}
+
+/// The same from memory to memory, in registers as wide as there are: numbers as many as a row has
+/// elements.
+template <class T>
+FLAMBEAU_INLINE void part_row(const T* from, T* re, T* im) {
+  typedef T Piece __attribute__((vector_size(kVectorBytes)));
+  constexpr int n = kVectorBytes / sizeof(T);
+  constexpr auto order = std::make_integer_sequence<int, n>();
+#pragma GCC unroll 4
+  for (int i = 0; i < static_cast<int>(64 / sizeof(T)); i += n) {
+    Piece a, b, first, second;
+    memcpy(&a, from + 2 * i, sizeof a);
+    memcpy(&b, from + 2 * i + n, sizeof b);
+    detail::every_other<0, 1>(first, a, b, order);
+    detail::every_other<1, 1>(second, a, b, order);
+    memcpy(re + i, &first, sizeof first);
+    memcpy(im + i, &second, sizeof second);
+  }
+}
+template <class T>
+FLAMBEAU_INLINE void join_row(T* to, const T* re, const T* im, T scale) {
+  typedef T Piece __attribute__((vector_size(kVectorBytes)));
+  constexpr int n = kVectorBytes / sizeof(T);
+  constexpr auto order = std::make_integer_sequence<int, n>();
+#pragma GCC unroll 4
+  for (int i = 0; i < static_cast<int>(64 / sizeof(T)); i += n) {
+    Piece a, b, first, second;
+    memcpy(&a, re + i, sizeof a);
+    memcpy(&b, im + i, sizeof b);
+    a *= scale;
+    b *= scale;
+    detail::interleave<0, n>(first, a, b, order);
+    detail::interleave<1, n>(second, a, b, order);
+    memcpy(to + 2 * i, &first, sizeof first);
+    memcpy(to + 2 * i + n, &second, sizeof second);
+  }
 }
 
 /// The last element becomes the first.

@@ -188,40 +188,95 @@ bool gather_joined(const Lines<const T>& lines, int64_t first, int64_t count, in
   }
   return false;
 }
-/// The same where neighbours lie side by side.
+/// The numbers of up to kLanes neighbours in a place of memory, and of none behind them.
 template <class T>
-void gather_columns(const Lines<const T>& lines, int64_t first, int64_t n, Parts<T> tile) {
+class Neighbours {
+ public:
+  explicit Neighbours(int64_t count) {
+    for (int i = 0; i < kPieces; ++i)
+      counts_[i] = std::clamp<int64_t>(2 * count - i * kVector<T>, 0, kVector<T>);
+  }
+  void load(const T* from, T* block) const {
+    for (int i = 0; i < kPieces; ++i)
+      FLAMBEAU_ISA::store(block + i * kVector<T>, Mask<T>(counts_[i]).load(from + i * kVector<T>));
+  }
+  void store(T* to, const T* block) const {
+    for (int i = 0; i < kPieces; ++i)
+      Mask<T>(counts_[i]).store(to + i * kVector<T>, FLAMBEAU_ISA::load(block + i * kVector<T>));
+  }
+
+ private:
+  static constexpr int kPieces = static_cast<int>(2 * kLanes<T> / kVector<T>);
+  int64_t counts_[kPieces];
+};
+
+/// The same where neighbours lie side by side. What the next ones have is asked for meanwhile, as
+/// it lies in steps that processors do not foresee.
+template <class T>
+void gather_columns(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n,
+                    Parts<T> tile) {
   constexpr int64_t kWidth = kLanes<T>;
   const T* from = lines.line(first);
+  const Neighbours<T> neighbours(count);
+  alignas(64) T block[2 * kWidth];
   for (int64_t k = 0; k < n; ++k) {
-    typename RowOf<T>::type re, im;
-    load_parts(re, im, from + k * lines.step);
-    store(tile.re + k * kWidth, re);
-    store(tile.im + k * kWidth, im);
+    const T* row = from + k * lines.step;
+    if (count == kWidth) {
+      __builtin_prefetch(row + 2 * kWidth);
+      __builtin_prefetch(row + 3 * kWidth);
+    } else {
+      neighbours.load(row, block);
+      row = block;
+    }
+    part_row(row, tile.re + k * kWidth, tile.im + k * kWidth);
   }
 }
 template <class T>
-void scatter_columns(const Lines<T>& lines, int64_t first, int64_t n, Parts<const T> tile,
-                     T scale) {
+void scatter_columns(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
+                     Parts<const T> tile, T scale) {
   constexpr int64_t kWidth = kLanes<T>;
   T* to = lines.line(first);
+  const Neighbours<T> neighbours(count);
+  alignas(64) T block[2 * kWidth];
   for (int64_t k = 0; k < n; ++k) {
-    typename RowOf<T>::type re, im;
-    load(re, tile.re + k * kWidth);
-    load(im, tile.im + k * kWidth);
-    store_parts<T>(to + k * lines.step, re * scale, im * scale);
+    T* const row = to + k * lines.step;
+    join_row(count == kWidth ? row : block, tile.re + k * kWidth, tile.im + k * kWidth, scale);
+    if (count < kWidth) neighbours.store(row, block);
   }
 }
 
-/// Whether lines [first, first + kLanes) are complex numbers that lie side by side.
+/// Whether lines [first, first + count) are complex numbers that lie side by side.
 template <class T>
 bool are_columns(const Lines<T>& lines, int64_t first, int64_t count) {
   const Grid& grid = lines.grid;
-  if (count != kLanes<T> || lines.imag != 1 || grid.sizes.empty()) return false;
+  if (lines.imag != 1 || grid.sizes.empty()) return false;
   const size_t last = grid.sizes.size() - 1;
   const bool fits = last == 0 || grid.left_of_row(lines.start + first) >= count;
   return fits && grid.steps[last] == 2;
 }
+
+/// The lines in tiles, none of which reaches from one row of neighbours into the next where rows
+/// fill some tiles.
+template <class T>
+struct Cut {
+  int64_t lines, row, tiles_of_row;
+  Cut(const Lines<const T>& in, const Lines<T>& out, int64_t count) : lines(count), row(count) {
+    const Grid& grid = in.grid;
+    const size_t last = grid.sizes.size() - 1;
+    if (!grid.sizes.empty() && in.start == 0 && out.start == 0 && grid.steps[last] == 2 &&
+        grid.sizes[last] >= 4 * kLanes<T> && out.grid.sizes.size() == grid.sizes.size() &&
+        out.grid.sizes[last] == grid.sizes[last] && count % grid.sizes[last] == 0)
+      row = grid.sizes[last];
+    tiles_of_row = (row + kLanes<T> - 1) / kLanes<T>;
+  }
+  int64_t tiles() const { return lines / row * tiles_of_row; }
+  int64_t first(int64_t tile) const {
+    return tile / tiles_of_row * row + tile % tiles_of_row * kLanes<T>;
+  }
+  int64_t size(int64_t tile) const {
+    return std::min(kLanes<T>, row - tile % tiles_of_row * kLanes<T>);
+  }
+};
 
 template <class T>
 bool are_rows(const Lines<T>& lines) {

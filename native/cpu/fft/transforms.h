@@ -74,7 +74,7 @@ struct Kind {
 template <class T>
 void gather_any(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n,
                 Parts<T> tile) {
-  if (are_columns(lines, first, count)) return gather_columns(lines, first, n, tile);
+  if (are_columns(lines, first, count)) return gather_columns(lines, first, count, n, tile);
   if (gather_joined(lines, first, count, n, tile)) return;
   if (are_rows(lines)) return gather_rows(lines, first, count, n, tile);
   gather(lines, first, count, n, tile);
@@ -82,7 +82,8 @@ void gather_any(const Lines<const T>& lines, int64_t first, int64_t count, int64
 template <class T>
 void scatter_any(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
                  Parts<const T> tile, T scale) {
-  if (are_columns(lines, first, count)) return scatter_columns<T>(lines, first, n, tile, scale);
+  if (are_columns(lines, first, count))
+    return scatter_columns<T>(lines, first, count, n, tile, scale);
   if (are_rows(lines)) return scatter_rows<T>(lines, first, count, n, tile, scale);
   scatter<T>(lines, first, count, n, tile, scale);
 }
@@ -93,16 +94,16 @@ void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<
   constexpr int64_t kWidth = kLanes<T>;
   const bool in_pairs = kind.pairs != nullptr, reads_half = task.half == Half::read;
   const bool writes_half = task.half == Half::written;
-  const int64_t tiles = (count + kWidth - 1) / kWidth;
+  const Cut<T> cut(in, out, count);
   const int64_t half = in_pairs ? plan.n + 1 : plan.n / 2 + 1;
   const int64_t given_size = reads_half ? half : plan.n;
   const int64_t found_size = writes_half ? half : plan.n;
   const T scale = static_cast<T>(in_pairs && writes_half ? 0.5 * task.scale : task.scale);
   const int64_t grain = std::max<int64_t>(1, kGrain / (8 * plan.n * kWidth));
-  parallel_for(0, tiles, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, cut.tiles(), grain, [&](int64_t begin, int64_t end) {
     Tile<T> tile(plan.n + in_pairs);
     for (int64_t t = begin; t < end; ++t) {
-      const int64_t first = t * kWidth, size = std::min(kWidth, count - first);
+      const int64_t first = cut.first(t), size = cut.size(t);
       gather_any(in, first, size, given_size, swapped_if(task.inverse, tile.lines()));
       if (reads_half && in_pairs) {
         tile.step([&](Parts<const T> from, Parts<T> to) {

@@ -34,11 +34,31 @@ void exchange(const Matrix<T>& a, const int* swaps, int64_t count) {
   const int64_t grain = std::max<int64_t>(1, kWorthExchanges / std::max<int64_t>(1, count));
   parallel_for(0, a.columns, grain, [&](int64_t begin, int64_t end) {
     // Along what is dense.
-    const int64_t by_rows = a.column_step == 1 ? end - begin : 1;
-    for (int64_t j = begin; j < end; j += by_rows)
+    if (a.column_step == 1) {
       for (int64_t k = 0; k < count; ++k)
-        if (swaps[k] != k + 1) std::swap_ranges(&a(k, j), &a(k, j) + by_rows, &a(swaps[k] - 1, j));
+        if (swaps[k] != k + 1)
+          std::swap_ranges(&a(k, begin), &a(k, begin) + (end - begin), &a(swaps[k] - 1, begin));
+      return;
+    }
+    const int64_t step = a.row_step;
+    for (int64_t j = begin; j < end; ++j) {
+      T* const column = &a(0, j);
+      for (int64_t k = 0; k < count; ++k)
+        if (swaps[k] != k + 1) std::swap(column[k * step], column[(swaps[k] - 1) * step]);
+    }
   });
+}
+
+/// Few right-hand sides one below the other, so that products read the triangle in order.
+template <class T>
+void solve_few_columns(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, bool is_unit) {
+  if (b.columns > kFewSides || b.rows <= kTriangle || b.row_step == 1)
+    return solve_columns(a, b, is_upper, is_unit);
+  Scratch<T> scratch;
+  const Matrix<T> dense{scratch.of(b.rows * b.columns), b.rows, b.columns, 1, b.rows};
+  copy<T>(constant(b), dense);
+  solve_columns(a, dense, is_upper, is_unit);
+  copy<T>(constant(dense), b);
 }
 
 /// Few columns.
@@ -46,10 +66,13 @@ template <class T>
 int factor_panel(const Matrix<T>& a, int* swaps) {
   if (a.is_by_columns())
     return small_factors<T>().factor(a.rows, a.columns, a.data, a.column_step, swaps);
+  // An odd number of cache lines apart, columns do not share places in the cache.
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t step = ((a.rows + kLine - 1) / kLine | 1) * kLine;
   Scratch<T> scratch;
-  const Matrix<T> panel{scratch.of(a.rows * a.columns), a.rows, a.columns, 1, a.rows};
+  const Matrix<T> panel{scratch.of(step * a.columns), a.rows, a.columns, 1, step};
   copy<T>(constant(a), panel);
-  const int failed = small_factors<T>().factor(a.rows, a.columns, panel.data, a.rows, swaps);
+  const int failed = small_factors<T>().factor(a.rows, a.columns, panel.data, step, swaps);
   copy<T>(constant(panel), a);
   return failed;
 }
@@ -60,7 +83,7 @@ template <class T>
 void solve_triangle(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, bool is_unit) {
   const int64_t work = std::max<int64_t>(1, a.rows * a.rows / 2);
   parallel_for(0, b.columns, std::max<int64_t>(1, kWorth / work), [&](int64_t begin, int64_t end) {
-    solve_columns(a, part(b, 0, begin, b.rows, end - begin), is_upper, is_unit);
+    solve_few_columns(a, part(b, 0, begin, b.rows, end - begin), is_upper, is_unit);
   });
 }
 

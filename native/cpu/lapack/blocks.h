@@ -7,15 +7,17 @@
 /// which are faster than LAPACK's and share our threads.
 namespace flambeau::cpu::lapack {
 
+/// So many right-hand sides are multiplied one by one.
+inline constexpr int64_t kFewSides = 4;
+
 /// c = alpha a @ b + beta c. Rows or columns of c are dense.
 template <class T>
 void multiply(const Matrix<T>& c, T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
               T beta) {
   const MatrixView<T> left{a.data, a.row_step, a.column_step};
   const MatrixView<T> right{b.data, b.row_step, b.column_step};
-  constexpr int64_t kFew = 4;
-  if (c.columns <= kFew && c.row_step == 1 && a.column_step == 1) {
-    // One by one: a is read where it lies.
+  if (c.columns <= kFewSides && c.row_step == 1 && (a.column_step == 1 || a.row_step == 1)) {
+    // a is read where it lies.
     for (int64_t j = 0; j < c.columns; ++j)
       gemm<T>({c.rows, 1, a.columns, left, right.at(0, j), &c(0, j), 1, alpha, beta});
   } else if (c.column_step == 1)

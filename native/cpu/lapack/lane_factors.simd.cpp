@@ -1,6 +1,7 @@
 #include "cpu/lapack/lane_factors.h"
 
 #include <algorithm>
+#include <concepts>
 #include <limits>
 
 #include "cpu/lapack/numbers.h"
@@ -59,6 +60,53 @@ void choose_pivots(int64_t k, int64_t rows, int64_t columns, T* a, int* swaps) {
   }
   for (int64_t l = 0; l < lanes; ++l) swaps[k * lanes + l] = static_cast<int>(chosen[l]) + 1;
   exchange_rows(k, rows, columns, a, swaps + k * lanes);
+}
+
+/// Of real numbers, in registers. That rows are exchanged is part of each step, without a branch
+/// that depends on which: row k is put together from those that lanes choose, the others are what
+/// is left.
+template <std::floating_point T>
+void factor_lanes(int64_t rows, int64_t columns, T* a, int* swaps, int* failed) {
+  constexpr int64_t lanes = kMatrices<T>;
+  using Numbers = Vector<T>;
+  using Choice = decltype(Numbers{} > Numbers{});
+  Numbers pivots[kTiny], left[kTiny];
+  Choice is_chosen[kTiny];
+  const auto at = [&](int64_t i, int64_t j) { return a + (i * columns + j) * lanes; };
+  const auto rest = [&](int64_t i, int64_t j) { return is_chosen[i] ? left[j] : load(at(i, j)); };
+  std::fill_n(failed, lanes, 0);
+  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
+    const auto size_at = [&](int64_t i) {
+      const Numbers x = load(at(i, k));
+      return x < T(0) ? -x : x;
+    };
+    Numbers largest = size_at(k), chosen = splat(static_cast<T>(k));
+    for (int64_t i = k + 1; i < rows; ++i) {
+      const Numbers size = size_at(i);
+      const Choice is_larger = size > largest;
+      largest = is_larger ? size : largest;
+      chosen = is_larger ? splat(static_cast<T>(i)) : chosen;
+    }
+    for (int64_t i = k + 1; i < rows; ++i) is_chosen[i] = chosen == splat(static_cast<T>(i));
+    for (int64_t j = 0; j < columns; ++j) {
+      pivots[j] = left[j] = load(at(k, j));
+      for (int64_t i = k + 1; i < rows; ++i) pivots[j] = is_chosen[i] ? load(at(i, j)) : pivots[j];
+      store(at(k, j), pivots[j]);
+    }
+    for (int64_t l = 0; l < lanes; ++l) {
+      swaps[k * lanes + l] = static_cast<int>(chosen[l]) + 1;
+      if (pivots[k][l] == T(0) && failed[l] == 0) failed[l] = static_cast<int>(k + 1);
+    }
+    // What is divided by zero is zero, too.
+    const Numbers divisors = pivots[k] == T(0) ? splat(T(1)) : pivots[k];
+    for (int64_t i = k + 1; i < rows; ++i) {
+      for (int64_t j = 0; j < k; ++j) store(at(i, j), rest(i, j));
+      const Numbers factors = rest(i, k) / divisors;
+      store(at(i, k), factors);
+      for (int64_t j = k + 1; j < columns; ++j)
+        store(at(i, j), multiply_add<T>(-factors, pivots[j], rest(i, j)));
+    }
+  }
 }
 
 template <class T>

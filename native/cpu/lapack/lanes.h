@@ -88,6 +88,12 @@ class Lanes {
 
 inline bool are_tiny(int64_t rows, int64_t columns) { return std::max(rows, columns) <= kTiny; }
 
+/// How many matrices are factored side by side.
+template <class T>
+int64_t lanes_of(int64_t rows, int64_t columns) {
+  return are_tiny(rows, columns) ? lane_factors<T>().lanes : 1;
+}
+
 /// Of how many matrices from `begin` on the factors are found side by side: a whole number of lanes
 /// where they are tiny.
 template <class T>

@@ -1,3 +1,6 @@
+#include <cmath>
+
+#include "core/types/element_types.h"
 #include "cpu/lapack/lu_factors.h"
 #include "kernels/linalg_factors.h"
 #include "kernels/linalg_solve.h"
@@ -12,8 +15,8 @@ namespace {
 /// left to fill lanes, other_found(number) for each of the rest.
 template <class T, class Tiny, class Other>
 void factor_each(const Factors<T>& all, const Tiny& tiny_found, const Other& other_found) {
-  over_matrices(all.given.count(), all.work(), [&](int64_t begin, int64_t end) {
-    const int64_t lanes = lane_factors<T>().lanes;
+  const int64_t lanes = lanes_of<T>(all.rows(), all.columns());
+  over_matrices(all.given.count(), all.work(), lanes, [&](int64_t begin, int64_t end) {
     const int64_t tiny = begin + count_in_lanes<T>(begin, end, all.rows(), all.columns());
     if (begin < tiny) {
       for (TinyFactors<T> some(all); begin < tiny; begin += lanes) {
@@ -39,7 +42,7 @@ void factor_all(const Factors<T>& all) {
 template <class T>
 void solve_tiny(const Factors<T>& all, const Batch<T>& unknown) {
   const int64_t lanes = lane_factors<T>().lanes, columns = unknown.columns();
-  over_matrices(unknown.count(), all.work(), [&](int64_t begin, int64_t end) {
+  over_matrices(unknown.count(), all.work(), lanes, [&](int64_t begin, int64_t end) {
     const int64_t tiny = begin + count_in_lanes<T>(begin, end, all.rows(), all.columns());
     TinyFactors<T> some(all);
     for (Lanes<T> b(lanes, all.rows(), columns); begin < tiny; begin += lanes) {
@@ -84,6 +87,48 @@ void for_diagonals(const Tensor& A, const Body& body) {
   });
 }
 
+/// A product of magnitudes that neither overflows nor vanishes.
+class ScaledProduct {
+ public:
+  void take(double factor) {
+    int exponent = 0;
+    mantissa_ *= std::frexp(factor, &exponent);
+    exponent_ += exponent;
+    if (mantissa_ > 0x1p-900) return;
+    mantissa_ = std::frexp(mantissa_, &exponent);
+    exponent_ += exponent;
+  }
+  double logarithm() const {
+    constexpr double kLogTwo = 0.6931471805599453;
+    return std::log(mantissa_) + static_cast<double>(exponent_) * kLogTwo;
+  }
+
+ private:
+  double mantissa_ = 1;
+  int64_t exponent_ = 0;
+};
+
+template <class T>
+double magnitude(T value) {
+  return std::abs(static_cast<double>(value));
+}
+template <class T>
+double magnitude(complex<T> value) {
+  return std::hypot(static_cast<double>(value.re), static_cast<double>(value.im));
+}
+/// Of magnitude 1, or 0.
+template <class T>
+T sign_of(T value) {
+  return static_cast<T>((value > 0) - (value < 0));
+}
+template <class T>
+complex<T> sign_of(complex<T> value) {
+  const double size = magnitude(value);
+  if (size == 0) return {0, 0};
+  return {static_cast<T>(static_cast<double>(value.re) / size),
+          static_cast<T>(static_cast<double>(value.im) / size)};
+}
+
 /// Whether rows were exchanged an odd number of times.
 bool is_odd(const int* swaps, int64_t step, int64_t count) {
   bool odd = false;
@@ -116,6 +161,22 @@ void determinant(const Tensor& result, const Tensor& A) {
   });
 }
 
+void sign_and_log(const Tensor& sign, const Tensor& logabsdet, const Tensor& A) {
+  const int64_t n = A.size(-1);
+  for_diagonals(A, [&]<class T>(int64_t number, const T* diagonal, int64_t step, const int* swaps,
+                                int64_t swap_step) {
+    T turns(is_odd(swaps, swap_step, n) ? -1 : 1);
+    ScaledProduct size;
+    for (int64_t k = 0; k < n; ++k) {
+      const T element = diagonal[k * step];
+      turns = turns * sign_of(element);
+      size.take(magnitude(element));
+    }
+    sign.data<T>()[number] = turns;
+    logabsdet.data<RealOf<T>>()[number] = static_cast<RealOf<T>>(size.logarithm());
+  });
+}
+
 void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, const Tensor& B,
                   bool check_errors) {
   const Tensor factors = empty(A.sizes(), A.dtype());
@@ -137,8 +198,8 @@ void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool
   visit_elements(A.dtype(), [&]<class T>() {
     const Factors<T> all(factors, swaps, info, A);
     const Batch<T> unknown(inverse);
-    const int64_t lanes = lane_factors<T>().lanes, n = all.rows();
-    over_matrices(unknown.count(), 2 * all.work(), [&](int64_t begin, int64_t end) {
+    const int64_t n = all.rows(), lanes = lanes_of<T>(n, n);
+    over_matrices(unknown.count(), 2 * all.work(), lanes, [&](int64_t begin, int64_t end) {
       const int64_t tiny = begin + count_in_lanes<T>(begin, end, n, n);
       if (begin < tiny) {
         TinyFactors<T> some(all);

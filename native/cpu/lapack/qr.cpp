@@ -45,7 +45,7 @@ void geqrf(const Tensor& a, const Tensor& tau, const Tensor& self) {
     const Batch<const T> given(self);
     const Batch<T> reflections(a), factors(tau, 1);
     const int64_t m = given.rows(), n = given.columns(), k = std::min(m, n);
-    over_matrices(given.count(), m * n * k * 2, [&](int64_t begin, int64_t end) {
+    over_matrices(given.count(), m * n * k * 2, lanes_of<T>(m, n), [&](int64_t begin, int64_t end) {
       const int64_t tiny = begin + count_in_lanes<T>(begin, end, m, n);
       if (begin < tiny) factor_tiny(given, reflections, factors, begin, tiny);
       Scratch<T> scratch, scratch_factors;
@@ -65,7 +65,7 @@ void reflections_product(const Tensor& result, const Tensor& a, const Tensor& ta
     const Batch<const T> given(a), factors(tau, 1);
     const Batch<T> products(result);
     const int64_t m = given.rows(), n = given.columns(), k = factors.rows();
-    over_matrices(given.count(), m * n * k * 2, [&](int64_t begin, int64_t end) {
+    over_matrices(given.count(), m * n * k * 2, lanes_of<T>(m, n), [&](int64_t begin, int64_t end) {
       const int64_t tiny = begin + count_in_lanes<T>(begin, end, m, n);
       if (begin < tiny) multiply_tiny(products, given, factors, begin, tiny);
       Scratch<T> scratch;

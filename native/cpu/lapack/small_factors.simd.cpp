@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/lapack/numbers.h"
 #include "cpu/linalg/vector.h"
@@ -31,6 +32,24 @@ void subtract(int64_t first, int64_t rows, T factor, const T* __restrict x, T* _
 }
 
 template <class T>
+void divide(int64_t first, int64_t rows, T divisor, T* column) {
+#pragma omp simd
+  for (int64_t i = first; i < rows; ++i) column[i] = column[i] / divisor;
+}
+/// By the reciprocal, as LAPACK does, where that is no subnormal number or infinite.
+template <class T>
+void divide(int64_t first, int64_t rows, complex<T> divisor, complex<T>* column) {
+  const complex<T> factor = complex<T>(1) / divisor;
+  const T size = size_of(factor);
+  if (size >= std::numeric_limits<T>::min() && size <= std::numeric_limits<T>::max()) {
+#pragma omp simd
+    for (int64_t i = first; i < rows; ++i) column[i] = column[i] * factor;
+  } else {
+    for (int64_t i = first; i < rows; ++i) column[i] = column[i] / divisor;
+  }
+}
+
+template <class T>
 int factor(int64_t rows, int64_t columns, T* a, int64_t step, int* swaps) {
   int failed = 0;
   for (int64_t k = 0; k < std::min(rows, columns); ++k) {
@@ -43,9 +62,7 @@ int factor(int64_t rows, int64_t columns, T* a, int64_t step, int* swaps) {
     }
     if (pivot != k)
       for (int64_t j = 0; j < columns; ++j) std::swap(a[k + j * step], a[pivot + j * step]);
-    const T divisor = column[k];
-#pragma omp simd
-    for (int64_t i = k + 1; i < rows; ++i) column[i] = column[i] / divisor;
+    divide(k + 1, rows, column[k], column);
     for (int64_t j = k + 1; j < columns; ++j)
       subtract(k + 1, rows, a[k + j * step], column, a + j * step);
   }
@@ -283,7 +300,7 @@ void substitute_copy(const Packed<complex<T>>& packed, complex<T>* b, int64_t b_
 
 /// Few numbers: as they lie.
 template <class T>
-void substitute_few(const Triangular<T>& s) {
+void substitute_tiny(const Triangular<T>& s) {
   for (int64_t c = 0; c < s.columns; ++c) {
     T* const b = s.b + c * s.b_column;
     for (int64_t done = 0; done < s.rows; ++done) {
@@ -298,10 +315,55 @@ void substitute_few(const Triangular<T>& s) {
   }
 }
 
+/// The triangle by columns, which are kTriangle elements apart. What lies beside it is copied, too.
+template <class T>
+void copy_triangle(const Triangular<T>& s, T* to) {
+  if constexpr (std::is_floating_point_v<T>) {
+    constexpr int lanes = kLanes<T>;
+    if (s.a_column == 1 && s.rows % lanes == 0) {
+      for (int64_t i = 0; i < s.rows; i += lanes)
+        for (int64_t j = 0; j < s.rows; j += lanes) {
+          Vector<T> square[lanes];
+#pragma GCC unroll 16
+          for (int r = 0; r < lanes; ++r) square[r] = load(s.a + (i + r) * s.a_row + j);
+          transpose_square<T>(square);
+#pragma GCC unroll 16
+          for (int c = 0; c < lanes; ++c) store(to + (j + c) * kTriangle + i, square[c]);
+        }
+      return;
+    }
+  }
+  if (s.a_row == 1)
+    copy_elements(s.rows, s.rows, s.a, s.a_column, 1, to, kTriangle, 1);
+  else
+    copy_elements(s.rows, s.rows, s.a, s.a_row, s.a_column, to, 1, kTriangle);
+}
+
+/// Right-hand sides that are too few for a vector: the next unknown of each, which is then taken
+/// out of all rows that are left.
+constexpr int64_t kFew = 8;
+template <class T>
+void substitute_few(const Triangular<T>& s) {
+  T triangle[kTriangle * kTriangle], b[kFew * kTriangle];
+  copy_triangle(s, triangle);
+  copy_elements(s.rows, s.columns, s.b, s.b_row, s.b_column, b, 1, kTriangle);
+  for (int64_t done = 0; done < s.rows; ++done) {
+    const int64_t k = s.is_upper ? s.rows - 1 - done : done;
+    const T* const column = triangle + k * kTriangle;
+    const int64_t first = s.is_upper ? 0 : k + 1, last = s.is_upper ? k : s.rows;
+    for (int64_t c = 0; c < s.columns; ++c) {
+      T* const side = b + c * kTriangle;
+      if (!s.is_unit) side[k] = side[k] / column[k];
+      subtract(first, last, side[k], column, side);
+    }
+  }
+  copy_elements(s.rows, s.columns, b, 1, kTriangle, s.b, s.b_row, s.b_column);
+}
+
 template <class T>
 void substitute(const Triangular<T>& s) {
-  constexpr int64_t kFew = 8;
-  if (s.columns < kFew || s.rows < kFew) return substitute_few(s);
+  if (s.rows < kFew) return substitute_tiny(s);
+  if (s.columns < kFew) return substitute_few(s);
   const Packed<T> packed(s);
   for (int64_t c = 0; c < s.columns; c += kBeside<T>) {
     const int64_t columns = std::min(kBeside<T>, s.columns - c);

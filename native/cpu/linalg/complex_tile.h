@@ -9,15 +9,6 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
-template <class T>
-const T* parts(const complex<T>* numbers) {
-  return reinterpret_cast<const T*>(numbers);
-}
-template <class T>
-T* parts(complex<T>* numbers) {
-  return reinterpret_cast<T*>(numbers);
-}
-
 /// Rows of sums that make one of numbers, and rows of numbers in a tile.
 template <class T>
 inline constexpr int64_t kParts = 1;

@@ -5,11 +5,6 @@ namespace flambeau::cpu {
 namespace {
 
 template <class T>
-const T* parts(const complex<T>* numbers) {
-  return reinterpret_cast<const T*>(numbers);
-}
-
-template <class T>
 MatrixView<complex<T>> dense_rows(int64_t m, int64_t k, MatrixView<complex<T>> a, Tensor& owner) {
   if (a.column == 1) return a;
   owner = empty(Shape{m, k}, dtype_of<complex<T>>);

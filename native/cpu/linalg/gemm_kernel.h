@@ -17,6 +17,16 @@ struct MatrixView {
   MatrixView transposed() const { return {data, column, row}; }
 };
 
+/// The real and imaginary parts of numbers, in turns.
+template <class T>
+T* parts(complex<T>* numbers) {
+  return reinterpret_cast<T*>(numbers);
+}
+template <class T>
+const T* parts(const complex<T>* numbers) {
+  return reinterpret_cast<const T*>(numbers);
+}
+
 /// Two bfloat16 that follow each other along the depth of a product, the first in the low half.
 using Bfloat16Pair = uint32_t;
 
