@@ -36,7 +36,19 @@ def _fitting(code: str, indent: int) -> tuple[str, ...]:
     filled = wrap(
         code, COLUMNS, initial_indent=first, subsequent_indent=later, break_long_words=False
     )
+    if max(map(len, filled)) > COLUMNS:  # calls in calls, with no space between
+        filled = _cut_in_calls(code, first, later)
     return tuple(filled)
+
+
+def _cut_in_calls(code: str, first: str, later: str) -> list[str]:
+    """Cut behind spaces and opening brackets."""
+    lines = [first]
+    for piece in re.split(r"(?<=[ (])", code):
+        if len(f"{lines[-1]}{piece}".rstrip()) > COLUMNS:
+            lines.append(later)
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
 
 
 def laid_out(text: str) -> str:

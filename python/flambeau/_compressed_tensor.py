@@ -221,7 +221,7 @@ def _not_covered(name: str, layout: Any) -> Exception:
 
 # Methods of every tensor --------------------------------------------------------------------------
 
-_to_sparse: Any = Tensor.to_sparse
+_to_sparse: Any = _C._internal.sparse_of
 
 
 def to_sparse(
@@ -232,7 +232,24 @@ def to_sparse(
     blocksize: Any = None,
     dense_dim: int | None = None,
 ) -> Tensor:
-    # PyTorch's arguments beside that of the declared operator, whose documentation it has.
+    """The sparse tensor, coalesced, of what is not zero.
+
+    Args:
+        sparse_dim: how many of the first dims are sparse; None: all.
+        layout: flambeau.sparse_coo (None), sparse_csr or sparse_csc, which matrices can have.
+        blocksize: None; layouts of blocks are not covered.
+        dense_dim: how many of the last dims the values have, in place of sparse_dim.
+
+    Raises:
+        NotImplementedError: for a layout of blocks.
+        RuntimeError: where the dims do not go together, or are not those of the layout.
+
+    Example:
+        >>> x = flambeau.tensor([[0., 2.], [0., 3.]]).to_sparse()
+        >>> x.indices(), x.values()
+        (tensor([[0, 1],
+                [1, 1]]), tensor([2., 3.]))
+    """
     if blocksize is not None:
         raise NotImplementedError("to_sparse(): layouts of blocks are not covered: no blocksize")
     if layout in (_C.sparse_csr, _C.sparse_csc):
@@ -247,9 +264,6 @@ def to_sparse(
         sparse_dim = self.ndim - dense_dim
     found: Tensor = _to_sparse(self, sparse_dim)
     return found
-
-
-to_sparse.__doc__ = _to_sparse.__doc__
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
