@@ -120,7 +120,8 @@ def _grouped(
     signature = inspect.signature(test)
     fixtures = [p for name, p in signature.parameters.items() if name not in parameters]
     group = inspect.Parameter("cases_", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    run.__signature__ = signature.replace(parameters=[group, *fixtures])  # type: ignore[attr-defined]
+    taken = signature.replace(parameters=[group, *fixtures])
+    run.__signature__ = taken  # type: ignore[attr-defined]
     run.__doc__ = test.__doc__
     others = [mark for mark in getattr(test, "pytestmark", []) if mark.name != "parametrize"]
     run.pytestmark = others  # type: ignore[attr-defined]
