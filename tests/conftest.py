@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from flambeau.codegen.read.no_collection import no_collection
+
 pytest_plugins = ["grouped_cases"]
 
 # The only reasons for which a test is skipped: what a machine may lack. What a test is not for is
@@ -44,11 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Nothing that is collected is garbage: to look for some takes a third of the time."""
-    gc.disable()
-    try:
+    with no_collection():
         return (yield)
-    finally:
-        gc.enable()
 
 
 @pytest.fixture
