@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cpu/elements.h"
+#include "cpu/linalg/vector.h"
 #include "cpu/random_fill.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -26,14 +27,6 @@ constexpr int kMaxData = Iterator::kMaxOperands + 4;
 /// Elements of the widest vectors, and the cost from which a formula may call functions.
 constexpr int64_t kVector = 16;
 constexpr int64_t kFunctionCost = 8;
-/// Bytes of a vector.
-#if defined(__AVX512F__)
-constexpr int64_t kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int64_t kVectorBytes = 32;
-#else
-constexpr int64_t kVectorBytes = 16;
-#endif
 /// Elements that are not worth the set-up of a walk.
 constexpr int64_t kSmall = 64;
 

@@ -357,16 +357,11 @@ def create_default_global_save_plan(
             kept = found.setdefault(name, TensorStorageMetadata(data.properties, data.size, []))
             chunks = kept.chunks  # type: ignore[union-attr]
             if rewrite_index_hints:
-                item = replace(item, index=replace_index(item.index, len(chunks)))
+                item = replace(item, index=replace(item.index, index=len(chunks)))
             chunks.append(data.chunk)
             items.append(item)
         plans.append(replace(plan, items=items))
     return plans, Metadata(found)
-
-
-def replace_index(index: MetadataIndex, number: int) -> MetadataIndex:
-    """The same name, which says where the chunk is in the list."""
-    return MetadataIndex(index.fqn, index.offset, number)
 
 
 def create_default_local_load_plan(
