@@ -31,8 +31,8 @@ bool has_paired_products() { return false; }
 
 #endif
 
-bool multiplies_halves(DType dtype) {
-  return dtype == DType::bfloat16 && (has_matrix_products() || has_paired_products());
+bool multiplies_matrices(DType dtype) {
+  return dtype == DType::bfloat16 && has_matrix_products();
 }
 
 }  // namespace flambeau

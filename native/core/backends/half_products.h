@@ -9,7 +9,7 @@ namespace flambeau {
 FLAMBEAU_API bool has_matrix_products();
 /// Whether it multiplies pairs of bfloat16.
 FLAMBEAU_API bool has_paired_products();
-/// Whether it multiplies matrices of a half type without converting them to float32.
-FLAMBEAU_API bool multiplies_halves(DType dtype);
+/// Whether it multiplies matrices of a type in registers that hold matrices.
+FLAMBEAU_API bool multiplies_matrices(DType dtype);
 
 }  // namespace flambeau
