@@ -10,8 +10,8 @@ import pytest
 import flambeau
 from flambeau.nn.functional import scaled_dot_product_attention as attention
 
-# Queries, keys, features and values, around blocks of 48 by 128 and vectors of 16; halves are multiplied
-# in pairs where features and values are even.
+# Queries, keys, features and values, around blocks of 48 by 128 and vectors of 16; halves are
+# multiplied in pairs where features and values are even.
 SIZES = [
     (1, 1, 1, 1),
     (47, 129, 5, 3),

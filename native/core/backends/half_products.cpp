@@ -31,8 +31,6 @@ bool has_paired_products() { return false; }
 
 #endif
 
-bool multiplies_matrices(DType dtype) {
-  return dtype == DType::bfloat16 && has_matrix_products();
-}
+bool multiplies_matrices(DType dtype) { return dtype == DType::bfloat16 && has_matrix_products(); }
 
 }  // namespace flambeau
