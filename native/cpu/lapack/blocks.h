@@ -10,6 +10,21 @@ namespace flambeau::cpu::lapack {
 /// So many right-hand sides are multiplied one by one.
 inline constexpr int64_t kFewSides = 4;
 
+/// A matrix of its own, by columns, in memory of the pool: new pages cost more than a product.
+template <class T>
+class Owned {
+ public:
+  Owned(int64_t rows, int64_t columns)
+      : rows_(rows), columns_(columns), memory_(empty(Shape{rows * columns}, dtype_of<T>)) {}
+  Matrix<T> all() const {
+    return {memory_.data<T>(), rows_, columns_, 1, std::max<int64_t>(rows_, 1)};
+  }
+
+ private:
+  int64_t rows_, columns_;
+  Tensor memory_;
+};
+
 /// c = alpha a @ b + beta c. Rows or columns of c are dense.
 template <class T>
 void multiply(const Matrix<T>& c, T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
