@@ -59,6 +59,10 @@ template <class T>
 inline Routine<T, char, char, int, T, int, T, T, int, T, int, T, int, Real<T>, int> complex_geev{
     "geev"};
 template <class T>
+inline Routine<T, int, int, T, int, Real<T>, Real<T>, T, T, T, int, int> gebrd{"gebrd"};
+template <class T>
+inline Routine<T, char, char, int, T, T, T, int, T, int, T, int, T, int, int> bdsdc{"bdsdc"};
+template <class T>
 inline Routine<T, char, int, int, T, int, T, T, int, T, int, T, int, int, int> real_gesdd{"gesdd"};
 template <class T>
 inline Routine<T, char, int, int, T, int, Real<T>, T, int, T, int, T, int, Real<T>, int, int>

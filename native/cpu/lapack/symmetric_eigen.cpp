@@ -2,6 +2,7 @@
 
 #include "cpu/lapack/blocks.h"
 #include "cpu/lapack/matrices.h"
+#include "cpu/lapack/scaling.h"
 #include "cpu/lapack/tridiagonal.h"
 #include "kernels/linalg_spectral.h"
 
@@ -77,7 +78,7 @@ class LargeSolver {
     copy<T>(lower ? given : transposed(given), matrix);
     if constexpr (kIsComplex<T>)
       if (!lower) conjugate(matrix);
-    const int exponent = scale(matrix);
+    const int exponent = scale(matrix, true);
     reduce(work_.of(size_), size_);
     if (!solve(values, vectors)) return false;
     for (int64_t i = 0; i < n_; ++i) values[i] = std::ldexp(values[i], exponent);
@@ -91,28 +92,6 @@ class LargeSolver {
     int failed = 0;
     sytrd<T>('L', n_, matrix_.all().data, n_, diagonal_.data(), beside_.data(), tau_.data(), work,
              size, &failed);
-  }
-
-  /// Divides the lower triangle by a power of two, the exponent of which is returned, where squares
-  /// of its elements would vanish or overflow.
-  int scale(const Matrix<T>& matrix) const {
-    constexpr int64_t parts = sizeof(T) / sizeof(Real<T>);
-    const auto for_columns = [&](const auto& body) {
-      for (int64_t j = 0; j < n_; ++j)
-        body(reinterpret_cast<Real<T>*>(&matrix(j, j)), (n_ - j) * parts);
-    };
-    Real<T> largest = 0;
-    for_columns([&](const Real<T>* numbers, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(numbers[i]));
-    });
-    if (largest == 0 || !std::isfinite(largest)) return 0;
-    constexpr int kMost = std::numeric_limits<Real<T>>::max_exponent * 3 / 8;
-    const int exponent = std::ilogb(largest);
-    if (std::abs(exponent) <= kMost) return 0;
-    for_columns([&](Real<T>* numbers, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) numbers[i] = std::ldexp(numbers[i], -exponent);
-    });
-    return exponent;
   }
 
   /// The tridiagonal matrix.
