@@ -49,6 +49,10 @@ inline int64_t half_of(int64_t count, int64_t step) { return (count / 2 + step -
 template <class T>
 void solve_triangle(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, bool is_unit);
 
+/// Exchanges row k with row swaps[k] - 1, one after the other.
+template <class T>
+void exchange(const Matrix<T>& a, const int* swaps, int64_t count);
+
 /// What LAPACK's getrf does. Rows or columns of a are dense, better rows. Returns the number of the
 /// first pivot that is 0, from 1; 0: there is none.
 template <class T>
