@@ -111,28 +111,33 @@ double norm_of(int64_t count, const complex<T>* x) {
   return norm_of(2 * count, reinterpret_cast<const T*>(x));
 }
 
+/// Below this, numbers have too few digits for a reflection.
+template <class Real>
+constexpr Real kSafe = std::numeric_limits<Real>::min() / std::numeric_limits<Real>::epsilon();
+
 /// The factor of the reflection that leaves of a column its first element alone, which becomes its
 /// norm with the opposite sign, and the rest what the reflection's vector has after a 1.
 template <class T>
 T make_reflection(int64_t count, T* x) {
+  using Real = Size<T>;
   const double rest = norm_of(count - 1, x + 1);
-  T factor, shift;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (rest == 0) return T(0);
-    const double norm = std::hypot(static_cast<double>(x[0]), rest);
-    const T beta = static_cast<T>(std::signbit(x[0]) ? norm : -norm);
-    factor = (beta - x[0]) / beta;
-    shift = x[0] - beta;
-    x[0] = beta;
-  } else {
-    using Real = typename T::value_type;
-    if (rest == 0 && x[0].im == 0) return T(0);
-    const double norm = std::hypot(norm_of(1, x), rest);
-    const Real beta = static_cast<Real>(std::signbit(x[0].re) ? norm : -norm);
-    factor = {(beta - x[0].re) / beta, -x[0].im / beta};
-    shift = x[0] - T(beta);
-    x[0] = T(beta);
+  if (rest == 0 && x[0] == T(real_part(x[0]))) return T(0);
+  const double norm = std::hypot(norm_of(1, x), rest);
+  if (norm < static_cast<double>(kSafe<Real>)) {
+    constexpr Real up = 1 / kSafe<Real>;
+    for (int64_t i = 0; i < count; ++i) x[i] = x[i] * T(up);
+    const T factor = make_reflection(count, x);
+    x[0] = x[0] * T(kSafe<Real>);
+    return factor;
   }
+  const Real size = real_part(x[0]), beta = static_cast<Real>(std::signbit(size) ? norm : -norm);
+  T factor;
+  if constexpr (std::is_floating_point_v<T>)
+    factor = (beta - x[0]) / beta;
+  else
+    factor = {(beta - x[0].re) / beta, -x[0].im / beta};
+  const T shift = x[0] - T(beta);
+  x[0] = T(beta);
 #pragma omp simd
   for (int64_t i = 1; i < count; ++i) x[i] = x[i] / shift;
   return factor;
