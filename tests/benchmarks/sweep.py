@@ -108,7 +108,13 @@ def _enlarger(declared: Any, case: Any, elements: int) -> Callable[[Any, Any], A
         factor = min(factor, MATRIX_FACTOR if is_matrix else MAXIMUM_FACTOR)
 
     def enlarge(argument: Any, array: Any) -> Any:
-        large = np.tile(array, [factor if size > 1 else 1 for size in array.shape])
+        # Of filters there are more, but no larger ones.
+        is_filter = argument.name == "weight" and case.operator.family.endswith("convolution")
+        grown = array.shape[:2] if is_filter else array.shape
+        large = np.tile(
+            array,
+            [factor if size > 1 and d < len(grown) else 1 for d, size in enumerate(array.shape)],
+        )
         if array.dtype.kind == "i" and argument.name in ("index", "indices", "input", "target"):
             large = large * factor + np.random.default_rng(0).integers(0, factor, large.shape)
         return np.ascontiguousarray(large)
