@@ -127,6 +127,9 @@ class CPUOffload:
 class StateDictConfig:
     """How a state_dict is made.
 
+    Args:
+        offload_to_cpu: whether tensors are copied to the processor.
+
     Example:
         >>> from flambeau.distributed.fsdp import StateDictConfig
         >>> StateDictConfig()
@@ -155,40 +158,89 @@ class FullStateDictConfig(StateDictConfig):
 
 @dataclass
 class LocalStateDictConfig(StateDictConfig):
-    """Of one with a process's own part."""
+    """Of one with a process's own part.
+
+    Args:
+        offload_to_cpu: whether tensors are copied to the processor.
+
+    Example:
+        >>> flambeau.distributed.fsdp.LocalStateDictConfig()
+        LocalStateDictConfig(offload_to_cpu=False)
+    """
 
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """Of one with parts that say where they belong."""
+    """Of one with parts that say where they belong.
+
+    Args:
+        offload_to_cpu: whether tensors are copied to the processor.
+
+    Example:
+        >>> flambeau.distributed.fsdp.ShardedStateDictConfig()
+        ShardedStateDictConfig(offload_to_cpu=False, _use_dtensor=False)
+    """
 
     _use_dtensor: bool = False
 
 
 @dataclass
 class OptimStateDictConfig:
-    """How the state_dict of an optimizer is made."""
+    """How the state_dict of an optimizer is made.
+
+    Args:
+        offload_to_cpu: whether tensors are copied to the processor.
+
+    Example:
+        >>> flambeau.distributed.fsdp.OptimStateDictConfig()
+        OptimStateDictConfig(offload_to_cpu=True)
+    """
 
     offload_to_cpu: bool = True
 
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Of one with whole tensors; `rank0_only`: other processes get nothing."""
+    """Of one with whole tensors.
+
+    Args:
+        offload_to_cpu: whether tensors are copied to the processor.
+        rank0_only: whether other processes get nothing.
+
+    Example:
+        >>> flambeau.distributed.fsdp.FullOptimStateDictConfig()
+        FullOptimStateDictConfig(offload_to_cpu=True, rank0_only=False)
+    """
 
     rank0_only: bool = False
 
 
 @dataclass
 class LocalOptimStateDictConfig(OptimStateDictConfig):
-    """Of one with a process's own part."""
+    """Of one with a process's own part.
+
+    Args:
+        offload_to_cpu: whether tensors are copied to the processor.
+
+    Example:
+        >>> flambeau.distributed.fsdp.LocalOptimStateDictConfig()
+        LocalOptimStateDictConfig(offload_to_cpu=False)
+    """
 
     offload_to_cpu: bool = False
 
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Of one with parts that say where they belong."""
+    """Of one with parts that say where they belong.
+
+    Args:
+        offload_to_cpu: whether tensors are copied to the processor.
+
+    Example:
+        >>> flambeau.distributed.fsdp.ShardedOptimStateDictConfig()
+        ShardedOptimStateDictConfig(offload_to_cpu=True, _use_dtensor=False)
+    """
 
     _use_dtensor: bool = False
 
@@ -196,6 +248,11 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 @dataclass
 class StateDictSettings:
     """Which kind of state_dict is made, and how.
+
+    Args:
+        state_dict_type: the kind.
+        state_dict_config: how that of a model is made.
+        optim_state_dict_config: how that of an optimizer is made.
 
     Example:
         >>> from flambeau.distributed.fsdp import StateDictSettings, StateDictType

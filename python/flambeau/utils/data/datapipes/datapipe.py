@@ -62,7 +62,12 @@ class IterDataPipe(_Steps, IterableDataset[Any]):
 
 
 class DFIterDataPipe(IterDataPipe):
-    """A pipe of data frames."""
+    """A pipe of data frames.
+
+    Example:
+        >>> issubclass(flambeau.utils.data.DFIterDataPipe, flambeau.utils.data.IterDataPipe)
+        True
+    """
 
 
 class MapDataPipe(_Steps, Dataset[Any]):

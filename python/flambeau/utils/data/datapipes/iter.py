@@ -135,6 +135,11 @@ class Collator(Mapper):
     Args:
         datapipe: lists of samples.
         collate_fn: the function.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([[1, 2], [3]]).collate())
+        [tensor([1, 2]), tensor([3])]
     """
 
     def __init__(
@@ -151,6 +156,11 @@ class Filter(_Step):
         datapipe: the samples.
         filter_fn: the function.
         input_col: the index or key of its argument; None: the sample.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper(range(4)).filter(lambda x: x > 1))
+        [2, 3]
     """
 
     def __init__(
@@ -214,6 +224,11 @@ class UnBatcher(_Step):
     Args:
         datapipe: lists.
         unbatch_level: of how many levels of lists; -1: of all.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([[1, 2], [3]]).unbatch())
+        [1, 2, 3]
     """
 
     def __init__(self, datapipe: Iterable[Any], unbatch_level: int = 1) -> None:
@@ -250,6 +265,11 @@ class Shuffler(_Step):
         datapipe: the samples.
         buffer_size: how many samples the buffer holds.
         unbatch_level: of lists, shuffle what they hold: as of `unbatch`.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+        >>> sorted(IterableWrapper(range(3)).shuffle())
+        [0, 1, 2]
     """
 
     def __init__(
@@ -297,6 +317,14 @@ class ShardingFilter(_Step):
 
     Args:
         source_datapipe: the samples, the same in each worker.
+        sharding_group_filter: accepted.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+        >>> part = IterableWrapper(range(5)).sharding_filter()
+        >>> part.apply_sharding(2, 1)
+        >>> list(part)
+        [1, 3]
     """
 
     def __init__(self, source_datapipe: Iterable[Any], sharding_group_filter: Any = None) -> None:
@@ -344,7 +372,16 @@ class _Several(IterDataPipe):
 
 @functional_datapipe("concat")
 class Concater(_Several):
-    """`concat`: the samples of several pipes, one pipe after the other."""
+    """`concat`: the samples of several pipes, one pipe after the other.
+
+    Args:
+        datapipes: the pipes.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([1]).concat([2, 3]))
+        [1, 2, 3]
+    """
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.chain(*self.datapipes)
@@ -355,7 +392,16 @@ class Concater(_Several):
 
 @functional_datapipe("zip")
 class Zipper(_Several):
-    """`zip`: tuples of the samples of several pipes, as many as the shortest has."""
+    """`zip`: tuples of the samples of several pipes, as many as the shortest has.
+
+    Args:
+        datapipes: the pipes.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([1, 2]).zip([3, 4]))
+        [(1, 3), (2, 4)]
+    """
 
     def __iter__(self) -> Iterator[Any]:
         return zip(*self.datapipes, strict=False)
@@ -366,7 +412,16 @@ class Zipper(_Several):
 
 @functional_datapipe("mux")
 class Multiplexer(_Several):
-    """`mux`: a sample of each pipe in turn, until one has no more."""
+    """`mux`: a sample of each pipe in turn, until one has no more.
+
+    Args:
+        datapipes: the pipes.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.iter import IterableWrapper
+        >>> list(IterableWrapper([1, 2]).mux([3, 4]))
+        [1, 3, 2, 4]
+    """
 
     def __iter__(self) -> Iterator[Any]:
         for samples in zip(*self.datapipes, strict=False):

@@ -40,7 +40,17 @@ class SequenceWrapper(MapDataPipe):
 
 @functional_datapipe("map")
 class Mapper(MapDataPipe):
-    """`map`: what a function makes of each sample, when it is asked for."""
+    """`map`: what a function makes of each sample, when it is asked for.
+
+    Args:
+        datapipe: the samples.
+        fn: the function.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper([1, 2]).map(str)[1]
+        '2'
+    """
 
     def __init__(self, datapipe: Any, fn: Callable[..., Any]) -> None:
         if not callable(fn):
@@ -56,7 +66,19 @@ class Mapper(MapDataPipe):
 
 @functional_datapipe("batch")
 class Batcher(MapDataPipe):
-    """`batch`: lists of samples; a last one that is shorter, unless `drop_last`."""
+    """`batch`: lists of samples; a last one that is shorter, unless `drop_last`.
+
+    Args:
+        datapipe: the samples.
+        batch_size: of each list.
+        drop_last: leave out a last one that is shorter.
+        wrapper_class: what is made of each list.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper([1, 2, 3]).batch(2)[1]
+        [3]
+    """
 
     def __init__(
         self,
@@ -87,6 +109,11 @@ class Shuffler(IterableWrapper):
     Args:
         datapipe: the samples.
         indices: of all samples; None: 0 to n - 1.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.map import SequenceWrapper
+        >>> sorted(SequenceWrapper([3, 1]).shuffle())
+        [1, 3]
     """
 
     def __init__(self, datapipe: Any, *, indices: Sequence[Any] | None = None) -> None:
@@ -117,7 +144,16 @@ MapDataPipe.register_datapipe_as_function("shuffle", Shuffler)
 
 @functional_datapipe("concat")
 class Concater(MapDataPipe):
-    """`concat`: the samples of several pipes, one pipe after the other."""
+    """`concat`: the samples of several pipes, one pipe after the other.
+
+    Args:
+        datapipes: the pipes.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper([1]).concat(SequenceWrapper([2]))[1]
+        2
+    """
 
     def __init__(self, *datapipes: Any) -> None:
         if not datapipes:
@@ -138,7 +174,16 @@ class Concater(MapDataPipe):
 
 @functional_datapipe("zip")
 class Zipper(MapDataPipe):
-    """`zip`: tuples of the samples of several pipes, as many as the shortest has."""
+    """`zip`: tuples of the samples of several pipes, as many as the shortest has.
+
+    Args:
+        datapipes: the pipes.
+
+    Example:
+        >>> from flambeau.utils.data.datapipes.map import SequenceWrapper
+        >>> SequenceWrapper([1]).zip(SequenceWrapper([2]))[0]
+        (1, 2)
+    """
 
     def __init__(self, *datapipes: Any) -> None:
         if not datapipes:
