@@ -114,6 +114,10 @@ def test_loaders_divide_samples_among_workers() -> None:
     pipe = IterableWrapper(range(9)).sharding_filter().map(abs)
     loader = DataLoader(pipe, batch_size=2, num_workers=2)
     assert sorted(x for batch in loader for x in batch.tolist()) == [*range(9)]
+    mixed = IterableWrapper(range(20)).shuffle().sharding_filter()
+    loader = DataLoader(mixed, batch_size=None, num_workers=2, persistent_workers=True)
+    first, second = list(loader), list(loader)
+    assert sorted(first) == sorted(second) == [*range(20)] and first != second
     part = IterableWrapper(range(9)).sharding_filter()
     part.apply_sharding(3, 1)
     assert list(part) == [1, 4, 7] and len(part) == 3

@@ -279,6 +279,7 @@ class Shuffler(_Step):
         self.buffer_size = _positive("shuffle", "buffer_size", buffer_size)
         self._enabled = True
         self._seed: int | None = None
+        self._begun = 0
 
     def set_shuffle(self, shuffle: bool = True) -> Shuffler:
         """Whether samples are shuffled; returns self."""
@@ -290,15 +291,22 @@ class Shuffler(_Step):
         self._seed = seed
         return self
 
+    def _next_seed(self) -> int:
+        given, self._seed = self._seed, None
+        if given is not None:
+            return given
+        worker = get_worker_info()
+        if worker is None:
+            return int(flambeau.empty((), dtype=flambeau.int64).random_().item())
+        # The same in all workers, among which a later step divides the samples.
+        self._begun += 1
+        return worker.seed - worker.id + self._begun
+
     def __iter__(self) -> Iterator[Any]:
         if not self._enabled:
             yield from self.datapipe
             return
-        seed = self._seed
-        if seed is None:
-            seed = int(flambeau.empty((), dtype=flambeau.int64).random_().item())
-        self._seed = None
-        draw = random.Random(seed)
+        draw = random.Random(self._next_seed())
         buffer: list[Any] = []
         for sample in self.datapipe:
             if len(buffer) < self.buffer_size:
