@@ -99,7 +99,7 @@ FLAMBEAU_INLINE void gather(const double* numbers, __m256& x) {
 FLAMBEAU_INLINE void spread(__m512d x, double* numbers) { _mm512_store_pd(numbers, x); }
 FLAMBEAU_INLINE void gather(const double* numbers, __m512d& x) { x = _mm512_load_pd(numbers); }
 FLAMBEAU_INLINE void spread(__m512 x, double* numbers) {
-  spread(_mm512_castps512_ps256(x), numbers);
+  spread(_mm512_maskz_extractf32x8_ps(0xff, x, 0), numbers);
   spread(_mm512_maskz_extractf32x8_ps(0xff, x, 1), numbers + 8);
 }
 FLAMBEAU_INLINE void gather(const double* numbers, __m512& x) {

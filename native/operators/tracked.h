@@ -48,7 +48,7 @@ template <class... Args>
 auto tracked(const Args&... args) {
   std::array<Tracked, (size_t{kIsTracked<Args>} + ... + 0)> found;
   [[maybe_unused]] size_t next = 0;
-  const auto add = [&](const auto& argument) {
+  [[maybe_unused]] const auto add = [&](const auto& argument) {
     if constexpr (kIsTracked<std::remove_cvref_t<decltype(argument)>>) found[next++] = argument;
   };
   (add(args), ...);

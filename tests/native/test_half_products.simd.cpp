@@ -6,6 +6,7 @@
 #include <random>
 
 #include "check.h"
+#include "core/backends/half_products.h"
 #include "cpu/linalg/gemm_halves.h"
 #include "cpu/linalg/half_dots.h"
 #include "cpu/linalg/matrix_tiles.h"

@@ -10,12 +10,15 @@ import pytest
 import flambeau
 from flambeau.nn.functional import scaled_dot_product_attention as attention
 
-# Queries, keys, features and values, around blocks of 48 by 128 and vectors of 16.
+# Queries, keys, features and values, around blocks of 48 by 128 and vectors of 16; halves are
+# multiplied in pairs where features and values are even.
 SIZES = [
     (1, 1, 1, 1),
     (47, 129, 5, 3),
     (48, 128, 16, 64),
     (49, 127, 33, 17),
+    (49, 127, 34, 18),
+    (131, 301, 8, 40),
     (130, 300, 8, 40),
     (300, 130, 8, 33),
 ]

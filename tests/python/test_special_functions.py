@@ -149,6 +149,24 @@ def test_lower_incomplete_gamma_in_units_of_the_last_place() -> None:
     assert (ulps(found, wanted, np.float64) <= 8).all()
 
 
+# Where the distribution function is nearly 1, by mpmath with 40 digits.
+LOG_NDTR = [
+    (-0.6, -1.293703811614028),
+    (0.75, -0.25699426683836524),
+    (3.3, -0.00048354102950672),
+    (7.7, -6.803311540773985e-15),
+    (12.3, -4.5287069561587846e-35),
+    (18.9, -5.7026263842317e-80),
+]
+
+
+def test_log_ndtr_in_units_of_the_last_place() -> None:
+    """SciPy's is off by 400 units at 20: the error of x * x counts as often as its size."""
+    x, wanted = np.array(LOG_NDTR).T
+    found = special.log_ndtr(flambeau.tensor(x)).numpy()
+    assert (ulps(found, wanted, np.float64) <= 8).all()
+
+
 def test_incomplete_gamma_of_large_numbers() -> None:
     """Where SciPy's is off by a half. By Ramanujan, P(a, a) = 1/2 + 1 / (3 sqrt(2 pi a)) + ..."""
     a = flambeau.tensor([1e6, 1e8, 1e12], dtype=flambeau.float64)

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/backends/half_products.h"
 #include "core/base/checked.h"
 #include "core/geometry/arguments.h"
 #include "core/geometry/broadcast.h"

@@ -35,6 +35,10 @@ struct alignas(kCacheLine) Share {
 /// A helper's door bell: the number of the last region that wants it.
 struct alignas(kCacheLine) Bell {
   std::atomic<int32_t> region{0};
+  std::atomic<bool> is_asleep{false};
+  pthread_t thread = 0;
+  bool is_kept_away = false;  // from a processor; it may run on `allowed` ones when it is awake
+  cpu_set_t allowed = {};
 };
 
 /// Without a destructor, so that threads may outlive the end of main().
@@ -90,14 +94,35 @@ void work(int rank) {
   }
 }
 
+/// Where a helper wakes is not left to the system alone: virtual processors that sleep do not count
+/// as idle for some, which then wake a helper on its caller's processor, for as long as a slice of
+/// time lasts.
+void keep_away(Bell& bell, int processor) {
+  if (pthread_getaffinity_np(bell.thread, sizeof bell.allowed, &bell.allowed) != 0) return;
+  cpu_set_t others = bell.allowed;
+  CPU_CLR(processor, &others);
+  bell.is_kept_away = CPU_COUNT(&others) > 0 && !CPU_EQUAL(&others, &bell.allowed) &&
+                      pthread_setaffinity_np(bell.thread, sizeof others, &others) == 0;
+}
+
+void sleep(Bell& bell, int32_t seen) {
+  bell.is_asleep.store(true);
+  bell.region.wait(seen);
+  bell.is_asleep.store(false);
+  if (!bell.is_kept_away) return;
+  bell.is_kept_away = false;
+  pthread_setaffinity_np(bell.thread, sizeof bell.allowed, &bell.allowed);
+}
+
 [[noreturn]] void help(int rank) {
   in_region = true;
   int32_t seen = 0;
-  std::atomic<int32_t>& bell = pool.bells[rank].region;
+  Bell& bell = pool.bells[rank];
+  bell.thread = pthread_self();
   for (;;) {
-    watch([&] { return bell.load(std::memory_order_relaxed) != seen; });
-    bell.wait(seen);
-    seen = bell.load();
+    watch([&] { return bell.region.load(std::memory_order_relaxed) != seen; });
+    if (bell.region.load() == seen) sleep(bell, seen);
+    seen = bell.region.load();
     pool.inside.fetch_add(1);
     if (pool.open.load() == seen) work(rank);
     if (pool.inside.fetch_sub(1) == 1) pool.inside.notify_one();
@@ -130,8 +155,10 @@ void divide(int64_t begin, int64_t end) {
 void ring(int32_t region) {
   pool.open.store(region);
   for (int rank = 1; rank < pool.threads; ++rank) {
-    pool.bells[rank].region.store(region);
-    pool.bells[rank].region.notify_one();
+    Bell& bell = pool.bells[rank];
+    if (bell.is_asleep.load()) keep_away(bell, sched_getcpu());
+    bell.region.store(region);
+    bell.region.notify_one();
   }
 }
 

@@ -1,8 +1,4 @@
-#if defined(__x86_64__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-
+#include "core/backends/half_products.h"
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm_grid.h"
 #include "cpu/linalg/gemm_strategies.h"
@@ -25,28 +21,6 @@ void run_dots(const HalfDots<T>& call, const HalfKernels<T>& kernels) {
 }
 
 }  // namespace
-
-#if defined(__x86_64__)
-
-bool has_matrix_products() {
-  // A process asks once for the state that AMX adds to its threads.
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;
-  static const bool has = instruction_set() == InstructionSet::avx512 &&
-                          __builtin_cpu_supports("amx-bf16") &&
-                          syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-  return has;
-}
-
-bool has_paired_products() {
-  return instruction_set() == InstructionSet::avx512 && __builtin_cpu_supports("avx512bf16");
-}
-
-#else
-
-bool has_matrix_products() { return false; }
-bool has_paired_products() { return false; }
-
-#endif
 
 template <>
 const HalfKernels<float16>& half_kernels() {

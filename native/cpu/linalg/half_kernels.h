@@ -45,11 +45,6 @@ FLAMBEAU_IN_EACH_SET(template <class T> const HalfKernels<T>& half_kernels();
                      const HalfKernels<bfloat16>* paired_kernels();
                      const HalfKernels<bfloat16>* matrix_kernels();)
 
-/// Whether the processor multiplies matrices of bfloat16 (AMX), and the system lets it.
-bool has_matrix_products();
-/// Whether it multiplies pairs of bfloat16.
-bool has_paired_products();
-
 /// The kernels for the processor at hand.
 template <class T>
 const HalfKernels<T>& half_kernels();

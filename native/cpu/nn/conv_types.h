@@ -9,7 +9,7 @@ namespace flambeau::cpu {
 template <class Body, class... Inputs>
 void with_float_compute(const char* op, const Tensor& result, Body&& body,
                         const Inputs&... inputs) {
-  const auto dense = [](const Tensor& tensor, DType dtype) {
+  [[maybe_unused]] const auto dense = [](const Tensor& tensor, DType dtype) {
     return tensor.defined() ? contiguous_data(cast_data(tensor, dtype)) : tensor;
   };
   switch (result.dtype()) {

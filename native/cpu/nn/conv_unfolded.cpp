@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/backends/half_products.h"
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm.h"
-#include "cpu/linalg/half_kernels.h"
 #include "cpu/nn/correlation.h"
 #include "cpu/nn/unfolding.h"
 

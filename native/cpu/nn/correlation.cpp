@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/backends/half_products.h"
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
-#include "cpu/linalg/half_kernels.h"
 #include "cpu/linalg/scratch.h"
 
 namespace flambeau::cpu {

@@ -20,14 +20,14 @@ FLAMBEAU_INLINE Vector<Compute<T>> load_wide(const T* from) {
     if constexpr (std::is_same_v<T, float16>) {
       return (Vector<float>)_mm512_maskz_cvtph_ps(0xffff, halves);
     } else {
-      return (Vector<float>)_mm512_slli_epi32(_mm512_maskz_cvtepu16_epi32(0xffff, halves), 16);
+      return (Vector<float>)((Vector<uint32_t>)_mm512_maskz_cvtepu16_epi32(0xffff, halves) << 16);
     }
 #elif defined(__AVX2__) && defined(__F16C__)
     const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     if constexpr (std::is_same_v<T, float16>) {
       return (Vector<float>)_mm256_cvtph_ps(halves);
     } else {
-      return (Vector<float>)_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16);
+      return (Vector<float>)((Vector<uint32_t>)_mm256_cvtepu16_epi32(halves) << 16);
     }
 #else
     float values[kLanes<float>];

@@ -1,0 +1,24 @@
+// Attention of bfloat16 for processors that multiply pairs of them (AVX-512 BF16).
+
+#ifdef __AVX512F__
+#pragma GCC target("avx512bf16")
+#define FLAMBEAU_BFLOAT16_PRODUCTS  // the compiler's own macro does not follow the pragma
+#endif
+#include "cpu/nn/attention_backward.h"
+#include "cpu/nn/attention_forward.h"
+#include "cpu/nn/attention_of_pairs.h"
+#include "cpu/nn/attention_pairs.h"
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+const AttentionOfPairs* compiled_attention_of_pairs() {
+#ifdef FLAMBEAU_BFLOAT16_PRODUCTS
+  static constexpr AttentionOfPairs pairs{&attend<bfloat16, Pairs>,
+                                          &differentiate<bfloat16, Pairs>};
+  return &pairs;
+#else
+  return nullptr;
+#endif
+}
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
