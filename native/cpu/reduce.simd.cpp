@@ -20,6 +20,8 @@ constexpr int64_t kFewPieces = 4, kPiece = int64_t{1} << 15;
 constexpr int64_t kManyOutputs = 64;
 constexpr int64_t kGathered = kMostConverted;
 constexpr int64_t kLongRow = 256;
+/// Shorter rows are folded so many at a time.
+constexpr int64_t kTogether = 64;
 /// Bytes of one level of column accumulators, and the rows that enter a level before it is emptied
 /// into the next.
 constexpr int64_t kLevelBytes = 8192;
@@ -112,6 +114,8 @@ class Walk {
                             reduced_strides_[0] == loops_.input.bytes;
     if (dense_rows && reduced_.rank == 1 && end - begin <= kSplit)
       return loops_.rows(fold_, accumulator, data + begin * loops_.input.bytes, end - begin, 1, 0);
+    if (dense_rows && has_short_rows() && begin % row_length() == 0 && end % row_length() == 0)
+      return fold_short_rows(data, begin / row_length(), end / row_length(), accumulator);
     PairwiseStack partials(loops_, fold_);
     alignas(64) char buffer[kGathered * 16];
     Position position = reduced_;
@@ -136,6 +140,29 @@ class Walk {
       partials.push(partial);
       begin += piece;
       position.advance(piece);
+    }
+    partials.result(accumulator);
+  }
+
+  int64_t row_length() const { return reduced_.extent[0]; }
+  bool has_short_rows() const {
+    return reduced_.rank == 2 && row_length() > kShortRow && row_length() < kLongRow;
+  }
+
+  /// Dense rows [begin, end) of a reduced range of two dims.
+  void fold_short_rows(const char* data, int64_t begin, int64_t end, void* accumulator) const {
+    const int64_t bytes = loops_.accumulator_bytes;
+    alignas(64) char sums[kTogether * kAccumulatorBytes];
+    PairwiseStack partials(loops_, fold_);
+    for (int64_t row = begin; row < end; row += kTogether) {
+      const int64_t rows = std::min(kTogether, end - row);
+      loops_.rows(fold_, sums, data + row * reduced_strides_[1], row_length(), rows,
+                  reduced_strides_[1]);
+      for (int64_t left = rows; left > 1; left -= left / 2)
+        loops_.combine(fold_, sums, sums + (left - left / 2) * bytes, left / 2);
+      Slot partial;
+      memcpy(partial.bytes, sums, static_cast<size_t>(bytes));
+      partials.push(partial);
     }
     partials.result(accumulator);
   }
@@ -177,7 +204,8 @@ class Walk {
   /// Few outputs of many elements: threads share the reduced range, in pieces that do not depend on
   /// the number of threads.
   void run_split_rows(int64_t pieces) const {
-    const int64_t length = (count_ + pieces - 1) / pieces;
+    const int64_t unit = has_short_rows() ? row_length() : 1;
+    const int64_t length = ((count_ + pieces - 1) / pieces + unit - 1) / unit * unit;
     const auto partials = std::make_unique<Slot[]>(static_cast<size_t>(outputs_ * pieces));
     parallel_for(0, outputs_ * pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {

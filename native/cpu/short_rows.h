@@ -27,7 +27,7 @@ FLAMBEAU_INLINE void copy_row(T* to, const T* from, int64_t count) {
     copy_blocks<8>(to, from, bytes);
   } else if (bytes < 32) {
     copy_blocks<16>(to, from, bytes);
-  } else if (bytes < 512) {
+  } else if (bytes < 128) {
     copy_blocks<32>(to, from, bytes);
   } else {
     memcpy(to, from, static_cast<size_t>(bytes));

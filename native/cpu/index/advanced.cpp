@@ -83,6 +83,17 @@ AdvancedIndex work_out(const Tensor& self, TensorList indices, const char* op) {
   for (const int64_t size : shape) found.result_sizes.push_back(size);
   for (const int64_t size : found.behind) found.result_sizes.push_back(size);
   found.places = checked_numel(shape, op);
+  found.shape = shape;
+  if (first == last && first < plain.size() && plain[first].is_contiguous()) {
+    const int64_t dim = static_cast<int64_t>(first);
+    found.only = OnlyIndex{plain[first],
+                           plain[first].data<int64_t>(),
+                           self.sizes()[first],
+                           self.strides()[first],
+                           dim,
+                           op};
+    return found;
+  }
   found.offsets = flambeau::empty(shape, DType::int64, self.device());
   if (found.places == 0) return found;
   if (first == plain.size()) fill_data(found.offsets, 0);
@@ -92,6 +103,16 @@ AdvancedIndex work_out(const Tensor& self, TensorList indices, const char* op) {
                 static_cast<int64_t>(d), op);
   }
   return found;
+}
+
+Tensor offsets_of(const AdvancedIndex& found) {
+  if (!found.only) return found.offsets;
+  const Tensor offsets = flambeau::empty(found.shape, DType::int64, found.only->index.device());
+  int64_t* const out = offsets.data<int64_t>();
+  parallel_for(0, found.places, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t place = begin; place < end; ++place) out[place] = found.only->offset(place);
+  });
+  return offsets;
 }
 
 }  // namespace flambeau::cpu

@@ -7,11 +7,12 @@
 #include "kernels/indexing.h"
 
 namespace flambeau::cpu {
-Tensor index(const Tensor& self, TensorList indices) {
-  const AdvancedIndex found = work_out(self, indices, "index");
-  const Tensor result = flambeau::empty(found.result_sizes, self.dtype(), self.device());
-  if (result.numel() == 0) return result;
-  const int64_t* const offsets = found.offsets.data<int64_t>();
+namespace {
+
+/// Copies to the places of the result what `offset(place)` says of each.
+template <class Offset>
+void copy_places(const Tensor& result, const Tensor& self, const AdvancedIndex& found,
+                 const Offset& offset) {
   const Rows<1> behind(found.behind, {IntList(found.behind_strides)});
   const int64_t block = behind.count() * behind.length(), length = behind.length();
   const bool dense = shape_rules::is_dense(found.behind, found.behind_strides);
@@ -30,16 +31,16 @@ Tensor index(const Tensor& self, TensorList indices) {
       const T* const base = from + at[0];
       parallel_for(0, found.places, grain, [&](int64_t begin, int64_t end) {
         if (block == 1) {
-          for (int64_t p = begin; p < end; ++p) out[p] = base[offsets[p]];
+          for (int64_t p = begin; p < end; ++p) out[p] = base[offset(p)];
         } else if (dense) {
           for (int64_t p = begin; p < end; ++p) {
-            memcpy(out + p * block, base + offsets[p], static_cast<size_t>(block) * sizeof(T));
+            memcpy(out + p * block, base + offset(p), static_cast<size_t>(block) * sizeof(T));
           }
         } else {
           for (int64_t p = begin; p < end; ++p) {
             T* place = out + p * block;
             behind.walk(0, behind.count(), [&](const std::array<int64_t, 1>& inner) {
-              const T* const source = base + offsets[p] + inner[0];
+              const T* const source = base + offset(p) + inner[0];
               for (int64_t i = 0; i < length; ++i) *place++ = source[i * behind.step(0)];
             });
           }
@@ -47,6 +48,20 @@ Tensor index(const Tensor& self, TensorList indices) {
       });
     });
   });
+}
+
+}  // namespace
+
+Tensor index(const Tensor& self, TensorList indices) {
+  const AdvancedIndex found = work_out(self, indices, "index");
+  const Tensor result = flambeau::empty(found.result_sizes, self.dtype(), self.device());
+  if (result.numel() == 0) return result;
+  if (found.only) {
+    copy_places(result, self, found, [only = *found.only](int64_t p) { return only.offset(p); });
+  } else {
+    const int64_t* const offsets = found.offsets.data<int64_t>();
+    copy_places(result, self, found, [=](int64_t place) { return offsets[place]; });
+  }
   return result;
 }
 

@@ -69,7 +69,8 @@ void put(const Tensor& self, const AdvancedIndex& found, const Tensor& values, c
   const Shape strides = broadcast_strides(values, found.result_sizes);
   if (checked_numel(found.result_sizes, "index_put_") == 0) return;
   const size_t front = found.before.size();
-  const size_t rank = found.offsets.sizes().size();
+  const Tensor all_offsets = offsets_of(found);
+  const size_t rank = found.shape.size();
   const auto part = [&](size_t begin, size_t end) {
     return Shape(IntList(strides).subspan(begin, end - begin));
   };
@@ -80,11 +81,10 @@ void put(const Tensor& self, const AdvancedIndex& found, const Tensor& values, c
   value_strides.push_back(0);
   const Rows<2> before(before_sizes, {IntList(before_strides), IntList(value_strides)});
   const Shape place_strides = part(front, front + rank);
-  const Rows<2> places(found.offsets.sizes(),
-                       {IntList(found.offsets.strides()), IntList(place_strides)});
+  const Rows<2> places(found.shape, {IntList(all_offsets.strides()), IntList(place_strides)});
   const Shape behind_values = part(front + rank, strides.size());
   const Rows<2> behind(found.behind, {IntList(found.behind_strides), IntList(behind_values)});
-  const int64_t* const offsets = found.offsets.data<int64_t>();
+  const int64_t* const offsets = all_offsets.data<int64_t>();
   T* const to = self.data<T>();
   const T* const from = values.data<T>();
   const auto for_places = [&](const auto& body) {

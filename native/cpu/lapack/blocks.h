@@ -10,6 +10,21 @@ namespace flambeau::cpu::lapack {
 /// So many right-hand sides are multiplied one by one.
 inline constexpr int64_t kFewSides = 4;
 
+/// A matrix of its own, by columns, in memory of the pool: new pages cost more than a product.
+template <class T>
+class Owned {
+ public:
+  Owned(int64_t rows, int64_t columns)
+      : rows_(rows), columns_(columns), memory_(empty(Shape{rows * columns}, dtype_of<T>)) {}
+  Matrix<T> all() const {
+    return {memory_.data<T>(), rows_, columns_, 1, std::max<int64_t>(rows_, 1)};
+  }
+
+ private:
+  int64_t rows_, columns_;
+  Tensor memory_;
+};
+
 /// c = alpha a @ b + beta c. Rows or columns of c are dense.
 template <class T>
 void multiply(const Matrix<T>& c, T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
@@ -33,6 +48,10 @@ inline int64_t half_of(int64_t count, int64_t step) { return (count / 2 + step -
 /// A x = b for each column b, which becomes x. Rows or columns of b are dense.
 template <class T>
 void solve_triangle(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, bool is_unit);
+
+/// Exchanges row k with row swaps[k] - 1, one after the other.
+template <class T>
+void exchange(const Matrix<T>& a, const int* swaps, int64_t count);
 
 /// What LAPACK's getrf does. Rows or columns of a are dense, better rows. Returns the number of the
 /// first pivot that is 0, from 1; 0: there is none.

@@ -133,6 +133,13 @@ Matrix<const T> constant(const Matrix<T>& matrix) {
   return {matrix.data, matrix.rows, matrix.columns, matrix.row_step, matrix.column_step};
 }
 
+/// Of complex numbers, in place.
+template <class T>
+void conjugate(const Matrix<T>& matrix) {
+  for (int64_t j = 0; j < matrix.columns; ++j)
+    for (int64_t i = 0; i < matrix.rows; ++i) matrix(i, j).im = -matrix(i, j).im;
+}
+
 /// The tensor as if it had the dims in front of its last ones that the result has in front of its
 /// matrices.
 inline Tensor with_batch_of(const Tensor& tensor, const Tensor& result, size_t last) {

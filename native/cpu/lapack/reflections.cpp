@@ -11,27 +11,6 @@ namespace {
 /// Reflections that are multiplied together: more make larger products, but more work in T.
 constexpr int64_t kGroup = 4 * kPanel;
 
-/// A matrix of its own, by columns, in memory of the pool: new pages cost more than a product.
-template <class T>
-class Owned {
- public:
-  Owned(int64_t rows, int64_t columns)
-      : rows_(rows), columns_(columns), memory_(empty(Shape{rows * columns}, dtype_of<T>)) {}
-  Matrix<T> all() const {
-    return {memory_.data<T>(), rows_, columns_, 1, std::max<int64_t>(rows_, 1)};
-  }
-
- private:
-  int64_t rows_, columns_;
-  Tensor memory_;
-};
-
-template <class T>
-void conjugate(const Matrix<T>& matrix) {
-  for (int64_t j = 0; j < matrix.columns; ++j)
-    for (int64_t i = 0; i < matrix.rows; ++i) matrix(i, j).im = -matrix(i, j).im;
-}
-
 /// conj(matrix): the matrix itself where it is real, else a copy.
 template <class T>
 class Conjugate {

@@ -44,6 +44,11 @@ inline Routine<T, char, int, int, T, int, int, T, int, int> hetrs{either<T>("syt
 
 // Eigenvalues and singular values. The real ones take no real workspace.
 template <class T>
+inline Routine<T, char, int, T, int, Real<T>, Real<T>, T, T, int, int> sytrd{
+    either<T>("sytrd", "hetrd")};
+template <class T>
+inline Routine<T, char, int, T, T, T, int, T, int> steqr{"steqr"};
+template <class T>
 inline Routine<T, char, char, int, T, int, T, T, int, int, int, int> syevd{"syevd"};
 template <class T>
 inline Routine<T, char, char, int, T, int, Real<T>, T, int, Real<T>, int, int, int, int> heevd{
@@ -53,6 +58,10 @@ inline Routine<T, char, char, int, T, int, T, T, T, int, T, int, T, int, int> re
 template <class T>
 inline Routine<T, char, char, int, T, int, T, T, int, T, int, T, int, Real<T>, int> complex_geev{
     "geev"};
+template <class T>
+inline Routine<T, int, int, T, int, Real<T>, Real<T>, T, T, T, int, int> gebrd{"gebrd"};
+template <class T>
+inline Routine<T, char, char, int, T, T, T, int, T, int, T, int, T, int, int> bdsdc{"bdsdc"};
 template <class T>
 inline Routine<T, char, int, int, T, int, T, T, int, T, int, T, int, int, int> real_gesdd{"gesdd"};
 template <class T>

@@ -1,3 +1,4 @@
+#include "cpu/lapack/bidiagonal.h"
 #include "cpu/lapack/matrices.h"
 #include "kernels/linalg_spectral.h"
 
@@ -74,6 +75,27 @@ void check_success(const char* op, int failed, int64_t index, const Matrix<const
               : "the input has infinities or NaN");
 }
 
+constexpr int64_t kLarge = 48;  // of the smaller side
+
+/// With vectors.
+template <class T>
+void decompose_large(const char* op, const Tensor& U, const Tensor& S, const Tensor& Vh,
+                     const Tensor& A) {
+  const Batch<const T> given(A);
+  const Batch<T> found(S, 1), left(U), right(Vh);
+  const int64_t m = given.rows(), n = given.columns();
+  over_matrices_by_lapack(
+      given.count(), 10 * m * n * std::min(m, n), [&](int64_t begin, int64_t end) {
+        Scratch<T> scratch;
+        for (int64_t b = begin; b < end; ++b) {
+          const Columns<T> values(found[b], scratch);
+          const int failed = find_singular(given[b], values.data(), left[b], right[b]);
+          check_success(op, failed, b, given[b]);
+          values.finish();
+        }
+      });
+}
+
 /// `U` and `Vh`: undefined where only singular values are wanted.
 template <class T>
 void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& Vh,
@@ -120,8 +142,12 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
 }  // namespace
 
 void singular_vectors(const Tensor& U, const Tensor& S, const Tensor& Vh, const Tensor& A, bool) {
-  visit_elements_of_lapack(A.dtype(),
-                           [&]<class T>() { decompose<T>("singular_vectors", U, S, Vh, A); });
+  visit_elements_of_lapack(A.dtype(), [&]<class T>() {
+    if constexpr (!kIsComplex<T>)
+      if (std::min(A.size(-1), A.size(-2)) >= kLarge)
+        return decompose_large<T>("singular_vectors", U, S, Vh, A);
+    decompose<T>("singular_vectors", U, S, Vh, A);
+  });
 }
 
 void singular_values_alone(const Tensor& result, const Tensor& A) {

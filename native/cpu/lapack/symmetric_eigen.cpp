@@ -1,4 +1,9 @@
+#include <cmath>
+
+#include "cpu/lapack/blocks.h"
 #include "cpu/lapack/matrices.h"
+#include "cpu/lapack/scaling.h"
+#include "cpu/lapack/tridiagonal.h"
 #include "kernels/linalg_spectral.h"
 
 namespace flambeau::cpu {
@@ -50,6 +55,92 @@ class Solver {
   int64_t asked_ = -1, size_ = 1, real_size_ = 1, integer_size_ = 1;
 };
 
+/// With vectors, of matrices that are worth it: made tridiagonal by LAPACK, then in our own
+/// threads.
+template <class T>
+class LargeSolver {
+ public:
+  explicit LargeSolver(int64_t n)
+      : n_(n),
+        matrix_(n, n),
+        tau_(static_cast<size_t>(n)),
+        diagonal_(static_cast<size_t>(n)),
+        beside_(static_cast<size_t>(n)),
+        real_(kIsComplex<T> ? n : 0, kIsComplex<T> ? n : 0) {
+    T size{};
+    reduce(&size, -1);
+    work_.of(size_ = asked_size(size));
+  }
+  /// The lower or the upper triangle of `given` counts; `vectors` lies by columns.
+  bool operator()(const Matrix<const T>& given, bool lower, Real<T>* values,
+                  const Matrix<T>& vectors) {
+    const Matrix<T> matrix = matrix_.all();
+    copy<T>(lower ? given : transposed(given), matrix);
+    if constexpr (kIsComplex<T>)
+      if (!lower) conjugate(matrix);
+    const int exponent = scale(matrix, true);
+    reduce(work_.of(size_), size_);
+    if (!solve(values, vectors)) return false;
+    for (int64_t i = 0; i < n_; ++i) values[i] = std::ldexp(values[i], exponent);
+    apply_reflections(part(vectors, 1, 0, n_ - 1, n_), constant(part(matrix, 1, 0, n_ - 1, n_ - 1)),
+                      tau_.data(), n_ - 1, true, false);
+    return true;
+  }
+
+ private:
+  void reduce(T* work, int64_t size) {
+    int failed = 0;
+    sytrd<T>('L', n_, matrix_.all().data, n_, diagonal_.data(), beside_.data(), tau_.data(), work,
+             size, &failed);
+  }
+
+  /// The tridiagonal matrix.
+  bool solve(Real<T>* values, const Matrix<T>& vectors) {
+    if constexpr (kIsComplex<T>) {
+      const Matrix<Real<T>> real = real_.all();
+      if (!solve_tridiagonal(diagonal_.data(), beside_.data(), values, real)) return false;
+      for (int64_t j = 0; j < n_; ++j)
+        for (int64_t i = 0; i < n_; ++i) vectors(i, j) = T(real(i, j));
+      return true;
+    } else {
+      return solve_tridiagonal(diagonal_.data(), beside_.data(), values, vectors);
+    }
+  }
+
+  int64_t n_, size_ = 0;
+  Owned<T> matrix_;
+  std::vector<T> tau_;
+  std::vector<Real<T>> diagonal_, beside_;
+  Owned<Real<T>> real_;
+  Scratch<T> work_;
+};
+
+constexpr int64_t kLarge = 48;  // rows
+
+template <class T>
+void decompose_large(const char* op, const Tensor& values, const Tensor& vectors, const Tensor& A,
+                     bool lower) {
+  const Batch<const T> given(A);
+  const Batch<Real<T>> found(values, 1);
+  const Batch<T> wanted(vectors);
+  const int64_t n = given.rows();
+  find_routines<Real<T>>();
+  over_matrices_by_lapack(given.count(), 9 * n * n * n, [&](int64_t begin, int64_t end) {
+    LargeSolver<T> solve(n);
+    Scratch<T> scratch;
+    Scratch<Real<T>> scratch_values;
+    for (int64_t b = begin; b < end; ++b) {
+      const Columns<Real<T>> numbers(found[b], scratch_values);
+      const Columns<T> matrix(wanted[b], scratch);
+      check(solve(given[b], lower, numbers.data(), matrix.part(n, n)), ErrorKind::linalg, op,
+            "(): (matrix ", b, ") the algorithm failed to converge: off-diagonal elements of an ",
+            "intermediate form did not become zero");
+      numbers.finish();
+      matrix.finish();
+    }
+  });
+}
+
 /// `vectors`: undefined where only values are wanted.
 template <class T>
 void decompose(const char* op, const Tensor& values, const Tensor& vectors, const Tensor& A,
@@ -86,7 +177,8 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
 void symmetric_eigen(const Tensor& eigenvalues, const Tensor& eigenvectors, const Tensor& A,
                      bool lower) {
   visit_elements_of_lapack(A.dtype(), [&]<class T>() {
-    decompose<T>("symmetric_eigen", eigenvalues, eigenvectors, A, lower);
+    const auto run = A.size(-1) >= kLarge ? decompose_large<T> : decompose<T>;
+    run("symmetric_eigen", eigenvalues, eigenvectors, A, lower);
   });
 }
 

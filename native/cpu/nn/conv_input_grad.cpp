@@ -116,6 +116,11 @@ void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& w
     fill_data(result, 0);
     return spread_integers(geometry, result, contiguous_data(grad), contiguous_data(weight));
   }
+  if (result.dtype() == DType::float32) {
+    const Tensor g = contiguous_data(grad), w = contiguous_data(weight);
+    if (try_winograd_spread(geometry, g.data<float>(), w.data<float>(), result.data<float>()))
+      return;
+  }
   if (input_grad_unfolds(geometry, result.dtype()) && geometry.axes[0].output > 0) {
     return with_float_compute(
         "conv2d_input_grad", result,

@@ -93,9 +93,10 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
                           input.data<float>() + group * shape.channels * geometry.input_plane());
     return are_finite(out);
   }
-  const WinogradCut cut(shape, batch, kBlocks);
+  const WinogradCut cut(shape.image(), batch, kBlocks);
+  const int64_t work = cut.part_blocks() * 16 * shape.channels * shape.outputs;
   const int64_t size = kernels.sums_size(shape);
-  const int64_t threads = std::clamp<int64_t>(cut.parts * cut.work / kThreadWork, 1,
+  const int64_t threads = std::clamp<int64_t>(cut.parts * work / kThreadWork, 1,
                                               std::min<int64_t>(num_threads(), cut.parts));
   const Tensor sums = empty(Shape{threads * size}, DType::float32);
   for (int64_t group = 0; group < groups; ++group) {
@@ -106,7 +107,7 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
         const int64_t first = cut.parts * thread / threads;
         for (int64_t i = first; i < cut.parts * (thread + 1) / threads; ++i) {
           check_interrupt();
-          kernels.weight(shape, cut.part(shape, i), source + cut.first_image(i) * shape.source_step,
+          kernels.weight(shape, cut.part(i), source + cut.first_image(i) * shape.source_step,
                          from + cut.first_image(i) * shape.result_step, i > first,
                          sums.data<float>() + thread * size);
         }

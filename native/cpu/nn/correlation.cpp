@@ -333,7 +333,7 @@ void correlate(Correlation<T> given) {
   if (given.batch == 0 || given.rows <= 0 || given.columns <= 0 || given.weights.outputs == 0)
     return;
   if constexpr (std::is_same_v<T, float>)
-    if (try_winograd(given)) return;
+    if (try_winograd(given) || try_winograd_pieces(given)) return;
   const ConvKernels<T>& kernels = conv_kernels<T>();
   Plan<T> plan = make_plan(std::move(given), kernels);
   pack(plan, kernels);

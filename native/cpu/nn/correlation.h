@@ -37,4 +37,11 @@ bool convolves_pairs(const ConvGeometry& geometry, DType dtype);
 /// not finite: it is unfinished then.
 bool try_winograd(const Correlation<float>& task);
 
+/// The same for 5x5 filters, and for those that are twice as wide as their strides.
+bool try_winograd_pieces(const Correlation<float>& task);
+
+/// The same for the gradient of the input of the latter, which is also their transpose.
+bool try_winograd_spread(const ConvGeometry& geometry, const float* grad, const float* weight,
+                         float* result);
+
 }  // namespace flambeau::cpu

@@ -8,15 +8,34 @@
 namespace flambeau::cpu {
 namespace {
 
-/// Indices as dense int64, checked against the number of rows.
-Tensor checked_indices(const Tensor& indices, int64_t rows, const char* op) {
-  const Tensor dense = contiguous_data(cast_data(indices, DType::int64));
-  const int64_t* values = dense.data<int64_t>();
-  for (int64_t i = 0; i < dense.numel(); ++i)
-    check(values[i] >= 0 && values[i] < rows, ErrorKind::index, op, ": argument input holds index ",
-          values[i], " at position ", i, "; expected 0 <= index < ", rows);
-  return dense;
-}
+/// Looked-up rows, as dense int64.
+class Lookups {
+ public:
+  Lookups(const Tensor& indices, int64_t rows, const char* op)
+      : dense_(contiguous_data(cast_data(indices, DType::int64))),
+        values_(dense_.data<int64_t>()),
+        rows_(rows),
+        op_(op) {}
+  int64_t count() const { return dense_.numel(); }
+  int64_t row(int64_t i) const {
+    const int64_t row = values_[i];
+    if (FLAMBEAU_UNLIKELY(static_cast<uint64_t>(row) >= static_cast<uint64_t>(rows_)))
+      fail(ErrorKind::index, op_, ": argument input holds index ", row, " at position ", i,
+           "; expected 0 <= index < ", rows_);
+    return row;
+  }
+  /// All of them, when none is outside.
+  const int64_t* checked() const {
+    for (int64_t i = 0; i < count(); ++i) row(i);
+    return values_;
+  }
+
+ private:
+  Tensor dense_;
+  const int64_t* values_;
+  int64_t rows_;
+  const char* op_;
+};
 
 /// The padding row counted from the front, or -1.
 int64_t skipped_row(std::optional<int64_t> padding_idx, int64_t rows) {
@@ -25,11 +44,10 @@ int64_t skipped_row(std::optional<int64_t> padding_idx, int64_t rows) {
 }
 
 /// How often each row is looked up; empty unless wanted.
-std::vector<int64_t> count_rows(const Tensor& indices, int64_t rows, bool wanted) {
+std::vector<int64_t> count_rows(const Lookups& lookups, int64_t rows, bool wanted) {
   std::vector<int64_t> counts(wanted ? static_cast<size_t>(rows) : 0);
   if (wanted)
-    for (int64_t i = 0; i < indices.numel(); ++i)
-      ++counts[static_cast<size_t>(indices.data<int64_t>()[i])];
+    for (int64_t i = 0; i < lookups.count(); ++i) ++counts[static_cast<size_t>(lookups.row(i))];
   return counts;
 }
 
@@ -37,17 +55,19 @@ std::vector<int64_t> count_rows(const Tensor& indices, int64_t rows, bool wanted
 
 void embedding_rows(const Tensor& result, const Tensor& input, const Tensor& weight,
                     std::optional<int64_t>, bool) {
-  const Tensor indices = checked_indices(input, weight.sizes()[0], "embedding");
-  if (result.numel() == 0) return;
+  const Lookups lookups(input, weight.sizes()[0], "embedding");
+  if (result.numel() == 0) {
+    lookups.checked();
+    return;
+  }
   const Tensor table = contiguous_data(weight);
   const int64_t row = weight.sizes()[1] * static_cast<int64_t>(table.itemsize());
-  const int64_t* index = indices.data<int64_t>();
   const char* from = table.data<char>();
   char* to = result.data<char>();
-  parallel_for(0, indices.numel(), std::max<int64_t>(1, kGrain * 4 / row),
+  parallel_for(0, lookups.count(), std::max<int64_t>(1, kGrain * 4 / row),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i)
-                   copy_row(to + i * row, from + index[i] * row, row);
+                   copy_row(to + i * row, from + lookups.row(i) * row, row);
                });
 }
 
@@ -55,10 +75,10 @@ void embedding_grad(const Tensor& result, const Tensor& grad_output, const Tenso
                     std::optional<int64_t> padding_idx, bool scale_grad_by_freq) {
   const int64_t rows = result.sizes()[0], width = result.sizes()[1];
   if (result.numel() == 0) return;
-  const Tensor indices = checked_indices(input, rows, "embedding_grad");
-  const int64_t* index = indices.data<int64_t>();
+  const Lookups lookups(input, rows, "embedding_grad");
+  const int64_t* const index = lookups.checked();
   const int64_t skipped = skipped_row(padding_idx, rows);
-  const std::vector<int64_t> counts = count_rows(indices, rows, scale_grad_by_freq);
+  const std::vector<int64_t> counts = count_rows(lookups, rows, scale_grad_by_freq);
   with_float_compute(
       "embedding_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& grad) {
@@ -70,7 +90,7 @@ void embedding_grad(const Tensor& result, const Tensor& grad_output, const Tenso
         parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
           const int64_t first = rows * begin / parts, last = rows * end / parts;
           std::fill_n(out.data<T>() + first * width, (last - first) * width, T(0));
-          for (int64_t i = 0; i < indices.numel(); ++i) {
+          for (int64_t i = 0; i < lookups.count(); ++i) {
             if (index[i] < first || index[i] >= last || index[i] == skipped) continue;
             T* to = out.data<T>() + index[i] * width;
             const T* from = grad.data<T>() + i * width;
@@ -92,15 +112,15 @@ void embedding_grad_transposed(const Tensor& result, const Tensor& self, const T
                                std::optional<int64_t> padding_idx, bool scale_grad_by_freq) {
   const int64_t rows = self.sizes()[0], width = self.sizes()[1];
   if (result.numel() == 0) return;
-  const Tensor indices = checked_indices(input, rows, "embedding_grad_transposed");
-  const int64_t* index = indices.data<int64_t>();
+  const Lookups lookups(input, rows, "embedding_grad_transposed");
+  const int64_t* const index = lookups.checked();
   const int64_t skipped = skipped_row(padding_idx, rows);
-  const std::vector<int64_t> counts = count_rows(indices, rows, scale_grad_by_freq);
+  const std::vector<int64_t> counts = count_rows(lookups, rows, scale_grad_by_freq);
   with_float_compute(
       "embedding_grad_transposed", result,
       [&](auto zero, const Tensor& out, const Tensor& table) {
         using T = decltype(zero);
-        for (int64_t i = 0; i < indices.numel(); ++i) {
+        for (int64_t i = 0; i < lookups.count(); ++i) {
           const T* from = table.data<T>() + index[i] * width;
           T* to = out.data<T>() + i * width;
           const T count =

@@ -6,6 +6,7 @@
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
 #include "cpu/nn/correlation.h"
+#include "cpu/nn/tap_square.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -25,38 +26,6 @@ bool is_plane(const WinogradShape& shape) {
   return shape.result[0] > shape.dilation[0] && shape.result[1] > shape.dilation[1];
 }
 
-/// The nine taps in row-major order, their corner, and how far they are apart.
-struct TapSquare {
-  int64_t corner[2], apart[2];
-  int64_t taps[9];
-};
-
-/// Whether the taps are a 3x3 square that moves in unit steps.
-bool find_square(const Correlation<float>& task, TapSquare& square) {
-  if (task.planes.row_stride != 1 || task.planes.column_stride != 1 || task.column_step != 1)
-    return false;
-  if (task.tap_rows.size() != 9) return false;
-  const std::vector<int64_t>* const offsets[] = {&task.tap_rows, &task.tap_columns};
-  for (int i = 0; i < 2; ++i) {
-    const auto [least, most] = std::minmax_element(offsets[i]->begin(), offsets[i]->end());
-    square.corner[i] = *least;
-    square.apart[i] = (*most - *least) / 2;
-    if (square.apart[i] == 0) return false;
-  }
-  unsigned found = 0;
-  for (size_t t = 0; t < 9; ++t) {
-    int64_t place[2];
-    for (int i = 0; i < 2; ++i) {
-      const int64_t offset = (*offsets[i])[t] - square.corner[i];
-      place[i] = offset / square.apart[i];
-      if (offset % square.apart[i] != 0 || place[i] > 2) return false;
-    }
-    square.taps[place[0] * 3 + place[1]] = task.weights.taps[t];
-    found |= 1u << (place[0] * 3 + place[1]);
-  }
-  return found == 0x1ff;
-}
-
 int64_t filters_per_block(const WinogradShape& shape, int64_t batch) {
   const int64_t blocks = batch * shape.strips() * shape.strip_blocks();
   return shape.channels * shape.outputs / std::max<int64_t>(blocks, 1);
@@ -66,18 +35,6 @@ int64_t filters_per_block(const WinogradShape& shape, int64_t batch) {
 /// made where it is used, and never written to memory, is worth reading the batch again.
 bool meets_batch_at_once(const WinogradShape& shape, int64_t batch, int64_t panels) {
   return panels >= num_threads() && batch * shape.strips() * shape.strip_blocks() <= shape.outputs;
-}
-
-/// Calls body(i) for all i < count on several threads, while it returns true; whether it always
-/// did.
-template <class Body>
-bool all_of(int64_t count, int64_t grain, const Body& body) {
-  std::atomic<bool> all{true};
-  parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end && all.load(std::memory_order_relaxed); ++i)
-      if (!body(i)) all.store(false, std::memory_order_relaxed);
-  });
-  return all.load(std::memory_order_relaxed);
 }
 
 /// A panel of outputs after the other meets the whole batch.
@@ -109,12 +66,22 @@ bool run_batch(const Correlation<float>& task, const WinogradShape& shape,
 
 }  // namespace
 
+bool all_of(int64_t count, int64_t grain, const std::function<bool(int64_t)>& body) {
+  std::atomic<bool> all{true};
+  parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && all.load(std::memory_order_relaxed); ++i)
+      if (!body(i)) all.store(false, std::memory_order_relaxed);
+  });
+  return all.load(std::memory_order_relaxed);
+}
+
 bool winograd_pays(const WinogradShape& shape) {
   return shape.channels >= kChannels && shape.outputs >= kChannels && is_plane(shape);
 }
 
-WinogradCut::WinogradCut(const WinogradShape& shape, int64_t count, int64_t blocks) : batch(count) {
-  const int64_t per_image = shape.strips() * shape.strip_blocks(), threads = num_threads();
+WinogradCut::WinogradCut(const WinogradStrips& each, int64_t count, int64_t blocks)
+    : image(each), batch(count) {
+  const int64_t per_image = image.count * image.blocks, threads = num_threads();
   const auto share = [](int64_t all, int64_t among) { return (all + among - 1) / among; };
   images = std::max<int64_t>(std::min(blocks / per_image, share(batch, threads)), 1);
   if (images > 1) {
@@ -122,27 +89,28 @@ WinogradCut::WinogradCut(const WinogradShape& shape, int64_t count, int64_t bloc
     const int64_t rounds = (2 * share(batch, images) + threads - 1) / (2 * threads);
     images = share(batch, std::max<int64_t>(rounds, 1) * threads);
   }
-  strips = shape.strips();
+  strips = image.count;
   if (images == 1) {
     const int64_t spare = std::max<int64_t>(threads / std::max<int64_t>(batch, 1), 1);
-    const int64_t wanted = (blocks + shape.strip_blocks() - 1) / shape.strip_blocks();
-    strips = std::min({strips, wanted, (strips + spare - 1) / spare});
-    strips = std::min(share(strips, shape.dilation[0]) * shape.dilation[0], shape.strips());
+    const int64_t wanted = share(blocks, image.blocks);
+    strips = std::min({strips, wanted, share(strips, spare)});
+    strips = std::min(share(strips, image.apart) * image.apart, image.count);
   }
-  parts_per_image = (shape.strips() + strips - 1) / strips;
-  parts = (batch + images - 1) / images * parts_per_image;
-  work = images * strips * shape.strip_blocks() * 16 * shape.channels * shape.outputs;
+  parts_per_image = share(image.count, strips);
+  parts = share(batch, images) * parts_per_image;
 }
 
-WinogradPart WinogradCut::part(const WinogradShape& shape, int64_t i) const {
+WinogradPart WinogradCut::part(int64_t i) const {
   const int64_t first = i % parts_per_image * strips;
-  return {std::min(images, batch - first_image(i)), first,
-          std::min(strips, shape.strips() - first)};
+  return {std::min(images, batch - first_image(i)), first, std::min(strips, image.count - first)};
 }
 
 bool try_winograd(const Correlation<float>& task) {
-  TapSquare square;
-  if (!find_square(task, square)) return false;
+  if (task.column_step != 1) return false;
+  const std::optional<TapSquare> found = find_square(task);
+  if (!found || found->side != 3 || task.planes.row_stride != 1 || task.planes.column_stride != 1)
+    return false;
+  const TapSquare& square = *found;
   const int64_t source_plane = task.planes.rows * task.planes.columns;
   const WinogradShape shape{
       task.weights.majors,
@@ -157,7 +125,7 @@ bool try_winograd(const Correlation<float>& task) {
       !winograd_pays(shape) || filters_per_block(shape, task.batch) > kFiltersPerBlock)
     return false;
   ConvWeights<float> weights = task.weights;
-  weights.taps = square.taps;
+  weights.taps = square.taps.data();
   const WinogradKernels& kernels = winograd_kernels();
   const int64_t panels = (shape.outputs + kernels.panel_columns - 1) / kernels.panel_columns;
   if (meets_batch_at_once(shape, task.batch, panels))
@@ -172,12 +140,13 @@ bool try_winograd(const Correlation<float>& task) {
                    kernels.pack(shape, mine, i % panels, packed.data<float>() + i * panel_size);
                  }
                });
-  const WinogradCut cut(shape, task.batch, kBlocks);
-  const int64_t grain = std::max<int64_t>(1, kThreadWork / cut.work);
+  const WinogradCut cut(shape.image(), task.batch, kBlocks);
+  const int64_t work = cut.part_blocks() * 16 * shape.channels * shape.outputs;
+  const int64_t grain = std::max<int64_t>(1, kThreadWork / work);
   return all_of(task.groups * cut.parts, grain, [&](int64_t i) {
     const int64_t group = i / cut.parts, part = i % cut.parts, image = cut.first_image(part);
     return kernels.forward(
-        shape, cut.part(shape, part), packed.data<float>() + group * panels * panel_size,
+        shape, cut.part(part), packed.data<float>() + group * panels * panel_size,
         task.source + image * shape.source_step + group * shape.channels * source_plane,
         task.bias ? task.bias + group * shape.outputs : nullptr,
         task.result + image * shape.result_step + group * shape.outputs * task.channel_step);

@@ -1,11 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 
 #include "core/backends/instruction_set.h"
 #include "cpu/nn/conv_kernel.h"
 
 namespace flambeau::cpu {
+
+/// Rows of blocks of an image, how many blocks each has, and how many of them belong together.
+struct WinogradStrips {
+  int64_t count, blocks, apart = 1;
+};
 
 /// A 3x3 convolution by Winograd's minimal filtering F(2x2, 3x3): every 2x2 block of the result is
 /// made of 16 products per channel instead of 36. Vectors hold the channels of a pixel, a *line*,
@@ -19,6 +25,7 @@ struct WinogradShape {
   int64_t dilation[2] = {1, 1};      ///< between the taps, and between the pixels of a block
   int64_t strips() const { return blocks_along(0); }  ///< rows of blocks
   int64_t strip_blocks() const { return blocks_along(1); }
+  WinogradStrips image() const { return {strips(), strip_blocks(), dilation[0]}; }
   /// Where block i begins: twice as many pixels as they are apart hold that many blocks.
   int64_t corner(int axis, int64_t i) const {
     return i / dilation[axis] * 2 * dilation[axis] + i % dilation[axis];
@@ -97,12 +104,17 @@ bool winograd_pays(const WinogradShape& shape);
 
 /// How the work is cut: so many images, or strips of an image, at a time.
 struct WinogradCut {
+  WinogradStrips image;
   int64_t batch, images, strips, parts_per_image, parts;
-  int64_t work;  ///< multiplications of a part
   /// Parts have about `blocks` blocks, or fewer where threads would be idle.
-  WinogradCut(const WinogradShape& shape, int64_t batch, int64_t blocks);
+  WinogradCut(const WinogradStrips& image, int64_t batch, int64_t blocks);
   int64_t first_image(int64_t i) const { return i / parts_per_image * images; }
-  WinogradPart part(const WinogradShape& shape, int64_t i) const;
+  int64_t part_blocks() const { return images * strips * image.blocks; }
+  WinogradPart part(int64_t i) const;
 };
+
+/// Calls body(i) for all i < count on several threads, while it returns true; whether it always
+/// did.
+bool all_of(int64_t count, int64_t grain, const std::function<bool(int64_t)>& body);
 
 }  // namespace flambeau::cpu

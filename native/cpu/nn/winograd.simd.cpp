@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "cpu/linalg/pack.h"
-#include "cpu/linalg/scratch.h"
-#include "cpu/linalg/tile.h"
+#include "cpu/nn/winograd_parts.h"
 
 // Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2015). With 2x2 blocks the
 // transforms only add and halve, so that rounding errors stay those of a direct convolution.
@@ -14,91 +12,11 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-using Lane = Vector<float>;
-constexpr int64_t kLane = kLanes<float>;
-constexpr int64_t kWidth = kTileColumns<float>;
-constexpr int64_t kLineFloats = 16;  // of a line of a cache
-constexpr int64_t kDepth = kWinogradDepth;
+using namespace winograd;
 
-int64_t padded(int64_t count) { return (count + kLane - 1) / kLane * kLane; }
-
-/// From one of sixteen matrices to the next. Equal places in all of them are written and read
-/// together: a vector more keeps them from meeting in the same set of a cache.
-int64_t matrix_step(int64_t elements) { return elements + kLane; }
 int64_t filter_step(const WinogradShape& shape) { return matrix_step(shape.channels * kWidth); }
 int64_t sums_step(const WinogradShape& shape) {
   return matrix_step(shape.channels * padded(shape.outputs));
-}
-
-/// Channels of transformed blocks, `width` of them at a time: sixteen matrices [positions, width],
-/// `step` apart.
-struct Matrices {
-  float* data;
-  int64_t width, step;
-  /// Those of channels [i * width, ...).
-  float* part(int64_t i) const { return data + 16 * i * step; }
-  Matrices from(int64_t position) const { return {data + position * width, width, step}; }
-};
-Matrices matrices(float* data, int64_t positions, int64_t channels, int64_t most) {
-  const int64_t width = std::min(padded(channels), most);
-  return {data, width, matrix_step(positions * width)};
-}
-int64_t matrices_size(int64_t positions, int64_t channels, int64_t most) {
-  const auto [data, width, step] = matrices(nullptr, positions, channels, most);
-  return (channels + width - 1) / width * 16 * step;
-}
-
-/// Rows of a plane as lines, with a line of zeros in front that stands for everything outside.
-struct Lines {
-  float* data;
-  int64_t width;        // of a line
-  int64_t first, last;  // rows
-  int64_t columns;
-  float* at(int64_t y, int64_t x) const {
-    return y >= first && y < last && x >= 0 && x < columns
-               ? data + (1 + (y - first) * columns + x) * width
-               : data;
-  }
-};
-
-Lines make_lines(int slot, int64_t channels, int64_t first, int64_t last, int64_t columns) {
-  const int64_t width = padded(channels);
-  const Lines lines{
-      scratch<float>(slot, static_cast<size_t>((1 + (last - first) * columns) * width)), width,
-      first, last, columns};
-  std::fill_n(lines.data, width, 0.f);
-  return lines;
-}
-
-void read_lines(const Lines& lines, const float* planes, int64_t channels, int64_t plane) {
-  pack_lines(planes + lines.first * lines.columns, plane, int64_t(1), channels,
-             (lines.last - lines.first) * lines.columns, lines.data + lines.width, lines.width);
-}
-
-/// The way back, plus a number for every channel.
-void write_lines(const Lines& lines, const float* bias, int64_t channels, int64_t plane,
-                 float* planes) {
-  const float* from = lines.data + lines.width;
-  const int64_t pixels = (lines.last - lines.first) * lines.columns;
-  float* to = planes + lines.first * lines.columns;
-  for (int64_t i = 0; i < pixels; i += kLane, to += kLane) {
-    const int64_t count = std::min(kLane, pixels - i);
-    const Mask<float> mask(count);
-    for (int64_t c = 0; c < channels; c += kLane) {
-      Lane square[kLane];
-      for (int64_t r = 0; r < kLane; ++r)
-        square[r] = r < count ? load(from + (i + r) * lines.width + c) : Lane{};
-      transpose_square<float>(square);
-      const int64_t rows = std::min(kLane, channels - c);
-      for (int64_t r = 0; r < rows; ++r) {
-        const Lane value = bias ? square[r] + splat(bias[c + r]) : square[r];
-        if (count == kLane)
-          store(to + (c + r) * plane, value);
-        else
-          mask.store(to + (c + r) * plane, value);
-      }
-    }
-  }
 }
 
 /// Calls body(block, y, x) for the blocks of a part of one image; (y, x) is their corner.
@@ -118,28 +36,8 @@ void transform_source(const WinogradShape& shape, const WinogradPart& part, cons
     for (int64_t t = 0; t < 16; ++t)
       from[t] = lines.at(top - shape.border[0] + t / 4 * shape.dilation[0],
                          left - shape.border[1] + t % 4 * shape.dilation[1]);
-    const int64_t step = v.step;
-    for (int64_t c = 0; c < lines.width; c += kLane) {
-      float* const to = v.part(c / v.width) + block * v.width + c % v.width;
-      Lane rows[4][4];
-#pragma GCC unroll 4
-      for (int x = 0; x < 4; ++x) {
-        const Lane a = load(from[x] + c), b = load(from[4 + x] + c);
-        const Lane d = load(from[8 + x] + c), e = load(from[12 + x] + c);
-        rows[0][x] = a - d;
-        rows[1][x] = b + d;
-        rows[2][x] = d - b;
-        rows[3][x] = b - e;
-      }
-#pragma GCC unroll 4
-      for (int y = 0; y < 4; ++y) {
-        float* const line = to + y * 4 * step;
-        store(line, rows[y][0] - rows[y][2]);
-        store(line + step, rows[y][1] + rows[y][2]);
-        store(line + 2 * step, rows[y][2] - rows[y][1]);
-        store(line + 3 * step, rows[y][1] - rows[y][3]);
-      }
-    }
+    for (int64_t c = 0; c < lines.width; c += kLane)
+      transform_pixels(from, c, v.part(c / v.width) + block * v.width + c % v.width, v.step);
   });
 }
 
@@ -147,31 +45,21 @@ void transform_source(const WinogradShape& shape, const WinogradPart& part, cons
 /// False if some are not finite.
 bool transform_result(const WinogradShape& shape, const WinogradPart& part, const Lines& lines,
                       int64_t step, const float* m) {
-  Lane seen{};  // 0 times each: NaN from the first one on that is not finite
+  Lane seen{};
   for_blocks(shape, part, [&](int64_t block, int64_t top, int64_t left) {
     float* to[4];
     for (int64_t t = 0; t < 4; ++t)
       to[t] = lines.at(top + t / 2 * shape.dilation[0], left + t % 2 * shape.dilation[1]);
     const float* from = m + block * lines.width;
     for (int64_t k = 0; k < lines.width; k += kLane, from += kLane) {
-      Lane upper[4], lower[4];
+      Lane results[2][2];
+      transform_products(from, step, results);
 #pragma GCC unroll 4
-      for (int x = 0; x < 4; ++x) {
-        const Lane a = load(from + x * step), b = load(from + (4 + x) * step);
-        const Lane c = load(from + (8 + x) * step), d = load(from + (12 + x) * step);
-        upper[x] = a + b + c;
-        lower[x] = b - c - d;
-      }
-      const Lane results[4] = {upper[0] + upper[1] + upper[2], upper[1] - upper[2] - upper[3],
-                               lower[0] + lower[1] + lower[2], lower[1] - lower[2] - lower[3]};
-#pragma GCC unroll 4
-      for (int t = 0; t < 4; ++t) store(to[t] + k, results[t]);
-      seen += (results[0] + results[1] + (results[2] + results[3])) * splat(0.f);
+      for (int t = 0; t < 4; ++t) store(to[t] + k, results[t / 2][t % 2]);
+      seen += (results[0][0] + results[0][1] + (results[1][0] + results[1][1])) * splat(0.f);
     }
   });
-  bool finite = true;
-  for (int64_t i = 0; i < kLane; ++i) finite &= seen[i] == 0;
-  return finite;
+  return is_zero(seen);
 }
 
 /// The adjoint of transform_result: A y A^T.
@@ -202,24 +90,10 @@ void transform_grad(const WinogradShape& shape, const WinogradPart& part, const 
 /// u = G g G^T of a vector of outputs, whose taps are `width` apart.
 void transform_filters(const int64_t* order, const float* taps, int64_t width, int64_t step,
                        float* to) {
-  Lane half[4][3];
-#pragma GCC unroll 3
-  for (int s = 0; s < 3; ++s) {
-    const Lane a = load(taps + order[s] * width), b = load(taps + order[3 + s] * width);
-    const Lane d = load(taps + order[6 + s] * width);
-    half[0][s] = a;
-    half[1][s] = (a + b + d) * splat(0.5f);
-    half[2][s] = (a - b + d) * splat(0.5f);
-    half[3][s] = d;
-  }
-#pragma GCC unroll 4
-  for (int r = 0; r < 4; ++r, to += 4 * step) {
-    const Lane a = half[r][0], b = half[r][1], d = half[r][2];
-    store(to, a);
-    store(to + step, (a + b + d) * splat(0.5f));
-    store(to + 2 * step, (a - b + d) * splat(0.5f));
-    store(to + 3 * step, d);
-  }
+  Lane g[3][3];
+#pragma GCC unroll 9
+  for (int t = 0; t < 9; ++t) g[t / 3][t % 3] = load(taps + order[t] * width);
+  transform_taps(g, step, to);
 }
 
 /// packed[xi * filter_step + c * width + i] of a panel of `width` outputs.
@@ -306,23 +180,6 @@ bool write_part(const WinogradShape& shape, const WinogradPart& part, int64_t ou
                 result + n * shape.result_step);
   }
   return true;
-}
-
-/// m (+)= v times a panel of filters, `depth` channels of them; all of one of sixteen matrices.
-struct PanelProduct {
-  int64_t positions, columns, depth;
-  const float* v;
-  int64_t v_width;
-  const float* filters;
-  float* m;
-  int64_t width;
-};
-void multiply_panel(const PanelProduct& call, bool adds) {
-  for (int64_t i = 0; i < call.positions; i += kTileRows)
-    run_tile(std::min<int64_t>(kTileRows, call.positions - i), call.columns, call.depth,
-             StridedRows<float>{call.v + i * call.v_width, call.v_width, 1},
-             SteppedLines<float>{call.filters, kWidth},
-             Epilogue<float>{call.m + i * call.width, call.width, 1.f, adds ? 1.f : 0.f, nullptr});
 }
 
 /// `count` channels of the gradient of one of sixteen matrices, from one of the source on.

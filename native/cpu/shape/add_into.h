@@ -49,7 +49,10 @@ inline void add_into(const Tensor& destination, const Tensor& source, const char
       walk.for_runs(begin * part, end * part, [&](int64_t to, int64_t from, int64_t count) {
         T* const sum = destination.data<T>() + to / static_cast<int64_t>(sizeof(T));
         const T* const added = source.data<T>() + from / static_cast<int64_t>(sizeof(T));
-        if (to_step == 1) {
+        if (to_step == 1 && from_step == 1) {
+#pragma omp simd
+          for (int64_t i = 0; i < count; ++i) sum[i] = plus(sum[i], added[i]);
+        } else if (to_step == 1) {
 #pragma omp simd
           for (int64_t i = 0; i < count; ++i) sum[i] = plus(sum[i], added[i * from_step]);
         } else {
