@@ -26,7 +26,7 @@ void SavedField::visit_held(const Node& node, HeldVisitor& visit) const {
 
 Tensor SavedField::value(const Node& node) const {
   const auto read = [&](const auto& saved) {
-    return saved.defined() ? saved.unpack(node, false) : Tensor();
+    return saved.defined() ? saved.unpack_original(node) : Tensor();
   };
   return tensor_ ? read(node.*tensor_) : read(node.*operand_);
 }

@@ -58,7 +58,6 @@ REASONS = {
     "utils.backend_registration": "backends are shared libraries; see the guide's chapter",
     "utils.bottleneck": "see flambeau.profiler",
     "utils.cpp_backtrace": _PARTS,
-    "utils.data.datapipes": _PIPES,
     "utils.data.graph": _PIPES,
     "utils.data.graph_settings": _PIPES,
     "utils.hipify": "Flambeau has no backend for AMD's GPUs",
@@ -88,7 +87,6 @@ _BELOW = {
     "nn.qat": "dynamic modules",
     "nn.quantizable": "modules",
     "nn.quantized": "dynamic functional modules",
-    "utils.data.datapipes": "dataframe iter map utils",
 }
 
 

@@ -188,6 +188,10 @@ class SparseTensor(Tensor):
         return result
 
 
+# Programs see a tensor of another layout, as everywhere else.
+SparseTensor.__name__ = SparseTensor.__qualname__ = "Tensor"
+
+
 def _conversion(name: str) -> Callable[..., Tensor]:
     """A method that converts the values as it converts a strided tensor."""
     method: Any = getattr(Tensor, name)

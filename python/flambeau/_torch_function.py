@@ -33,8 +33,10 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     _asked = _NOBODY
 
 
-# Accessors whose results are what was stored, of whichever class.
-NOT_CONVERTED = frozenset({vars(Tensor)[name].__get__ for name in ("grad", "_base")})
+# Accessors whose results are what was stored, of whichever class; and what says a class itself.
+NOT_CONVERTED = frozenset(
+    [*(vars(Tensor)[name].__get__ for name in ("grad", "_base")), vars(Tensor)["as_subclass"]]
+)
 
 
 def _converted(result: Any, cls: type[Tensor]) -> Any:

@@ -53,10 +53,7 @@ class TypedTensor(type):
         return cls.layout is _C.sparse_coo
 
     def __repr__(cls) -> str:
-        return f"<class '{cls}'>"
-
-    def __str__(cls) -> str:
-        return f"{shown_name()}.{cls._name}"
+        return f"<class '{shown_name()}.{cls._name}'>"
 
 
 class SparseTypedTensor(TypedTensor):

@@ -27,6 +27,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import flambeau
+from flambeau._torch_classes import name_as_torch
 from flambeau._version import __version__
 from flambeau.torch_version import TorchVersion
 
@@ -134,6 +135,7 @@ def install() -> None:
     sys.modules["torch"] = flambeau
     vars(flambeau)["torch"] = flambeau  # PyTorch imports itself, and programs say torch.torch.X
     vars(flambeau)["__version__"] = vars(flambeau.version)["__version__"] = _VERSION
+    name_as_torch()
 
 
 def _is_ours(spec: ModuleSpec) -> bool:

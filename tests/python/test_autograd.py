@@ -353,6 +353,10 @@ def test_nodes():
     assert x.grad_fn is None
     close(graph.saved_tensors(product)["other"], [3.0])
     close(product._saved_other.detach(), [3.0])
+    # A leaf as itself, what has a history with it.
+    assert product._saved_other is y and product._saved_self is x
+    assert node._saved_result is not z and node._saved_result.grad_fn is node
+    assert (x * y).exp().sin().grad_fn._saved_self.grad_fn.name() == node.name()
     node.metadata["key"] = 1
     assert z.grad_fn.metadata == {"key": 1}
     calls = []

@@ -238,3 +238,34 @@ def test_gradcheck_finds_mistakes():
     with pytest.raises(ValueError, match="float64"):
         gradcheck(flambeau.exp, flambeau.tensor([1.0], requires_grad=True))
     assert gradgradcheck(lambda x: x.sin(), x, check_fwd_over_rev=True)
+
+
+def test_gradcheck_of_batches():
+    class Mixing(Cube):
+        """Right for one gradient, and wrong for several at once."""
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * (grad if grad.ndim == 1 else grad.flip(0))
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return Mixing.apply(x), in_dims[0]
+
+    class Item(Cube):
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * flambeau.tensor([g.item() for g in grad], dtype=x.dtype)
+
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    both = {"check_batched_grad": True, "check_batched_forward_grad": True}
+    assert gradcheck(lambda x, y: (x * y.sin(), y.sum()), (x, y), check_forward_ad=True, **both)
+    assert gradcheck(Cube.apply, x, check_batched_grad=True)
+    assert gradgradcheck(lambda x: x.exp(), x, check_batched_grad=True)
+    assert gradcheck(Item.apply, x)
+    with pytest.raises(autograd.GradcheckError, match="cannot be computed for a batch"):
+        gradcheck(Item.apply, x, check_batched_grad=True)
+    with pytest.raises(NotImplementedError, match="masked must be None or False"):
+        gradcheck(flambeau.exp, x, masked=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 from collections import OrderedDict
 from typing import Any
@@ -190,6 +191,37 @@ def test_copies_and_pickles() -> None:
         with flambeau.no_grad():
             clone.weight.zero_()
         assert block.weight.tolist() == [1, 1]
+
+
+class Counting(nn.Module):
+    """Has a function that belongs to the instance, which copies make anew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = flambeau.zeros(1)
+        self.update = functools.partial(type(self).add, self)
+
+    def add(self) -> None:
+        self.count += 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "update"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.update = functools.partial(type(self).add, self)
+
+
+def test_copies_are_made_of_the_state() -> None:
+    first = Counting()
+    for other in (copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
+        other.update()
+        assert (first.count.item(), other.count.item()) == (0, 1)
+    twice = copy.deepcopy([first, first])
+    assert twice[0] is twice[1]
+    hooked = nn.Linear(1, 1)
+    hooked.register_forward_hook(lambda module, given, result: result * 0)
+    assert copy.deepcopy(hooked)(flambeau.ones(1)).item() == 0
 
 
 def test_printing() -> None:

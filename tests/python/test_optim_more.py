@@ -225,6 +225,24 @@ def test_a_step_pre_hook_replaces_the_closure() -> None:
     assert optimizer.step(lambda: 3) == 7
 
 
+def test_hooks_are_kept_under_the_names_that_wrappers_read() -> None:
+    inner = flambeau.optim.SGD([flambeau.ones(1, requires_grad=True)], lr=0.1)
+    calls = []
+    inner.register_step_pre_hook(lambda optimizer, args, kwargs: calls.append("before"))
+
+    class Wrapper(flambeau.optim.Optimizer):
+        def __init__(self) -> None:
+            self.param_groups, self.state, self.defaults = inner.param_groups, inner.state, {}
+            self._optimizer_step_pre_hooks = inner._optimizer_step_pre_hooks
+            self._optimizer_step_post_hooks = {0: lambda *args: calls.append("after")}
+
+        def step(self, closure: Any = None) -> None:
+            calls.append("step")
+
+    Wrapper().step()
+    assert calls == ["before", "step", "after"]
+
+
 def test_hooks_of_states() -> None:
     p = nn.Parameter(flambeau.ones(1))
     optimizer = optim.SGD([p], lr=0.5)

@@ -327,6 +327,22 @@ def test_spectral_norm(former: bool) -> None:
         assert abs((original.grad * original).sum().item()) < 1e-4
 
 
+def test_spectral_norm_goes_on_from_the_left_vector() -> None:
+    """What files of others hold gives what it gave them: here the right vector does not count."""
+    layer = nn.utils.spectral_norm(nn.Linear(4, 3))
+    weight = layer.weight_orig.detach().numpy().astype(np.float64)
+    left = np.array([0.6, 0.0, 0.8])
+    with flambeau.no_grad():
+        layer.weight_u.copy_(flambeau.from_numpy(left))
+        layer.weight_v.fill_(7.0)
+    layer(flambeau.ones(1, 4))
+    right = left @ weight / np.linalg.norm(left @ weight)
+    left = weight @ right / np.linalg.norm(weight @ right)
+    np.testing.assert_allclose(layer.weight_v, right, 1e-5)
+    np.testing.assert_allclose(layer.weight_u, left, 1e-5)
+    np.testing.assert_allclose(layer.weight.detach(), weight / (left @ weight @ right), 1e-5)
+
+
 def test_spectral_norm_of_a_vector_and_wrong_arguments() -> None:
     layer = nn.Linear(3, 2)
     parametrizations.spectral_norm(layer, "bias")

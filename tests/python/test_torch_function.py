@@ -240,3 +240,13 @@ def test_iterators_of_tensors_are_read_once() -> None:
     assert bias.tolist() == [3.0]
     flambeau.autograd.backward(iter([loss]))
     assert model.bias.grad.tolist() == [3.0]
+
+
+def test_as_subclass_gives_the_class_that_was_asked_for() -> None:
+    class Mine(Tensor):
+        pass
+
+    mine = flambeau.ones(2).as_subclass(Mine)
+    assert type(mine) is Mine and type(mine + 1) is Mine
+    assert type(mine.as_subclass(Tensor)) is Tensor
+    assert hash(mine) == id(mine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import partial
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import pytest
 
 import flambeau
 from flambeau import nn
+from flambeau.distributed import fsdp
 from flambeau.distributed.algorithms._checkpoint.checkpoint_wrapper import (
     CheckpointImpl,
     CheckpointWrapper,
@@ -109,3 +111,17 @@ def test_gradients_and_states_are_those_of_the_module(way: CheckpointImpl) -> No
         model(x).square().sum().backward()
     for a, b in zip(plain.parameters(), other.parameters(), strict=True):
         assert a.grad is not None and b.grad is not None and flambeau.equal(a.grad, b.grad)
+
+
+def test_words_of_configurations() -> None:
+    precision = fsdp.MixedPrecision(param_dtype=flambeau.bfloat16)
+    assert precision.param_dtype is flambeau.bfloat16 and precision.reduce_dtype is None
+    kept = precision._module_classes_to_ignore
+    assert isinstance(nn.BatchNorm2d(1), tuple(kept)) and not isinstance(nn.Linear(1, 1), kept)
+    settings = fsdp.StateDictSettings(fsdp.StateDictType.SHARDED_STATE_DICT)
+    assert pickle.loads(pickle.dumps(settings)) == settings
+    assert [strategy.value for strategy in fsdp.ShardingStrategy] == [1, 2, 3, 4, 5]
+    with pytest.raises(TypeError, match="buffer_dtype must be a dtype or None, got str"):
+        fsdp.MixedPrecision(buffer_dtype="bfloat16")
+    with pytest.raises(NotImplementedError, match="FullyShardedDataParallel is not available"):
+        fsdp.FullyShardedDataParallel(nn.Linear(1, 1), mixed_precision=precision)

@@ -94,6 +94,8 @@ class SavedOperand {
   Tensor unpack(const Node& node, bool with_history) const {
     return saved_.unpack(node, with_history);
   }
+  /// As of SavedTensor; undefined of a number.
+  Tensor unpack_original(const Node& node) const { return saved_.unpack_original(node); }
   void reset() { saved_.reset(); }
   void visit_held(HeldVisitor& visit) const { saved_.visit_held(visit); }
 

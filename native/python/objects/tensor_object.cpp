@@ -215,7 +215,8 @@ int set_dict(PyObject* object, PyObject* value, void* context) {
   return status;
 }
 
-Py_hash_t hash(PyObject* object) { return _Py_HashPointer(object); }
+/// What `id` is: programs keep tensors' places under either.
+Py_hash_t hash(PyObject* object) { return reinterpret_cast<Py_hash_t>(object); }
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   if (const binaryfunc function = generated_comparisons[operation]) return function(a, b);

@@ -271,6 +271,75 @@ def _check_undefined(problem: _Problem) -> None:
         )
 
 
+_BATCH = 2  # of directions, in checks of batches
+
+
+def _check_batched(problem: _Problem, atol: float, rtol: float) -> None:
+    """Gradients of several cotangents in one go are those of each."""
+    import flambeau
+
+    with enable_grad():
+        outputs = problem.outputs()
+    wanted = [problem.inputs[i] for i in problem.wanted]
+    for k, output in enumerate(outputs):
+        if not output.requires_grad:
+            continue
+        batch = flambeau.randn((_BATCH, *output.shape), dtype=output.dtype, device=output.device)
+        options = {"retain_graph": True, "allow_unused": True}
+        try:
+            together = flambeau.autograd.grad(
+                output, wanted, batch, is_grads_batched=True, **options
+            )
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"backward of result {k} cannot be computed for a batch of cotangents: {error}"
+            ) from error
+        for row in range(_BATCH):
+            alone = flambeau.autograd.grad(output, wanted, batch[row], **options)
+            _compare_batched(f"backward of result {k}", row, together, alone, atol, rtol)
+
+
+def _check_batched_forward(problem: _Problem, atol: float, rtol: float) -> None:
+    """Tangents of several directions in one go are those of each."""
+    import flambeau
+
+    for index in problem.wanted:
+        x = problem.inputs[index].detach()
+        batch = flambeau.randn((_BATCH, *x.shape), dtype=x.dtype, device=x.device)
+
+        def tangents(direction: Any, index: int = index, x: Any = x) -> tuple[Any, ...]:
+            def of(value: Any) -> tuple[Any, ...]:
+                inputs = [i.detach() if isinstance(i, _C.Tensor) else i for i in problem.inputs]
+                inputs[index] = value
+                return tuple(_differentiable(_tensors(problem.func(*inputs))))
+
+            found: tuple[Any, ...] = flambeau.func.jvp(of, (x,), (direction,))[1]
+            return found
+
+        try:
+            together = flambeau.func.vmap(tangents)(batch)
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"forward mode of input {index} cannot be computed for a batch: {error}"
+            ) from error
+        for row in range(_BATCH):
+            what = f"forward mode of input {index}"
+            _compare_batched(what, row, together, tangents(batch[row]), atol, rtol)
+
+
+def _compare_batched(
+    what: str, row: int, together: Any, alone: Any, atol: float, rtol: float
+) -> None:
+    for i, (batched, expected) in enumerate(zip(together, alone, strict=True)):
+        if batched is None and expected is None:
+            continue
+        missing = batched is None or expected is None
+        if missing or not batched[row].allclose(expected, atol=atol, rtol=rtol):
+            raise GradcheckError(
+                f"{what}: a batch gives something else than its row {row} alone, in place {i}"
+            )
+
+
 def gradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -301,8 +370,8 @@ def gradcheck(
         nondet_tol: how much two runs of backward may differ.
         check_undefined_grad: also let gradients of only some results flow.
         check_grad_dtypes: accepted; dtypes of gradients are always checked.
-        check_batched_grad: not supported.
-        check_batched_forward_grad: not supported.
+        check_batched_grad: also compute gradients of several cotangents in one go.
+        check_batched_forward_grad: the same of forward mode.
         check_forward_ad: also check forward mode.
         check_backward_ad: check reverse mode.
         fast_mode: one random direction per input and result instead of all unit vectors.
@@ -317,8 +386,8 @@ def gradcheck(
         >>> gradcheck(lambda x: (x ** 2).sum(), x)
         True
     """
-    if check_batched_grad or check_batched_forward_grad or masked:
-        raise NotImplementedError("gradcheck: batched gradients and masked are not supported")
+    if masked:
+        raise NotImplementedError("gradcheck: masked must be None or False: it is not supported")
     if not (check_forward_ad or check_backward_ad):
         raise ValueError("gradcheck: at least one of the two modes must be checked")
     problem = _Problem(func, inputs)
@@ -328,6 +397,10 @@ def gradcheck(
             _check_determinism(problem, nondet_tol)
             if check_undefined_grad:
                 _check_undefined(problem)
+            if check_batched_grad:
+                _check_batched(problem, atol, rtol)
+        if check_batched_forward_grad:
+            _check_batched_forward(problem, atol, rtol)
     except GradcheckError:
         if raise_exception:
             raise

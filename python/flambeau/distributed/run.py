@@ -14,22 +14,25 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
-import threading
-import time
-import uuid
-from collections.abc import Iterator, Sequence
-from queue import SimpleQueue
+from collections.abc import Sequence
 from types import FrameType
 
-from flambeau.distributed.tcp_store import TCPStore
+from flambeau.distributed.launcher.agent import Agent
+from flambeau.distributed.launcher.api import LaunchConfig
+from flambeau.distributed.launcher.workers import Commands
 
-_GRACE = 10.0
-"""Seconds that processes have to end by themselves after they were asked to."""
+__all__ = ["config_from_args", "get_args_parser", "main", "parse_args", "run"]
 
 
-def _parser() -> argparse.ArgumentParser:
+def get_args_parser() -> argparse.ArgumentParser:
+    """What reads the command line.
+
+    Example:
+        >>> from flambeau.distributed.run import get_args_parser
+        >>> get_args_parser().parse_args(["train.py"]).max_restarts
+        0
+    """
     parser = argparse.ArgumentParser(
         prog="python -m flambeau.distributed.run",
         description="Start a program in several processes that train together.",
@@ -55,9 +58,24 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-python", "--no_python", action="store_true", help="the program is no Python program"
     )
-    parser.add_argument("program", help="a path; with -m a module")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="of the program")
+    parser.add_argument("training_script", help="a path; with -m a module")
+    parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="of the program")
     return parser
+
+
+def parse_args(args: Sequence[str] | None) -> argparse.Namespace:
+    """What a command line says.
+
+    Args:
+        args: None: those of this process.
+
+    Example:
+        >>> from flambeau.distributed.run import parse_args
+        >>> given = parse_args(["--nproc-per-node=2", "train.py", "--lr", "3"])
+        >>> given.training_script, given.training_script_args
+        ('train.py', ['--lr', '3'])
+    """
+    return get_args_parser().parse_args(args)
 
 
 def _count(text: str) -> int:
@@ -72,137 +90,83 @@ def _count(text: str) -> int:
     )
 
 
-def _command(given: argparse.Namespace) -> list[str]:
+def _command(given: argparse.Namespace) -> tuple[str, list[str]]:
+    arguments = [given.training_script, *given.training_script_args]
     if given.no_python:
-        return [given.program, *given.arguments]
-    python = [sys.executable, "-u"]
+        return arguments[0], arguments[1:]
+    options = ["-u"]
     if "torch" in sys.modules:
         # This was started by run_as_torch: so are they.
-        python += ["-m", "flambeau.run_as_torch"]
-    return [*python, *(["-m"] if given.module else []), given.program, *given.arguments]
+        options += ["-m", "flambeau.run_as_torch"]
+    return sys.executable, [*options, *(["-m"] if given.module else []), *arguments]
 
 
-class Launcher:
-    """The processes of this machine.
+def config_from_args(args: argparse.Namespace) -> tuple[LaunchConfig, str, list[str]]:
+    """What a command line says, as `launcher.api` takes it.
 
     Args:
-        given: what the command line said.
+        args: of `parse_args`.
+
+    Returns:
+        How many processes there are and where they meet, what runs, its arguments.
+
+    Raises:
+        SystemExit: if it says what cannot be, with the option's name.
+
+    Example:
+        >>> from flambeau.distributed.run import config_from_args, parse_args
+        >>> given = parse_args(["--nproc-per-node", "2", "--no-python", "sleep", "1"])
+        >>> config, command, arguments = config_from_args(given)
+        >>> config.nproc_per_node, command, arguments
+        (2, 'sleep', ['1'])
     """
+    local = _count(args.nproc_per_node)
+    machines = args.nnodes.split(":")
+    if len(set(machines)) != 1 or not machines[0].isdigit() or int(machines[0]) < 1:
+        raise SystemExit(
+            f"--nnodes must be a positive number, got {args.nnodes!r}; the number of machines "
+            "does not change while a program runs"
+        )
+    count = int(machines[0])
+    if not 0 <= args.node_rank < count:
+        raise SystemExit(f"--node-rank must be within [0, {count - 1}], got {args.node_rank}")
+    if count > 1 and args.max_restarts:
+        raise SystemExit("--max-restarts must be 0 for several machines, which cannot agree")
+    if args.max_restarts < 0:
+        raise SystemExit(f"--max-restarts must not be negative, got {args.max_restarts}")
+    endpoint = args.rdzv_endpoint or args.master_addr
+    config = LaunchConfig(
+        min_nodes=count,
+        max_nodes=count,
+        nproc_per_node=local,
+        run_id=args.rdzv_id,
+        role="default",
+        rdzv_endpoint=endpoint if ":" in endpoint else f"{endpoint}:{args.master_port}",
+        rdzv_backend="c10d" if args.standalone else args.rdzv_backend,
+        rdzv_configs={"rank": args.node_rank},
+        max_restarts=args.max_restarts,
+        monitor_interval=args.monitor_interval,
+    )
+    return config, *_command(args)
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        self._given = given
-        self._local = _count(given.nproc_per_node)
-        machines = given.nnodes.split(":")
-        if len(set(machines)) != 1 or not machines[0].isdigit() or int(machines[0]) < 1:
-            raise SystemExit(
-                f"--nnodes must be a positive number, got {given.nnodes!r}; the number of machines "
-                "does not change while a program runs"
-            )
-        self._machines = int(machines[0])
-        if not 0 <= given.node_rank < self._machines:
-            raise SystemExit(
-                f"--node-rank must be within [0, {self._machines - 1}], got {given.node_rank}"
-            )
-        if self._machines > 1 and given.max_restarts:
-            raise SystemExit("--max-restarts must be 0 for several machines, which cannot agree")
-        self._store: TCPStore | None = None
-        self._host, self._port = given.master_addr, given.master_port
-        if given.rdzv_endpoint:
-            self._host, _, port = given.rdzv_endpoint.partition(":")
-            self._port = int(port or self._port)
-        if self._machines == 1:
-            # Kept here, over all attempts: no port is looked for that somebody else may take.
-            free = given.standalone or given.rdzv_backend == "c10d"
-            self._host = "127.0.0.1"
-            self._store = TCPStore(self._host, 0 if free else self._port, is_master=True)
-            self._port = self._store.port
-        self._run_id = given.rdzv_id or uuid.uuid4().hex[:8]
-        self._children: list[subprocess.Popen[bytes]] = []
 
-    def _environment(self, local_rank: int, attempt: int) -> dict[str, str]:
-        size, given = self._local * self._machines, self._given
-        rank = given.node_rank * self._local + local_rank
-        values = {
-            "LOCAL_RANK": local_rank,
-            "RANK": rank,
-            "ROLE_RANK": rank,
-            "GROUP_RANK": given.node_rank,
-            "LOCAL_WORLD_SIZE": self._local,
-            "WORLD_SIZE": size,
-            "ROLE_WORLD_SIZE": size,
-            "GROUP_WORLD_SIZE": self._machines,
-            "ROLE_NAME": "default",
-            "MASTER_ADDR": self._host,
-            "MASTER_PORT": self._port,
-            "TORCHELASTIC_RESTART_COUNT": attempt,
-            "TORCHELASTIC_MAX_RESTARTS": given.max_restarts,
-            "TORCHELASTIC_RUN_ID": self._run_id,
-            "TORCHELASTIC_USE_AGENT_STORE": self._store is not None,
-        }
-        environment = {**os.environ, **{name: str(value) for name, value in values.items()}}
-        if self._local > 1:
-            # Processes that each use all cores are in each other's way.
-            environment.setdefault("OMP_NUM_THREADS", "1")
-        return environment
+def run(args: argparse.Namespace) -> None:
+    """Runs what a command line says.
 
-    def run(self) -> int:
-        """Runs the program until all have ended, or one has failed too often; its status."""
-        for attempt in range(self._given.max_restarts + 1):
-            failed = self._attempt(attempt)
-            if failed is None:
-                return 0
-            rank, status = failed
-            how = f"was ended by signal {-status}" if status < 0 else f"exited with {status}"
-            left = self._given.max_restarts - attempt
-            print(
-                f"flambeau.distributed.run: rank {rank} (attempt {attempt}) {how}; the others were "
-                f"ended{f', restarts left: {left}' if left else ''}",
-                file=sys.stderr,
-                flush=True,
-            )
-        return status if status > 0 else 128 - status
+    Args:
+        args: of `parse_args`.
 
-    def _attempt(self, attempt: int) -> tuple[int, int] | None:
-        """The rank and the status of the first process that fails; None: none does."""
-        command = _command(self._given)
-        try:
-            for local_rank in range(self._local):
-                environment = self._environment(local_rank, attempt)
-                self._children.append(subprocess.Popen(command, env=environment))
-            for local_rank, status in self._ended():
-                if status:
-                    return self._given.node_rank * self._local + local_rank, status
-            return None
-        finally:
-            self.end()
+    Raises:
+        SystemExit: with the status of a process that failed.
 
-    def _ended(self) -> Iterator[tuple[int, int]]:
-        """The local ranks of processes and their statuses, in the order in which they end: those
-        that end because another one did are not the ones to name.
-        """
-        ended: SimpleQueue[tuple[int, int]] = SimpleQueue()
-
-        def watch(local_rank: int, child: subprocess.Popen[bytes]) -> None:
-            ended.put((local_rank, child.wait()))
-
-        for local_rank, child in enumerate(self._children):
-            threading.Thread(target=watch, args=(local_rank, child), daemon=True).start()
-        for _ in range(len(self._children)):
-            yield ended.get()
-
-    def end(self) -> None:
-        """Asks all processes to end, and ends those that do not."""
-        for child in self._children:
-            if child.poll() is None:
-                child.terminate()
-        deadline = time.monotonic() + _GRACE
-        for child in self._children:
-            try:
-                child.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-        self._children.clear()
+    Example:
+        >>> from flambeau.distributed.run import parse_args, run
+        >>> run(parse_args(["--standalone", "--no-python", "true"]))
+    """
+    config, command, arguments = config_from_args(args)
+    failed = Agent(config, Commands([command, *arguments])).run()
+    if failed is not None:
+        sys.exit(failed.exitcode if failed.exitcode > 0 else 128 - failed.exitcode)
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
@@ -226,9 +190,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         >>> done.returncode, done.stderr
         (1, 'flambeau.distributed.run: rank 1 (attempt 0) exited with 1; the others were ended\\n')
     """
-    launcher = Launcher(_parser().parse_args(arguments))
+    given = parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupted)
-    sys.exit(launcher.run())
+    run(given)
+    sys.exit(0)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 import warnings
 from collections import OrderedDict
@@ -10,7 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flambeau import Tensor
-from flambeau._values import check_memo
 from flambeau.nn import failed_calls, global_hooks, module_hooks, module_state
 from flambeau.nn.global_hooks import registered
 from flambeau.nn.hooks import HookTable
@@ -310,14 +308,6 @@ class Module(ModuleTree, ModuleHooks, ModuleConversion):
             if name.endswith("_hooks") and not isinstance(value, HookTable):
                 value = HookTable(value) if value else None
             self.__dict__[name] = value
-
-    def __deepcopy__(self: T, memo: dict[int, Any]) -> T:
-        check_memo(memo)
-        clone = type(self).__new__(type(self))
-        memo[id(self)] = clone
-        for name, value in self.__dict__.items():
-            clone.__dict__[name] = copy.deepcopy(value, memo)
-        return clone
 
     # --- printing ---
 

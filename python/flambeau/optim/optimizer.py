@@ -94,12 +94,12 @@ class Optimizer:
         tensor([ 1.5000, -0.5000], requires_grad=True)
     """
 
-    _step_pre_hooks: HookTable = NO_HOOKS
-    _step_post_hooks: HookTable = NO_HOOKS
-    _state_dict_pre_hooks: HookTable = NO_HOOKS
-    _state_dict_post_hooks: HookTable = NO_HOOKS
-    _load_state_dict_pre_hooks: HookTable = NO_HOOKS
-    _load_state_dict_post_hooks: HookTable = NO_HOOKS
+    _optimizer_step_pre_hooks: HookTable = NO_HOOKS
+    _optimizer_step_post_hooks: HookTable = NO_HOOKS
+    _optimizer_state_dict_pre_hooks: HookTable = NO_HOOKS
+    _optimizer_state_dict_post_hooks: HookTable = NO_HOOKS
+    _optimizer_load_state_dict_pre_hooks: HookTable = NO_HOOKS
+    _optimizer_load_state_dict_post_hooks: HookTable = NO_HOOKS
     _is_stepping = False
 
     # Whether weight_decay shrinks parameters themselves, where no option says so.
@@ -225,33 +225,33 @@ class Optimizer:
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` runs before each step; it may return other arguments.
         The first of `args` is the optimizer."""
-        return own_table(self, "_step_pre_hooks").add(hook)
+        return own_table(self, "_optimizer_step_pre_hooks").add(hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
         """`hook(optimizer, args, kwargs)` runs after each step."""
-        return own_table(self, "_step_post_hooks").add(hook)
+        return own_table(self, "_optimizer_step_post_hooks").add(hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer)` runs before the state is collected."""
-        return own_table(self, "_state_dict_pre_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_optimizer_state_dict_pre_hooks").add(hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """`hook(optimizer, state_dict)` runs after the state was collected; it may return another
         one."""
-        return own_table(self, "_state_dict_post_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_optimizer_state_dict_post_hooks").add(hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer, state_dict)` runs before a state is taken over; it may return another
         one. The dict is a copy; what it holds is not."""
-        return own_table(self, "_load_state_dict_pre_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_optimizer_load_state_dict_pre_hooks").add(hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Hook, prepend: bool = False
     ) -> RemovableHandle:
         """`hook(optimizer)` runs after a state was taken over."""
-        return own_table(self, "_load_state_dict_post_hooks").add(hook, prepend=prepend)
+        return own_table(self, "_optimizer_load_state_dict_post_hooks").add(hook, prepend=prepend)
 
     # --- state ---
 
@@ -261,7 +261,7 @@ class Optimizer:
         Returns:
             {"state": {number: {name: value}}, "param_groups": [options with numbers as "params"]}.
         """
-        for hook in list(self._state_dict_pre_hooks.values()):
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
         groups = []
@@ -274,7 +274,7 @@ class Optimizer:
             for key, value in self.state.items()
         }
         result = {"state": state, "param_groups": groups}
-        return self._changed(self._state_dict_post_hooks, result)
+        return self._changed(self._optimizer_state_dict_post_hooks, result)
 
     def _changed(self, hooks: HookTable, state: dict[str, Any]) -> dict[str, Any]:
         """A state, or what hooks want in its place."""
@@ -291,7 +291,7 @@ class Optimizer:
             ValueError: if the numbers of groups or parameters differ.
         """
         name = type(self).__name__
-        state_dict = self._changed(self._load_state_dict_pre_hooks, dict(state_dict))
+        state_dict = self._changed(self._optimizer_load_state_dict_pre_hooks, dict(state_dict))
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError(
@@ -317,7 +317,7 @@ class Optimizer:
         self.state = state
         for theirs, ours in zip(saved, self.param_groups, strict=True):
             ours.update({k: copy.deepcopy(v) for k, v in theirs.items() if k != "params"})
-        for hook in list(self._load_state_dict_post_hooks.values()):
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before, after = self._step_pre_hooks, self._step_post_hooks
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if self._is_stepping or not (before or after or before_steps or after_steps):
             return step(self, *args, **kwargs)
         self._is_stepping = True
@@ -74,7 +74,7 @@ def with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _run(optimizer: Any, step: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    for hook in [*before_steps.values(), *optimizer._step_pre_hooks.values()]:
+    for hook in [*before_steps.values(), *optimizer._optimizer_step_pre_hooks.values()]:
         changed = hook(optimizer, args, kwargs)
         if changed is None:
             continue
@@ -85,6 +85,6 @@ def _run(optimizer: Any, step: Callable[..., Any], args: Any, kwargs: Any) -> An
             )
         args, kwargs = changed
     result = step(*args, **kwargs)
-    for hook in [*optimizer._step_post_hooks.values(), *after_steps.values()]:
+    for hook in [*optimizer._optimizer_step_post_hooks.values(), *after_steps.values()]:
         hook(optimizer, args, kwargs)
     return result

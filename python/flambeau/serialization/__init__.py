@@ -15,8 +15,13 @@ from flambeau.serialization.allowed import (
 )
 from flambeau.serialization.inspecting import get_unsafe_globals_in_checkpoint
 from flambeau.serialization.loading import load
-from flambeau.serialization.locations import default_restore_location, location_tag
+from flambeau.serialization.locations import (
+    default_restore_location,
+    location_tag,
+    register_package,
+)
 from flambeau.serialization.saving import save
+from flambeau.serialization.skipping import skip_data
 
 __all__ = [
     "add_safe_globals",
@@ -26,6 +31,8 @@ __all__ = [
     "get_unsafe_globals_in_checkpoint",
     "load",
     "location_tag",
+    "register_package",
     "safe_globals",
     "save",
+    "skip_data",
 ]

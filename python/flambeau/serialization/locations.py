@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -9,10 +10,80 @@ from typing import Any
 import flambeau
 from flambeau import UntypedStorage
 from flambeau._values import brief
+from flambeau.serialization import skipping
 from flambeau.serialization.tensors import refused
 
 # A device or its name, a dict of names, a function of (storage, name of the device), None.
 MapLocation = Any
+
+
+Tagger = Callable[[UntypedStorage], str | None]
+Restorer = Callable[[UntypedStorage, str], UntypedStorage | None]
+
+# By their priorities, those of one in the order in which they came.
+_packages: list[tuple[int, Tagger, Restorer]] = []
+
+
+def register_package(priority: int, tagger: Tagger, deserializer: Restorer) -> None:
+    """Says what files call the place of a storage, and where storages of a place go.
+
+    Args:
+        priority: the lower, the sooner it is asked; the library's own answers have 10 for the CPU
+            and 20 for other devices.
+        tagger: gives the name for a storage that is saved; None: another one knows it.
+        deserializer: gives the storage that is loaded, of one on the CPU and the name of its
+            place; None: another one knows it.
+
+    Raises:
+        TypeError: if `priority` is no number, or one of the others cannot be called.
+
+    Example:
+        >>> from flambeau.serialization import location_tag, register_package
+        >>> small = lambda storage: "notebook" if storage.nbytes() == 4 else None
+        >>> register_package(5, small, lambda storage, place: None)
+        >>> location_tag(flambeau.ones(1).untyped_storage())
+        'notebook'
+        >>> location_tag(flambeau.ones(2).untyped_storage())
+        'cpu'
+    """
+    if not isinstance(priority, int):
+        raise TypeError(f"register_package(): priority must be a number, got {brief(priority)}")
+    for name, given in (("tagger", tagger), ("deserializer", deserializer)):
+        if not callable(given):
+            raise TypeError(f"register_package(): {name} must be a function, got {brief(given)}")
+    _packages.append((priority, tagger, deserializer))
+    _packages.sort(key=lambda package: package[0])
+
+
+def _own_priority(device: str) -> int:
+    return 10 if device == "cpu" else 20
+
+
+def _restored(storage: UntypedStorage, location: str) -> UntypedStorage:
+    """A storage where its place says: what was registered is asked, and the library in its turn."""
+    own = _own_priority(location)
+    is_asked = False
+    for priority, _, deserializer in _packages:
+        if priority >= own and not is_asked and _is_known(location):
+            break
+        is_asked = is_asked or priority >= own
+        found = deserializer(storage, location)
+        if found is not None:
+            if not isinstance(found, UntypedStorage):
+                raise TypeError(
+                    "register_package: a deserializer must return a storage or None, and returned "
+                    f"{brief(found)}"
+                )
+            return found
+    return _moved(storage, _device(location))
+
+
+def _is_known(location: str) -> bool:
+    try:
+        flambeau.device(location)
+    except (RuntimeError, TypeError):
+        return False
+    return True
 
 
 def default_restore_location(storage: UntypedStorage, location: Any) -> UntypedStorage:
@@ -30,6 +101,8 @@ def default_restore_location(storage: UntypedStorage, location: Any) -> UntypedS
         >>> flambeau.serialization.default_restore_location(storage, "cpu") is storage
         True
     """
+    if isinstance(location, str):
+        return _restored(storage, location)
     return _moved(storage, _device(location))
 
 
@@ -40,7 +113,14 @@ def location_tag(storage: UntypedStorage) -> str:
         >>> flambeau.serialization.location_tag(flambeau.ones(2).untyped_storage())
         'cpu'
     """
-    return str(storage.device)
+    own = str(storage.device)
+    for priority, tagger, _ in _packages:
+        if priority >= _own_priority(own):
+            break
+        name = tagger(storage)
+        if name is not None:
+            return str(name)
+    return own
 
 
 class Locator:
@@ -67,6 +147,8 @@ class Locator:
             location: the device in the file.
             read: gives it, on the CPU; not called when nothing would be kept.
         """
+        if skipping.active():
+            read = functools.partial(skipping.nothing, nbytes)
         if isinstance(location, bytes):  # of Python 2
             location = str(location, "ascii")
         if type(location) is not str:
@@ -79,9 +161,12 @@ class Locator:
                 raise TypeError(
                     f"map_location must return a storage or None, and returned {brief(moved)}"
                 )
-            return _moved(storage, _device(location)) if moved is None else moved
+            return _restored(storage, location) if moved is None else moved
         if isinstance(wanted, dict):
             wanted = wanted.get(location, location)
+        place = location if wanted is None else str(wanted)
+        if _packages and place != "meta":
+            return _restored(read(), place)
         device = _device(location) if wanted is None else _device(wanted)
         if device.type == "meta":
             return flambeau.empty(nbytes, dtype=flambeau.uint8, device=device).untyped_storage()

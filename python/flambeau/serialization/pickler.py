@@ -12,6 +12,7 @@ import flambeau
 from flambeau import Tensor, UntypedStorage
 from flambeau._sparse_tensor import SparseTensor, parts_of
 from flambeau.serialization import pickled_names as names
+from flambeau.serialization.locations import location_tag
 from flambeau.serialization.pickled_names import PICKLED, Name
 
 # A class of the user may have a way of its own.
@@ -81,7 +82,7 @@ class _Writing:
             self.mixed.add(number)
         itemsize = 1 if dtype is None else dtype.itemsize
         kind = names.BYTES if dtype is None else names.STORAGES[dtype.name]
-        return "storage", kind, str(number), str(storage.device), storage.nbytes() // itemsize
+        return "storage", kind, str(number), location_tag(storage), storage.nbytes() // itemsize
 
     def _number(self, storage: UntypedStorage) -> int:
         number = self._numbers.setdefault(_place(storage), len(self.storages))

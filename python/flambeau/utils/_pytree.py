@@ -141,7 +141,8 @@ def _of_names(kind: type) -> _Node | None:
     """What has names for its items: a named tuple, or the results of an operator."""
     if hasattr(kind, "_fields"):
         return _NAMED_TUPLE
-    return _RESULTS if kind.__module__ == "flambeau.return_types" else None
+    # Of flambeau, or of torch where that is the name of it.
+    return _RESULTS if kind.__module__.partition(".")[2] == "return_types" else None
 
 
 def tree_flatten(

@@ -1,5 +1,6 @@
 """Models whose parameters are divided among processes: not available, and saying so. Libraries ask
-whether a model is one; none is. `wrap` says which modules would be, and is there.
+whether a model is one; none is. `wrap` says which modules would be, `api` has the words for how;
+both are there.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from typing import Any
 
 from flambeau import _lazy
 from flambeau._absent_classes import WHOLE, AbsentShards
+from flambeau.distributed.fsdp import api
 from flambeau.distributed.fsdp import wrap as wrap
+from flambeau.distributed.fsdp.api import *  # noqa: F403
 
 __all__ = [
+    *api.__all__,
     "CPUOffloadPolicy",
     "FSDPModule",
     "FullyShardedDataParallel",

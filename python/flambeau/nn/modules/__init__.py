@@ -58,6 +58,8 @@ def _make(place: str) -> None:
     files, private = _PLACES[place]
     sources = [import_module(f"flambeau.nn.{name}") for name in files.split()]
     module.__doc__ = "What is defined in " + ", ".join(source.__name__ for source in sources)
+    # Where `inspect` finds the source of most of its classes.
+    module.__file__ = sources[0].__file__
     for source in sources:
         vars(module).update(public_members(source))
     for name, ours in private.items():

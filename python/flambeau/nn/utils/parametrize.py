@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import check_memo
 from flambeau.nn.containers import ModuleDict, ModuleList
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
@@ -196,6 +198,15 @@ def _refuse_pickling(self: Module) -> dict[str, Any]:
     )
 
 
+def _copied(self: Module, memo: dict[int, Any]) -> Module:
+    """A deep copy, whose class is the same: it is made here, and what is there is copied."""
+    check_memo(memo)
+    clone: Module = type(self).__new__(type(self))
+    memo[id(self)] = clone
+    clone.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return clone
+
+
 def _set_class(module: Module, base: type, names: list[str]) -> None:
     """Gives a module properties for its parametrized tensors, by a class of its own."""
     if not names:
@@ -203,6 +214,8 @@ def _set_class(module: Module, base: type, names: list[str]) -> None:
         return
     members: dict[str, Any] = {name: _property(name) for name in names}
     members["__getstate__"] = _refuse_pickling
+    if not hasattr(base, "__deepcopy__"):
+        members["__deepcopy__"] = _copied
     members["__module__"] = base.__module__
     module.__class__ = type(f"Parametrized{base.__name__}", (base,), members)
 

@@ -143,7 +143,8 @@ class SpectralNorm(WeightHook):
         weight, left, right = (getattr(module, self.name + part) for part in ("_orig", "_u", "_v"))
         matrix = directions.as_matrix(weight, self.dim)
         if module.training if do_power_iteration is None else do_power_iteration:
-            directions.singular_vectors(matrix, left, right, self.n_power_iterations, self.eps)
+            # The right one first, unlike what parametrizes weights.
+            directions.singular_vectors(matrix.t(), right, left, self.n_power_iterations, self.eps)
         value: Tensor = weight / directions.largest_singular_value(matrix, left, right)
         return value
 
