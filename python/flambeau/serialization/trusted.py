@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -57,11 +58,21 @@ def load(
             if full == "torch._tensor._rebuild_from_type_v2":
                 return partial(_from_type, context)
             found = names.known(full) if module.startswith(("torch", "flambeau")) else None
+            if found is None:
+                return self._imported(module, name)
             if not isinstance(found, names.Constructor):
-                return super().find_class(module, name) if found is None else found
+                return found
             if found.value is not None:
                 return found.value
             return lambda *given: found.build(context, given, None, False)
+
+        def _imported(self, module: str, name: str) -> Any:
+            """Ours, where a program that imports us as torch has written it."""
+            package, _, rest = module.partition(".")
+            if package == "torch":
+                with suppress(ImportError, AttributeError):
+                    return super().find_class(f"flambeau.{rest}".rstrip("."), name)
+            return super().find_class(module, name)
 
         def persistent_load(self, pid: Any) -> Any:
             return persistent(pid)
