@@ -28,6 +28,7 @@ ENVIRONMENT = (
     "is not installed",
     "SciPy is not built with OpenBLAS",
     "this system has no fork",
+    "there is one processor",
     "only root can become somebody else",
     "the address sanitizer takes terabytes of address space",
     "the library was not built from this tree",

@@ -35,7 +35,7 @@ assert os.sched_getaffinity(0) == PROCESS
 """
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a helper needs a second processor")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
 @pytest.mark.parametrize("is_pinned", [False, True])
 def test_helpers_may_run_where_they_might_before(is_pinned: bool) -> None:
     process = os.sched_getaffinity(0)

@@ -76,7 +76,7 @@ def saved_tensors(node: _C._autograd.Node) -> dict[str, _C.Tensor]:
         >>> from flambeau.autograd.graph import saved_tensors
         >>> x = flambeau.tensor([2.], requires_grad=True)
         >>> saved_tensors((x.exp()).grad_fn)
-        {'result': tensor([7.3891])}
+        {'result': tensor([7.3891], grad_fn=<ExpBackward0>)}
     """
     return dict(node._saved())
 

@@ -39,9 +39,11 @@ def register_package(priority: int, tagger: Tagger, deserializer: Restorer) -> N
 
     Example:
         >>> from flambeau.serialization import location_tag, register_package
-        >>> small = lambda storage: "notebook" if storage.nbytes() == 4 else None
-        >>> register_package(5, small, lambda storage, place: None)
-        >>> location_tag(flambeau.ones(1).untyped_storage())
+        >>> noted = flambeau.ones(1).untyped_storage()
+        >>> def tagger(storage, noted=noted):
+        ...     return "notebook" if storage.data_ptr() == noted.data_ptr() else None
+        >>> register_package(5, tagger, lambda storage, place: None)
+        >>> location_tag(noted)
         'notebook'
         >>> location_tag(flambeau.ones(2).untyped_storage())
         'cpu'

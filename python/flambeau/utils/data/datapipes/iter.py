@@ -7,7 +7,7 @@ import itertools
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import flambeau
 from flambeau._values import brief
@@ -281,12 +281,12 @@ class Shuffler(_Step):
         self._seed: int | None = None
         self._begun = 0
 
-    def set_shuffle(self, shuffle: bool = True) -> Shuffler:
+    def set_shuffle(self, shuffle: bool = True) -> Self:
         """Whether samples are shuffled; returns self."""
         self._enabled = shuffle
         return self
 
-    def set_seed(self, seed: int) -> Shuffler:
+    def set_seed(self, seed: int) -> Self:
         """Draws from this seed in the next iteration; returns self."""
         self._seed = seed
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import flambeau
 from flambeau._values import brief
@@ -121,7 +121,7 @@ class Shuffler(IterableWrapper):
         self.indices = list(range(len(datapipe))) if indices is None else list(indices)
         self._seed: int | None = None
 
-    def set_seed(self, seed: int) -> Shuffler:
+    def set_seed(self, seed: int) -> Self:
         """Draws from this seed in the next iteration; returns self."""
         self._seed = seed
         return self
