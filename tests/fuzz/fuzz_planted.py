@@ -55,7 +55,9 @@ HOLES = (
     Hole("native/cpu/index/masked.cpp", "check(count <= source.numel()"),
     Hole("native/cpu/index/one_hot.cpp", "check(classes[i] >= 0 && classes[i] < num_classes"),
     Hole("native/cpu/nn/taps.cpp", "check(inside"),
-    Hole("native/cpu/nn/embedding.cpp", "static_cast<uint64_t>(row) >= static_cast<uint64_t>(rows_)"),
+    Hole(
+        "native/cpu/nn/embedding.cpp", "static_cast<uint64_t>(row) >= static_cast<uint64_t>(rows_)"
+    ),
     Hole("native/cpu/nn/nll.cpp", "check((values[i] >= 0 && values[i] < classes)"),
     Hole("native/cpu/shape/repeated_indices.cpp", "check(count[i] >= 0"),
     Hole("native/cpu/creation/multinomial.cpp", "check(is_full()"),
