@@ -80,3 +80,13 @@ def test_batches() -> None:
     left, values, right = (x.numpy() for x in linalg.svd(tensor(matrices), full_matrices=False))
     product = left * values[:, None] @ right
     np.testing.assert_allclose(product, matrices, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (60, 50)])
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_infinities_end(shape: tuple[int, int], number: float) -> None:
+    matrix = np.random.default_rng(0).standard_normal(shape)
+    matrix[1, 2] = number
+    for dtype in (np.float32, np.complex64):
+        with pytest.raises(linalg.LinAlgError, match="infinities or NaN"):
+            linalg.svd(tensor(matrix.astype(dtype)))

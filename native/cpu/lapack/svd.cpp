@@ -65,14 +65,19 @@ void set_identity(const Matrix<T>& matrix) {
 }
 
 template <class T>
-void check_success(const char* op, int failed, int64_t index, const Matrix<const T>& matrix) {
-  if (failed == 0) return;
+bool is_finite(const Matrix<const T>& matrix) {
   bool finite = true;
   for (int64_t j = 0; j < matrix.columns; ++j)
     for (int64_t i = 0; i < matrix.rows; ++i) finite &= matrix(i, j) - matrix(i, j) == T(0);
+  return finite;
+}
+
+template <class T>
+void check_success(const char* op, int failed, int64_t index, const Matrix<const T>& matrix) {
+  if (failed == 0) return;
   fail(ErrorKind::linalg, op, "(): (matrix ", index, ") the algorithm failed to converge: ",
-       finite ? "the matrix has too many singular values that are nearly equal"
-              : "the input has infinities or NaN");
+       is_finite(matrix) ? "the matrix has too many singular values that are nearly equal"
+                         : "the input has infinities or NaN");
 }
 
 constexpr int64_t kLarge = 48;  // of the smaller side
@@ -124,6 +129,8 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
         u.emplace((*left)[b], scratch_left);
         vh.emplace((*right)[b], scratch_right);
       }
+      // Of infinities LAPACK seeks vectors for ever.
+      if (left && !is_finite(given[b])) check_success(op, 1, b, given[b]);
       const int failed = solve(matrix.data, values.data(), u ? u->data() : nullptr,
                                u ? u->step() : 1, vh ? vh->data() : nullptr, vh ? vh->step() : 1);
       check_success(op, failed, b, given[b]);
