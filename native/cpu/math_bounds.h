@@ -13,6 +13,7 @@ struct Bounds {
 extern FLAMBEAU_API const Bounds kExpBounds;      // e^x is 0 and infinite
 extern FLAMBEAU_API const Bounds kExp2Bounds;     // 2^x is
 extern FLAMBEAU_API const Bounds kSigmoidBounds;  // e^x is the smallest normal number, and infinite
+extern FLAMBEAU_API const Bounds kTanhBounds;     // the hyperbolic tangent rounds to -1 and 1
 extern FLAMBEAU_API const Bounds kErfBounds;      // the error function rounds to -1 and 1
 extern FLAMBEAU_API const Bounds kNdtrBounds;     // the normal distribution function is 0 and 1
 extern FLAMBEAU_API const Bounds kUnitBounds;     // -1 and 1

@@ -40,6 +40,7 @@ FLAMBEAU_SHORT int trailing_zeros(uint64_t x) {
 FLAMBEAU_SHORT float exp(float x) { return ::expf(x); }
 FLAMBEAU_SHORT float exp2(float x) { return ::exp2f(x); }
 FLAMBEAU_SHORT float erf(float x) { return ::erff(x); }
+FLAMBEAU_SHORT float tanh(float x) { return ::tanhf(x); }
 FLAMBEAU_SHORT float sigmoid(float x) { return 1 / (1 + exp(-x)); }
 FLAMBEAU_LONG float fmod(float a, float b) { return ::fmodf(a, b); }
 FLAMBEAU_LONG double fmod(double a, double b) { return ::fmod(a, b); }

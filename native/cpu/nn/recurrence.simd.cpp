@@ -25,11 +25,17 @@ void run_samples(const SampleSet& set, const Steps& steps, const PackedWeights<C
     const int64_t t = steps.step(k), active = set.rows_below(steps.size(t));
     if (active == 0) continue;
     check_interrupt();
+    const auto inputs = [&](int64_t r) {
+      return sequence.x + steps.place(t, set.sample(r)) * wide;
+    };
+    // Rows of x lie far apart and in no near cache: each comes while something else is computed.
+    fetch_ahead(inputs(0), wide);
     weights.multiply(active, state.get(), h_step, products.get(), p_step, C(0), sequence.bias);
     for (int64_t r = 0; r < active; ++r) {
       const int64_t sample = set.sample(r), place = steps.place(t, sample);
       C* h = state.get() + r * h_step;
-      Cell::forward(n, sequence.x + place * wide, products.get() + r * p_step, h,
+      if (r + 1 < active) fetch_ahead(inputs(r + 1), wide);
+      Cell::forward(n, inputs(r), products.get() + r * p_step, h,
                     sequence.cell ? sequence.cell + sample * n : nullptr,
                     sequence.keep ? sequence.keep + place * Cell::kept * n : unkept.get());
       std::copy_n(h, n, sequence.output + place * n);
