@@ -96,6 +96,16 @@ void transform_filters(const int64_t* order, const float* taps, int64_t width, i
   transform_taps(g, step, to);
 }
 
+/// Channels of turned filters lie far apart: so many are asked for before they are read.
+constexpr int64_t kChannelsAhead = 6;
+void fetch_channel(const ConvWeights<float>& weights, const float* data, int64_t c, int64_t rows) {
+  const float* const from = data + c * weights.major;
+  const int64_t last = (rows - 1) * weights.row + 8;
+  for (int64_t q = 0; q < last; q += std::max(weights.row, kLineFloats))
+    __builtin_prefetch(from + q);
+  __builtin_prefetch(from + last);
+}
+
 /// packed[xi * filter_step + c * width + i] of a panel of `width` outputs.
 void pack(const WinogradShape& shape, const ConvWeights<float>& weights, int64_t panel,
           float* packed) {
@@ -105,6 +115,7 @@ void pack(const WinogradShape& shape, const ConvWeights<float>& weights, int64_t
   if (weights.major != 9) {
     alignas(64) float taps[9 * kWidth] = {};
     for (int64_t c = 0; c < shape.channels; ++c) {
+      fetch_channel(weights, data, std::min(c + kChannelsAhead, shape.channels - 1), rows);
       pack_lines(data + c * weights.major, weights.row, int64_t(1), rows, int64_t(9), taps, kWidth);
       for (int64_t i = 0; i < kWidth; i += kLane)
         transform_filters(weights.taps, taps + i, kWidth, step, packed + c * kWidth + i);
