@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <atomic>
 
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
@@ -24,21 +23,9 @@ constexpr int64_t kThreadWork = 400'000;  // multiplications that pay for a thre
 constexpr int64_t kGemmSide = 8;          // channels that fill a good part of a tile
 constexpr int64_t kBlocks = 96;  // of Winograd's, between two passes over the sums of all filters
 
-/// Whether all are: the sum of 0 times each is 0 then.
-bool are_finite(const Tensor& tensor) {
-  const float* const data = tensor.data<float>();
-  std::atomic<bool> finite{true};
-  parallel_for(0, tensor.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    float seen = 0;
-#pragma omp simd reduction(+ : seen)
-    for (int64_t i = begin; i < end; ++i) seen += data[i] * 0.f;
-    if (seen != 0) finite.store(false, std::memory_order_relaxed);
-  });
-  return finite.load(std::memory_order_relaxed);
-}
-
 /// Few images under many filters: blocks of the gradient, each the sum over the whole batch.
-void run_winograd_blocks(const WinogradShape& shape, const ConvGeometry& geometry, float* out,
+/// False if some of it is not finite.
+bool run_winograd_blocks(const WinogradShape& shape, const ConvGeometry& geometry, float* out,
                          const float* grad, const float* input) {
   const WinogradKernels& all = winograd_kernels();
   const WinogradBatchKernels& kernels = all.batch;
@@ -57,11 +44,9 @@ void run_winograd_blocks(const WinogradShape& shape, const ConvGeometry& geometr
   });
   const int64_t panels = (shape.outputs + all.panel_columns - 1) / all.panel_columns;
   const int64_t blocks = (shape.channels + kWinogradBlock - 1) / kWinogradBlock;
-  parallel_for(0, panels * blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      check_interrupt();
-      kernels.weight(shape, batch, i / blocks, i % blocks, v, g, out);
-    }
+  return all_of(panels * blocks, 1, [&](int64_t i) {
+    check_interrupt();
+    return kernels.weight(shape, batch, i / blocks, i % blocks, v, g, out);
   });
 }
 
@@ -87,11 +72,12 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
   if (blocks * (shape.channels + shape.outputs) <=
       2 * num_threads() * shape.channels * shape.outputs) {
     for (int64_t group = 0; group < groups; ++group)
-      run_winograd_blocks(shape, geometry,
-                          out.data<float>() + group * shape.outputs * shape.channels * 9,
-                          grad.data<float>() + group * shape.outputs * geometry.output_plane(),
-                          input.data<float>() + group * shape.channels * geometry.input_plane());
-    return are_finite(out);
+      if (!run_winograd_blocks(
+              shape, geometry, out.data<float>() + group * shape.outputs * shape.channels * 9,
+              grad.data<float>() + group * shape.outputs * geometry.output_plane(),
+              input.data<float>() + group * shape.channels * geometry.input_plane()))
+        return false;
+    return true;
   }
   const WinogradCut cut(shape.image(), batch, kBlocks);
   const int64_t work = cut.part_blocks() * 16 * shape.channels * shape.outputs;
@@ -115,13 +101,14 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
     });
     const int64_t lanes = kernels.lanes, steps = (shape.channels + lanes - 1) / lanes;
     const int64_t grain = std::max<int64_t>(1, kGrain / (16 * lanes * shape.outputs * threads));
-    parallel_for(0, steps, grain, [&](int64_t begin, int64_t end) {
-      kernels.finish(shape, threads, size, sums.data<float>(), begin * lanes,
-                     std::min(end * lanes, shape.channels),
-                     out.data<float>() + group * shape.outputs * shape.channels * 9);
+    const bool done = all_of(steps, grain, [&](int64_t i) {
+      return kernels.finish(shape, threads, size, sums.data<float>(), i * lanes,
+                            std::min((i + 1) * lanes, shape.channels),
+                            out.data<float>() + group * shape.outputs * shape.channels * 9);
     });
+    if (!done) return false;
   }
-  return are_finite(out);
+  return true;
 }
 
 /// Small images share a pass over the sums of all filters.

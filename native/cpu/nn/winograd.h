@@ -62,8 +62,9 @@ struct WinogradBatchKernels {
   /// Of outputs [panel * panel_columns, ...): as `forward` of all their filters.
   bool (*forward)(const WinogradShape& shape, int64_t batch, const ConvWeights<float>& weights,
                   int64_t panel, const float* v, const float* bias, float* result);
-  /// The gradient of the filters of those outputs, channels [block * kWinogradBlock, ...).
-  void (*weight)(const WinogradShape& shape, int64_t batch, int64_t panel, int64_t block,
+  /// The gradient of the filters of those outputs, channels [block * kWinogradBlock, ...). False,
+  /// and the result unfinished, if it is not finite.
+  bool (*weight)(const WinogradShape& shape, int64_t batch, int64_t panel, int64_t block,
                  const float* v, const float* g, float* result);
 };
 
@@ -82,8 +83,8 @@ struct WinogradKernels {
   void (*weight)(const WinogradShape& shape, const WinogradPart& part, const float* source,
                  const float* grad, bool adds, float* sums);
   /// Channels [first, last) of the filters' gradient [outputs, channels, 3, 3], of the sums of all
-  /// parts.
-  void (*finish)(const WinogradShape& shape, int64_t parts, int64_t part_step, const float* sums,
+  /// parts. False if they are not finite.
+  bool (*finish)(const WinogradShape& shape, int64_t parts, int64_t part_step, const float* sums,
                  int64_t first, int64_t last, float* result);
   int64_t (*filter_size)(const WinogradShape& shape);  ///< floats of a packed panel
   int64_t (*sums_size)(const WinogradShape& shape);    ///< floats of a part's sums

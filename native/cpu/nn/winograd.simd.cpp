@@ -297,8 +297,9 @@ bool forward_panel(const WinogradShape& shape, int64_t batch, const ConvWeights<
                     result + first * shape.result[0] * shape.result[1]);
 }
 
-/// G^T u G for the G of `pack`; `u`: a vector of each of the sixteen matrices.
-void finish_taps(const Lane (&u)[16], float* taps) {
+/// G^T u G for the G of `pack`; `u`: a vector of each of the sixteen matrices. The sum of what it
+/// found.
+Lane finish_taps(const Lane (&u)[16], float* taps) {
   Lane rows[3][4];
 #pragma GCC unroll 4
   for (int x = 0; x < 4; ++x) {
@@ -307,13 +308,19 @@ void finish_taps(const Lane (&u)[16], float* taps) {
     rows[1][x] = (u[4 + x] - u[8 + x]) * splat(0.5f);
     rows[2][x] = sum + u[12 + x];
   }
+  Lane all{};
 #pragma GCC unroll 3
   for (int y = 0; y < 3; ++y) {
     const Lane sum = (rows[y][1] + rows[y][2]) * splat(0.5f);
-    store(taps + 3 * y * kLane, rows[y][0] + sum);
-    store(taps + (3 * y + 1) * kLane, (rows[y][1] - rows[y][2]) * splat(0.5f));
-    store(taps + (3 * y + 2) * kLane, sum + rows[y][3]);
+    const Lane line[3] = {rows[y][0] + sum, (rows[y][1] - rows[y][2]) * splat(0.5f),
+                          sum + rows[y][3]};
+#pragma GCC unroll 3
+    for (int x = 0; x < 3; ++x) {
+      store(taps + (3 * y + x) * kLane, line[x]);
+      all += line[x];
+    }
   }
+  return all;
 }
 
 /// Sixteen matrices [channels, width], `step` apart, in parts that are added up.
@@ -323,10 +330,11 @@ struct TransformedSums {
 };
 
 /// result[k * row + 9 * c + tap]: a vector of outputs of as many channels at a time, whose taps are
-/// turned.
-void finish_block(const TransformedSums& sums, int64_t count, int64_t outputs, float* result,
+/// turned. False if some are not finite.
+bool finish_block(const TransformedSums& sums, int64_t count, int64_t outputs, float* result,
                   int64_t row) {
   alignas(64) float taps[static_cast<size_t>(9 * kLane * kLane)];
+  Lane seen{};
   for (int64_t c = 0; c < count; c += kLane)
     for (int64_t k = 0; k < outputs; k += kLane) {
       const int64_t channels = std::min(kLane, count - c), lines = 9 * channels;
@@ -338,7 +346,7 @@ void finish_block(const TransformedSums& sums, int64_t count, int64_t outputs, f
           for (int64_t part = 1; part < sums.parts; ++part)
             u[xi] += load(from + part * sums.part_step);
         }
-        finish_taps(u, taps + i * 9 * kLane);
+        seen += finish_taps(u, taps + i * 9 * kLane) * splat(0.f);
       }
       for (int64_t t = 0; t < lines; t += kLane) {
         Lane square[kLane];
@@ -349,16 +357,17 @@ void finish_block(const TransformedSums& sums, int64_t count, int64_t outputs, f
           mask.store(result + (k + q) * row + 9 * c + t, square[q]);
       }
     }
+  return is_zero(seen);
 }
 
-void finish(const WinogradShape& shape, int64_t parts, int64_t part_step, const float* sums,
+bool finish(const WinogradShape& shape, int64_t parts, int64_t part_step, const float* sums,
             int64_t first, int64_t last, float* result) {
   const int64_t width = padded(shape.outputs);
-  finish_block({sums + first * width, width, sums_step(shape), parts, part_step}, last - first,
-               shape.outputs, result + 9 * first, 9 * shape.channels);
+  return finish_block({sums + first * width, width, sums_step(shape), parts, part_step},
+                      last - first, shape.outputs, result + 9 * first, 9 * shape.channels);
 }
 
-void weight_block(const WinogradShape& shape, int64_t batch, int64_t panel, int64_t block,
+bool weight_block(const WinogradShape& shape, int64_t batch, int64_t panel, int64_t block,
                   const float* source, const float* grads, float* result) {
   const int64_t k = panel * kWidth, outputs = std::min(kWidth, shape.outputs - k);
   const int64_t c = block * kWinogradBlock, channels = std::min(kWinogradBlock, shape.channels - c);
@@ -372,7 +381,7 @@ void weight_block(const WinogradShape& shape, int64_t batch, int64_t panel, int6
     multiply_weights({channels, width, positions, v.part(block) + xi * v.step, v.width,
                       g.part(panel) + xi * g.step, g.width, u + xi * step, width},
                      false);
-  finish_block({u, width, step, 1, 0}, channels, outputs, result + k * row + 9 * c, row);
+  return finish_block({u, width, step, 1, 0}, channels, outputs, result + k * row + 9 * c, row);
 }
 
 int64_t filter_size(const WinogradShape& shape) { return 16 * filter_step(shape); }
