@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -169,6 +170,36 @@ def test_stacks_name_the_line_of_the_caller(tmp_path: Path) -> None:
         frames, _, time_spent = line.rpartition(" ")
         assert int(time_spent) > 0 and len(frames.split(";")) > 3
     assert any(re.search(r"leaf_function;aten::exp \d+$", line) for line in lines)
+
+
+def test_flame_graphs_are_as_wide_as_times(tmp_path: Path) -> None:
+    def slow() -> None:
+        for _ in range(30):
+            flambeau.ones(300, 300).exp()
+
+    with profile(with_stack=True) as prof:
+        slow()
+        flambeau.ones(2).neg()
+    prof.export_stacks(tmp_path / "flame.svg")
+    prof.export_stacks(tmp_path / "stacks.txt")
+    times: dict[str, int] = {}
+    for line in (tmp_path / "stacks.txt").read_text().splitlines():
+        frames, _, time_spent = line.rpartition(" ")
+        for frame in {*frames.split(";"), "all"}:
+            times[frame] = times.get(frame, 0) + int(time_spent)
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = ElementTree.parse(tmp_path / "flame.svg").getroot().findall(f"{space}g")
+    widths: dict[str, float] = {}
+    for box in boxes:
+        title, shape = box.find(f"{space}title"), box.find(f"{space}rect")
+        assert title is not None and title.text and shape is not None
+        name = title.text.rpartition(": ")[0]
+        widths[name] = widths.get(name, 0) + float(shape.attrib["width"])
+    assert widths["all"] == 1200
+    own = next(name for name in times if name.endswith(": slow"))
+    for name in ("aten::exp", own):
+        assert widths[name] / 1200 == pytest.approx(times[name] / times["all"], abs=0.02)
+    assert widths["aten::exp"] < widths[own]
 
 
 def test_threads_have_events_of_their_own() -> None:

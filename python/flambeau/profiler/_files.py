@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from flambeau.profiler import _flame
 from flambeau.profiler._events import FunctionEvent, MemoryEvent
 
 _CATEGORIES = {"call": "cpu_op", "engine": "cpu_op", "range": "user_annotation"}
@@ -69,13 +70,20 @@ def _counter(change: MemoryEvent, in_use: int, process: int) -> dict[str, Any]:
 def write_stacks(
     path: str | os.PathLike[str], events: Sequence[FunctionEvent], metric: str
 ) -> None:
-    """Stacks for flame graphs: "outermost;...;innermost microseconds", a line for each stack."""
-    times: dict[str, float] = {}
+    """Stacks for flame graphs: "outermost;...;innermost microseconds", a line for each stack; or
+    the picture, where the path ends in ".svg"."""
+    times: dict[_flame.Stack, float] = {}
     for event in events:
         if event.stack:
-            # What separates frames is in none, and a number ends a line.
-            frames = [line.replace(";", ",") for line in (event.name, *event.stack)]
-            stack = ";".join(reversed(frames))
+            stack = (*reversed(event.stack), event.name)
             times[stack] = times.get(stack, 0) + getattr(event, metric)
-    lines = (f"{stack} {round(time)}\n" for stack, time in times.items() if round(time) > 0)
-    Path(path).write_text("".join(lines), encoding="utf-8")
+    if Path(path).suffix == ".svg":
+        text = _flame.draw(times)
+    else:
+        # What separates frames is in none, and a number ends a line.
+        text = "".join(
+            f"{';'.join(frame.replace(';', ',') for frame in stack)} {round(time)}\n"
+            for stack, time in times.items()
+            if round(time) > 0
+        )
+    Path(path).write_text(text, encoding="utf-8")

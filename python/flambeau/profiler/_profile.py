@@ -355,7 +355,9 @@ class profile:
     def export_stacks(
         self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total"
     ) -> None:
-        """Writes stacks in the format of flame graphs (Gregg, 2011); needs `with_stack`.
+        """Writes stacks in the format of flame graphs (Gregg, 2011), or draws the graph where the
+        path ends in ".svg"; needs `with_stack`. Of nested calls it is right with the default
+        metric alone, which counts each microsecond once.
 
         Raises:
             ValueError: the metric is no time that events have.
