@@ -8,7 +8,6 @@ import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import flambeau
 from flambeau import Tensor, nn
 from flambeau.func import (
     functional_call,

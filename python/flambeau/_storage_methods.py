@@ -69,7 +69,52 @@ def from_file(
         return _C._map_file(file.fileno(), nbytes)
 
 
+def _bytes(self: UntypedStorage) -> flambeau.Tensor:
+    return self._view(_C.uint8, 0, [self.nbytes()], [1])
+
+
+def _fill(self: UntypedStorage, value: int) -> UntypedStorage:
+    """Sets all bytes; returns self."""
+    _bytes(self).fill_(value)
+    return self
+
+
+def _copy(self: UntypedStorage, source: UntypedStorage, non_blocking: bool = False) -> Any:
+    """Takes over the bytes of a storage of the same size; returns self.
+
+    Raises:
+        RuntimeError: the sizes differ.
+    """
+    if self.nbytes() != source.nbytes():
+        raise RuntimeError(
+            f"UntypedStorage.copy_(): expected {self.nbytes()} bytes, got {source.nbytes()}"
+        )
+    _bytes(self).copy_(_bytes(source))
+    return self
+
+
+def _element_size(self: UntypedStorage) -> int:
+    """1, as its elements are bytes."""
+    return 1
+
+
+def _cpu(self: UntypedStorage) -> UntypedStorage:
+    """The bytes in the CPU's memory; itself if they are there."""
+    return _bytes(self).cpu().untyped_storage() if self.device.type != "cpu" else self
+
+
+def _get_device(self: UntypedStorage) -> int | None:
+    """The index of its device; None: the CPU."""
+    return self.device.index
+
+
 _MEMBERS: dict[str, Any] = {
+    "fill_": _fill,
+    "copy_": _copy,
+    "element_size": _element_size,
+    "cpu": _cpu,
+    "get_device": _get_device,
+    "is_cuda": property(lambda self: self.device.type == "cuda", doc="Whether CUDA's memory."),
     "__getitem__": _getitem,
     "tolist": _tolist,
     "untyped": _untyped,

@@ -13,7 +13,15 @@ from flambeau._dynamo.eval_frame import OptimizedModule
 from flambeau.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
 
 __all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable"]
-__all__ += ["eval_frame", "is_compiling", "mark_dynamic", "mark_static", "mark_static_address", "reset"]
+__all__ += [
+    "eval_frame",
+    "is_compiling",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "reset",
+]
+
 
 def mark_static_address(t: Any, guard: bool = True) -> None:
     """Nothing: there are no recordings that hold addresses."""
