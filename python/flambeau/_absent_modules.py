@@ -100,7 +100,7 @@ _BELOW = {
 
 
 # What libraries ask there before they go on, and its answer.
-_ANSWERS = {
+_ANSWERS: dict[str, dict[str, Any]] = {
     "cuda.nccl": {"is_available": lambda tensors: False},
     "fx.experimental.proxy_tensor": {"get_proxy_mode": lambda: None},
 }

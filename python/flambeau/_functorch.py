@@ -48,7 +48,7 @@ class FunctionalModuleWithBuffers(nn.Module):
 class FunctionalModule(FunctionalModuleWithBuffers):
     """The same of a module without buffers."""
 
-    def forward(self, params: Iterable[Tensor], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def forward(self, params: Iterable[Tensor], *args: Any, **kwargs: Any) -> Any:
         return super().forward(params, (), *args, **kwargs)
 
 

@@ -237,7 +237,7 @@ def test_libraries_can_read_the_annotations_of_modules() -> None:
 
 
 def test_the_package_that_became_func() -> None:
-    """Per-sample gradients as programs of 2022 take them: of w x + b squared, 2 (w x + b) (x, 1)."""
+    """Gradients of each sample, as programs of 2022 take them: of (w x + b)^2."""
     said = passes(
         """
 import torch

@@ -279,7 +279,7 @@ def test_marks_for_a_compiler_change_nothing() -> None:
         assert flambeau.equal(layer(x), before)
     assert flambeau.compiler.set_stance("default")(len)([1]) == 1
     assert flambeau.compiler.nested_compile_region(dynamic=True)(len) is len
-    with pytest.raises(RuntimeError, match=r"xpu\(\): there is no backend"):
+    with pytest.raises(RuntimeError, match="device xpu is not available"):
         layer.xpu()
 
 
@@ -314,3 +314,13 @@ def test_bytes_of_storages() -> None:
     with pytest.raises(RuntimeError, match="expected 8 bytes, got 4"):
         memory.copy_(flambeau.zeros(1).untyped_storage())
     assert shared.storage().bool().tolist() == [True, True]
+
+
+def test_dims_have_no_names() -> None:
+    x = flambeau.ones(2, 3)
+    assert x.names == (None, None) and not x.has_names()
+    assert x.rename(None) is x and x.refine_names(None, None) is x
+    with pytest.raises(NotImplementedError, match=r"rename\(\): dims have numbers and no names"):
+        x.rename("batch", "channel")
+    with pytest.raises(NotImplementedError, match=r"align_to\(\)"):
+        x.align_to("channel", "batch")

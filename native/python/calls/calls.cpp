@@ -74,12 +74,59 @@ FLAMBEAU_INLINE PyObject* call_overload(const Overload& overload, Slot* slots) {
   return overload.function->call(*overload.function, overload, slots);
 }
 
+bool holds_sparse(PyObject* object) {
+  if (is_sparse_object(object)) return true;
+  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return false;
+  PyObject* const* items = PySequence_Fast_ITEMS(object);
+  return std::any_of(items, items + PySequence_Fast_GET_SIZE(object), is_sparse_object);
+}
+
+/// Whether this thread is in a function that Python has written for sparse tensors: what is refused
+/// there is not given to it again.
+thread_local bool is_in_sparse_function = false;
+
+/// What Python has written under a name for sparse tensors, where an argument is one; or null.
+PyRef sparse_function(const char* name, PyObject* const* args, Py_ssize_t count) {
+  if (is_in_sparse_function || !sparse_type || !std::any_of(args, args + count, holds_sparse)) {
+    return {};
+  }
+  const PyRef functions =
+      checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(sparse_type), "_functions"));
+  PyObject* const found = PyDict_GetItemString(functions.get(), name);
+  return found ? PyRef::borrow(found) : PyRef();
+}
+
+std::optional<Parsed> parse_or_clear(const Binding& binding, PyObject* const* args,
+                                     Py_ssize_t count, PyObject* names, PyObject** values) {
+  try {
+    return parse(binding, nullptr, args, count, names, values);
+  } catch (const PythonError& error) {
+    error.restore();
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw_python_error();
+    PyErr_Clear();
+    return std::nullopt;
+  }
+}
+
+PyObject* call_sparse_function(PyObject* function, PyObject* const* args, Py_ssize_t count,
+                               PyObject* names) {
+  is_in_sparse_function = true;
+  PyRef result(PyObject_Vectorcall(function, args, static_cast<size_t>(count), names));
+  is_in_sparse_function = false;
+  if (!result) throw_python_error();
+  return result.release();
+}
+
 [[gnu::noinline]] PyObject* call_parsed(PyObject* receiver, PyObject* const* args, Py_ssize_t count,
                                         PyObject* names, const Binding& binding) {
   if (PyRef result = overridden(binding, receiver, args, count, names)) return result.release();
   PyObject* values[kMostParameters];
-  const Parsed in = parse(binding, receiver, args, count, names, values);
-  const Overload& overload = binding.overloads[static_cast<size_t>(in.overload)];
+  const PyRef function = receiver ? PyRef() : sparse_function(binding.name, args, count);
+  const std::optional<Parsed> in =
+      function ? parse_or_clear(binding, args, count, names, values)
+               : std::optional<Parsed>(parse(binding, receiver, args, count, names, values));
+  if (!in) return call_sparse_function(function.get(), args, count, names);
+  const Overload& overload = binding.overloads[static_cast<size_t>(in->overload)];
   Slots held;
   Slot* const slots = held.first();
   for (int i = 0; i < overload.count; ++i) {

@@ -108,7 +108,7 @@ class ModuleConversion:
 
     def xpu(self: T, device: Any = None) -> T:
         """RuntimeError where there is a tensor to move: there is no backend of Intel's GPUs."""
-        return self._apply(lambda t: t.xpu(device))
+        return self._apply(lambda t: t.to(flambeau.device(device or "xpu")))
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: modules run as they are written; see `flambeau.compile`."""
