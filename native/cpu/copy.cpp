@@ -82,7 +82,7 @@ void copy_tile(char* to, int64_t to_stride, const char* from, int64_t from_strid
     }
   }
   for (int64_t r = 0; r < rows; r += block) {
-    const bool whole = r + block <= rows && columns == kTile && !convert;
+    const bool whole = r + block <= rows && columns % block == 0 && !convert;
     Word* target = whole ? reinterpret_cast<Word*>(to + r * to_stride) : strip[0];
     const int64_t stride = whole ? to_stride / static_cast<int64_t>(sizeof(Word)) : kTile;
     for (int64_t c = 0; c < columns; c += block)

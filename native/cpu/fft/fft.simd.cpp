@@ -94,6 +94,24 @@ void real_to_complex(const Tensor& result, const Tensor& self, IntList order, in
   });
 }
 
+/// All numbers of the transforms of real ones; false where lines are not transformed in tiles.
+template <class T>
+bool real_to_whole(const Tensor& result, const Tensor& self, IntList order, int64_t dim,
+                   bool forward, double scale) {
+  const int64_t n = self.size(dim), lines = self.numel() / n;
+  const Lines<T> out = complex_lines<T>(result, order, dim);
+  const Lines<const T> in = real_lines<const T>(self, order, dim, n % 2 == 0);
+  const Task task{!forward, scale, Half::completed};
+  const auto run = [&](const Plan<T>& plan, Kind<T> kind) {
+    if (!is_tiled(plan, lines)) return false;
+    transform_tiles<T>(plan, in, out, lines, task, kind);
+    return true;
+  };
+  if (n % 2 == 1) return run(*plan_of<T>(n), {});
+  const auto plan = real_plan_of<T>(n);
+  return run(*plan->half, {nullptr, plan.get()});
+}
+
 template <class T>
 void complex_to_real(const Tensor& result, const Tensor& self, IntList order, int64_t dim,
                      double scale) {
@@ -202,6 +220,8 @@ void fft_real(const Tensor& result, const Tensor& self, const Dims& dims, bool f
   if (result.numel() == 0) return;
   if (dims.empty()) return copy_data(result, self);
   with_real(result.dtype(), [&]<class T>() {
+    if (dims.size() == 1 && real_to_whole<T>(result, self, order, *dims.begin(), forward, scale))
+      return;
     const Halved<T> halved(result, dims, order);
     real_to_complex<T>(result, self, order, halved.dim, scale);
     const Tensor known = halved.known();

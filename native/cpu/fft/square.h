@@ -201,29 +201,67 @@ FLAMBEAU_INLINE void transpose(const From& from, const To& to, T scale) {
 
 #endif
 
+/// 64 bytes of T in registers as wide as there are.
+template <class T>
+struct Pieces {
+  static constexpr int kCount = 64 / kVectorBytes, kNumbers = kVectorBytes / sizeof(T);
+  typedef T Piece __attribute__((vector_size(kVectorBytes)));
+  static constexpr auto order = std::make_integer_sequence<int, kNumbers>();
+  Piece piece[kCount];
+
+  FLAMBEAU_INLINE void load(const T* from) { memcpy(piece, from, sizeof piece); }
+  FLAMBEAU_INLINE void store(T* to) const { memcpy(to, piece, sizeof piece); }
+  FLAMBEAU_INLINE void store(T* to, T scale) const {
+    for (int r = 0; r < kCount; ++r) {
+      const Piece scaled = piece[r] * scale;
+      memcpy(to + r * kNumbers, &scaled, sizeof scaled);
+    }
+  }
+};
+
 /// As many numbers of each of n lines, all in a row of memory, become rows of a number each, and
 /// back.
 template <class T, int count>
-FLAMBEAU_INLINE void part_lines(typename RowOf<T>::type (&rows)[count]) {
-  typename RowOf<T>::type next[count];
+FLAMBEAU_INLINE void part_lines(Pieces<T> (&rows)[count]) {
+  constexpr int n = Pieces<T>::kCount;
+  Pieces<T> next[count];
+#pragma GCC unroll 4
   for (int round = 1; round < count; round *= 2) {
+#pragma GCC unroll 8
     for (int i = 0; i < count / 2; ++i) {
-      detail::every_other<0, 1>(next[i], rows[2 * i], rows[2 * i + 1], OrderOfRow<T>());
-      detail::every_other<1, 1>(next[i + count / 2], rows[2 * i], rows[2 * i + 1], OrderOfRow<T>());
+#pragma GCC unroll 8
+      for (int r = 0; r < 2 * n; r += 2) {
+        const Pieces<T>& given = rows[2 * i + r / n];
+        const Pieces<T>& other = rows[2 * i + (r + 1) / n];
+        detail::every_other<0, 1>(next[i].piece[r / 2], given.piece[r % n],
+                                  other.piece[(r + 1) % n], Pieces<T>::order);
+        detail::every_other<1, 1>(next[i + count / 2].piece[r / 2], given.piece[r % n],
+                                  other.piece[(r + 1) % n], Pieces<T>::order);
+      }
     }
+#pragma GCC unroll 16
     for (int i = 0; i < count; ++i) rows[i] = next[i];
   }
 }
 template <class T, int count>
-FLAMBEAU_INLINE void join_lines(typename RowOf<T>::type (&rows)[count]) {
-  typename RowOf<T>::type next[count];
+FLAMBEAU_INLINE void join_lines(Pieces<T> (&rows)[count]) {
+  constexpr int n = Pieces<T>::kCount, numbers = Pieces<T>::kNumbers;
+  Pieces<T> next[count];
+#pragma GCC unroll 4
   for (int round = 1; round < count; round *= 2) {
+#pragma GCC unroll 8
     for (int i = 0; i < count / 2; ++i) {
-      detail::interleave<0, 64 / sizeof(T)>(next[2 * i], rows[i], rows[i + count / 2],
-                                            OrderOfRow<T>());
-      detail::interleave<1, 64 / sizeof(T)>(next[2 * i + 1], rows[i], rows[i + count / 2],
-                                            OrderOfRow<T>());
+#pragma GCC unroll 4
+      for (int r = 0; r < n; ++r) {
+        const auto &a = rows[i].piece[r], &b = rows[i + count / 2].piece[r];
+        const int low = 2 * r, high = 2 * r + 1;
+        detail::interleave<0, numbers>(next[2 * i + low / n].piece[low % n], a, b,
+                                       Pieces<T>::order);
+        detail::interleave<1, numbers>(next[2 * i + high / n].piece[high % n], a, b,
+                                       Pieces<T>::order);
+      }
     }
+#pragma GCC unroll 16
     for (int i = 0; i < count; ++i) rows[i] = next[i];
   }
 }

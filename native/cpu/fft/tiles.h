@@ -133,14 +133,14 @@ FLAMBEAU_INLINE void scatter_rest(T* const* to, int64_t count, int64_t k, int64_
                                   Parts<const T> tile, T scale) {
   if constexpr (n > 0) {
     if (left & n) {
-      typename RowOf<T>::type rows[2 * n];
+      Pieces<T> rows[2 * n];
       for (int64_t i = 0; i < n; ++i) {
-        load(rows[2 * i], tile.re + (k + i) * kLanes<T>);
-        load(rows[2 * i + 1], tile.im + (k + i) * kLanes<T>);
+        rows[2 * i].load(tile.re + (k + i) * kLanes<T>);
+        rows[2 * i + 1].load(tile.im + (k + i) * kLanes<T>);
       }
       join_lines<T, 2 * n>(rows);
       alignas(64) T block[2 * n * kLanes<T>];
-      for (int64_t i = 0; i < 2 * n; ++i) store<T>(block + i * kLanes<T>, rows[i] * scale);
+      for (int64_t i = 0; i < 2 * n; ++i) rows[i].store(block + i * kLanes<T>, scale);
       for (int64_t v = 0; v < count; ++v)
         memcpy(to[v] + 2 * k, block + 2 * n * v, 2 * n * sizeof(T));
       k += n;
@@ -177,12 +177,12 @@ bool gather_joined(const Lines<const T>& lines, int64_t first, int64_t count, in
     if (length != n || !are_short_rows(lines, first, count, length))
       return length > n && gather_joined<T, 2 * n>(lines, first, count, length, tile);
     const T* const from = lines.line(first);
-    typename RowOf<T>::type rows[2 * n];
-    for (int i = 0; i < 2 * n; ++i) load(rows[i], from + i * kLanes<T>);
+    Pieces<T> rows[2 * n];
+    for (int i = 0; i < 2 * n; ++i) rows[i].load(from + i * kLanes<T>);
     part_lines<T, 2 * n>(rows);
     for (int i = 0; i < n; ++i) {
-      store(tile.re + i * kLanes<T>, rows[2 * i]);
-      store(tile.im + i * kLanes<T>, rows[2 * i + 1]);
+      rows[2 * i].store(tile.re + i * kLanes<T>);
+      rows[2 * i + 1].store(tile.im + i * kLanes<T>);
     }
     return true;
   }

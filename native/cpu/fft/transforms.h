@@ -10,8 +10,9 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
 
-/// Lines of which one half says all, as the other is its conjugate: read from there, or written.
-enum class Half : uint8_t { none, read, written };
+/// Lines of which one half says all, as the other is its conjugate: read from there, or written;
+/// `completed`: found, and the whole written, or of an inverse transform its conjugate.
+enum class Half : uint8_t { none, read, written, completed };
 
 /// What is done to lines besides.
 struct Task {
@@ -31,6 +32,21 @@ void mirror(int64_t n, Parts<T> tile) {
       to.im[v] = -from.im[v];
     }
   }
+}
+
+/// The second half of the transform of n real numbers, or all of the conjugate. Zeros of imaginary
+/// parts are no -0.
+template <class T>
+void complete(int64_t n, bool conjugates, Parts<T> tile) {
+  constexpr int64_t kWidth = kLanes<T>;
+  for (int64_t k = n / 2 + 1; k < n; ++k) {
+    const Parts<T> to = tile.at(k * kWidth), from = tile.at((n - k) * kWidth);
+    for (int64_t v = 0; v < kWidth; ++v) {
+      to.re[v] = from.re[v];
+      to.im[v] = conjugates ? from.im[v] : T(0) - from.im[v];
+    }
+  }
+  for (int64_t i = 0; conjugates && i < (n / 2 + 1) * kWidth; ++i) tile.im[i] = T(0) - tile.im[i];
 }
 
 template <class T>
@@ -93,32 +109,35 @@ void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<
                      int64_t count, Task task, Kind<T> kind = {}) {
   constexpr int64_t kWidth = kLanes<T>;
   const bool in_pairs = kind.pairs != nullptr, reads_half = task.half == Half::read;
-  const bool writes_half = task.half == Half::written;
+  const bool completes = task.half == Half::completed;
+  const bool writes_half = task.half == Half::written, finds_half = writes_half || completes;
   const Cut<T> cut(in, out, count);
   const int64_t half = in_pairs ? plan.n + 1 : plan.n / 2 + 1;
   const int64_t given_size = reads_half ? half : plan.n;
-  const int64_t found_size = writes_half ? half : plan.n;
-  const T scale = static_cast<T>(in_pairs && writes_half ? 0.5 * task.scale : task.scale);
+  const int64_t whole = in_pairs ? 2 * plan.n : plan.n;
+  const int64_t found_size = completes ? whole : writes_half ? half : plan.n;
+  const T scale = static_cast<T>(in_pairs && finds_half ? 0.5 * task.scale : task.scale);
+  const bool swaps = task.inverse && !completes;
   const int64_t grain = std::max<int64_t>(1, kGrain / (8 * plan.n * kWidth));
   parallel_for(0, cut.tiles(), grain, [&](int64_t begin, int64_t end) {
-    Tile<T> tile(plan.n + in_pairs);
+    Tile<T> tile(completes ? whole : plan.n + in_pairs);
     for (int64_t t = begin; t < end; ++t) {
       const int64_t first = cut.first(t), size = cut.size(t);
-      gather_any(in, first, size, given_size, swapped_if(task.inverse, tile.lines()));
+      gather_any(in, first, size, given_size, swapped_if(swaps, tile.lines()));
       if (reads_half && in_pairs) {
         tile.step([&](Parts<const T> from, Parts<T> to) {
-          join_pairs_of_lines(*kind.pairs, swapped_if(task.inverse, from),
-                              swapped_if(task.inverse, to));
+          join_pairs_of_lines(*kind.pairs, swapped_if(swaps, from), swapped_if(swaps, to));
         });
       } else if (reads_half) {
-        mirror(plan.n, swapped_if(task.inverse, tile.lines()));
+        mirror(plan.n, swapped_if(swaps, tile.lines()));
       }
       tile.transform(plan);
       if (kind.split != nullptr) turn(*kind.split, first, size, tile.lines());
-      if (writes_half && in_pairs) {
+      if (finds_half && in_pairs) {
         tile.step([&](Parts<const T> z, Parts<T> to) { split_pairs_of_lines(*kind.pairs, z, to); });
       }
-      const Parts<T> found = swapped_if(task.inverse, tile.lines());
+      if (completes) complete(whole, task.inverse, tile.lines());
+      const Parts<T> found = swapped_if(swaps, tile.lines());
       scatter_any<T>(out, first, size, found_size, {found.re, found.im}, scale);
     }
   });

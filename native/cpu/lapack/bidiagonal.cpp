@@ -1,7 +1,6 @@
 #include "cpu/lapack/bidiagonal.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "cpu/lapack/blocks.h"
 #include "cpu/lapack/scaling.h"
@@ -33,9 +32,7 @@ struct Bidiagonal {
 
   /// Values, and vectors of B.
   int solve(const Matrix<T>& u, const Matrix<T>& vh) {
-    const auto is_finite = [](T value) { return std::isfinite(value); };
-    if (!std::ranges::all_of(diagonal, is_finite) || !std::ranges::all_of(above, is_finite))
-      return 1;
+    if (!is_finite(diagonal) || !is_finite(above)) return 1;
     const int64_t n = a.columns;
     Scratch<T> work;
     Scratch<int> integers;

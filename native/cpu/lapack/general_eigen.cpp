@@ -68,16 +68,6 @@ class Solver {
 };
 
 template <class T>
-void check_finite(const char* op, const Matrix<const T>& matrix) {
-  for (int64_t j = 0; j < matrix.columns; ++j) {
-    for (int64_t i = 0; i < matrix.rows; ++i) {
-      const T x = matrix(i, j);
-      check(x - x == T(0), ErrorKind::runtime, op, "(): the input has infinities or NaN");
-    }
-  }
-}
-
-template <class T>
 void decompose(const char* op, const Tensor& values, const Tensor& vectors, const Tensor& A) {
   using Complex = complex<Real<T>>;
   const Batch<const T> given(A);
@@ -90,7 +80,7 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
     Scratch<T> scratch;
     Scratch<Complex> scratch_values, scratch_vectors;
     for (int64_t b = begin; b < end; ++b) {
-      check_finite(op, given[b]);
+      check(is_finite(given[b]), ErrorKind::runtime, op, "(): the input has infinities or NaN");
       const Matrix<T> matrix{scratch.of(n * n), n, n, 1, std::max<int64_t>(n, 1)};
       copy<T>(given[b], matrix);
       const Columns<Complex> numbers(found[b], scratch_values);

@@ -73,6 +73,20 @@ class Batch {
   Matrix<T> first_{data_, 1, 1, 1, 1};
 };
 
+/// x - x is 0 of finite numbers alone, complex ones too.
+template <class T>
+bool is_finite(const Matrix<const T>& matrix) {
+  bool finite = true;
+  for (int64_t j = 0; j < matrix.columns; ++j)
+    for (int64_t i = 0; i < matrix.rows; ++i) finite &= matrix(i, j) - matrix(i, j) == T(0);
+  return finite;
+}
+template <class T>
+bool is_finite(const std::vector<T>& values) {
+  const auto count = static_cast<int64_t>(values.size());
+  return is_finite(Matrix<const T>{values.data(), count, 1, 1, count});
+}
+
 template <class T>
 Matrix<T> transposed(const Matrix<T>& matrix) {
   return {matrix.data, matrix.columns, matrix.rows, matrix.column_step, matrix.row_step};

@@ -65,14 +65,6 @@ void set_identity(const Matrix<T>& matrix) {
 }
 
 template <class T>
-bool is_finite(const Matrix<const T>& matrix) {
-  bool finite = true;
-  for (int64_t j = 0; j < matrix.columns; ++j)
-    for (int64_t i = 0; i < matrix.rows; ++i) finite &= matrix(i, j) - matrix(i, j) == T(0);
-  return finite;
-}
-
-template <class T>
 void check_success(const char* op, int failed, int64_t index, const Matrix<const T>& matrix) {
   if (failed == 0) return;
   fail(ErrorKind::linalg, op, "(): (matrix ", index, ") the algorithm failed to converge: ",

@@ -217,8 +217,7 @@ template <class T>
 bool solve_tridiagonal(const T* diagonal, const T* beside, T* values, const Matrix<T>& vectors) {
   const int64_t n = vectors.rows;
   std::vector<double> own(diagonal, diagonal + n), between(beside, beside + n - 1), found(own);
-  const auto is_finite = [](double value) { return std::isfinite(value); };
-  if (!std::ranges::all_of(own, is_finite) || !std::ranges::all_of(between, is_finite)) {
+  if (!is_finite(own) || !is_finite(between)) {
     constexpr T kNone = std::numeric_limits<T>::quiet_NaN();
     std::fill_n(values, n, kNone);
     for (int64_t j = 0; j < n; ++j) std::fill_n(&vectors(0, j), n, kNone);

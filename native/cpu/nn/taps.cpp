@@ -15,9 +15,11 @@ namespace {
 Tensor checked_places(const Tensor& places, int64_t length, const char* op) {
   const Tensor dense = contiguous_data(places);
   const int64_t* values = dense.data<int64_t>();
-  bool inside = true;
-  for (int64_t i = 0; i < dense.numel(); ++i) inside &= values[i] >= 0 && values[i] < length;
-  check(inside, ErrorKind::index, op, ": an index is not from 0 to below ", length);
+  parallel_for(0, dense.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    bool inside = true;
+    for (int64_t i = begin; i < end; ++i) inside &= values[i] >= 0 && values[i] < length;
+    check(inside, ErrorKind::index, op, ": an index is not from 0 to below ", length);
+  });
   return dense;
 }
 
@@ -40,11 +42,11 @@ void over_planes(const TapGeometry& g, const Body& body) {
                [&](int64_t begin, int64_t end) { body(begin, end, int64_t{0}, g.inner); });
 }
 
-/// Few planes with many points are cut along the points instead.
+/// Points of one sample after the other, as threads share what is written before and read after.
 template <class Body>
 void over_points(const TapGeometry& g, const Body& body) {
-  const int64_t work = g.samples * g.channels * g.taps * g.inner + 1;
-  parallel_for(0, g.points, std::max<int64_t>(1, kGrain / work), body);
+  const int64_t work = g.channels * g.taps * g.inner + 1;
+  parallel_for(0, g.samples * g.points, std::max<int64_t>(1, kGrain / work), body);
 }
 
 constexpr int64_t kManyChannels = 8;  // fill a good part of a vector

@@ -15,14 +15,14 @@ struct TapGeometry {
 /// Compiled once per instruction set (taps_kernel.simd.cpp); all memory is dense.
 template <class T>
 struct TapKernels {
-  /// The sums of points [begin, end).
+  /// The sums of points [begin, end) of samples that follow each other.
   void (*sums)(const TapGeometry& geometry, int64_t begin, int64_t end, const T* input,
                const int64_t* places, const T* weights, T* result);
   /// Sets the inner elements [first, last) of planes [begin, end) to the weighted gradients that
   /// are sent there.
   void (*spread)(const TapGeometry& geometry, int64_t begin, int64_t end, int64_t first,
                  int64_t last, const T* grad, const int64_t* places, const T* weights, T* result);
-  /// The gradients of the weights of points [begin, end).
+  /// The gradients of the weights of such points.
   void (*products)(const TapGeometry& geometry, int64_t begin, int64_t end, const T* grad,
                    const T* input, const int64_t* places, T* result);
 };

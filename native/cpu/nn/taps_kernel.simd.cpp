@@ -143,26 +143,35 @@ void sum_many_rows(const TapGeometry& g, int64_t count, const T* x, const int64_
     ManyRows(g, std::min(kPoints, count - p), x, places + p, weights + p, out + p * g.inner).sum();
 }
 
+/// Calls body(sample, first point, count) for blocks of points [begin, end) of all samples.
+template <class Body>
+void over_blocks(const TapGeometry& g, int64_t begin, int64_t end, const Body& body) {
+  for (int64_t count; begin < end; begin += count) {
+    const int64_t first = begin % g.points;
+    count = std::min({kBlock, g.points - first, end - begin});
+    body(begin / g.points, first, count);
+  }
+}
+
 template <class T>
 void sums(const TapGeometry& g, int64_t begin, int64_t end, const T* input, const int64_t* places,
           const T* weights, T* result) {
   with_taps(g.taps, [&](auto fixed) {
     constexpr int64_t value = decltype(fixed)::value;
-    for (int64_t n = 0; n < g.samples; ++n)
-      for (int64_t first = begin; first < end; first += kBlock) {
-        const int64_t count = std::min(kBlock, end - first), table = n * g.taps * g.points + first;
-        for (int64_t c = 0; c < g.channels; ++c) {
-          const int64_t plane = n * g.channels + c;
-          const T* x = input + plane * g.length * g.inner;
-          T* out = result + (plane * g.points + first) * g.inner;
-          if (g.inner == 1)
-            sum_elements<value>(g, count, x, places + table, weights + table, out);
-          else if constexpr (value == 2 || value == 4)
-            sum_rows<value>(g, count, x, places + table, weights + table, out);
-          else
-            sum_many_rows(g, count, x, places + table, weights + table, out);
-        }
+    over_blocks(g, begin, end, [&](int64_t n, int64_t first, int64_t count) {
+      const int64_t table = n * g.taps * g.points + first;
+      for (int64_t c = 0; c < g.channels; ++c) {
+        const int64_t plane = n * g.channels + c;
+        const T* x = input + plane * g.length * g.inner;
+        T* out = result + (plane * g.points + first) * g.inner;
+        if (g.inner == 1)
+          sum_elements<value>(g, count, x, places + table, weights + table, out);
+        else if constexpr (value == 2 || value == 4)
+          sum_rows<value>(g, count, x, places + table, weights + table, out);
+        else
+          sum_many_rows(g, count, x, places + table, weights + table, out);
       }
+    });
   });
 }
 
@@ -196,33 +205,31 @@ void spread(const TapGeometry& g, int64_t begin, int64_t end, int64_t first, int
 template <class T>
 void products(const TapGeometry& g, int64_t begin, int64_t end, const T* grad, const T* input,
               const int64_t* places, T* result) {
-  for (int64_t n = 0; n < g.samples; ++n)
-    for (int64_t first = begin; first < end; first += kBlock) {
-      const int64_t count = std::min(kBlock, end - first);
-      for (int64_t k = 0; k < g.taps; ++k) {
-        const int64_t table = (n * g.taps + k) * g.points + first;
-        T* out = result + table;
-        const int64_t* place = places + table;
-        std::fill_n(out, count, T(0));
-        for (int64_t c = 0; c < g.channels; ++c) {
-          const int64_t plane = n * g.channels + c;
-          const T* x = input + plane * g.length * g.inner;
-          const T* from = grad + (plane * g.points + first) * g.inner;
-          if (g.inner == 1) {
+  over_blocks(g, begin, end, [&](int64_t n, int64_t first, int64_t count) {
+    for (int64_t k = 0; k < g.taps; ++k) {
+      const int64_t table = (n * g.taps + k) * g.points + first;
+      T* out = result + table;
+      const int64_t* place = places + table;
+      std::fill_n(out, count, T(0));
+      for (int64_t c = 0; c < g.channels; ++c) {
+        const int64_t plane = n * g.channels + c;
+        const T* x = input + plane * g.length * g.inner;
+        const T* from = grad + (plane * g.points + first) * g.inner;
+        if (g.inner == 1) {
 #pragma omp simd
-            for (int64_t p = 0; p < count; ++p) out[p] += from[p] * x[place[p]];
-            continue;
-          }
-          for (int64_t p = 0; p < count; ++p) {
-            const T *row = from + p * g.inner, *read = x + place[p] * g.inner;
-            T sum = 0;
+          for (int64_t p = 0; p < count; ++p) out[p] += from[p] * x[place[p]];
+          continue;
+        }
+        for (int64_t p = 0; p < count; ++p) {
+          const T *row = from + p * g.inner, *read = x + place[p] * g.inner;
+          T sum = 0;
 #pragma omp simd reduction(+ : sum)
-            for (int64_t j = 0; j < g.inner; ++j) sum += row[j] * read[j];
-            out[p] += sum;
-          }
+          for (int64_t j = 0; j < g.inner; ++j) sum += row[j] * read[j];
+          out[p] += sum;
         }
       }
     }
+  });
 }
 
 }  // namespace
