@@ -85,15 +85,11 @@ bool holds_sparse(PyObject* object) {
 /// there is not given to it again.
 thread_local bool is_in_sparse_function = false;
 
-/// What Python has written under a name for sparse tensors, where an argument is one; or null.
-PyRef sparse_function(const char* name, PyObject* const* args, Py_ssize_t count) {
-  if (is_in_sparse_function || !sparse_type || !std::any_of(args, args + count, holds_sparse)) {
-    return {};
-  }
+/// What Python has written under a name for sparse tensors; or null.
+PyRef sparse_function(const char* name) {
   const PyRef functions =
       checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(sparse_type), "_functions"));
-  PyObject* const found = PyDict_GetItemString(functions.get(), name);
-  return found ? PyRef::borrow(found) : PyRef();
+  return PyRef::borrow(PyDict_GetItemString(functions.get(), name));
 }
 
 std::optional<Parsed> parse_or_clear(const Binding& binding, PyObject* const* args,
@@ -108,10 +104,13 @@ std::optional<Parsed> parse_or_clear(const Binding& binding, PyObject* const* ar
   }
 }
 
-PyObject* call_sparse_function(PyObject* function, PyObject* const* args, Py_ssize_t count,
-                               PyObject* names) {
+/// A call that no declared overload takes: TypeError, if nothing is written for it in Python.
+PyObject* call_sparse_function(const Binding& binding, PyObject* const* args, Py_ssize_t count,
+                               PyObject* names, PyObject** values) {
+  const PyRef function = sparse_function(binding.name);
+  if (!function) parse(binding, nullptr, args, count, names, values);
   is_in_sparse_function = true;
-  PyRef result(PyObject_Vectorcall(function, args, static_cast<size_t>(count), names));
+  PyRef result(PyObject_Vectorcall(function.get(), args, static_cast<size_t>(count), names));
   is_in_sparse_function = false;
   if (!result) throw_python_error();
   return result.release();
@@ -121,11 +120,12 @@ PyObject* call_sparse_function(PyObject* function, PyObject* const* args, Py_ssi
                                         PyObject* names, const Binding& binding) {
   if (PyRef result = overridden(binding, receiver, args, count, names)) return result.release();
   PyObject* values[kMostParameters];
-  const PyRef function = receiver ? PyRef() : sparse_function(binding.name, args, count);
+  const bool may_be_written = !receiver && !is_in_sparse_function && sparse_type &&
+                              std::any_of(args, args + count, holds_sparse);
   const std::optional<Parsed> in =
-      function ? parse_or_clear(binding, args, count, names, values)
-               : std::optional<Parsed>(parse(binding, receiver, args, count, names, values));
-  if (!in) return call_sparse_function(function.get(), args, count, names);
+      may_be_written ? parse_or_clear(binding, args, count, names, values)
+                     : std::optional<Parsed>(parse(binding, receiver, args, count, names, values));
+  if (!in) return call_sparse_function(binding, args, count, names, values);
   const Overload& overload = binding.overloads[static_cast<size_t>(in->overload)];
   Slots held;
   Slot* const slots = held.first();
