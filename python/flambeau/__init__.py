@@ -24,6 +24,7 @@ from flambeau import _absent_modules as _absent_modules
 from flambeau import _compiled_names as _compiled_names
 from flambeau import _former_methods as _former_methods
 from flambeau import _lazy
+from flambeau import _sparse_joins as _sparse_joins
 from flambeau import _sparse_parts as _sparse_parts
 from flambeau import _storage_methods as _storage_methods
 from flambeau import _tensor as _tensor
@@ -110,6 +111,7 @@ if _typing.TYPE_CHECKING:
         __config__,
         _dynamo,
         _higher_order_ops,
+        _inductor,
         _ops,
         accelerator,
         amp,
@@ -198,6 +200,7 @@ else:
             "__config__",
             "_dynamo",
             "_higher_order_ops",
+            "_inductor",
             "_ops",
             "accelerator",
             "ao",

@@ -21,7 +21,11 @@ _KERNELS = "Flambeau has one kernel for a task, and none to choose among"
 
 REASONS = {
     "__future__": "modules convert their parameters as they do, without switches",
+    "_decomp": _GRAPHS,
+    "_guards": _GRAPHS,
     "_logging": "Flambeau has no compiler, whose logs these are",
+    "_prims": _GRAPHS,
+    "_refs": _GRAPHS,
     "ao.nn": _QUANTIZED,
     "ao.ns": _QUANTIZED,
     "ao.pruning": "Flambeau has no sparse kernels for weights; see flambeau.nn.utils.prune",
@@ -32,6 +36,7 @@ REASONS = {
     "compiler.config": _GRAPHS,
     "contrib": _PARTS,
     "cuda.jiterator": "kernels are declared; see flambeau.ops.load",
+    "cuda.nccl": "tensors of several devices are not exchanged within a process",
     "cuda.tunable": _KERNELS,
     "distributed.autograd": _CALLS,
     "distributed.elastic": "a group of processes has one size; see flambeau.distributed.run",
@@ -41,6 +46,8 @@ REASONS = {
     "distributed.rpc": _CALLS,
     "distributed.tensor.parallel": WHOLE,
     "fx.experimental": _GRAPHS,
+    "fx.immutable_collections": _GRAPHS,
+    "fx.passes": _GRAPHS,
     "mps.event": "Flambeau has no backend for Apple's GPUs",
     "mps.profiler": "Flambeau has no backend for Apple's GPUs",
     "mtia.memory": "Flambeau has no backend for Meta's accelerators",
@@ -54,10 +61,12 @@ REASONS = {
     "nn.qat": _QUANTIZED,
     "nn.quantizable": _QUANTIZED,
     "nn.quantized": _QUANTIZED,
+    "numa": "the system places processes",
     "profiler.itt": "Flambeau does not write for Intel's VTune; see flambeau.profiler",
     "utils.backend_registration": "backends are shared libraries; see the guide's chapter",
     "utils.bottleneck": "see flambeau.profiler",
     "utils.cpp_backtrace": _PARTS,
+    "utils.data.backward_compatibility": _PIPES,
     "utils.data.graph": _PIPES,
     "utils.data.graph_settings": _PIPES,
     "utils.hipify": "Flambeau has no backend for AMD's GPUs",
@@ -91,7 +100,10 @@ _BELOW = {
 
 
 # What libraries ask there before they go on, and its answer.
-_ANSWERS = {"fx.experimental.proxy_tensor": {"get_proxy_mode": lambda: None}}
+_ANSWERS: dict[str, dict[str, Any]] = {
+    "cuda.nccl": {"is_available": lambda tensors: False},
+    "fx.experimental.proxy_tensor": {"get_proxy_mode": lambda: None},
+}
 
 
 def reason(name: str) -> str | None:

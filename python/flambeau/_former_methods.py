@@ -191,6 +191,27 @@ def _index(self: Tensor, positions: Any, dims: Any = None) -> Tensor:
     return self[positions]
 
 
+def _has_names(self: Tensor) -> bool:
+    """False: dims have no names."""
+    return False
+
+
+def _unnamed(op: str) -> Callable[..., Tensor]:
+    def refuse(self: Tensor, *names: Any, **renamed: Any) -> Tensor:
+        if not renamed and all(name is None for name in names):
+            return self
+        raise NotImplementedError(
+            f"Tensor.{op}(): dims have numbers and no names; use movedim, permute or einops"
+        )
+
+    refuse.__name__ = op
+    refuse.__doc__ = (
+        "The tensor itself where all names are None; NotImplementedError for others: dims have no "
+        "names."
+    )
+    return refuse
+
+
 def _chalf(self: Tensor, memory_format: Any = None) -> Tensor:
     """TypeError: no tensors have the dtype complex32."""
     raise TypeError("Tensor.chalf(): there are no tensors of dtype complex32; use cfloat()")
@@ -232,6 +253,9 @@ _MEMBERS: dict[str, Any] = {
     "is_nested": _false("False: there are no nested tensors."),
     "volatile": _false("False: no_grad() is what keeps operations from being recorded."),
     "name": property(lambda self: None, doc="None: tensors have no names."),
+    "names": property(lambda self: (None,) * self.ndim, doc="None for each dim: none has a name."),
+    "has_names": _has_names,
+    **{op: _unnamed(op) for op in ("rename", "rename_", "refine_names", "align_to", "align_as")},
 }
 
 for _name, _member in _MEMBERS.items():

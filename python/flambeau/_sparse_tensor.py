@@ -38,6 +38,10 @@ class SparseTensor(Tensor):
     others, `dense_dim()` of them, are dims of each value.
     """
 
+    # Functions of `flambeau` by name, for arguments that no declared overload takes; see
+    # calls/calls.cpp.
+    _functions: dict[str, Callable[..., Any]] = {}  # noqa: RUF012
+
     def _indices(self) -> Tensor:
         """The places, int64 [sparse dims, n]; shared memory."""
         found: Tensor = _internal.sparse_indices(self)

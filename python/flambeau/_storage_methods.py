@@ -6,7 +6,8 @@ Importing this module attaches them to the compiled type.
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import flambeau
 from flambeau import _C
@@ -69,7 +70,61 @@ def from_file(
         return _C._map_file(file.fileno(), nbytes)
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _method(function: F) -> F:
+    """Makes a function a method of storages."""
+    setattr(UntypedStorage, function.__name__, function)
+    return function
+
+
+def _bytes(self: UntypedStorage) -> flambeau.Tensor:
+    return self._view(_C.uint8, 0, [self.nbytes()], [1])
+
+
+@_method
+def fill_(self: UntypedStorage, value: int) -> UntypedStorage:
+    """Sets all bytes; returns self."""
+    _bytes(self).fill_(value)
+    return self
+
+
+@_method
+def copy_(self: UntypedStorage, source: UntypedStorage, non_blocking: bool = False) -> Any:
+    """Takes over the bytes of a storage of the same size; returns self.
+
+    Raises:
+        RuntimeError: the sizes differ.
+    """
+    if self.nbytes() != source.nbytes():
+        raise RuntimeError(
+            f"UntypedStorage.copy_(): expected {self.nbytes()} bytes, got {source.nbytes()}"
+        )
+    _bytes(self).copy_(_bytes(source))
+    return self
+
+
+@_method
+def element_size(self: UntypedStorage) -> int:
+    """1, as its elements are bytes."""
+    return 1
+
+
+@_method
+def cpu(self: UntypedStorage) -> UntypedStorage:
+    """The bytes in the CPU's memory; itself if they are there."""
+    return _bytes(self).cpu().untyped_storage() if self.device.type != "cpu" else self
+
+
+@_method
+def get_device(self: UntypedStorage) -> int | None:
+    """The index of its device; None: the CPU."""
+    return self.device.index
+
+
 _MEMBERS: dict[str, Any] = {
+    "is_cuda": property(lambda self: self.device.type == "cuda", doc="Whether CUDA's memory."),
     "__getitem__": _getitem,
     "tolist": _tolist,
     "untyped": _untyped,

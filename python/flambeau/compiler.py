@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
 from flambeau import _lazy
@@ -17,11 +19,17 @@ __all__ = [
     "compile",
     "cudagraph_mark_step_begin",
     "disable",
+    "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
+    "nested_compile_region",
     "reset",
+    "set_default_backend",
+    "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
 ]
 
 T = TypeVar("T")
@@ -164,6 +172,109 @@ def cudagraph_mark_step_begin() -> None:
     Example:
         >>> flambeau.compiler.cudagraph_mark_step_begin()
     """
+
+
+class set_stance(ContextDecorator):
+    """Nothing: a function, a context or a decorator that says how to treat what was compiled.
+
+    Args:
+        stance: "default", "force_eager" and so on; accepted.
+        options: accepted as PyTorch has them.
+
+    Example:
+        >>> with flambeau.compiler.set_stance("force_eager"):
+        ...     print(flambeau.compiler.is_compiling())
+        False
+    """
+
+    def __init__(self, stance: str = "default", **options: Any) -> None:
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+def nested_compile_region(fn: Any = None, **options: Any) -> Any:
+    """The function itself.
+
+    Args:
+        fn: a function; None: the result decorates one.
+        options: accepted as PyTorch has them.
+
+    Example:
+        >>> flambeau.compiler.nested_compile_region(len) is len
+        True
+    """
+    return _identity if fn is None else fn
+
+
+def substitute_in_graph(original_fn: Any, **options: Any) -> Any:
+    """A decorator that returns a function as it is: nothing takes its place.
+
+    Args:
+        original_fn: what a compiler would replace.
+        options: accepted as PyTorch has them.
+
+    Example:
+        >>> flambeau.compiler.substitute_in_graph(len)(sum) is sum
+        True
+    """
+    return _identity
+
+
+def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays as one of tensors: arrays that it returns become tensors.
+
+    Args:
+        fn: takes and returns arrays, and lists, tuples and dicts of them.
+
+    Example:
+        >>> double = flambeau.compiler.wrap_numpy(lambda array: array * 2)
+        >>> double(flambeau.ones(2))
+        tensor([2., 2.])
+    """
+    import numpy as np
+
+    import flambeau
+    from flambeau.utils._pytree import tree_map_only
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        taken = tree_map_only(flambeau.Tensor, lambda t: t.numpy(), (args, kwargs))
+        return tree_map_only(np.ndarray, flambeau.from_numpy, fn(*taken[0], **taken[1]))
+
+    return functools.wraps(fn)(wrapped)
+
+
+_backend: Any = "inductor"
+
+
+def set_default_backend(backend: Any) -> None:
+    """Notes a backend: there is no compiler that would use it.
+
+    Args:
+        backend: a name or a function; None: "inductor" again.
+
+    Example:
+        >>> flambeau.compiler.set_default_backend("eager")
+        >>> flambeau.compiler.get_default_backend()
+        'eager'
+        >>> flambeau.compiler.set_default_backend(None)
+    """
+    global _backend
+    _backend = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> Any:
+    """What was noted.
+
+    Example:
+        >>> flambeau.compiler.get_default_backend()
+        'inductor'
+    """
+    return _backend
 
 
 __getattr__ = _lazy.unavailable(__name__, "Flambeau has no compiler")

@@ -49,7 +49,7 @@ class _Finder(MetaPathFinder, Loader):
         self, fullname: str, path: Any = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root, _, _ = fullname.partition(".")
-        if root != "torch" or find_spec(_ours(fullname)) is None:
+        if root not in ("torch", "functorch") or find_spec(_ours(fullname)) is None:
             return None
         return spec_from_loader(fullname, self)
 
@@ -101,7 +101,7 @@ class _Distribution(Distribution):
 
 
 def _ours(name: str) -> str:
-    return re.sub("^torch", "flambeau", name)
+    return re.sub("^torch", "flambeau", re.sub("^functorch", "flambeau._functorch", name))
 
 
 def install() -> None:

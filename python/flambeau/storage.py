@@ -145,6 +145,18 @@ class TypedStorage(metaclass=_StorageType):
         """The elements in the CPU's memory."""
         return _typed(self._elements.cpu())
 
+    def cuda(self, device: Any = None) -> TypedStorage:
+        """The elements in a CUDA device's memory."""
+        return _typed(self._elements.to("cuda" if device is None else flambeau.device(device)))
+
+    def get_device(self) -> int | None:
+        """The index of its device; None: the CPU."""
+        return self.device.index
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """False: there is no pinned memory."""
+        return False
+
     def is_shared(self) -> bool:
         """Whether other processes can map the memory."""
         return self.untyped().is_shared()
@@ -183,6 +195,8 @@ def _conversion(dtype: Any) -> Callable[[TypedStorage], TypedStorage]:
 
 # Named as Python's types are, which annotations of the class mean.
 _FORMER_NAMES = {"byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64"}
+_FORMER_NAMES |= {"bool": "bool", "bfloat16": "bfloat16"}
+_FORMER_NAMES |= {"complex_float": "complex64", "complex_double": "complex128"}
 _FORMER_NAMES |= {"half": "float16", "float": "float32", "double": "float64"}
 for _name, _dtype in _FORMER_NAMES.items():
     setattr(TypedStorage, _name, _conversion(getattr(_C, _dtype)))

@@ -234,3 +234,42 @@ def test_every_layer_is_in_a_module_of_layers() -> None:
 def test_libraries_can_read_the_annotations_of_modules() -> None:
     for kind in (flambeau.nn.Module, flambeau.nn.Linear, flambeau.nn.LSTM):
         assert typing.get_type_hints(kind)["training"] is bool
+
+
+def test_the_package_that_became_func() -> None:
+    """Gradients of each sample, as programs of 2022 take them: of (w x + b)^2."""
+    said = passes(
+        """
+import torch
+from functorch import combine_state_for_ensemble, grad, make_functional, vmap
+from functorch import make_functional_with_buffers
+model = torch.nn.Linear(1, 1)
+with torch.no_grad():
+    model.weight.fill_(3), model.bias.fill_(1)
+f, params = make_functional(model)
+sample = grad(lambda params, x: f(params, x).square().sum())
+weight, bias = vmap(sample, (None, 0))(params, torch.tensor([[1.0], [2.0]]))
+print(weight.flatten().tolist(), bias.flatten().tolist())
+f, params, buffers = combine_state_for_ensemble([model, model])
+print(vmap(f, (0, 0, None))(params, buffers, torch.ones(1)).tolist(), buffers)
+f, params, buffers = make_functional_with_buffers(torch.nn.BatchNorm1d(1))
+f(params, buffers, torch.tensor([[1.0], [3.0]]))
+print(round(buffers[0].item(), 4), buffers[2].item())  # as the module's own are written
+"""
+    )
+    assert said.splitlines() == ["[8.0, 28.0] [8.0, 14.0]", "[[4.0], [4.0]] ()", "0.2 1"]
+
+
+def test_settings_of_a_compiler_are_kept() -> None:
+    passes(
+        """
+import torch, torch._dynamo, torch._dynamo.config, torch._inductor.config
+torch._inductor.config.coordinate_descent_tuning = True
+torch._inductor.config.triton.unique_kernel_names = True
+torch._dynamo.config.suppress_errors = True
+assert torch._inductor.config.coordinate_descent_tuning and torch._dynamo.config.suppress_errors
+assert not isinstance(torch.nn.ReLU(), torch._dynamo.eval_frame.OptimizedModule)
+from torch.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel as Whole
+assert Whole is torch.distributed.fsdp.FullyShardedDataParallel
+"""
+    )

@@ -268,3 +268,59 @@ def test_what_builds_of_extensions_ask() -> None:
     cpp_extension.verify_ninja_availability()
     with pytest.raises(AttributeError, match=r"flambeau\.ops\.load compiles operators"):
         cpp_extension.CUDAExtension  # noqa: B018
+
+
+def test_marks_for_a_compiler_change_nothing() -> None:
+    layer = flambeau.nn.Linear(2, 1)
+    x = flambeau.ones(1, 2)
+    before = layer(x)
+    layer.compile(mode="reduce-overhead")
+    with flambeau.compiler.set_stance("force_eager"):
+        assert flambeau.equal(layer(x), before)
+    assert flambeau.compiler.set_stance("default")(len)([1]) == 1
+    assert flambeau.compiler.nested_compile_region(dynamic=True)(len) is len
+    with pytest.raises(RuntimeError, match="device xpu is not available"):
+        layer.xpu()
+
+
+def test_preferred_libraries_are_noted() -> None:
+    from flambeau.backends import cuda
+
+    assert cuda.preferred_linalg_library("magma") == cuda.preferred_linalg_library() == "magma"
+    cuda.preferred_linalg_library("default")
+    with pytest.raises(RuntimeError, match="expected one of default, cusolver, magma, got 'cula'"):
+        cuda.preferred_linalg_library("cula")
+    cuda.enable_cudnn_sdp(False)
+    assert not cuda.cudnn_sdp_enabled()
+    cuda.enable_cudnn_sdp(True)
+
+
+def test_the_former_comparison_is_wider() -> None:
+    one = flambeau.ones(2)
+    flambeau.testing.assert_allclose(one, [1.00005, 1.0])
+    flambeau.testing.assert_allclose(flambeau.tensor([float("nan")]), [float("nan")])
+    flambeau.testing.assert_allclose(one, one.double())
+    for wrong in (one + 0.001, one.to(flambeau.int64) + 1):
+        with pytest.raises(AssertionError):
+            flambeau.testing.assert_allclose(one, wrong)
+
+
+def test_bytes_of_storages() -> None:
+    memory = flambeau.zeros(2).untyped_storage()
+    assert memory.fill_(3).tolist() == [3] * 8 and memory.element_size() == 1
+    shared = flambeau.zeros(2)
+    shared.untyped_storage().copy_(flambeau.tensor([1.0, 2.0]).untyped_storage())
+    assert shared.tolist() == [1, 2] and memory.get_device() is None and not memory.is_cuda
+    with pytest.raises(RuntimeError, match="expected 8 bytes, got 4"):
+        memory.copy_(flambeau.zeros(1).untyped_storage())
+    assert shared.storage().bool().tolist() == [True, True]
+
+
+def test_dims_have_no_names() -> None:
+    x = flambeau.ones(2, 3)
+    assert x.names == (None, None) and not x.has_names()
+    assert x.rename(None) is x and x.refine_names(None, None) is x
+    with pytest.raises(NotImplementedError, match=r"rename\(\): dims have numbers and no names"):
+        x.rename("batch", "channel")
+    with pytest.raises(NotImplementedError, match=r"align_to\(\)"):
+        x.align_to("channel", "batch")

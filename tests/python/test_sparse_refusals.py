@@ -74,7 +74,7 @@ def test_methods_refuse_by_default(operator: Operator) -> None:
         lambda s: s + 1,
         lambda s: s == s,
         lambda s: torch.cat([torch.ones(2, 3), s]),
-        lambda s: torch.stack([s]),
+        lambda s: torch.hstack([s]),
         lambda s: torch.add(torch.ones(2, 3), 1, out=s),
         lambda s: torch.ones(2, 3).copy_(s),
         lambda s: torch.ones(2, 3).fill_(s),

@@ -74,12 +74,59 @@ FLAMBEAU_INLINE PyObject* call_overload(const Overload& overload, Slot* slots) {
   return overload.function->call(*overload.function, overload, slots);
 }
 
+bool holds_sparse(PyObject* object) {
+  if (is_sparse_object(object)) return true;
+  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return false;
+  PyObject* const* items = PySequence_Fast_ITEMS(object);
+  return std::any_of(items, items + PySequence_Fast_GET_SIZE(object), is_sparse_object);
+}
+
+/// Whether this thread is in a function that Python has written for sparse tensors: what is refused
+/// there is not given to it again.
+thread_local bool is_in_sparse_function = false;
+
+/// What Python has written under a name for sparse tensors; or null.
+PyRef sparse_function(const char* name) {
+  const PyRef functions =
+      checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(sparse_type), "_functions"));
+  return PyRef::borrow(PyDict_GetItemString(functions.get(), name));
+}
+
+std::optional<Parsed> parse_or_clear(const Binding& binding, PyObject* const* args,
+                                     Py_ssize_t count, PyObject* names, PyObject** values) {
+  try {
+    return parse(binding, nullptr, args, count, names, values);
+  } catch (const PythonError& error) {
+    error.restore();
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw_python_error();
+    PyErr_Clear();
+    return std::nullopt;
+  }
+}
+
+/// A call that no declared overload takes: TypeError, if nothing is written for it in Python.
+PyObject* call_sparse_function(const Binding& binding, PyObject* const* args, Py_ssize_t count,
+                               PyObject* names, PyObject** values) {
+  const PyRef function = sparse_function(binding.name);
+  if (!function) parse(binding, nullptr, args, count, names, values);
+  is_in_sparse_function = true;
+  PyRef result(PyObject_Vectorcall(function.get(), args, static_cast<size_t>(count), names));
+  is_in_sparse_function = false;
+  if (!result) throw_python_error();
+  return result.release();
+}
+
 [[gnu::noinline]] PyObject* call_parsed(PyObject* receiver, PyObject* const* args, Py_ssize_t count,
                                         PyObject* names, const Binding& binding) {
   if (PyRef result = overridden(binding, receiver, args, count, names)) return result.release();
   PyObject* values[kMostParameters];
-  const Parsed in = parse(binding, receiver, args, count, names, values);
-  const Overload& overload = binding.overloads[static_cast<size_t>(in.overload)];
+  const bool may_be_written = !receiver && !is_in_sparse_function && sparse_type &&
+                              std::any_of(args, args + count, holds_sparse);
+  const std::optional<Parsed> in =
+      may_be_written ? parse_or_clear(binding, args, count, names, values)
+                     : std::optional<Parsed>(parse(binding, receiver, args, count, names, values));
+  if (!in) return call_sparse_function(binding, args, count, names, values);
+  const Overload& overload = binding.overloads[static_cast<size_t>(in->overload)];
   Slots held;
   Slot* const slots = held.first();
   for (int i = 0; i < overload.count; ++i) {

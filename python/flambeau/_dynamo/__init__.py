@@ -5,21 +5,22 @@ See flambeau.compiler.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 from flambeau import _lazy
+from flambeau._dynamo import config, eval_frame
+from flambeau._dynamo.eval_frame import OptimizedModule
 from flambeau.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
 
-__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "is_compiling"]
-__all__ += ["mark_dynamic", "mark_static", "mark_static_address", "reset"]
-
-config = SimpleNamespace()
-"""Settings: whatever a program sets is kept."""
-
-
-class OptimizedModule:
-    """What nothing is an instance of: a model that was compiled."""
+__all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable"]
+__all__ += [
+    "eval_frame",
+    "is_compiling",
+    "mark_dynamic",
+    "mark_static",
+    "mark_static_address",
+    "reset",
+]
 
 
 def mark_static_address(t: Any, guard: bool = True) -> None:

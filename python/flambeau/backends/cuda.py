@@ -11,15 +11,21 @@ from collections.abc import Iterator
 from flambeau import cuda
 
 __all__ = [
+    "allow_fp16_bf16_reduction_math_sdp",
+    "cudnn_sdp_enabled",
     "enable_cudnn_sdp",
     "enable_flash_sdp",
     "enable_math_sdp",
     "enable_mem_efficient_sdp",
     "flash_sdp_enabled",
+    "fp16_bf16_reduction_math_sdp_allowed",
     "is_built",
+    "is_flash_attention_available",
     "math_sdp_enabled",
     "matmul",
     "mem_efficient_sdp_enabled",
+    "preferred_blas_library",
+    "preferred_linalg_library",
     "sdp_kernel",
 ]
 
@@ -34,6 +40,8 @@ class _Products:
 
 matmul = _Products()
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+_attention["half sums"] = False
+_libraries = {"linalg": "default", "blas": "default"}
 
 
 def is_built() -> bool:
@@ -131,6 +139,99 @@ def math_sdp_enabled() -> bool:
         True
     """
     return _attention["math"]
+
+
+def cudnn_sdp_enabled() -> bool:
+    """What was set.
+
+    Example:
+        >>> flambeau.backends.cuda.cudnn_sdp_enabled()
+        True
+    """
+    return _attention["cudnn"]
+
+
+def is_flash_attention_available() -> bool:
+    """False: that kernel is PyTorch's. Flambeau's attention is there without it.
+
+    Example:
+        >>> flambeau.backends.cuda.is_flash_attention_available()
+        False
+    """
+    return False
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Notes the switch. Attention sums in float32.
+
+    Args:
+        enabled: what is noted.
+
+    Example:
+        >>> flambeau.backends.cuda.allow_fp16_bf16_reduction_math_sdp(False)
+        >>> flambeau.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+        False
+    """
+    _attention["half sums"] = bool(enabled)
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """What was set.
+
+    Example:
+        >>> flambeau.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+        False
+    """
+    return _attention["half sums"]
+
+
+def _preferred(task: str, backend: str | None, known: tuple[str, ...]) -> str:
+    if backend is not None:
+        if backend not in known:
+            raise RuntimeError(
+                f"preferred_{task}_library(): expected one of {', '.join(known)}, got {backend!r}"
+            )
+        _libraries[task] = backend
+    return _libraries[task]
+
+
+def preferred_linalg_library(backend: str | None = None) -> str:
+    """Notes which library of decompositions a program prefers, and says which it is.
+
+    Kernels are Flambeau's own, whatever is noted.
+
+    Args:
+        backend: "default", "cusolver" or "magma"; None: as it is.
+
+    Raises:
+        RuntimeError: it is another word.
+
+    Example:
+        >>> flambeau.backends.cuda.preferred_linalg_library("magma")
+        'magma'
+        >>> flambeau.backends.cuda.preferred_linalg_library("default")
+        'default'
+    """
+    return _preferred("linalg", backend, ("default", "cusolver", "magma"))
+
+
+def preferred_blas_library(backend: str | None = None) -> str:
+    """Notes which library of products a program prefers, and says which it is.
+
+    Kernels are Flambeau's own, whatever is noted.
+
+    Args:
+        backend: "default", "cublas", "cublaslt", "hipblaslt" or "ck"; None: as it is.
+
+    Raises:
+        RuntimeError: it is another word.
+
+    Example:
+        >>> flambeau.backends.cuda.preferred_blas_library()
+        'default'
+    """
+    known = ("default", "cublas", "cublaslt", "hipblaslt", "ck")
+    return _preferred("blas", backend, known)
 
 
 @contextlib.contextmanager

@@ -191,7 +191,8 @@ class Module(ModuleTree, ModuleHooks, ModuleConversion):
             raise ValueError(
                 f"register_parameter: '{name}' is the result of a computation, not a leaf"
             )
-        param = registered(global_hooks.parameter_registration, self, name, param)
+        if param is not None:
+            param = registered(global_hooks.parameter_registration, self, name, param)
         self._tables()["_parameters"][name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:

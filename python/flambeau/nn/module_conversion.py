@@ -106,6 +106,13 @@ class ModuleConversion:
         target = "cuda" if device is None else device
         return self._apply(lambda t: t.to(flambeau.device(target)))
 
+    def xpu(self: T, device: Any = None) -> T:
+        """RuntimeError where there is a tensor to move: there is no backend of Intel's GPUs."""
+        return self._apply(lambda t: t.to(flambeau.device(device or "xpu")))
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: modules run as they are written; see `flambeau.compile`."""
+
     def share_memory(self: T) -> T:
         """Moves parameters, their gradients and buffers to memory that other processes share; see
         `Tensor.share_memory_`."""

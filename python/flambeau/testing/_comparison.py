@@ -8,7 +8,7 @@ from typing import Any
 import flambeau
 from flambeau import Tensor
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close"]
 
 # dtype name: (rtol, atol), the widths that PyTorch documents for assert_close.
 _TOLERANCES = {
@@ -73,6 +73,42 @@ def assert_close(
     problem = _compare(actual, expected, options, "")
     if problem is not None:
         raise AssertionError(msg(problem) if callable(msg) else msg or problem)
+
+
+# The same of assert_allclose.
+_FORMER_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """The former assert_close: dtypes may differ, NaN equals NaN, and tolerances are wider.
+
+    Args:
+        actual, expected: tensors, or what a tensor is made of.
+        rtol, atol: both or none; none: those of the dtype that tolerates more.
+        equal_nan: whether NaN equals NaN.
+        msg: the message instead.
+
+    Raises:
+        AssertionError: as assert_close.
+        ValueError: if only one of rtol and atol is given.
+
+    Example:
+        >>> flambeau.testing.assert_allclose(flambeau.tensor([1.0]), [1.00001])
+    """
+    right = flambeau.as_tensor(expected)
+    left = flambeau.as_tensor(actual, dtype=None if isinstance(actual, Tensor) else right.dtype)
+    if rtol is None and atol is None:
+        widths = [_FORMER_TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (left, right)]
+        rtol, atol = (max(each) for each in zip(*widths, strict=True))
+    options: dict[str, Any] = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+    assert_close(left, right, **options, check_dtype=False, msg=msg or None)
 
 
 def _compare(actual: Any, expected: Any, options: dict[str, Any], where: str) -> str | None:

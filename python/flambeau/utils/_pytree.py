@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from flambeau.utils._tree_keys import GetAttrKey, Key, MappingKey, Path, SequenceKey
 
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
@@ -18,12 +20,7 @@ class _Node(NamedTuple):
 
     flatten_fn: Flatten
     unflatten_fn: Unflatten
-
-
-class MappingKey(NamedTuple):
-    """Where a child is in a dict."""
-
-    key: Any
+    keys: Callable[[Any], Iterable[Key]] | None = None
 
 
 def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
@@ -41,23 +38,37 @@ def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, A
     return [(MappingKey(key), value) for key, value in d.items()], list(d)
 
 
+def _dict_keys(d: dict[Any, Any]) -> list[Key]:
+    return [MappingKey(key) for key in d]
+
+
+def _sequence_keys(values: Any) -> list[Key]:
+    return [SequenceKey(number) for number in range(len(values))]
+
+
+def _name_keys(values: Any) -> list[Key]:
+    return [GetAttrKey(name) for name in values._fields]
+
+
 def _dict_node(make: Callable[[Any], Any]) -> _Node:
-    return _Node(_dict_flatten, lambda values, keys: make(zip(keys, values, strict=True)))
+    join: Unflatten = lambda values, keys: make(zip(keys, values, strict=True))  # noqa: E731
+    return _Node(_dict_flatten, join, _dict_keys)
 
 
 SUPPORTED_NODES: dict[type, _Node] = {
-    list: _Node(lambda v: (v, None), lambda values, _: list(values)),
-    tuple: _Node(lambda v: (v, None), lambda values, _: tuple(values)),
-    dict: _Node(_dict_flatten, _dict_unflatten),
+    list: _Node(lambda v: (v, None), lambda values, _: list(values), _sequence_keys),
+    tuple: _Node(lambda v: (v, None), lambda values, _: tuple(values), _sequence_keys),
+    dict: _Node(_dict_flatten, _dict_unflatten, _dict_keys),
     OrderedDict: _dict_node(OrderedDict),
-    deque: _Node(lambda v: (v, v.maxlen), lambda values, size: deque(values, size)),
+    deque: _Node(lambda v: (v, v.maxlen), lambda values, size: deque(values, size), _sequence_keys),
     defaultdict: _Node(
         lambda d: (list(d.values()), (d.default_factory, list(d))),
         lambda values, made: defaultdict(made[0], zip(made[1], values, strict=True)),
+        _dict_keys,
     ),
 }
-_NAMED_TUPLE = _Node(lambda v: (v, type(v)), lambda values, kind: kind(*values))
-_RESULTS = _Node(lambda v: (v, type(v)), lambda values, kind: kind(values))
+_NAMED_TUPLE = _Node(lambda v: (v, type(v)), lambda values, kind: kind(*values), _name_keys)
+_RESULTS = _Node(lambda v: (v, type(v)), lambda values, kind: kind(values), _sequence_keys)
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,9 @@ class TreeSpec:
         return tree_unflatten(leaves, self)
 
 
+PyTreeSpec = TreeSpec
+
+
 class LeafSpec(TreeSpec):
     """The structure of a leaf."""
 
@@ -104,7 +118,12 @@ _LEAF = LeafSpec()
 
 
 def register_pytree_node(
-    cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, **options: Any
+    cls: type,
+    flatten_fn: Flatten,
+    unflatten_fn: Unflatten,
+    *,
+    flatten_with_keys_fn: Callable[[Any], tuple[Iterable[tuple[Key, Any]], Any]] | None = None,
+    **options: Any,
 ) -> None:
     """Makes a class a container.
 
@@ -112,6 +131,7 @@ def register_pytree_node(
         cls: the class, of which subclasses are leaves.
         flatten_fn: gives the children and a context.
         unflatten_fn: makes a value of children and a context.
+        flatten_with_keys_fn: gives pairs of keys and children, and a context; needed for paths.
         options: accepted as PyTorch has them.
 
     Raises:
@@ -119,7 +139,9 @@ def register_pytree_node(
     """
     if cls in SUPPORTED_NODES:
         raise ValueError(f"register_pytree_node(): {cls.__name__} is registered already")
-    SUPPORTED_NODES[cls] = _Node(flatten_fn, unflatten_fn)
+    keyed = flatten_with_keys_fn
+    keys = None if keyed is None else lambda value: [key for key, _ in keyed(value)[0]]
+    SUPPORTED_NODES[cls] = _Node(flatten_fn, unflatten_fn, keys)
 
 
 _register_pytree_node = register_pytree_node
@@ -267,3 +289,89 @@ def tree_all_only(kind: Kinds, pred: Callable[[Any], bool], tree: Any, is_leaf: 
 def tree_any_only(kind: Kinds, pred: Callable[[Any], bool], tree: Any, is_leaf: Any = None) -> bool:
     """Whether it holds of a leaf of some types."""
     return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, kind))
+
+
+def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+    """The leaves, one by one."""
+    return iter(tree_leaves(tree, is_leaf))
+
+
+def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether the value is a leaf itself."""
+    return _node(tree, is_leaf) is None
+
+
+def _leaf_paths(value: Any, path: Path, is_leaf: Any) -> Iterator[tuple[Path, Any]]:
+    node = _node(value, is_leaf)
+    if node is None:
+        yield path, value
+        return
+    if node.keys is None:
+        raise ValueError(
+            f"tree_flatten_with_path(): {type(value).__name__} was registered without "
+            "flatten_with_keys_fn, which says where its children are"
+        )
+    for key, child in zip(node.keys(value), node.flatten_fn(value)[0], strict=True):
+        yield from _leaf_paths(child, (*path, key), is_leaf)
+
+
+def tree_leaves_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> list[tuple[Path, Any]]:
+    """The leaves, in order, each with the keys that lead to it.
+
+    Raises:
+        ValueError: a container was registered without flatten_with_keys_fn.
+
+    Example:
+        >>> [(keystr(path), leaf) for path, leaf in tree_leaves_with_path({"a": [1, 2]})]
+        [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    return list(_leaf_paths(tree, (), is_leaf))
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[tuple[Path, Any]], TreeSpec]:
+    """tree_leaves_with_path(), and the structure."""
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(
+    func: Callable[..., Any],
+    tree: Any,
+    *rests: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """tree_map() of func(path, leaf, *leaves)."""
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [tree_leaves(rest, is_leaf) for rest in rests]
+    made = [func(*pair, *more) for pair, *more in zip(found, *others, strict=True)]
+    return tree_unflatten(made, spec)
+
+
+def keystr(kp: Path) -> str:
+    """A path as Python writes it."""
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: Path) -> Any:
+    """What a path leads to."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Whether a class is a named tuple's."""
+    return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def is_namedtuple_instance(obj: object) -> bool:
+    """Whether a value is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_namedtuple(obj: object) -> bool:
+    """Whether it is a named tuple or the class of one."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))

@@ -1,0 +1,1 @@
+"""Settings: whatever a program sets is kept."""
