@@ -143,7 +143,13 @@ def function_keys() -> tuple[str, ...]:
     return tuple(sorted(_KEYS))
 
 
-FUNCTION_FILES = ("functions.yaml", "special_functions.yaml", "shape_functions.yaml")
+FUNCTION_FILES = (
+    "functions.yaml",
+    "special_functions.yaml",
+    "bessel_functions.yaml",
+    "error_functions.yaml",
+    "shape_functions.yaml",
+)
 
 
 def load_functions() -> FunctionTable:

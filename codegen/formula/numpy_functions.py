@@ -102,6 +102,19 @@ def polygamma(n: Array, x: Array) -> Array:
     return special.digamma(x) if np.all(np.asarray(n) == 0) else special.polygamma(n, x)
 
 
+def exp_half_square(x: Array) -> Array:
+    """Wider than the results, so that the square's rounding is not seen."""
+    wide = np.asarray(x, np.longdouble)
+    return np.exp(-wide * wide / 2).astype(np.result_type(x, np.float32))
+
+
+def normal_hazard(x: Array) -> Array:
+    """From the logarithm of the distribution function."""
+    special = importlib.import_module("scipy.special")
+    found = np.exp(-0.5 * x * x - 0.9189385332046727 - special.log_ndtr(x))
+    return np.where(x == -np.inf, np.inf, found)
+
+
 def zeta(s: Array, q: Array) -> Array:
     """The Hurwitz zeta function; SciPy's own loops over a large negative q."""
     special = importlib.import_module("scipy.special")

@@ -57,12 +57,12 @@ struct StridedRows {
   void advance() { data += column; }
 };
 
-/// Panels of packed a: kTileRows elements for each step of the depth.
-template <class T>
+/// Panels of packed a: so many elements for each step of the depth.
+template <class T, int kRows = kTileRows>
 struct PackedRows {
   const T* data;
   T at(int i) const { return data[i]; }
-  void advance() { data += kTileRows; }
+  void advance() { data += kRows; }
 };
 
 /// Row p of b at data + p * step.

@@ -2,8 +2,8 @@
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_picked.h"
+#include "cpu/nn/conv_task.h"
 #include "cpu/nn/conv_types.h"
-#include "cpu/nn/correlation.h"
 #include "cpu/nn/planes.h"
 #include "cpu/nn/unfolding.h"
 
@@ -57,40 +57,11 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
       if (try_planes<T>(geometry, x.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr,
                         out.data<T>()))
         return;
-    const auto& [rows, columns] = geometry.axes;
-    Correlation<T> task;
-    task.batch = geometry.batch;
-    task.groups = groups;
-    task.planes = {geometry.in_channels,
-                   rows.input,
-                   columns.input,
-                   rows.padding,
-                   columns.padding,
-                   rows.stride,
-                   columns.stride,
-                   0,
-                   0};
-    std::vector<int64_t> taps;
-    for (int64_t r = 0; r < rows.kernel; ++r)
-      for (int64_t s = 0; s < columns.kernel; ++s) {
-        task.tap_rows.push_back(r * rows.dilation);
-        task.tap_columns.push_back(s * columns.dilation);
-        taps.push_back(r * columns.kernel + s);
-      }
-    const int64_t depth = geometry.in_channels * geometry.kernel_size();
-    task.weights = {w.data<T>(),          geometry.out_channels,  depth,
-                    geometry.in_channels, geometry.kernel_size(), geometry.kernel_size(),
-                    taps.data()};
-    task.weight_group_step = geometry.out_channels * depth;
-    task.rows = rows.output;
-    task.columns = columns.output;
-    task.source = x.data<T>();
-    task.result = out.data<T>();
-    task.channel_step = geometry.output_plane();
-    task.row_step = columns.output;
-    task.image_step = groups * geometry.out_channels * geometry.output_plane();
-    task.bias = b.defined() ? b.data<T>() : nullptr;
-    correlate(std::move(task));
+    ForwardTask<T> forward(geometry, w.data<T>());
+    forward.task.source = x.data<T>();
+    forward.task.result = out.data<T>();
+    forward.task.bias = b.defined() ? b.data<T>() : nullptr;
+    correlate(std::move(forward.task));
   };
   if (convolves_pairs(geometry, result.dtype()))
     return run(bfloat16(), result, contiguous_data(input), contiguous_data(weight),

@@ -19,25 +19,25 @@ bool is_dense(const ConvWeights<T>& weights) {
   return weights.major == weights.tap_count;
 }
 
-/// packed[element * kTileRows + i] for the rows of one panel.
-template <class T>
+/// packed[element * kRows + i] for the rows of one panel.
+template <class T, int kRows = kTileRows>
 void pack_conv_weights(const ConvWeights<T>& weights, int64_t panel, ConvPacked<T>* packed) {
   constexpr int64_t steps = PatchReader<T>::kSteps;
-  const int64_t first = panel * kTileRows, depth = weights.majors * weights.tap_count;
-  const int64_t rows = std::min<int64_t>(kTileRows, weights.outputs - first);
+  const int64_t first = panel * kRows, depth = weights.majors * weights.tap_count;
+  const int64_t rows = std::min<int64_t>(kRows, weights.outputs - first);
   const T* const data = weights.data + first * weights.row;
   if (is_dense(weights)) {
     if constexpr (steps == 1)
-      pack_lines(data, weights.row, int64_t(1), rows, depth, packed, kTileRows);
+      pack_lines(data, weights.row, int64_t(1), rows, depth, packed, kRows);
     else
-      pack_by_element<Paired>({data, weights.row, 1, rows, depth}, (depth + 1) / steps, kTileRows,
+      pack_by_element<Paired>({data, weights.row, 1, rows, depth}, (depth + 1) / steps, kRows,
                               packed);
     return;
   }
   const auto column = [&](int64_t p) {
     return data + p / weights.tap_count * weights.major + weights.taps[p % weights.tap_count];
   };
-  for (int64_t p = 0; p < depth; p += steps, packed += kTileRows) {
+  for (int64_t p = 0; p < depth; p += steps, packed += kRows) {
     const T* const from = column(p);
     if constexpr (steps == 1) {
       for (int64_t i = 0; i < rows; ++i) packed[i] = from[i * weights.row];
@@ -50,6 +50,9 @@ void pack_conv_weights(const ConvWeights<T>& weights, int64_t panel, ConvPacked<
     }
   }
 }
+
+/// Of a pass over a block: its part of the source stays in L1 and L2.
+inline constexpr int64_t kDepth = 768;
 
 inline constexpr int64_t kPanelOfPatches = 32 << 10;  // bytes: near while all filters meet it
 

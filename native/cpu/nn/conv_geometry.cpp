@@ -67,7 +67,7 @@ template <class T>
 void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* padded) {
   const auto pad_rows = conv_kernels<T>().pad_rows;
   over_split_planes(planes, first, image, padded, [&](int64_t c, SourceRows<T> rows, T* to) {
-    rows.data += c * planes.rows * planes.columns;
+    rows.data += planes.place(c);
     pad_rows(rows, to);
   });
 }

@@ -38,6 +38,11 @@ struct PaddedPlanes {
   int64_t top, left;                ///< border, may be negative (cropped)
   int64_t row_stride, column_stride;
   int64_t height, pitch;  ///< of one split plane; pitch also counts the border
+  /// Where the planes of the channels lie in the image; null: after each other.
+  const int64_t* places = nullptr;
+  int64_t place(int64_t channel) const {
+    return places ? places[channel] : channel * rows * columns;
+  }
   int64_t plane() const { return height * pitch; }
   int64_t channel() const { return plane() * row_stride * column_stride; }
   /// Where padded row y, column x of channel 0 lies.

@@ -106,6 +106,11 @@ struct ConvKernels {
   int64_t panel_lanes, vector_lanes;
   /// The same with pairs of these rows and of `next`, of the same layout, or of 0 where it is null.
   void (*pad_pairs)(const SourceRows<T>& rows, const T* next, ConvPacked<T>* to) = nullptr;
+  /// The same, without runs, with tiles of fewer outputs and more positions; wide_rows: outputs per
+  /// packed panel, 0 where there are too few registers for it.
+  void (*pack_wide)(const ConvWeights<T>& weights, int64_t panel, ConvPacked<T>* packed) = nullptr;
+  void (*forward_wide)(const ConvBlock<T>& block) = nullptr;
+  int64_t wide_rows = 0;
 };
 
 template <class T>

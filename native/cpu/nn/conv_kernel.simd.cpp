@@ -5,12 +5,11 @@
 #include "cpu/nn/conv_forward.h"
 #include "cpu/nn/conv_lanes.h"
 #include "cpu/nn/conv_padding.h"
+#include "cpu/nn/conv_wide.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-constexpr int64_t kDepth =
-    768;  // of a pass over a block: its part of the source stays in L1 and L2
 constexpr int64_t kPositions = 256;  // of a packed panel of the gradient
 
 /// Rows of a that start anywhere; step p of all of them lies places[p] further.
@@ -188,7 +187,8 @@ const ConvKernels<T>& conv_kernels() {
       &pack_conv_weights<T>, &forward<T>,       &pad_rows<T>,
       &finish_row<T>,        kTileRows,         PatchReader<T>::kSteps,
       &pack_lane_weights<T>, &forward_lanes<T>, &turn_lanes<T>,
-      kTileColumns<T>,       kLanes<T>};
+      kTileColumns<T>,       kLanes<T>,         nullptr,
+      wide_packer<T>(),      wide_forward<T>(), kWideRows};
   return kernels;
 }
 template const ConvKernels<float>& conv_kernels();

@@ -19,6 +19,7 @@ constexpr int64_t kLeastRows = 5;            // of tiles of two vectors
 constexpr int64_t kTurns = 4;                // patches that are copied while sums are turned
 constexpr int64_t kHalfLine = 32;            // bytes
 constexpr int64_t kSmallImage = 64;          // positions that are near in place
+constexpr int64_t kGap = 8;                  // of so many positions one may be none of the result
 
 /// A task is some rows of an image, or several images; it is computed in blocks of rows.
 template <class T>
@@ -33,9 +34,18 @@ struct Plan {
   bool in_place = false;   // the source is read where it is
   bool by_panels = false;  // through copies of patches, which leave no gaps between rows
   bool by_lanes = false;   // vectors of outputs, no patches: no gaps either
+  bool by_wide = false;    // tiles of fewer outputs and more positions
   bool direct = false;     // sums are the result
   int64_t source_size() const {
     return task.weights.majors * task.planes.rows * task.planes.columns;
+  }
+  const T* source_of(int64_t image, int64_t group) const {
+    return task.source + image / task.layers * task.volume_step +
+           image % task.layers * task.layer_step + group * task.group_step;
+  }
+  T* result_of(int64_t image) const {
+    return task.result + image / task.layers * task.result_volume_step +
+           image % task.layers * task.image_step;
   }
   int64_t image_step() const {
     const PaddedPlanes& planes = task.planes;
@@ -69,7 +79,7 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
   const int64_t spare = num_threads() / std::max<int64_t>(task.batch * task.groups, 1);
   if (spare > 1) plan.item_rows = std::min(plan.item_rows, share(task.rows, spare));
   plan.block_rows = fitting(plan.item_rows);
-  if ((plan.by_panels || plan.by_lanes) && plan.item_rows == task.rows) {
+  if ((plan.by_panels || plan.by_lanes) && plan.item_rows == task.rows && task.layers == 1) {
     // Small images share panels, which would be half empty, or what is packed of filters.
     const int64_t bytes = (task.rows + halo_rows) * row_bytes;
     const int64_t most = std::min(kBlockPositions / (task.rows * task.columns),
@@ -90,16 +100,28 @@ bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
   // What is read in place is no pair of channels; pairs are written row by row.
   if (plan.depth == 0 || (kernels.steps > 1 && (plan.in_place || !has_whole_rows(task))))
     return false;
-  // In place, tiles lower than half a cache line would read each line again and again.
-  if (plan.in_place && (task.rows * task.columns > kSmallImage ||
-                        kernels.panel_rows * static_cast<int64_t>(sizeof(T)) < kHalfLine))
-    return false;
   const auto share = [](int64_t all, int64_t most) { return (all + most - 1) / most; };
   const int64_t outputs = task.weights.outputs;
-  const int64_t run = plan.in_place ? task.rows * task.columns : task.columns;
+  // In place, tiles lower than half a cache line would read each line again and again, as would
+  // single taps of large images and single vectors of outputs.
+  const bool is_far = task.rows * task.columns > kSmallImage &&
+                      (task.weights.tap_count == 1 || outputs <= kernels.vector_lanes);
+  if (plan.in_place && (is_far || kernels.panel_rows * static_cast<int64_t>(sizeof(T)) < kHalfLine))
+    return false;
+  const bool is_whole = plan.in_place && task.planes.pitch == task.columns;
+  const int64_t run = is_whole ? task.rows * task.columns : task.columns;
   const int64_t vectors = share(outputs, kernels.vector_lanes);
   return plan.depth >= kTurns * outputs && run / share(run, kernels.panel_rows) >= kLeastRows &&
          outputs * 4 >= vectors * kernels.vector_lanes * 3;
+}
+
+/// Whether the outputs fill two of the lower tiles, but not those of other convolutions, and the
+/// ends of rows, which are computed and dropped, are few.
+template <class T>
+bool wide_pays(const Correlation<T>& task, const ConvKernels<T>& kernels) {
+  const int64_t outputs = task.weights.outputs, pitch = task.planes.pitch;
+  return outputs > kernels.panel_rows && outputs <= 2 * kernels.wide_rows &&
+         (pitch - task.columns) * kGap <= pitch;
 }
 
 template <class T>
@@ -108,6 +130,12 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   Correlation<T>& task = plan.task;
   PaddedPlanes& planes = task.planes;
   plan.depth = task.weights.majors * task.weights.tap_count;
+  if (task.layers == 0) {
+    task.layers = 1;
+    task.group_step = plan.source_size();
+    task.volume_step = task.groups * task.group_step;
+    task.result_volume_step = task.image_step;
+  }
   int64_t halo_rows = 0, halo_columns = 0;
   for (size_t t = 0; t < task.tap_rows.size(); ++t) {
     halo_rows = std::max(halo_rows, task.tap_rows[t] / planes.row_stride);
@@ -116,11 +144,12 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   planes.pitch = task.columns + halo_columns;
   planes.height = task.rows + halo_rows;
   plan.in_place = planes.is_identity();
-  plan.by_lanes = lanes_pay(plan, kernels);
+  plan.by_wide = plan.depth > 0 && wide_pays(task, kernels);
+  plan.by_lanes = !plan.by_wide && lanes_pay(plan, kernels);
   plan.element_bytes = plan.by_lanes ? sizeof(ConvPacked<T>) : sizeof(T);
   if (plan.by_lanes) planes.channels = (planes.channels + kernels.steps - 1) / kernels.steps;
   // One row of tiles does not pay for copies of what it reads.
-  plan.by_panels = plan.depth > 0 && !plan.by_lanes &&
+  plan.by_panels = plan.depth > 0 && !plan.by_lanes && !plan.by_wide &&
                    (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
   plan.pitch = plan.by_panels || plan.by_lanes ? task.columns : planes.pitch;
   cut(plan, halo_rows);
@@ -130,7 +159,7 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   plan.offsets.reserve(static_cast<size_t>(plan.depth));
   for (int64_t c = 0; c < planes.channels; ++c)
     for (size_t t = 0; t < task.tap_rows.size(); ++t)
-      plan.offsets.push_back(c * planes.channel() +
+      plan.offsets.push_back((plan.in_place ? planes.place(c) : c * planes.channel()) +
                              planes.offset(task.tap_rows[t], task.tap_columns[t]));
   return plan;
 }
@@ -139,8 +168,12 @@ template <class T>
 void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
   using Packed = ConvPacked<T>;
   const Correlation<T>& task = plan.task;
-  const int64_t width = plan.by_lanes ? kernels.panel_lanes : kernels.panel_rows;
-  const auto pack_panel = plan.by_lanes ? kernels.pack_lanes : kernels.pack_weights;
+  const int64_t width = plan.by_lanes  ? kernels.panel_lanes
+                        : plan.by_wide ? kernels.wide_rows
+                                       : kernels.panel_rows;
+  const auto pack_panel = plan.by_lanes  ? kernels.pack_lanes
+                          : plan.by_wide ? kernels.pack_wide
+                                         : kernels.pack_weights;
   plan.panels = (task.weights.outputs + width - 1) / width;
   plan.panel_size = width * (plan.by_lanes ? static_cast<int64_t>(plan.offsets.size())
                                            : (plan.depth + kernels.steps - 1) / kernels.steps);
@@ -276,8 +309,8 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
   const int64_t first = index % plan.items_per_image * plan.item_rows;
   const int64_t last = std::min(first + plan.item_rows, task.rows);
   const int64_t source_size = plan.source_size(), outputs = task.weights.outputs;
-  const T* source = task.source + (image * task.groups + group) * source_size;
-  T* const result = task.result + image * task.image_step + group * outputs * task.channel_step;
+  const T* source = plan.source_of(image, group);
+  T* const result = plan.result_of(image) + group * outputs * task.channel_step;
   const T* bias = task.bias ? task.bias + group * outputs : nullptr;
   const auto* packed = static_cast<const ConvPacked<T>*>(plan.packed.raw_data()) +
                        group * plan.panels * plan.panel_size;
@@ -313,7 +346,7 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
       block.source += (row - first) * planes.pitch;
       block.positions = (rows - 1) * planes.pitch + task.columns;
     }
-    kernels.forward(block);
+    (plan.by_wide ? kernels.forward_wide : kernels.forward)(block);
     if (!plan.direct)
       for (int64_t n = 0; n < images; ++n)
         write_out(plan, kernels, sums + n * rows * plan.pitch, step, row, rows, outputs, bias,
@@ -333,7 +366,7 @@ void correlate(Correlation<T> given) {
   if (given.batch == 0 || given.rows <= 0 || given.columns <= 0 || given.weights.outputs == 0)
     return;
   if constexpr (std::is_same_v<T, float>)
-    if (try_winograd(given) || try_winograd_pieces(given)) return;
+    if (given.layers == 0 && (try_winograd(given) || try_winograd_pieces(given))) return;
   const ConvKernels<T>& kernels = conv_kernels<T>();
   Plan<T> plan = make_plan(std::move(given), kernels);
   pack(plan, kernels);

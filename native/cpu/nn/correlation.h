@@ -23,6 +23,10 @@ struct Correlation {
   int64_t channel_step = 0, row_step = 0, column_step = 1;  ///< of the result
   int64_t image_step = 0;                                   ///< of the result, all its groups
   const T* bias = nullptr;                                  ///< of all groups
+  /// Images that are layers of volumes: so many of each, and how far apart volumes, layers and
+  /// groups of their channels lie. The source is as said above where there are 0.
+  int64_t layers = 0, volume_step = 0, layer_step = 0, group_step = 0;
+  int64_t result_volume_step = 0;  ///< image_step is that of layers
 };
 
 /// Several threads share images, groups and blocks of rows. T is float, double, or, where

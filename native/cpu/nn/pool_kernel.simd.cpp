@@ -14,6 +14,11 @@ namespace {
 constexpr int64_t kMany = 32;  // columns of a window that are worth vectors
 constexpr int64_t kRow = 512;  // windows whose positions wait in L1 to be widened to int64
 
+/// Whether 32 bits hold all places of a plane.
+bool is_narrow(const PoolGeometry& geometry) {
+  return geometry.input_plane() <= std::numeric_limits<int32_t>::max();
+}
+
 /// Calls body(constant) with the strides that are worth loops of their own; 0 stands for others.
 template <class Body>
 void with_stride(int64_t stride, const Body& body) {
@@ -92,33 +97,48 @@ void max_row(const PoolGeometry& geometry, size_t i, int64_t first, int64_t coun
   for (int64_t j = 0; j < count; ++j) index[j] = base + j * stride + offsets[j];
 }
 
-/// Where the largest of many values stands: the first of equals, the last NaN.
-template <class T, class PlaceOf>
+/// Where the largest of many values stands: the first of equals, the last NaN. Places are as wide
+/// as values, so that vectors hold as many of both.
+template <class Place, class T, class PlaceOf>
 int64_t place_of_largest(const T* values, int64_t begin, int64_t end, const PlaceOf& place_of) {
   T largest = values[begin];
-#pragma omp simd reduction(max : largest)
-  for (int64_t x = begin; x < end; ++x) largest = values[x] > largest ? values[x] : largest;
-  int64_t first = std::numeric_limits<int64_t>::max(), last_nan = -1;
-#pragma omp simd reduction(min : first) reduction(max : last_nan)
+  Place nans = 0, first = std::numeric_limits<Place>::max();
+#pragma omp simd reduction(max : largest) reduction(| : nans)
   for (int64_t x = begin; x < end; ++x) {
-    const int64_t at = place_of(x);
-    first = (values[x] == largest) & (at < first) ? at : first;
-    last_nan = (values[x] != values[x]) & (at > last_nan) ? at : last_nan;
+    largest = values[x] > largest ? values[x] : largest;
+    nans |= values[x] != values[x] ? Place(1) : Place(0);
   }
-  return last_nan >= 0 ? last_nan : first;
+  if (nans != 0) {
+    int64_t last = -1;
+    for (int64_t x = begin; x < end; ++x)
+      if (values[x] != values[x]) last = std::max<int64_t>(last, place_of(x));
+    return last;
+  }
+#pragma omp simd reduction(min : first)
+  for (int64_t x = begin; x < end; ++x) {
+    const Place at = static_cast<Place>(place_of(x));
+    first = (values[x] == largest) & (at < first) ? at : first;
+  }
+  return static_cast<int64_t>(first);
 }
 
 /// Windows over columns, of which values[x] is the largest element and place_of(x) its place below
-/// `base`.
+/// `base`; `are_narrow`: whether 32 bits hold all places.
 template <class T, class PlaceOf>
 void max_of_columns(const PoolAxis& columns, int64_t count, const T* values,
-                    const PlaceOf& place_of, const T* image, int64_t base, T* out, int64_t* index) {
+                    const PlaceOf& place_of, bool are_narrow, const T* image, int64_t base, T* out,
+                    int64_t* index) {
+  using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  const auto place_of_many = [&](int64_t begin, int64_t end) {
+    if (are_narrow) return place_of_largest<Place>(values, begin, end, place_of);
+    return place_of_largest<int64_t>(values, begin, end, place_of);
+  };
   for (int64_t j = 0; j < count; ++j) {
     const size_t window = static_cast<size_t>(j);
     int64_t x = columns.begin[window], best = place_of(x);
     T value = values[x];
     if (columns.end[window] - x >= kMany) {
-      index[j] = base + place_of_largest(values, x, columns.end[window], place_of);
+      index[j] = base + place_of_many(x, columns.end[window]);
       out[j] = image[index[j]];
       continue;
     }
@@ -147,7 +167,8 @@ void max_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T
   const T* row = image + base;
   if (height == 1) {
     const auto same = [](int64_t x) { return x; };
-    return max_of_columns(geometry.columns, count, row, same, image, base, out, index);
+    return max_of_columns(geometry.columns, count, row, same, is_narrow(geometry), image, base, out,
+                          index);
   }
   std::copy_n(row, width, values);
   std::fill_n(rows_below, width, 0);
@@ -161,7 +182,8 @@ void max_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T
     }
   }
   const auto place_of = [&](int64_t x) { return rows_below[x] * width + x; };
-  max_of_columns(geometry.columns, count, values, place_of, image, base, out, index);
+  max_of_columns(geometry.columns, count, values, place_of, is_narrow(geometry), image, base, out,
+                 index);
 }
 
 /// Windows that differ in size, as those of adaptive pooling do.
@@ -183,7 +205,7 @@ template <class T>
 void max_general(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input,
                  T* result, int64_t* indices) {
   const PoolAxis& columns = geometry.columns;
-  const bool narrow = geometry.input_plane() <= std::numeric_limits<int32_t>::max();
+  const bool narrow = is_narrow(geometry);
   const int64_t inner_begin = narrow ? columns.inner_begin : 0;
   const int64_t inner_end = narrow ? columns.inner_end : 0;
   for (int64_t plane = begin; plane < end; ++plane) {
