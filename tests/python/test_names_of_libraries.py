@@ -16,7 +16,6 @@ from flambeau.distributions.utils import _standard_normal
 from flambeau.utils import _pytree as pytree
 from flambeau.utils._python_dispatch import TorchDispatchMode
 
-
 # In a process of its own: there is room for some names, which other tests may have taken.
 _NAMED = """
 import sys
