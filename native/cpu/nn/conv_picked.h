@@ -16,10 +16,10 @@ inline bool sees_picked(IntList weight, const Ints<2>& stride, const Ints<2>& pa
          padding[1] == 0;
 }
 
-/// A view of what such filters see of images.
+/// A view of what such filters see of images, or of one image.
 inline Tensor picked(const Tensor& images, const Ints<2>& stride) {
-  const Tensor rows = make_view(images, views::slice(images, 2, {}, {}, stride[0]));
-  return make_view(rows, views::slice(rows, 3, {}, {}, stride[1]));
+  const Tensor rows = make_view(images, views::slice(images, -2, {}, {}, stride[0]));
+  return make_view(rows, views::slice(rows, -1, {}, {}, stride[1]));
 }
 
 }  // namespace flambeau::cpu
