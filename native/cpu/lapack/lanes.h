@@ -55,7 +55,8 @@ class Lanes {
     Other* starts[kMostLanes];
     for (int64_t l = 0; l < lanes_; ++l) starts[l] = matrices[first + l].data;
     const int64_t step = lanes_ > 1 ? starts[1] - starts[0] : 0, lanes = lanes_;
-    bool is_regular = kSide > 0;
+    // Of exchanges there are as many lanes as of elements, which may be wider: fewer than a side.
+    bool is_regular = kSide > 0 && lanes % std::max<int64_t>(kSide, 1) == 0;
     for (int64_t l = 1; l < lanes; ++l) is_regular &= starts[l] - starts[l - 1] == step;
     const Matrix<Other> shape = transposes ? transposed(matrices[first]) : matrices[first];
     // Runs along what is dense in their memory.
