@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -323,7 +324,10 @@ struct FunctionOf<Result(Types...)> : Function {
     FLAMBEAU_INLINE Call(Result (*pointer)(Types...), const Overload& overload,
                          const Argument<Types>&... arguments)
         : result(to_python(overload, [&]() -> Result {
-            const ReleaseGil release(kKeepsGil ? 0 : (int64_t{0} + ... + arguments.work()));
+            // Sparse tensors may count more elements than two of them can together.
+            constexpr int64_t kMuch = int64_t{1} << 56;
+            const ReleaseGil release(
+                kKeepsGil ? 0 : (int64_t{0} + ... + std::min<int64_t>(arguments.work(), kMuch)));
             return pointer(arguments.value()...);
           })) {}
     PyObject* const result;
