@@ -57,6 +57,13 @@ struct PaddedPlanes {
   }
 };
 
+/// The planes of a convolution's images, split by its strides.
+inline PaddedPlanes padded_planes(const ConvGeometry& geometry, int64_t height, int64_t pitch) {
+  const auto& [rows, columns] = geometry.axes;
+  return {geometry.in_channels, rows.input,     columns.input, rows.padding, columns.padding,
+          rows.stride,          columns.stride, height,        pitch};
+}
+
 /// Fills rows [first, first + planes.height) of the split planes from a dense image.
 template <class T>
 void pad_planes(const PaddedPlanes& planes, int64_t first, const T* image, T* padded);

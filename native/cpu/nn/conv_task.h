@@ -17,15 +17,7 @@ struct ForwardTask {
     const auto& [rows, columns] = geometry.axes;
     task.batch = geometry.batch;
     task.groups = geometry.groups;
-    task.planes = {geometry.in_channels,
-                   rows.input,
-                   columns.input,
-                   rows.padding,
-                   columns.padding,
-                   rows.stride,
-                   columns.stride,
-                   0,
-                   0};
+    task.planes = padded_planes(geometry, 0, 0);  // correlate() finds both
     for (int64_t r = 0; r < rows.kernel; ++r)
       for (int64_t s = 0; s < columns.kernel; ++s) {
         task.tap_rows.push_back(r * rows.dilation);

@@ -127,15 +127,8 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
   const int64_t taps = geometry.in_channels * geometry.kernel_size();
   const int64_t halo_rows = (rows.kernel - 1) * rows.dilation / rows.stride;
   const int64_t halo_columns = (columns.kernel - 1) * columns.dilation / columns.stride;
-  PaddedPlanes planes{geometry.in_channels,
-                      rows.input,
-                      columns.input,
-                      rows.padding,
-                      columns.padding,
-                      rows.stride,
-                      columns.stride,
-                      rows.output + halo_rows,
-                      columns.output + halo_columns};
+  PaddedPlanes planes =
+      padded_planes(geometry, rows.output + halo_rows, columns.output + halo_columns);
   const bool in_place = planes.is_identity();
   // 1x1 filters: a product of two matrices that lie in memory.
   const bool pointwise =

@@ -39,8 +39,7 @@ class _Products:
 
 
 matmul = _Products()
-_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
-_attention["half sums"] = False
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "half sums": False}
 _libraries = {"linalg": "default", "blas": "default"}
 
 
