@@ -17,6 +17,7 @@ constexpr int64_t kThreadWork = 200'000;     // multiplications that pay for a t
 constexpr int64_t kPairChannels = 8;         // fewer leave tiles of pairs empty
 constexpr int64_t kLeastRows = 5;            // of tiles of two vectors
 constexpr int64_t kTurns = 4;                // patches that are copied while sums are turned
+constexpr int64_t kDeepSums = 256;           // take much longer than turning them
 constexpr int64_t kHalfLine = 32;            // bytes
 constexpr int64_t kSmallImage = 64;          // positions that are near in place
 constexpr int64_t kManyFilters = 256 << 10;  // elements: they leave L2 before they are used
@@ -95,7 +96,7 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
 
 /// Whether vectors of outputs are nearly full, tiles of positions high enough to hide how long a
 /// sum takes, and turning the sums, once a tap of the depth, is less than copying patches, once an
-/// output.
+/// output, or than the sums themselves.
 template <class T>
 bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
   const Correlation<T>& task = plan.task;
@@ -113,7 +114,8 @@ bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
   const bool is_whole = plan.in_place && task.planes.pitch == task.columns;
   const int64_t run = is_whole ? task.rows * task.columns : task.columns;
   const int64_t vectors = share(outputs, kernels.vector_lanes);
-  return plan.depth >= kTurns * outputs && run / share(run, kernels.panel_rows) >= kLeastRows &&
+  return plan.depth >= std::min(kTurns * outputs, kDeepSums) &&
+         run / share(run, kernels.panel_rows) >= kLeastRows &&
          outputs * 4 >= vectors * kernels.vector_lanes * 3;
 }
 
@@ -353,7 +355,11 @@ void run_panels(const Plan<T>& plan, const ConvKernels<T>& kernels) {
     std::vector<ConvRun> runs;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i / plan.panels, outputs = task.weights.outputs;
-      const Item<T> item{images, 0, task.rows, plan.source_of(0, group), nullptr,
+      const Item<T> item{images,
+                         0,
+                         task.rows,
+                         plan.source_of(0, group),
+                         nullptr,
                          task.bias ? task.bias + group * outputs : nullptr,
                          plan.result_of(0) + group * outputs * task.channel_step};
       const Packed* source = nullptr;
