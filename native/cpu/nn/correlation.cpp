@@ -21,6 +21,7 @@ constexpr int64_t kDeepSums = 256;           // take much longer than turning th
 constexpr int64_t kHalfLine = 32;            // bytes
 constexpr int64_t kSmallImage = 64;          // positions that are near in place
 constexpr int64_t kManyFilters = 256 << 10;  // elements: they leave L2 before they are used
+constexpr int64_t kCopied = 2;               // a copy for all threads is read from far
 constexpr int64_t kPanelsOfThread = 4;       // leave none idle for long
 constexpr int64_t kGap = 8;                  // of so many positions one may be none of the result
 
@@ -329,7 +330,7 @@ bool has_more_filters(const Plan<T>& plan) {
   const Correlation<T>& task = plan.task;
   if (!plan.by_lanes || task.layers != 1 || plan.items_per_image != 1) return false;
   const int64_t source = task.batch * plan.image_step(), filters = plan.panels * plan.panel_size;
-  return source <= filters && filters >= kManyFilters &&
+  return source * (plan.in_place ? 1 : kCopied) <= filters && filters >= kManyFilters &&
          task.groups * plan.panels >= kPanelsOfThread * num_threads();
 }
 
