@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flambeau.codegen.formula import nodes
-from flambeau.codegen.formula.nodes import Call, Expression, Name
+from flambeau.codegen.formula.nodes import Call, Expression, Name, NoneLiteral
 from flambeau.codegen.formula.simplify import (
     ONE,
     ZERO,
@@ -179,8 +179,8 @@ def _zeros(value: Expression) -> Expression:
 def _applied(
     operator: Operator, values: Mapping[str, Expression], absent: frozenset[str]
 ) -> Expression:
-    """The operator on its own arguments but for `values`; absent ones are left out, or zero if they
-    cannot be.
+    """The operator on its own arguments but for `values`; absent ones are left out, None, or zero
+    if they can be neither.
     """
     positional: list[Expression] = []
     keywords: list[tuple[str, Expression]] = []
@@ -191,7 +191,7 @@ def _applied(
             if argument.default is not None:
                 skipped = True
                 continue
-            value = _zeros(value)
+            value = NoneLiteral() if argument.type.optional else _zeros(value)
         if skipped or argument.keyword_only:
             keywords.append((argument.name, value))
         else:

@@ -5,12 +5,14 @@ Importing this module attaches them to the compiled type.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import flambeau
 from flambeau import _typed_tensors, storage
 from flambeau._C import Tensor
+from flambeau._dim_order import dim_order
 from flambeau._queries import is_conj, is_neg, resolve_conj, resolve_neg
 from flambeau._shown_name import shown_name
 from flambeau._values import brief
@@ -116,6 +118,23 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
                 [2, 3]])
     """
     return input.resize_(the_template.shape)
+
+
+def _resize(self: Tensor, *sizes: Any) -> Tensor:
+    """Deprecated: `reshape`, that warns."""
+    warnings.warn("Tensor.resize() is deprecated: write reshape()", stacklevel=2)
+    shape = flambeau.Size(sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
+    if shape.numel() != self.numel():
+        raise RuntimeError(
+            f"Tensor.resize(): {tuple(shape)} has {shape.numel()} elements, the tensor of shape "
+            f"{tuple(self.shape)} {self.numel()}; resize_() changes how many there are"
+        )
+    return self.contiguous().view(shape)
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """Deprecated: `resize(tensor.shape)`."""
+    return _resize(self, *tensor.shape)
 
 
 def _apply(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -226,6 +245,9 @@ _MEMBERS: dict[str, Any] = {
     "set_": _set,
     "is_set_to": _is_set_to,
     "resize_as_": resize_as_,
+    "resize": _resize,
+    "resize_as": _resize_as,
+    "dim_order": dim_order,
     "apply_": _apply,
     "map_": _map,
     "map2_": _map2,

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, wraps
+from inspect import signature
 from typing import Any, ClassVar
 
 import flambeau
-from flambeau import Tensor, _lazy, _torch_function
+from flambeau import Tensor, _torch_function
 from flambeau._C import _overrides
 from flambeau._modes import Mode, Stack, unchanged
 
@@ -25,7 +26,9 @@ __all__ = [
     "TorchFunctionMode",
     "enable_reentrant_dispatch",
     "get_default_nowrap_functions",
+    "get_ignored_functions",
     "get_overridable_functions",
+    "get_testing_overrides",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
@@ -263,6 +266,38 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     return {**found, Tensor: methods}
 
 
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Public functions that classes cannot take over: those written in Python, whose calls of
+    others can be.
+
+    Example:
+        >>> ignored = flambeau.overrides.get_ignored_functions()
+        >>> flambeau.is_tensor in ignored, flambeau.add in ignored
+        (True, False)
+    """
+    functions = (member for space in _SPACES for member in vars(_space(space)).values())
+    return {f for f in functions if isinstance(f, types.FunctionType) and f.__name__[0] != "_"}
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
+    """For each function that classes can take over one that takes the same and returns -1.
+
+    Example:
+        >>> flambeau.overrides.get_testing_overrides()[flambeau.add](flambeau.ones(1), 2)
+        -1
+    """
+    return {function: _stand_in(function) for function in _names()}
+
+
+def _stand_in(function: Callable[..., Any]) -> Callable[..., int]:
+    def stand_in(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    with suppress(ValueError, TypeError):  # it has more than one
+        stand_in.__signature__ = signature(function)  # type: ignore[attr-defined]
+    return stand_in
+
+
 def _hashed(value: Any) -> Any:
     return value if isinstance(value, types.BuiltinFunctionType) else None
 
@@ -292,8 +327,3 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
         True
     """
     return (resolve_name(func) or "").startswith("torch.Tensor.")
-
-
-__getattr__ = _lazy.unavailable(
-    __name__, "which functions exist is told by get_overridable_functions and resolve_name"
-)

@@ -127,6 +127,13 @@ class TypedStorage(metaclass=_StorageType):
         self._elements.copy_(source._elements)
         return self
 
+    def resize_(self, size: int) -> None:
+        """Makes room for `size` elements; those that are there stay. A RuntimeError where that is
+        less: tensors would look past the end.
+        """
+        self.untyped().resize_(size * self.element_size())
+        self._elements = TypedStorage(wrap_storage=self.untyped(), dtype=self.dtype).tensor()
+
     def clone(self) -> TypedStorage:
         """A copy."""
         return _typed(self._elements.clone())

@@ -25,6 +25,11 @@ DECLARED = """
   kind: structured
   linear_in: [self]
   derivative: none
+- op: "line(Tensor x, Tensor weight, Tensor? bias) -> Tensor result"
+  kind: structured
+  linear_in: [x, weight]
+  additive: [bias]
+  derivative: none
 - op: "both(Tensor a, Tensor b) -> (Tensor sum, Tensor product)"
   kind: pointwise
   dtypes: {a: float, b: float}
@@ -207,3 +212,12 @@ def test_every_operator_of_the_library_has_forward_mode() -> None:
         and not operator.layouts  # sparse tensors have no tangents
     ]
     assert lacking == []
+
+
+def test_an_optional_argument_is_left_out_of_the_terms_of_others() -> None:
+    """Zeros like it would be zeros like nothing where it is None."""
+    terms = tangent_terms(operators()["line"], "result")
+    assert terms is not None
+    assert str(terms["x"]) == "line(x_t, weight, None)"
+    assert str(terms["weight"]) == "line(x, weight_t, None)"
+    assert str(terms["bias"]).endswith(", weight, bias_t)")

@@ -162,6 +162,24 @@ def test_one_file_and_back(tmp_path: Path) -> None:
     assert again["a"]["b"].tolist() == [0, 1, 2]
 
 
+def test_a_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = {f"{n}": flambeau.full((3,), float(n)) for n in range(20)} | {"text": "what was said"}
+    checkpoint.save(state, checkpoint_id=tmp_path / "one")
+    opened = []
+    by_path = Path.open
+
+    def count(path: Path, *args: Any, **options: Any) -> Any:
+        opened.append(path.name)
+        return by_path(path, *args, **options)
+
+    found: dict[str, Any] = {f"{n}": flambeau.zeros(3) for n in reversed(range(20))}
+    monkeypatch.setattr(Path, "open", count)
+    checkpoint.load(found | {"text": ""}, checkpoint_id=tmp_path / "one")
+    assert all(found[f"{n}"].tolist() == [n] * 3 for n in range(20))
+    data = [name for name in opened if name.endswith(".distcp")]
+    assert len(data) == len(set(data)) == 1
+
+
 def test_what_is_wrong_with_a_folder(tmp_path: Path) -> None:
     with pytest.raises(CheckpointException, match="is no checkpoint: it has no checkpoint.json"):
         checkpoint.load({"x": 1}, checkpoint_id=tmp_path)

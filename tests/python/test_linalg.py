@@ -152,6 +152,27 @@ def test_failures() -> None:
         linalg.eig(flambeau.full((2, 2), float("inf")))
 
 
+@pytest.mark.parametrize("shape", [(2, 2), (5, 3), (60, 60), (60, 80)])
+@pytest.mark.parametrize("dtype", [flambeau.float32, flambeau.float64, flambeau.complex64])
+def test_an_infinity_leaves_no_singular_values(
+    shape: tuple[int, int], dtype: flambeau.dtype
+) -> None:
+    """With vectors and without, so that a gradient which is wanted changes nothing."""
+    x = random(2, *shape, dtype=dtype).detach()
+    x[1, 0, 1] = float("inf")
+    good = np.linalg.svd(x[0].numpy())[1]
+    for given in (x, x.clone().requires_grad_()):
+        assert linalg.matrix_rank(given).tolist() == [min(shape), 0]
+        for values in (linalg.svdvals(given), linalg.svd(given).S):
+            np.testing.assert_allclose(values[0].detach().numpy(), good, rtol=1e-3)
+            assert bool(values[1].isnan().all())
+        assert bool(linalg.matrix_norm(given, 2)[1].isnan())
+        assert bool(linalg.svd(given)[0][1].isnan().all())
+    x[1, 0, 0] = float("nan")
+    with pytest.raises(linalg.LinAlgError, match=r"\(matrix 1\).*infinities or NaN"):
+        linalg.matrix_rank(x)
+
+
 def test_halves_and_integers_are_refused() -> None:
     for dtype in (flambeau.float16, flambeau.bfloat16, flambeau.int64):
         for function in (linalg.inv, linalg.svd, linalg.eigh, linalg.qr, linalg.cholesky):

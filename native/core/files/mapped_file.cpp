@@ -22,11 +22,11 @@ void release_whole(void* context) noexcept { delete static_cast<PinnedStorage*>(
 
 }  // namespace
 
-Ref<Storage> map_file(int file, size_t bytes) {
+Ref<Storage> map_file(int file, size_t bytes, bool shared) {
   if (bytes == 0) return Storage::allocate(0, Device{});
   auto mapping = std::make_unique<Mapping>(Mapping{nullptr, bytes});
-  mapping->data =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+  const int kind = shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
+  mapping->data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind, file, 0);
   if (mapping->data == MAP_FAILED) return nullptr;
   Ref<Storage> storage = Storage::borrow(mapping->data, bytes, Device{}, mapping.get(), unmap);
   mapping.release();  // the storage owns it now

@@ -72,6 +72,23 @@ void check_success(const char* op, int failed, int64_t index, const Matrix<const
                          : "the input has infinities or NaN");
 }
 
+/// Whether a matrix has infinities: then it has no singular values. NaN is an error.
+template <class T>
+bool is_infinite(const char* op, int64_t index, const Matrix<const T>& matrix) {
+  if (is_finite(matrix)) return false;
+  for (int64_t j = 0; j < matrix.columns; ++j)
+    for (int64_t i = 0; i < matrix.rows; ++i)
+      if (matrix(i, j) != matrix(i, j)) check_success(op, 1, index, matrix);
+  return true;
+}
+
+template <class T>
+void set_nan(const Matrix<T>& matrix) {
+  for (int64_t j = 0; j < matrix.columns; ++j)
+    for (int64_t i = 0; i < matrix.rows; ++i)
+      matrix(i, j) = std::numeric_limits<Real<T>>::quiet_NaN();
+}
+
 constexpr int64_t kLarge = 48;  // of the smaller side
 
 /// With vectors.
@@ -85,6 +102,10 @@ void decompose_large(const char* op, const Tensor& U, const Tensor& S, const Ten
       given.count(), 10 * m * n * std::min(m, n), [&](int64_t begin, int64_t end) {
         Scratch<T> scratch;
         for (int64_t b = begin; b < end; ++b) {
+          if (is_infinite(op, b, given[b])) {
+            for (const Matrix<T>& part : {found[b], left[b], right[b]}) set_nan(part);
+            continue;
+          }
           const Columns<T> values(found[b], scratch);
           const int failed = find_singular(given[b], values.data(), left[b], right[b]);
           check_success(op, failed, b, given[b]);
@@ -113,6 +134,14 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
     Scratch<T> scratch, scratch_left, scratch_right;
     Scratch<Real<T>> scratch_values;
     for (int64_t b = begin; b < end; ++b) {
+      // LAPACK would seek their vectors for ever.
+      if (is_infinite(op, b, given[b])) {
+        set_nan(found[b]);
+        if (!left) continue;
+        set_nan((*left)[b]);
+        set_nan((*right)[b]);
+        continue;
+      }
       const Matrix<T> matrix{scratch.of(m * n), m, n, 1, std::max<int64_t>(m, 1)};
       copy<T>(given[b], matrix);
       const Columns<Real<T>> values(found[b], scratch_values);
@@ -121,8 +150,6 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
         u.emplace((*left)[b], scratch_left);
         vh.emplace((*right)[b], scratch_right);
       }
-      // Of infinities LAPACK seeks vectors for ever.
-      if (left && !is_finite(given[b])) check_success(op, 1, b, given[b]);
       const int failed = solve(matrix.data, values.data(), u ? u->data() : nullptr,
                                u ? u->step() : 1, vh ? vh->data() : nullptr, vh ? vh->step() : 1);
       check_success(op, failed, b, given[b]);

@@ -87,9 +87,9 @@ void reserve(int64_t file, int64_t bytes) {
   if (failed && failed != EOPNOTSUPP && failed != ENOSYS) throw_os_error(failed);
 }
 
-PyRef map(int64_t file, int64_t bytes) {
+PyRef map(int64_t file, int64_t bytes, bool shared) {
   const Ref<Storage> storage =
-      map_file(descriptor(file), checked_size(bytes, "_map_file(): bytes"));
+      map_file(descriptor(file), checked_size(bytes, "_map_file(): bytes"), shared);
   if (!storage) throw_os_error(errno);
   return PyRef(wrap_storage(storage));
 }
@@ -106,6 +106,8 @@ constexpr Parameter read_parameters[] = {
 constexpr Parameter write_parameters[] = {
     {"fd", Kind::integer}, {"offset", Kind::integer}, {"data", Kind::object}};
 constexpr Parameter size_parameters[] = {{"fd", Kind::integer}, {"nbytes", Kind::integer}};
+constexpr Parameter map_parameters[] = {
+    {"fd", Kind::integer}, {"nbytes", Kind::integer}, {"shared", Kind::boolean, {"False", false}}};
 constexpr Parameter part_parameters[] = {
     {"storage", Kind::object}, {"offset", Kind::integer}, {"nbytes", Kind::integer}};
 
@@ -122,9 +124,10 @@ PyMethodDef file_functions[] = {
     define<"_reserve_file", reserve, size_parameters>(
         "_reserve_file(fd, nbytes)\n--\n\n"
         "Takes space on the disk, where the file system can; OSError where it has not enough."),
-    define<"_map_file", map, size_parameters>(
-        "_map_file(fd, nbytes)\n--\n\n"
-        "A storage of a file's bytes, read when touched; writes do not reach the file."),
+    define<"_map_file", map, map_parameters>(
+        "_map_file(fd, nbytes, shared=False)\n--\n\n"
+        "A storage of a file's bytes, read when touched; writes reach the file where it is "
+        "shared."),
     define<"_storage_part", part, part_parameters>("_storage_part(storage, offset, nbytes)\n--\n\n"
                                                    "A storage on a part of another one's memory."),
     kNoMore};

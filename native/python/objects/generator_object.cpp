@@ -123,6 +123,13 @@ PyObject* set_state_of(PyObject* self, PyObject* state) {
     Py_RETURN_NONE;
   });
 }
+PyObject* clone_state(PyObject* self, PyObject*) {
+  return guarded([&] {
+    auto copy = std::make_unique<Generator>();
+    copy->set_state(generator_of(self).state());
+    return make(Py_TYPE(self), std::move(copy));
+  });
+}
 PyObject* get_device(PyObject*, void*) {
   return guarded([] { return to_python(Device{}); });
 }
@@ -137,6 +144,8 @@ PyMethodDef methods[] = {
     {"get_state", get_state, METH_NOARGS, "get_state()\n--\n\nThe state as a tensor of bytes."},
     {"set_state", set_state_of, METH_O,
      "set_state(new_state)\n--\n\nGoes back to a state of get_state()."},
+    {"clone_state", clone_state, METH_NOARGS,
+     "clone_state()\n--\n\nA generator of its own that goes on from the same state."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {{"device", get_device, nullptr,
                              "The CPU: its stream of numbers is that of every device.", nullptr},

@@ -145,6 +145,23 @@ PyRef restore(PyObject* buffer, Device device) {
   return PyRef(wrap_storage(bytes.storage()));
 }
 
+/// resize_(nbytes)
+PyObject* resize(PyObject* self, PyObject* size) {
+  return guarded([&] {
+    check(PyLong_Check(size), ErrorKind::type, "UntypedStorage.resize_(): expected an int, got ",
+          describe_type(size));
+    const Ref<Storage>& storage = storage_of(self);
+    const Py_ssize_t bytes = PyLong_AsSsize_t(size);
+    if (bytes == -1 && PyErr_Occurred()) throw_python_error();
+    // Tensors would look past the end of less.
+    check(bytes >= static_cast<Py_ssize_t>(storage->bytes()), ErrorKind::runtime,
+          "UntypedStorage.resize_(): memory of ", storage->bytes(), " bytes cannot shrink to ",
+          bytes, ": it is freed with the last tensor on it; copy what is needed into another");
+    storage->grow(static_cast<size_t>(bytes), "UntypedStorage.resize_");
+    return Py_NewRef(self);
+  });
+}
+
 /// How many hold the storage: this object, tensors, aliases.
 PyObject* holders(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLong(storage_of(self)->use_count());
@@ -204,6 +221,9 @@ PyMethodDef methods[] = {
     {"size", nbytes, METH_NOARGS, "size()\n--\n\nBytes of the whole block."},
     {"data_ptr", data_ptr, METH_NOARGS, "data_ptr()\n--\n\nIts address."},
     {"clone", clone, METH_NOARGS, "clone()\n--\n\nA copy of the whole block."},
+    {"resize_", resize, METH_O,
+     "resize_(nbytes)\n--\n\n"
+     "Grows the block under the tensors on it, keeping what it has; returns self."},
     {"is_shared", is_shared, METH_NOARGS,
      "is_shared()\n--\n\nWhether other processes can map it; see share_memory_()."},
     {"share_memory_", share_memory, METH_NOARGS,

@@ -46,6 +46,7 @@ __all__ = [
     "device_count",
     "device_index",
     "empty_cache",
+    "get_memory_info",
     "is_available",
     "max_memory_allocated",
     "max_memory_reserved",
@@ -107,6 +108,25 @@ def current_device_index() -> int:
     """
     _need_device("current_device_index")
     return cuda.current_device()
+
+
+def get_memory_info(device_index: Any = None, /) -> tuple[int, int]:
+    """Bytes that are free on a device, and all that it has.
+
+    Args:
+        device_index: None: this thread's current device.
+
+    Raises:
+        RuntimeError: there is no accelerator.
+
+    Example:
+        >>> from flambeau import accelerator
+        >>> if accelerator.is_available():
+        ...     free, total = accelerator.get_memory_info()
+        ...     assert free <= total
+    """
+    _need_device("get_memory_info")
+    return cuda.mem_get_info(device_index)
 
 
 def set_device_index(device: Any) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau import _C
+from flambeau.cpu.capabilities import get_capabilities
 from flambeau.cpu.streams import (
     Event,
     Stream,
@@ -23,6 +24,7 @@ __all__ = [
     "current_stream",
     "device_count",
     "empty_cache",
+    "get_capabilities",
     "get_capability",
     "is_available",
     "is_initialized",

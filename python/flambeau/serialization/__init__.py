@@ -20,6 +20,7 @@ from flambeau.serialization.locations import (
     location_tag,
     register_package,
 )
+from flambeau.serialization.mapping import get_default_mmap_options, set_default_mmap_options
 from flambeau.serialization.saving import save
 from flambeau.serialization.skipping import skip_data
 
@@ -27,6 +28,7 @@ __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
     "default_restore_location",
+    "get_default_mmap_options",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
@@ -34,5 +36,6 @@ __all__ = [
     "register_package",
     "safe_globals",
     "save",
+    "set_default_mmap_options",
     "skip_data",
 ]

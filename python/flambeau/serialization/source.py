@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import flambeau
 from flambeau import _C, UntypedStorage
+from flambeau.serialization.mapping import is_shared
 from flambeau.serialization.problems import UnreadableFileError
 
 File = str | os.PathLike[str] | IO[bytes]
@@ -100,7 +101,8 @@ class SystemFile(Source):
         if (self._start + offset) % alignment != 0:
             return None
         if self._whole is None:
-            self._whole = _C._map_file(self._descriptor, self._start + self.size)
+            size = self._start + self.size
+            self._whole = _C._map_file(self._descriptor, size, is_shared())
         if nbytes > self.size - offset:
             raise UnreadableFileError(self.name, f"it ends before byte {offset + nbytes}")
         return _C._storage_part(self._whole, self._start + offset, nbytes)
@@ -132,7 +134,8 @@ def opened(f: File, mapping: bool) -> Iterator[Source]:
         ValueError: `mapping` is asked for, and `f` is no path.
     """
     if isinstance(f, str | os.PathLike):
-        with open(f, "rb", buffering=0) as file:
+        mode = "r+b" if mapping and is_shared() else "rb"
+        with open(f, mode, buffering=0) as file:
             name = f"'{os.fspath(f)}'"
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 yield SystemFile(name, file.fileno())

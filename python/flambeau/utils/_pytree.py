@@ -33,13 +33,13 @@ def _dict_unflatten(values: Iterable[Any], keys: list[Any]) -> dict[Any, Any]:
     return dict(zip(keys, values, strict=True))
 
 
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[MappingKey, Any]], list[Any]]:
-    """The values of a dict, each with its place, and the keys."""
-    return [(MappingKey(key), value) for key, value in d.items()], list(d)
-
-
 def _dict_keys(d: dict[Any, Any]) -> list[Key]:
     return [MappingKey(key) for key in d]
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Key, Any]], list[Any]]:
+    """The values of a dict, each with its place, and the keys."""
+    return list(zip(_dict_keys(d), d.values(), strict=True)), list(d)
 
 
 def _sequence_keys(values: Any) -> list[Key]:

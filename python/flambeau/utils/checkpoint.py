@@ -28,6 +28,7 @@ from flambeau.utils.selective_checkpoint import (
 
 __all__ = [
     "CheckpointError",
+    "CheckpointFunction",
     "CheckpointPolicy",
     "SelectiveCheckpointContext",
     "check_backward_validity",
@@ -177,7 +178,7 @@ def checkpoint(
         if kwargs or context_fn is not noop_context_fn:
             what = ", ".join(sorted(kwargs)) or "context_fn"
             raise ValueError(f"checkpoint(): use_reentrant=True does not take {what}")
-        return _Reentrant.apply(function, preserve_rng_state, *args)
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
     stop = early_stop if _stops_early is None else _stops_early
     first_context, second_context = context_fn()
 
@@ -283,26 +284,39 @@ def _shown(facts: tuple[Any, ...]) -> str:
     return f"{dtype} of shape {shape} on {device}"
 
 
-class _Reentrant(Function):
-    """The first call records nothing; backward calls again, and runs a backward through that."""
+class CheckpointFunction(Function):
+    """What `checkpoint(use_reentrant=True)` applies: the first call records nothing; backward calls
+    again, and runs a backward through that.
+
+    Example:
+        >>> from flambeau.utils.checkpoint import CheckpointFunction
+        >>> x = flambeau.ones(2, requires_grad=True)
+        >>> CheckpointFunction.apply(flambeau.exp, True, x).sum().backward()
+        >>> x.grad
+        tensor([2.7183, 2.7183])
+    """
 
     @staticmethod
-    def forward(ctx: Any, function: Callable[..., Any], keep_random: bool, *args: Any) -> Any:
+    def forward(
+        ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any
+    ) -> Any:
+        """Calls the function, and keeps what the second call needs."""
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warnings.warn(
                 "checkpoint(): no argument requires grad, so that use_reentrant=True records "
                 "nothing: no gradients will flow to the parameters either",
                 stacklevel=4,
             )
-        ctx.function = function
-        ctx.surroundings = _Surroundings(keep_random)
+        ctx.function = run_function
+        ctx.surroundings = _Surroundings(preserve_rng_state)
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
-        return function(*args)
+        return run_function(*args)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """Calls it again, and backward through that."""
         args = list(ctx.others)
         for i, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[i] = tensor.detach().requires_grad_(tensor.requires_grad)

@@ -1,4 +1,4 @@
-"""accelerate: a loop over what an Accelerator prepared, accumulation, files."""
+"""accelerate: a prepared loop in float32 and bfloat16, accumulation, states in files."""
 
 import tempfile
 

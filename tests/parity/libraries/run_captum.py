@@ -1,4 +1,4 @@
-"""captum: what an output owes to each input."""
+"""captum: nine attributions of a convolutional network."""
 
 import torch
 from captum.attr import (

@@ -1,4 +1,4 @@
-"""diffusers: a small network of noise, an autoencoder, schedules; training, samples."""
+"""diffusers: two U-Nets, an autoencoder, four schedules: training, samples."""
 
 import torch
 from diffusers import (

@@ -1,4 +1,4 @@
-"""einops: rearrangements, reductions, layers, packing."""
+"""einops: rearrangements, reductions, packing, layers."""
 
 import torch
 from einops import einsum, pack, rearrange, reduce, repeat, unpack

@@ -1,4 +1,4 @@
-"""gpytorch: Gaussian processes, exact and variational, with linear-operator."""
+"""gpytorch: Gaussian processes: three kernels, exact; a variational one."""
 
 import gpytorch
 import torch

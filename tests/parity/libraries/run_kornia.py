@@ -1,4 +1,4 @@
-"""kornia: colours, filters, edges, warps, losses, augmentation of images."""
+"""kornia: colours, filters, edges, warps, losses, morphology, augmentation."""
 
 import kornia as K
 import torch

@@ -1,4 +1,4 @@
-"""peft: low-rank additions to a language model, trained, saved, merged."""
+"""peft: LoRA, DoRA and IA3 of a GPT-2: trained, merged, saved, loaded."""
 
 import tempfile
 

@@ -1,4 +1,4 @@
-"""pytorch-lightning: a module, its data, callbacks and a trainer; what is saved goes on."""
+"""pytorch-lightning: a module with callbacks and a trainer, that stops, is saved and goes on."""
 
 import logging
 import tempfile

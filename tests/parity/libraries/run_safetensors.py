@@ -1,4 +1,4 @@
-"""safetensors.torch: files of weights, written and read."""
+"""safetensors: files of tensors and of models with shared weights."""
 
 import tempfile
 from pathlib import Path

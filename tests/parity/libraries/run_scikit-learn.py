@@ -1,4 +1,4 @@
-"""scikit-learn: an estimator of a program's own, in a pipeline and a search."""
+"""scikit-learn: a program's own estimator: pipeline, cross-validation, grid search."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""skorch: a network as an estimator of scikit-learn, in a pipeline and a search."""
+"""skorch: classifier, regressor, pipeline, grid search."""
 
 import numpy as np
 from filled import filled

@@ -1,4 +1,4 @@
-"""timm: image models."""
+"""timm: ten architectures, among them ResNet, ViT, Swin, ConvNeXt, EfficientNet."""
 
 import torch
 

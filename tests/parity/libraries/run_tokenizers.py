@@ -1,4 +1,4 @@
-"""tokenizers: a vocabulary of pairs of bytes, trained here, and a model of what it makes."""
+"""tokenizers: a vocabulary that is trained, and a model of its words."""
 
 import torch
 from filled import filled, shown, trained

@@ -1,4 +1,4 @@
-"""torch-geometric: networks over graphs; batches of graphs, pooling, training."""
+"""torch-geometric: six kinds of graph layers, trained; batches of graphs, pooling, loaders."""
 
 import torch
 from filled import filled, shown, trained

@@ -1,4 +1,4 @@
-"""torchdiffeq: solvers of differential equations, and gradients through them."""
+"""torchdiffeq: eight solvers, gradients through them and by the adjoint, events."""
 
 import torch
 from filled import filled, shown, trained

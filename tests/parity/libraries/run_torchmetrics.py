@@ -1,4 +1,4 @@
-"""torchmetrics: metrics of classes, regressions, images; collections."""
+"""torchmetrics: classification, regression, images, collections."""
 
 import torch
 from torchmetrics import MeanMetric, MetricCollection

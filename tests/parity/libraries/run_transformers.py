@@ -1,4 +1,5 @@
-"""transformers: small models with weights by formula: losses, training, generation, files."""
+"""transformers: ten decoders with generation and files; BERT and its kin, T5, BART, ViT, CLIP,
+Whisper."""
 
 import tempfile
 

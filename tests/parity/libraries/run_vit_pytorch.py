@@ -1,4 +1,4 @@
-"""vit-pytorch: vision transformers of several kinds, forward and training."""
+"""vit-pytorch: eight vision transformers, forward and training."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""x-transformers: decoders and encoders with the additions of several papers."""
+"""x-transformers: eight decoders with generation, an encoder, both."""
 
 import torch
 from filled import filled, shown, trained

@@ -10,6 +10,7 @@ import io
 import json
 import os
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from flambeau.distributed.checkpoint.planner import (
     LoadItemType,
     LoadPlan,
     LoadPlanner,
+    ReadItem,
     SavePlan,
     SavePlanner,
     WriteItem,
@@ -216,34 +218,37 @@ class FileSystemReader(StorageReader):
         return plans
 
     def read_data(self, plan: LoadPlan, planner: LoadPlanner) -> Future[None]:
-        """Reads the items, one after the other."""
+        """Reads the items: each file once, from its beginning to its end."""
+        by_file: dict[str, list[tuple[int, int, ReadItem]]] = {}
         for item in plan.items:
-            content = io.BytesIO(self._read(self._places[item.storage_index]))
-            if item.type is LoadItemType.BYTE_IO:
-                planner.load_bytes(item, content)
-                continue
-            whole = flambeau.load(content, weights_only=True)
-            part = box(whole, item.storage_offsets, item.lengths)
-            target = planner.resolve_tensor(item).detach()
-            if target.shape != part.shape:
-                raise RuntimeError(
-                    f"{item.storage_index.fqn}: a tensor of shape {tuple(part.shape)} is read into "
-                    f"one of shape {tuple(target.shape)}"
-                )
-            with flambeau.no_grad():
-                target.copy_(part)
-            planner.commit_tensor(item, target)
+            place = self._places[item.storage_index]
+            by_file.setdefault(place.relative_path, []).append((place.offset, place.length, item))
+        for name, asked in by_file.items():
+            if Path(name).name != name:
+                raise RuntimeError(f"{self.path / _INDEX}: {name!r} is no file of the folder")
+            with (self.path / name).open("rb") as file:
+                for offset, length, item in sorted(asked, key=itemgetter(0)):
+                    file.seek(offset)
+                    self._read_item(item, io.BytesIO(file.read(length)), planner)
         future: Future[None] = Future()
         future.set_result(None)
         return future
 
-    def _read(self, place: _Place) -> bytes:
-        name = place.relative_path
-        if Path(name).name != name:
-            raise RuntimeError(f"{self.path / _INDEX}: {name!r} is no file of the folder")
-        with (self.path / name).open("rb") as file:
-            file.seek(place.offset)
-            return file.read(place.length)
+    def _read_item(self, item: ReadItem, content: io.BytesIO, planner: LoadPlanner) -> None:
+        if item.type is LoadItemType.BYTE_IO:
+            planner.load_bytes(item, content)
+            return
+        whole = flambeau.load(content, weights_only=True)
+        part = box(whole, item.storage_offsets, item.lengths)
+        target = planner.resolve_tensor(item).detach()
+        if target.shape != part.shape:
+            raise RuntimeError(
+                f"{item.storage_index.fqn}: a tensor of shape {tuple(part.shape)} is read into "
+                f"one of shape {tuple(target.shape)}"
+            )
+        with flambeau.no_grad():
+            target.copy_(part)
+        planner.commit_tensor(item, target)
 
     @classmethod
     def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike[str]) -> bool:
