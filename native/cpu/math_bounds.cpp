@@ -3,6 +3,7 @@
 namespace flambeau::cpu {
 
 const Bounds kExpBounds{-104.f, 89.f};
+const WideBounds kWideExpBounds{-746., 710.};
 const Bounds kExp2Bounds{-151.f, 129.f};
 const Bounds kSigmoidBounds{-87.f, 89.f};
 const Bounds kTanhBounds{-9.02f, 9.02f};

@@ -10,7 +10,11 @@ namespace flambeau::cpu {
 struct Bounds {
   float low, high;
 };
+struct WideBounds {
+  double low, high;
+};
 extern FLAMBEAU_API const Bounds kExpBounds;      // e^x is 0 and infinite
+extern FLAMBEAU_API const WideBounds kWideExpBounds;
 extern FLAMBEAU_API const Bounds kExp2Bounds;     // 2^x is
 extern FLAMBEAU_API const Bounds kSigmoidBounds;  // e^x is the smallest normal number, and infinite
 extern FLAMBEAU_API const Bounds kTanhBounds;     // the hyperbolic tangent rounds to -1 and 1

@@ -38,6 +38,7 @@ FLAMBEAU_SHORT int trailing_zeros(uint64_t x) {
 }  // namespace detail
 
 FLAMBEAU_SHORT float exp(float x) { return ::expf(x); }
+FLAMBEAU_DEAR double exp(double x) { return ::exp(x); }
 FLAMBEAU_SHORT float exp2(float x) { return ::exp2f(x); }
 FLAMBEAU_SHORT float erf(float x) { return ::erff(x); }
 FLAMBEAU_SHORT float tanh(float x) { return ::tanhf(x); }

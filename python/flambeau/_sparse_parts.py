@@ -6,6 +6,7 @@ Importing this module gives SparseTensor these methods.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -24,6 +25,14 @@ def _method(function: F) -> F:
     """Makes a function a method of sparse tensors."""
     setattr(SparseTensor, function.__name__, function)
     return function
+
+
+_PART = 512  # bytes of a sparse tensor without elements, at least
+
+
+def _memory() -> int:
+    """Bytes that the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _listed(tensor: SparseTensor) -> SparseTensor:
@@ -166,8 +175,18 @@ def unsqueeze(self: SparseTensor, dim: int) -> Tensor:
 
 @_method
 def unbind(self: SparseTensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """What is at each index of a dim."""
+    """What is at each index of a dim.
+
+    Raises:
+        IndexError: if the dim is out of range.
+        MemoryError: if so many tensors fit into no memory; `select` gives one of them.
+    """
     dim = _dim(self, dim, "Tensor.unbind")
+    if self.shape[dim] > _memory() // _PART:
+        raise MemoryError(
+            f"Tensor.unbind(): a tensor for each of the {self.shape[dim]} indices of dim {dim} "
+            "takes more memory than there is; iterate over the tensor, or select() some of them"
+        )
     return tuple(select(self, dim, i) for i in range(self.shape[dim]))
 
 
@@ -181,8 +200,8 @@ def __len__(self: SparseTensor) -> int:
 
 @_method
 def __iter__(self: SparseTensor) -> Iterator[Tensor]:
-    """What is at each index of the first dim."""
-    return iter(unbind(self))
+    """What is at each index of the first dim, one after the other."""
+    return (select(self, 0, i) for i in range(len(self)))
 
 
 @_method

@@ -152,3 +152,19 @@ def test_mistakes(call: Callable[[Any], Any], kind: type[Exception], words: str)
     for x in tensors():
         with pytest.raises(kind, match=words):
             call(x)
+
+
+def test_rows_one_after_the_other() -> None:
+    for x in tensors():
+        rows = [row.to_dense().tolist() for row in x]
+        assert rows == DENSE.tolist() == [row.to_dense().tolist() for row in x.unbind()]
+
+
+def test_rows_that_no_memory_holds() -> None:
+    """Each would be a tensor of its own; the first ones are there for whoever iterates."""
+    x = flambeau.sparse_coo_tensor([[1], [0]], [2.0], (2**40, 3))
+    with pytest.raises(MemoryError, match=r"unbind\(\): .* 1099511627776 indices of dim 0"):
+        x.unbind()
+    rows = iter(x)
+    assert next(rows).to_dense().tolist() == [0, 0, 0]
+    assert next(rows).to_dense().tolist() == [2, 0, 0]

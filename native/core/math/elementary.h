@@ -8,7 +8,7 @@
 ///     FLAMBEAU_DEAR          of dear ones: inlined where loops vectorise, else called,
 ///     FLAMBEAU_DEFINED       of those of functions.h: called, by loops for several lanes,
 ///     FLAMBEAU_LONG          of long ones, with loops or branches: called,
-/// and defines in that namespace the float forms of exp, exp2, erf, tanh and sigmoid, nextafter,
+/// and defines in that namespace the float forms of exp2, erf, tanh and sigmoid, exp, nextafter,
 /// fmod, binary_exponent and binary_fraction of float and double, for which a room may have faster
 /// ones than its C library; detail::multiply_add(a, b, c) of doubles, which rounds once where
 /// detail::kFuses says so, detail::trailing_zeros(x) of unsigned words that are not 0, and
@@ -66,7 +66,7 @@ concept Arithmetic = std::is_arithmetic_v<T>;
   FLAMBEAU_DEAR double name(double a, double b) { return ::name(a, b); }  \
   FLAMBEAU_WIDE_2(name)
 
-FLAMBEAU_WIDE_1(exp, FLAMBEAU_DEAR)
+FLAMBEAU_SHORT double exp(Integer auto x) { return exp(static_cast<double>(x)); }
 FLAMBEAU_WIDE_1(exp2, FLAMBEAU_DEAR)
 FLAMBEAU_WIDE_1(erf, FLAMBEAU_DEAR)
 FLAMBEAU_WIDE_1(tanh, FLAMBEAU_DEAR)
