@@ -39,6 +39,7 @@ def check_kind(report: Report, context: Context) -> None:
     _check_views(report)
     _check_results_have_dtypes(report)
     _check_variants(report)
+    _check_spare(report)
     _check_random(report)
     _check_kernels(report, context)
     _check_autocast(report)
@@ -258,6 +259,12 @@ def _inplace_problem(operator: Operator, is_method: bool, results: int) -> str |
         return "makes no sense for a reduction"
     listed = any(r.is_list for r in operator.signature.results)
     return "needs exactly one result" if results != 1 or listed else None
+
+
+def _check_spare(report: Report) -> None:
+    operator = report.operator
+    if operator.signature.spares_results and operator.kind is not Kind.STRUCTURED:
+        report.at(operator.span, "only a structured operator has spare results", "write `hidden`")
 
 
 def _check_random(report: Report) -> None:

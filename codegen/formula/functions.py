@@ -50,6 +50,7 @@ _KEYS = frozenset(
         "at_zero",
     ]
 )
+SAME_IN_FLOAT = "same"
 # Operators of the language that are functions under another spelling.
 OPERATOR_FUNCTIONS = {
     "**": "pow",
@@ -222,7 +223,7 @@ def _entry(node: Node) -> Function:
         latex=_text(node, "latex", rf"\operatorname{{{name}}}").value,
         expands=_formula(node, "expands"),
         definition=_definition(node, "definition"),
-        single=_definition(node, "single"),
+        single=_single(node),
         tensors=_formula(node, "tensors"),
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
@@ -271,6 +272,16 @@ def _definition(node: Tree, key: str) -> Expression | None:
         if isinstance(text, Text):
             parts[name.value] = nodes.substitute(parse_expression(text), parts)
     return nodes.substitute(parse_expression(_text(value, "result")), parts)
+
+
+def _single(node: Tree) -> Expression | None:
+    """The definition in float, which may be the one in double."""
+    value = node.get("single")
+    if not isinstance(value, Text) or value.value != SAME_IN_FLOAT:
+        return _definition(node, "single")
+    if node.get("definition") is None:
+        raise DeclarationError.at(value.span, "there is no 'definition' that float shares")
+    return _definition(node, "definition")
 
 
 def _branches_apart(node: Tree) -> bool:

@@ -151,6 +151,7 @@ class Result:
     dtype: str | None = None
     view_of: str | None = None
     hidden: bool = False
+    spare: bool = False  # hidden, and not computed where no derivative reads it
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,11 @@ class Signature:
     def visible_results(self) -> tuple[Result, ...]:
         """The results that callers get."""
         return tuple(r for r in self.results if not r.hidden)
+
+    @property
+    def spares_results(self) -> bool:
+        """Whether a call may leave out results."""
+        return any(r.spare for r in self.results)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ def _on_host(operator: Operator) -> Composition:
         "Device{Backend::cpu}" if a.type.base is Base.DEVICE else cpp_name(a.name)
         for a in operator.signature.arguments
     ]
+    spare = [r for r in operator.signature.results if r.spare]
+    arguments = [*(f"{cpp_name(r.name)}.defined()" for r in spare[:1]), *arguments]
     value = f"{class_name(operator.identifier)}Operator::compute({', '.join(arguments)})"
     if _is_dynamic(operator):  # else the result is there, and is copied to
         tensor = next(a for a in operator.tensor_arguments if not a.type.is_list)
@@ -68,11 +70,13 @@ def _composition(
     if _is_dynamic(operator):
         lines.append(f"return {value};")
         return Composition(backend, compute_type(operator), ", ".join(given), tuple(lines))
-    names = [cpp_name(r.name) for r in operator.signature.results]
+    results = operator.signature.results
+    names = [cpp_name(r.name) for r in results]
     lines.append(f"auto composed = {value};" if names else f"{value};")
-    for index, name in enumerate(names):
+    for index, (name, result) in enumerate(zip(names, results, strict=True)):
         part = "composed" if len(names) == 1 else f"std::get<{index}>(composed)"
-        lines.append(f'hand_over({name}, std::move({part}), "{operator.name}");')
+        wanted = f"if ({name}.defined()) " if result.spare else ""
+        lines.append(f'{wanted}hand_over({name}, std::move({part}), "{operator.name}");')
     parameters = [*(f"const Tensor& {name}" for name in names), *given]
     return Composition(backend, "void", ", ".join(parameters), tuple(lines))
 

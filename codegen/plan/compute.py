@@ -494,6 +494,8 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
             made = f"empty_strided({shape}, {strides}, {dtype}, device_)"
         elif result.name in rule.by_columns:
             made = f"forms::empty_by_columns({shape}, {dtype}, device_)"
+        if result.spare:
+            made = f"keeps ? {made} : Tensor()"
         lines.append(f"Tensor {cpp_name(result.name)} = {made};")
         names[result.name] = Symbol(cpp_name(result.name), TENSOR)
     outputs = [cpp_name(r.name) for r in results]
@@ -504,9 +506,9 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
         lines.append(f"return {outputs[0]};")
     elif outputs:
         lines.append(f"return {{{', '.join(outputs)}}};")
-    return Compute(
-        compute_type(operator), plain_parameters(operator), tuple(lines), (table,), False
-    )
+    keeps = ["bool keeps"] if operator.signature.spares_results else []
+    parameters = ", ".join(filter(None, [*keeps, plain_parameters(operator)]))
+    return Compute(compute_type(operator), parameters, tuple(lines), (table,), False)
 
 
 def _converted(operator: Operator, arguments: Iterable[Argument], names: Names) -> list[str]:

@@ -157,6 +157,8 @@ def _describe(
     visible = [i for i, r in enumerate(results) if not r.hidden]
     if len(visible) != len(results):
         members.append(_indices("Visible", visible))
+    if operator.signature.spares_results:
+        members.append("static constexpr bool spares_results = true;")
     written_in_place = [i for i, a in enumerate(arguments) if a.type.is_tensor and a.type.mutable]
     if written_in_place:
         members.append(_indices("Written", written_in_place))

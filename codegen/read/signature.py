@@ -6,7 +6,8 @@ names     `Tensor[] *tensors`, last of those by position: f(a, b) means f([a, b]
 bools     bool(True), bool(False): the overload that is meant where the argument is so
           int?[2]: integers of the list may be None, which given_or() replaces
 ints      dim, of the first tensor, dim(argument) or dim(argument + 1); index(dim); size; int(any)
-results   Tensor r, int64 r, hidden bool r, Tensor[] r, view(argument) r, (several), None
+results   Tensor r, int64 r, hidden bool r, spare int64 r, Tensor[] r, view(argument) r, (several),
+          None
 
 Written by hand, so that each error points at the character and says what was expected there.
 """
@@ -42,7 +43,7 @@ _DEEPEST_DEFAULT = 4
 _LONGEST_INTEGER = 19  # digits of 2**63
 _MOST_NEW_DIMS = 9
 _INT_ROLES = (Role.DIM.value, Role.INDEX.value, Role.SIZE.value)
-_RESULT_WORDS = ("Tensor", "view", "hidden", "None")
+_RESULT_WORDS = ("Tensor", "view", "hidden", "spare", "None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,8 +399,8 @@ class _Parser:
         return tuple(results)
 
     def _result(self, arguments: tuple[Argument, ...], before: list[Result]) -> Result:
-        hidden = self._token.text == "hidden"
-        if hidden:
+        word = self._token.text
+        if word in ("hidden", "spare"):
             self._next()
         if self._token.kind != "name":
             raise self._fail("a result, as in `Tensor result`")
@@ -422,7 +423,8 @@ class _Parser:
         if argument is not None:
             note = Note(argument.span, "the argument is declared here")
             self._error(name, f"the result '{name.text}' is called like an argument", None, note)
-        return Result(name.text, is_list, dtype, view_of, hidden)
+        spare = word == "spare"
+        return Result(name.text, is_list, dtype, view_of, spare or word == "hidden", spare)
 
     def _viewed(self, arguments: tuple[Argument, ...]) -> str:
         opened = self._token

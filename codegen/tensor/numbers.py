@@ -87,7 +87,8 @@ class NumberRules:
         owning = OWNING.get(wanted.kind)
         if item is None or owning is None:
             raise fail(node, f"a list where a {wanted} is needed")
-        return f"{owning}{{{', '.join(self.convert(i, item, node).code for i in value.items)}}}"
+        items = f"{{{', '.join(self.convert(i, item, node).code for i in value.items)}}}"
+        return f"TensorItems{items}.list" if wanted.kind is K.TENSORS else f"{owning}{items}"
 
     def integer(self, value: Value, node: Expression) -> str:
         """Code of type int64_t."""
@@ -157,7 +158,7 @@ class NumberRules:
         """A list that owns its items, so that both branches have one type."""
         value = self.convert(value, wanted, node)
         owning = OWNING[wanted.kind]
-        if value.code.startswith(owning):
+        if value.code.startswith((owning, "TensorItems{")):
             return value
         if wanted.kind is K.TENSORS:
             return Value(f"to_vector({value.code})", wanted, ATOM)

@@ -16,7 +16,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from flambeau.codegen.formula.functions import function_keys
+from flambeau.codegen.formula.functions import SAME_IN_FLOAT, function_keys
 from flambeau.codegen.model.entries import (
     NEEDED_KEYS,
     REFUSED_KEYS,
@@ -509,6 +509,7 @@ def _function() -> Schema:
         properties[key] = _formulas()
     lets: Schema = {"type": "object", "additionalProperties": text}
     body = _closed({"let": lets, "result": text}, ("result",))
-    properties["definition"] = properties["single"] = {"anyOf": [text, body]}
+    properties["definition"] = {"anyOf": [text, body]}
+    properties["single"] = {"anyOf": [{"const": SAME_IN_FLOAT}, text, body]}
     properties["branches"] = {"const": "apart"}
     return _closed(properties, ("function", "doc"))

@@ -15,7 +15,7 @@ namespace {
 
 void copy_bytes(char* to, const char* from, int64_t bytes) {
   parallel_for(0, bytes, kCopyGrain, [=](int64_t begin, int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+    copy_dense(to + begin, from + begin, end - begin);
   });
 }
 

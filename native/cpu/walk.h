@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/geometry/shape.h"
 #include "core/threads/parallel.h"
@@ -10,6 +11,14 @@ namespace flambeau::cpu {
 
 /// Bytes of a copy that are worth a thread.
 inline constexpr int64_t kCopyGrain = int64_t{1} << 18;
+
+/// In pieces: more than a second-level cache holds is copied by slower instructions by some C
+/// libraries.
+inline void copy_dense(char* to, const char* from, int64_t bytes) {
+  for (; bytes > kCopyGrain; to += kCopyGrain, from += kCopyGrain, bytes -= kCopyGrain)
+    std::memcpy(to, from, kCopyGrain);
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
 
 /// The dims of one or two tensors of one shape, ordered by the strides of the first and merged:
 /// what copies and fills walk. Any rank; the iterator itself relies on copies of high rank.

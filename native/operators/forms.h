@@ -25,8 +25,9 @@
 ///     Tensor exp(const Tensor& self) { return forms::call<ExpOperator>(self); }
 ///     const Tensor& exp_(const Tensor& self) { return forms::call_inplace<ExpOperator>(self); }
 ///
-/// `compute` gives all results, hidden ones too, and knows nothing of autograd. `save` keeps what
-/// the gradients read of the arguments, `save_results` what they read of the results. Without
+/// `compute` gives all results, hidden ones too, and knows nothing of autograd; where the operator
+/// `spares_results`, it is told first whether derivatives will read those. `save` keeps what the
+/// gradients read of the arguments, `save_results` what they read of the results. Without
 /// `set_tangents`, forward mode is an error. `name` is that of messages; `function` is that in C++,
 /// `shown` that in profiles, where they differ. What is absent costs nothing.
 ///
@@ -143,6 +144,10 @@ template <class Op>
 concept HidesResults = requires {
   typename Op::Visible;
 };
+template <class Op>
+concept SparesResults = requires {
+  Op::spares_results;
+};
 
 /// What a call comes to that profiles see, and somebody else may compute.
 template <class Result, Begun begun, class Run, class... Args>
@@ -239,7 +244,14 @@ template <class Op, class... Args>
   constexpr bool knows_tangents = SetsTangents<Op> || Op::has_zero_tangents;
   if constexpr (!knows_tangents) refuse_tangents(inputs, Op::name);
   auto node = record<Op>(inputs, false, args...);
-  auto results = computed_below<Op>([&] { return compute<Op>(args...); }, args...);
+  const auto run = [&] {
+    if constexpr (SparesResults<Op>) {
+      return Op::compute(node || any_has_tangent(inputs), args...);
+    } else {
+      return compute<Op>(args...);
+    }
+  };
+  auto results = computed_below<Op>(run, args...);
   if (node) {
     link<!SavesResults<Op>>(typename Op::Outputs{}, each(results), node);
     if constexpr (SavesResults<Op>) {

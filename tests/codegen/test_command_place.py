@@ -14,6 +14,7 @@ from support import small_library
 import flambeau.codegen
 from flambeau.codegen.formula.functions import load_functions
 from flambeau.codegen.text.folders import default_folder, library_folder
+from flambeau.codegen.text.source import DeclarationError
 from flambeau.codegen.tools.place import find_place
 
 GENERATOR = Path(flambeau.codegen.__file__).resolve().parent
@@ -84,6 +85,27 @@ def test_functions_of_formulas_are_those_of_the_tree(tree: Path) -> None:
     with library_folder(tree / "declarations"):
         assert "twice" in load_functions()
     assert load_functions() is before
+
+
+def append_function(tree: Path, keys: str) -> None:
+    with (tree / "declarations" / "functions.yaml").open("a", encoding="utf-8") as file:
+        file.write(f'\n- {{function: "twice(x)", doc: "`2 x`", written_in: double, {keys}}}\n')
+
+
+def test_a_definition_may_serve_float_as_it_stands(tree: Path) -> None:
+    append_function(tree, 'definition: "2 * x", single: same')
+    with library_folder(tree / "declarations"):
+        twice = load_functions()["twice"]
+    assert twice.single == twice.definition is not None
+
+
+def test_float_is_the_same_as_a_definition(tree: Path) -> None:
+    append_function(tree, "numpy: np.add, single: same")
+    with (
+        library_folder(tree / "declarations"),
+        pytest.raises(DeclarationError, match="there is no 'definition' that float shares"),
+    ):
+        load_functions()
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "structured"])

@@ -87,7 +87,7 @@ SCOPE = {
         ("sum(x, dim)", "ops::sum(x, IntList(Shape{dim}))"),
         ("pool(x, 3)", "ops::pool(x, Shape{3, 3})"),
         ("largest_of(x)[1]", "std::get<1>(ops::largest_of(x))"),
-        ("join([x, grad], 1)", "ops::join(std::vector<Tensor>{x, grad}, 1)"),
+        ("join([x, grad], 1)", "ops::join(TensorItems{x, grad}.list, 1)"),
         ("x if bias is None else bias", "!bias.defined() ? x : bias"),
         (
             "x if limit is None else x + limit",

@@ -114,7 +114,9 @@ def test_results() -> None:
     assert (views.view_of, views.is_list) == ("self", True)
     assert parsed("f(Tensor self) -> Tensor[] r").results[0].is_list
     hidden = parsed("f(Tensor self) -> (Tensor r, hidden bool mask)").results[1]
-    assert (hidden.hidden, hidden.dtype) == (True, "bool")
+    assert (hidden.hidden, hidden.spare, hidden.dtype) == (True, False, "bool")
+    spare = parsed("f(Tensor self) -> (Tensor r, spare int64 at)").results[1]
+    assert (spare.hidden, spare.spare, spare.dtype) == (True, True, "int64")
     assert parsed("f() -> None").results == ()
 
 

@@ -251,6 +251,14 @@ ELSEWHERE = [
         None,
     ),
     (
+        "hidden bool mask",
+        "spare bool mask",
+        '"«dropout(Tensor input, float p=0.5, *, Generator? generator=None) -> '
+        '(Tensor result, spare bool mask)»"',
+        "only a structured operator has spare results",
+        "write `hidden`",
+    ),
+    (
         'mask: "uniform() >= p"',
         'mask: "input >= p"',
         "random: «philox»",

@@ -22,7 +22,8 @@ import fuzz_planted
 from fuzz_calls import Program, chosen, prepare, program
 from fuzz_judge import ADVICE
 from fuzz_report import lines, readable, write
-from fuzz_supervisor import SANITIZED, Tally, fuzzing, run
+from fuzz_supervisor import Tally, fuzzing, run
+from fuzz_worker import SANITIZED
 
 BATCH = 1000
 

@@ -17,9 +17,7 @@ from typing import Any, Protocol
 
 from fuzz_calls import Program
 from fuzz_judge import judge_death
-from fuzz_worker import HANG, Channel, Finding, run_batch
-
-SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+from fuzz_worker import HANG, SANITIZED, Channel, Finding, run_batch
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import json
 import mmap
+import os
 import re
 import sys
 import time
@@ -24,7 +25,9 @@ from fuzz_judge import Judgement, judge
 import flambeau
 from flambeau.nn.parameter import is_lazy
 
-HANG = 10.0  # seconds that a program may take
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
+# Seconds that a program may take: calls over all elements are ten times as slow with a sanitizer.
+HANG = 40.0 if SANITIZED else 10.0
 _DEEPEST = 8  # lists in results that are looked into
 GROWTH = 24.0  # bytes that each repetition may leave behind
 _PRELUDE = {name: getattr(fuzz_prelude, name) for name in fuzz_prelude.__all__}

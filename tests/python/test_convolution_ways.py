@@ -73,6 +73,13 @@ UNFOLDED = (
     Shape(5, 16, 16, 1, 1, (1, 1)),
     Shape(1, 64, 8, 10, 10, (5, 5), padding=(2, 2), dilation=(1, 1)),
 )
+# Of these a thread takes some outputs to all images.
+MANY_FILTERS = (
+    Shape(3, 256, 300, 4, 7, (3, 3), padding=(1, 1)),
+    Shape(2, 1600, 270, 7, 7, (1, 1)),
+    Shape(2, 512, 512, 5, 6, (3, 3), padding=(1, 0), groups=2),
+    Shape(2, 256, 300, 11, 16, (3, 3), stride=(2, 2), padding=(1, 1)),
+)
 GRADIENTS = (
     Shape(3, 8, 16, 12, 12, (4, 4), stride=(4, 4)),
     Shape(2, 16, 32, 9, 11, (3, 3), stride=(2, 2), padding=(1, 1), groups=2),
@@ -99,18 +106,18 @@ def test_single_planes(shape: Shape, dtype: str) -> None:
     np.testing.assert_allclose(result, wide, rtol=step, atol=10 * step)
 
 
-@pytest.mark.parametrize("shape", UNFOLDED, ids=str)
+@pytest.mark.parametrize("shape", UNFOLDED + MANY_FILTERS, ids=str)
 def test_images_of_bfloat16(shape: Shape) -> None:
     images, filters = (flambeau.tensor(x).bfloat16() for x in shape.factors())
     bias = flambeau.arange(shape.outputs).bfloat16()
     result = shape.call(images, filters, bias)
     wide = shape.convolved(images.double().numpy(), filters.double().numpy())
-    wide += np.arange(shape.outputs)[:, None, None]
+    wide += bias.double().numpy()[:, None, None]  # 257 is none of bfloat16
     assert result.dtype is flambeau.bfloat16
     np.testing.assert_allclose(result.double().numpy(), wide, rtol=1 / 256, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape", UNFOLDED + GRADIENTS, ids=str)
+@pytest.mark.parametrize("shape", UNFOLDED + MANY_FILTERS + GRADIENTS, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_images_of_floats(shape: Shape, dtype: str) -> None:
     images, filters = (x.astype(dtype) for x in shape.factors())

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/backends/half_products.h"
@@ -42,6 +43,18 @@ requires std::is_arithmetic_v<Number> Tensor as_floating_tensor(Number value) {
 inline Tensor as_floating_tensor(const Operand& operand) {
   return operand.is_tensor() ? operand.tensor() : as_floating_tensor(operand.scalar());
 }
+
+/// A list that is written out, made from the left to the right. A braced vector would copy each
+/// item, and g++ 12 ends the lives of its items too early where one of them throws in a branch of a
+/// conditional.
+struct TensorItems {
+  std::vector<Tensor> list;
+  template <class... Items>
+  explicit TensorItems(Items&&... items) {
+    list.reserve(sizeof...(items));
+    (list.emplace_back(std::forward<Items>(items)), ...);
+  }
+};
 
 inline std::vector<Tensor> to_vector(TensorList tensors) {
   return {tensors.begin(), tensors.end()};

@@ -12,13 +12,13 @@ namespace batch_norm_columns {
 constexpr int64_t kMostColumns = 512;
 constexpr int64_t kFewRows = 32;  // which stay in the second-level cache, and are added up plainly
 
-/// Calls body(first column, columns) for blocks of columns, on several threads.
+/// Calls body(first column, columns) for blocks of columns, as many and as wide for each thread.
 template <class C, class Body>
 void for_blocks(const Images& images, int64_t cost, const Body& body) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(C));
-  const int64_t each = (images.channels + num_threads() - 1) / num_threads();
-  const int64_t width =
-      std::clamp((each + kLine - 1) / kLine, int64_t{1}, kMostColumns / kLine) * kLine;
+  const int64_t share = (images.channels + num_threads() - 1) / num_threads();
+  const int64_t blocks = (share + kMostColumns - 1) / kMostColumns;  // of a thread
+  const int64_t width = (share + blocks * kLine - 1) / (blocks * kLine) * kLine;
   for_rows((images.channels + width - 1) / width, images.batch * width, cost,
            [&](int64_t begin, int64_t end) {
              for (int64_t first = begin * width; first < end * width; first += width)

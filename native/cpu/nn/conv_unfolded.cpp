@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "core/backends/half_products.h"
 #include "core/threads/interrupt.h"
@@ -143,12 +142,6 @@ void unfolded_input_grad(const ConvGeometry& geometry, const T* grad, const T* w
     }
     return;
   }
-  if (is_pointwise(geometry)) {
-    ConvGeometry turned = geometry;
-    std::swap(turned.in_channels, turned.out_channels);
-    const Matrix<T> filters{weight, 1, geometry.in_channels};
-    return multiply_patches<T>(turned, filters, grad, nullptr, result);
-  }
   const Unfolding<T> unfolding(geometry);
   const int64_t outputs = geometry.out_channels, depth = unfolding.depth();
   const int64_t height = geometry.axes[0].output;
@@ -283,7 +276,8 @@ bool forward_unfolds(const ConvGeometry& geometry, DType dtype) {
   if (is_covered(geometry)) return true;
   if (dtype == DType::bfloat16) return fills_tiles(geometry) && has_matrix_products();
   return is_pointwise_of_small_images(geometry) && geometry.has_large_filters() &&
-         geometry.out_channels > geometry.in_channels;
+         geometry.out_channels > geometry.in_channels &&
+         geometry.batch * geometry.output_plane() <= kFewPositions;
 }
 
 bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
@@ -299,7 +293,7 @@ bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
   if (strides && geometry.kernel_size() > rows.stride * columns.stride &&
       (convolves_pairs(geometry, dtype) || taps * outputs >= kDeepPhase * geometry.in_channels))
     return false;
-  return strides || geometry.output_plane() == 1 || is_pointwise_of_small_images(geometry);
+  return strides || geometry.output_plane() == 1;
 }
 
 bool weight_grad_unfolds(const ConvGeometry& geometry) {

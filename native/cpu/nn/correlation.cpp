@@ -17,8 +17,12 @@ constexpr int64_t kThreadWork = 200'000;     // multiplications that pay for a t
 constexpr int64_t kPairChannels = 8;         // fewer leave tiles of pairs empty
 constexpr int64_t kLeastRows = 5;            // of tiles of two vectors
 constexpr int64_t kTurns = 4;                // patches that are copied while sums are turned
+constexpr int64_t kDeepSums = 256;           // take much longer than turning them
 constexpr int64_t kHalfLine = 32;            // bytes
 constexpr int64_t kSmallImage = 64;          // positions that are near in place
+constexpr int64_t kManyFilters = 256 << 10;  // elements: they leave L2 before they are used
+constexpr int64_t kCopied = 2;               // a copy for all threads is read from far
+constexpr int64_t kPanelsOfThread = 4;       // leave none idle for long
 constexpr int64_t kGap = 8;                  // of so many positions one may be none of the result
 
 /// A task is some rows of an image, or several images; it is computed in blocks of rows.
@@ -93,7 +97,7 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
 
 /// Whether vectors of outputs are nearly full, tiles of positions high enough to hide how long a
 /// sum takes, and turning the sums, once a tap of the depth, is less than copying patches, once an
-/// output.
+/// output, or than the sums themselves.
 template <class T>
 bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
   const Correlation<T>& task = plan.task;
@@ -111,7 +115,8 @@ bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
   const bool is_whole = plan.in_place && task.planes.pitch == task.columns;
   const int64_t run = is_whole ? task.rows * task.columns : task.columns;
   const int64_t vectors = share(outputs, kernels.vector_lanes);
-  return plan.depth >= kTurns * outputs && run / share(run, kernels.panel_rows) >= kLeastRows &&
+  return plan.depth >= std::min(kTurns * outputs, kDeepSums) &&
+         run / share(run, kernels.panel_rows) >= kLeastRows &&
          outputs * 4 >= vectors * kernels.vector_lanes * 3;
 }
 
@@ -165,29 +170,38 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
 }
 
 template <class T>
-void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
-  using Packed = ConvPacked<T>;
-  const Correlation<T>& task = plan.task;
+void find_panels(Plan<T>& plan, const ConvKernels<T>& kernels) {
   const int64_t width = plan.by_lanes  ? kernels.panel_lanes
                         : plan.by_wide ? kernels.wide_rows
                                        : kernels.panel_rows;
-  const auto pack_panel = plan.by_lanes  ? kernels.pack_lanes
-                          : plan.by_wide ? kernels.pack_wide
-                                         : kernels.pack_weights;
-  plan.panels = (task.weights.outputs + width - 1) / width;
+  plan.panels = (plan.task.weights.outputs + width - 1) / width;
   plan.panel_size = width * (plan.by_lanes ? static_cast<int64_t>(plan.offsets.size())
                                            : (plan.depth + kernels.steps - 1) / kernels.steps);
+}
+
+/// Packs one of the panels of all groups.
+template <class T>
+void pack_panel(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index,
+                ConvPacked<T>* packed) {
+  const auto pack = plan.by_lanes  ? kernels.pack_lanes
+                    : plan.by_wide ? kernels.pack_wide
+                                   : kernels.pack_weights;
+  ConvWeights<T> weights = plan.task.weights;
+  weights.data += index / plan.panels * plan.task.weight_group_step;
+  pack(weights, index % plan.panels, packed);
+}
+
+template <class T>
+void pack(Plan<T>& plan, const ConvKernels<T>& kernels) {
+  using Packed = ConvPacked<T>;
+  const int64_t panels = plan.task.groups * plan.panels;
   // Pairs of halves take the room of a float.
-  plan.packed = empty(Shape{task.groups * plan.panels * plan.panel_size}, dtype_of<ConvSum<T>>);
+  plan.packed = empty(Shape{panels * plan.panel_size}, dtype_of<ConvSum<T>>);
   Packed* const packed = static_cast<Packed*>(plan.packed.raw_data());
-  parallel_for(0, task.groups * plan.panels,
-               std::max<int64_t>(1, kGrain / std::max<int64_t>(plan.panel_size, 1)),
+  parallel_for(0, panels, std::max<int64_t>(1, kGrain / std::max<int64_t>(plan.panel_size, 1)),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   ConvWeights<T> weights = task.weights;
-                   weights.data += i / plan.panels * task.weight_group_step;
-                   pack_panel(weights, i % plan.panels, packed + i * plan.panel_size);
-                 }
+                 for (int64_t i = begin; i < end; ++i)
+                   pack_panel(plan, kernels, i, packed + i * plan.panel_size);
                });
 }
 
@@ -239,63 +253,129 @@ struct Item {
   T* result;
 };
 
-/// What lanes read of the source: padded planes, of pairs where these are multiplied.
+/// What lanes read of one image: padded planes, of pairs where these are multiplied.
 template <class T>
-const ConvPacked<T>* lane_source(const Plan<T>& plan, const Item<T>& item) {
+void pad_for_lanes(const Plan<T>& plan, int64_t first_row, const T* image, ConvPacked<T>* padded) {
   const PaddedPlanes& planes = plan.task.planes;
   if constexpr (std::is_same_v<T, ConvPacked<T>>)
-    if (plan.in_place) return item.source + item.first * planes.pitch;
+    pad_planes(planes, first_row, image, padded);
+  else
+    pad_pairs(planes, plan.task.weights.majors, first_row, image, padded);
+}
+
+/// What lanes read of the source of a task.
+template <class T>
+const ConvPacked<T>* lane_source(const Plan<T>& plan, const Item<T>& item) {
+  if constexpr (std::is_same_v<T, ConvPacked<T>>)
+    if (plan.in_place) return item.source + item.first * plan.task.planes.pitch;
   auto* const padded =
       scratch<ConvPacked<T>>(0, static_cast<size_t>(item.images * plan.image_step()));
-  for (int64_t n = 0; n < item.images; ++n) {
-    const T* const image = item.source + n * plan.task.groups * plan.source_size();
-    if constexpr (std::is_same_v<T, ConvPacked<T>>)
-      pad_planes(planes, item.first, image, padded + n * plan.image_step());
-    else
-      pad_pairs(planes, plan.task.weights.majors, item.first, image,
-                padded + n * plan.image_step());
-  }
+  for (int64_t n = 0; n < item.images; ++n)
+    pad_for_lanes(plan, item.first, item.source + n * plan.task.groups * plan.source_size(),
+                  padded + n * plan.image_step());
   return padded;
 }
 
-/// With vectors of outputs: a panel of them after the other, whose sums are turned when finished.
+/// One panel of outputs at rows [row, row + rows) of the images of a task: its sums are turned when
+/// they are finished. `runs`: the places of these rows in `source`.
 template <class T>
-void run_lanes(const Plan<T>& plan, const ConvKernels<T>& kernels, const Item<T>& item) {
+void run_panel(const Plan<T>& plan, const ConvKernels<T>& kernels, const Item<T>& item,
+               const ConvPacked<T>* source, const std::vector<ConvRun>& runs, int64_t row,
+               int64_t rows, int64_t panel, const ConvPacked<T>* packed) {
   using S = ConvSum<T>;
   const Correlation<T>& task = plan.task;
-  const int64_t outputs = task.weights.outputs, width = kernels.panel_lanes;
-  const auto depth = static_cast<int64_t>(plan.offsets.size());
-  const int64_t most = plan.images * plan.block_rows * task.columns;
+  const int64_t width = kernels.panel_lanes, k = panel * width;
+  const int64_t count = std::min(width, task.weights.outputs - k);
+  const int64_t area = rows * task.columns, positions = item.images * area;
+  S* const sums = scratch<S>(1, static_cast<size_t>(positions * width));
+  kernels.forward_lanes({count, static_cast<int64_t>(plan.offsets.size()), positions, packed,
+                         plan.offsets.data(), source, runs.data(), sums});
+  const T* const bias = item.bias ? item.bias + k : nullptr;
+  T* const to = item.result + k * task.channel_step;
+  if (has_whole_rows(task)) {
+    for (int64_t n = 0; n < item.images; ++n)
+      kernels.turn_lanes(sums + n * area * width, area, count, bias,
+                         to + n * task.image_step + row * task.row_step, task.channel_step);
+    return;
+  }
+  if constexpr (std::is_same_v<T, S>) {
+    T* const turned = scratch<T>(2, static_cast<size_t>(positions * width));
+    kernels.turn_lanes(sums, positions, count, nullptr, turned, positions);
+    for (int64_t n = 0; n < item.images; ++n)
+      write_out(plan, kernels, turned + n * area, positions, row, rows, count, bias,
+                to + n * task.image_step);
+  }
+}
+
+/// With vectors of outputs: rows after rows, each with one panel of filters after the other.
+template <class T>
+void run_lanes(const Plan<T>& plan, const ConvKernels<T>& kernels, const Item<T>& item) {
   const ConvPacked<T>* const source = lane_source(plan, item);
-  S* const sums = scratch<S>(1, static_cast<size_t>(most * width));
   std::vector<ConvRun> runs;
   for (int64_t row = item.first; row < item.last; row += plan.block_rows) {
-    const int64_t rows = std::min(plan.block_rows, item.last - row), area = rows * task.columns;
+    const int64_t rows = std::min(plan.block_rows, item.last - row);
     check_interrupt();
-    find_runs(task.planes, item.images, plan.image_step(), row - item.first, rows, task.columns,
-              runs);
-    for (int64_t panel = 0; panel < plan.panels; ++panel) {
-      const int64_t k = panel * width, count = std::min(width, outputs - k);
-      const int64_t positions = item.images * area;
-      kernels.forward_lanes({count, depth, positions, item.packed + panel * plan.panel_size,
-                             plan.offsets.data(), source, runs.data(), sums});
-      const T* const bias = item.bias ? item.bias + k : nullptr;
-      T* const to = item.result + k * task.channel_step;
-      if (has_whole_rows(task)) {
-        for (int64_t n = 0; n < item.images; ++n)
-          kernels.turn_lanes(sums + n * area * width, area, count, bias,
-                             to + n * task.image_step + row * task.row_step, task.channel_step);
-        continue;
-      }
-      if constexpr (std::is_same_v<T, S>) {
-        T* const turned = scratch<T>(2, static_cast<size_t>(most * width));
-        kernels.turn_lanes(sums, positions, count, nullptr, turned, most);
-        for (int64_t n = 0; n < item.images; ++n)
-          write_out(plan, kernels, turned + n * area, most, row, rows, count, bias,
-                    to + n * task.image_step);
+    find_runs(plan.task.planes, item.images, plan.image_step(), row - item.first, rows,
+              plan.task.columns, runs);
+    for (int64_t panel = 0; panel < plan.panels; ++panel)
+      run_panel(plan, kernels, item, source, runs, row, rows, panel,
+                item.packed + panel * plan.panel_size);
+  }
+}
+
+/// Whether there is more of the filters than of the images, and enough for all threads: a panel is
+/// then packed where it is used, and taken to all the images.
+template <class T>
+bool has_more_filters(const Plan<T>& plan) {
+  const Correlation<T>& task = plan.task;
+  if (!plan.by_lanes || task.layers != 1 || plan.items_per_image != 1) return false;
+  const int64_t source = task.batch * plan.image_step(), filters = plan.panels * plan.panel_size;
+  return source * (plan.in_place ? 1 : kCopied) <= filters && filters >= kManyFilters &&
+         task.groups * plan.panels >= kPanelsOfThread * num_threads();
+}
+
+/// Each thread packs panels of filters, one after the other, and takes each to all images.
+template <class T>
+void run_panels(const Plan<T>& plan, const ConvKernels<T>& kernels) {
+  using Packed = ConvPacked<T>;
+  const Correlation<T>& task = plan.task;
+  const int64_t images = task.batch;
+  Tensor owner;
+  Packed* padded = nullptr;
+  if (!plan.in_place) {
+    owner = empty(Shape{task.groups * images * plan.image_step()}, dtype_of<ConvSum<T>>);
+    padded = static_cast<Packed*>(owner.raw_data());
+    parallel_for(0, task.groups * images, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        pad_for_lanes(plan, 0, plan.source_of(i % images, i / images),
+                      padded + i * plan.image_step());
+    });
+  }
+  parallel_for(0, task.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
+    Packed* const packed = scratch<Packed>(3, static_cast<size_t>(plan.panel_size));
+    std::vector<ConvRun> runs;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i / plan.panels, outputs = task.weights.outputs;
+      const Item<T> item{images,
+                         0,
+                         task.rows,
+                         plan.source_of(0, group),
+                         nullptr,
+                         task.bias ? task.bias + group * outputs : nullptr,
+                         plan.result_of(0) + group * outputs * task.channel_step};
+      const Packed* source = nullptr;
+      if (padded) source = padded + group * images * plan.image_step();
+      if constexpr (std::is_same_v<T, Packed>)
+        if (plan.in_place) source = item.source;
+      pack_panel(plan, kernels, i, packed);
+      check_interrupt();
+      for (int64_t row = 0; row < task.rows; row += plan.block_rows) {
+        const int64_t rows = std::min(plan.block_rows, task.rows - row);
+        find_runs(task.planes, images, plan.image_step(), row, rows, task.columns, runs);
+        run_panel(plan, kernels, item, source, runs, row, rows, i % plan.panels, packed);
       }
     }
-  }
+  });
 }
 
 template <class T>
@@ -369,6 +449,8 @@ void correlate(Correlation<T> given) {
     if (given.layers == 0 && (try_winograd(given) || try_winograd_pieces(given))) return;
   const ConvKernels<T>& kernels = conv_kernels<T>();
   Plan<T> plan = make_plan(std::move(given), kernels);
+  find_panels(plan, kernels);
+  if (has_more_filters(plan)) return run_panels(plan, kernels);
   pack(plan, kernels);
   const Correlation<T>& task = plan.task;
   const int64_t work =

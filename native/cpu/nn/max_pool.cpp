@@ -5,9 +5,16 @@
 namespace flambeau::cpu {
 namespace {
 
+/// Null where nobody asks for places.
+int64_t* places_of(const Tensor& indices) {
+  return indices.defined() ? indices.data<int64_t>() : nullptr;
+}
+
 template <class T>
 void max_windows(const PoolGeometry& geometry, const T* input, T* result, int64_t* indices) {
+  const auto largest = FLAMBEAU_PICK(largest_of_windows<T>);
   over_planes(geometry, [&](int64_t begin, int64_t end) {
+    if (indices == nullptr) return largest(geometry, begin, end, input, result);
     pool_kernels<T>().max(geometry, begin, end, input, result, indices);
   });
 }
@@ -20,7 +27,7 @@ bool max_of_channels(const PoolGeometry& geometry, const Tensor& result, const T
     using T = decltype(zero);
     over_window_rows(geometry, images, [&](int64_t begin, int64_t end) {
       channel_pool_kernels<T>().max(geometry, images, begin, end, input.data<T>(), result.data<T>(),
-                                    indices.data<int64_t>());
+                                    places_of(indices));
     });
   });
 }
@@ -57,7 +64,7 @@ void max_pool2d_with_indices(const Tensor& result, const Tensor& indices, const 
   if (max_of_channels(geometry, result, indices, input)) return;
   with_pooled_type("max_pool2d", result, input, [&](auto zero, const Tensor& out, const Tensor& x) {
     using T = decltype(zero);
-    max_windows(geometry, x.data<T>(), out.data<T>(), indices.data<int64_t>());
+    max_windows(geometry, x.data<T>(), out.data<T>(), places_of(indices));
   });
 }
 
@@ -77,9 +84,14 @@ void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indice
       "adaptive_max_pool2d", result,
       [&](auto zero, const Tensor& out, const Tensor& x) {
         using T = decltype(zero);
-        max_windows(geometry, x.data<T>(), out.data<T>(), indices.data<int64_t>());
+        max_windows(geometry, x.data<T>(), out.data<T>(), places_of(indices));
       },
       input);
+}
+
+void adaptive_max_windows(const Tensor& result, const Tensor& indices, const Tensor& input,
+                          const Ints<2>& output_size) {
+  adaptive_max_pool2d_with_indices(result, indices, input, output_size);
 }
 
 void max_pool2d_grad(const Tensor& result, const Tensor& grad_output, const Tensor& indices,

@@ -66,4 +66,13 @@ PoolGeometry adaptive_geometry(IntList input, IntList output) {
   return geometry;
 }
 
+bool covered_by_pairs(const PoolGeometry& geometry) {
+  const auto exact = [](const PoolAxis& axis, int64_t input, int64_t output) {
+    return axis.kernel == 2 && axis.stride == 2 && axis.step == 1 && axis.begin[0] == 0 &&
+           2 * output == input && axis.inner_end == output;
+  };
+  return exact(geometry.rows, geometry.input_rows, geometry.output_rows) &&
+         exact(geometry.columns, geometry.input_columns, geometry.output_columns);
+}
+
 }  // namespace flambeau::cpu

@@ -41,6 +41,8 @@ PoolGeometry pool_geometry(IntList input, IntList output, const Ints<2>& kernel,
                            const std::optional<Ints<2>>& stride, const Ints<2>& padding,
                            const Ints<2>& dilation);
 PoolGeometry adaptive_geometry(IntList input, IntList output);
+/// Whether 2x2 windows cover the planes exactly.
+bool covered_by_pairs(const PoolGeometry& geometry);
 
 /// As with_float_compute, of one input; integers are pooled as int64.
 template <class Body>

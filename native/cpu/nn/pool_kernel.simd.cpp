@@ -19,17 +19,6 @@ bool is_narrow(const PoolGeometry& geometry) {
   return geometry.input_plane() <= std::numeric_limits<int32_t>::max();
 }
 
-/// Calls body(constant) with the strides that are worth loops of their own; 0 stands for others.
-template <class Body>
-void with_stride(int64_t stride, const Body& body) {
-  if (stride == 1)
-    body(std::integral_constant<int64_t, 1>());
-  else if (stride == 2)
-    body(std::integral_constant<int64_t, 2>());
-  else
-    body(std::integral_constant<int64_t, 0>());
-}
-
 // --- largest elements ---
 
 /// The larger one in the order of scanning: the first of equals, the last NaN.
@@ -41,8 +30,7 @@ bool wins(T candidate, T value) {
 /// `count` windows that lie in the padding.
 template <class T>
 void no_windows(int64_t count, T* out, int64_t* index) {
-  using Limits = std::numeric_limits<T>;
-  std::fill_n(out, count, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+  std::fill_n(out, count, no_element<T>());
   std::fill_n(index, count, kNoPlace);
 }
 
@@ -289,15 +277,6 @@ void max_pairs(const PoolGeometry& geometry, int64_t begin, int64_t end, const T
     else
       run(std::integral_constant<int64_t, 0>());
   }
-}
-
-bool covered_by_pairs(const PoolGeometry& geometry) {
-  const auto exact = [](const PoolAxis& axis, int64_t input, int64_t output) {
-    return axis.kernel == 2 && axis.stride == 2 && axis.step == 1 && axis.begin[0] == 0 &&
-           2 * output == input && axis.inner_end == output;
-  };
-  return exact(geometry.rows, geometry.input_rows, geometry.output_rows) &&
-         exact(geometry.columns, geometry.input_columns, geometry.output_columns);
 }
 
 template <class T>

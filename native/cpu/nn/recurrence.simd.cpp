@@ -30,7 +30,8 @@ void run_samples(const SampleSet& set, const Steps& steps, const PackedWeights<C
     };
     // Rows of x lie far apart and in no near cache: each comes while something else is computed.
     fetch_ahead(inputs(0), wide);
-    weights.multiply(active, state.get(), h_step, products.get(), p_step, C(0), sequence.bias);
+    weights.multiply(active, state.get(), h_step, products.get(), p_step, C(0), sequence.bias,
+                     k % 2 == 1);
     for (int64_t r = 0; r < active; ++r) {
       const int64_t sample = set.sample(r), place = steps.place(t, sample);
       C* h = state.get() + r * h_step;

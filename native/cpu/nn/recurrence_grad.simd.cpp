@@ -47,7 +47,7 @@ void run_samples(const SampleSet& set, const Steps& steps, const PackedWeights<C
       std::copy_n(h_before, n, s.before + place * n);
     }
     weights.multiply(active, slopes.get(), p_step, carried.get(), h_step,
-                     C(Cell::has_direct ? 1 : 0), nullptr);
+                     C(Cell::has_direct ? 1 : 0), nullptr, k % 2 == 1);
   }
   for (int64_t r = 0; r < rows; ++r)
     std::copy_n(carried.get() + r * h_step, n, s.hidden_grad + set.sample(r) * n);

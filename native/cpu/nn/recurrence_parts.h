@@ -50,19 +50,22 @@ class PackedWeights {
   }
 
   /// c = a @ matrix + beta c (+ bias); on several threads outside of parallel regions. Rows of a
-  /// are dense.
-  void multiply(int64_t rows, const C* a, int64_t lda, C* c, int64_t ldc, C beta,
-                const C* bias) const {
+  /// are dense. Turned, it begins with the last columns: weights that are larger than a cache are
+  /// then met first where those of the call before were met last.
+  void multiply(int64_t rows, const C* a, int64_t lda, C* c, int64_t ldc, C beta, const C* bias,
+                bool is_turned) const {
     const int64_t blocks = (rows + kTileRows - 1) / kTileRows, block = (rows + blocks - 1) / blocks;
     const int64_t work = std::max<int64_t>(1, rows * depth_ * kWidth);
     const C* packed = packed_.data<C>();
     const auto run = [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin * kWidth; j < std::min(end * kWidth, columns_); j += kWidth)
+      for (int64_t p = begin; p < end; ++p) {
+        const int64_t j = (is_turned ? begin + end - 1 - p : p) * kWidth;
         for (int64_t i = 0; i < rows; i += block)
           run_tile(std::min(block, rows - i), std::min(kWidth, columns_ - j), depth_,
                    StridedRows<C>{a + i * lda, lda, 1},
                    SteppedLines<C>{packed + j * depth_, kWidth},
                    Epilogue<C>{c + i * ldc + j, ldc, C(1), beta, bias ? bias + j : nullptr});
+      }
     };
     const int64_t grain = std::max<int64_t>(1, kRecurrentWork / work);
     if (panels_ <= grain || in_parallel_region()) {

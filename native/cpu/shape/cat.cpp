@@ -54,7 +54,7 @@ void copy_blocks(char* destination, const char* source, int64_t outer, int64_t b
     while (begin < end) {
       const int64_t block = begin / bytes, skipped = begin % bytes;
       const int64_t count = std::min(bytes - skipped, end - begin);
-      memcpy(destination + block * pitch + skipped, source + begin, static_cast<size_t>(count));
+      copy_dense(destination + block * pitch + skipped, source + begin, count);
       begin += count;
     }
   });
