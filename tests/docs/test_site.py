@@ -10,7 +10,8 @@ from urllib.parse import unquote, urlsplit
 from flambeau._command_line import parser
 from flambeau.codegen.read.loader import library_declarations
 from flambeau.codegen.write.docs import Page, pages
-from flambeau.docs.library import public_modules, public_names
+from flambeau.docs.class_page import members_of
+from flambeau.docs.library import described, public_modules, public_names
 
 _LINK = re.compile(r"""<[^>]*?\s(?:href|src)=["']([^"']*)["']""")
 _ID = re.compile(r"""\s(?:id|name)=["']([^"']+)["']""")
@@ -92,6 +93,37 @@ def test_every_public_name_is_described(site: Path) -> None:
             value = getattr(module, member)
             if callable(value) and value.__doc__:
                 assert f">{member}<" in shown or f"{name}.{member}" in shown, f"{name}.{member}"
+
+
+def test_pages_of_classes(site: Path) -> None:
+    """Each has an example, or leads to one, a table of its members, and links to other pages."""
+    library = described(pages(library_declarations()))
+    assert len(library.homes) > 700
+    wrong = []
+    for name in library.homes.values():
+        space, _, short = name.rpartition(".")
+        cls = getattr(library.modules[space], short)
+        found = re.search(
+            r"<article.*</article>", text(site / "library" / f"{name}.html"), re.DOTALL
+        )
+        assert found is not None, name
+        shown = found[0]
+        members = members_of(cls, library.homes, library.methods).names()
+        table = re.search(r'<section id="summary">.*?</table>', shown, re.DOTALL)
+        for member in members:
+            if table is None or not re.search(rf">{member}(\(\))?</span>", table[0]):
+                wrong.append(f"{name}: no {member} in its summary")
+        if "highlight-pycon" not in shown and not re.search(r">Example<|Example: <a", shown):
+            wrong.append(f"{name}: no example")
+        links = {link for link in _LINK.findall(shown) if link.partition("#")[0] != f"{name}.html"}
+        if all(link[0] == "#" or link in ("index.html", f"{space}.html") for link in links):
+            wrong.append(f"{name}: no link to another page")
+        plain = re.sub(r"<(pre|code|math)\b.*?</\1>", "", shown, flags=re.DOTALL)
+        if re.search(r"\{[.\w:]+\}|```|\]\(|:no-index:", re.sub(r"<[^>]+>", "", plain)):
+            wrong.append(f"{name}: markup")
+        if re.search(r"<h2>(?:(?!<h2>).)*</h2>\s*</section>", shown, re.DOTALL):
+            wrong.append(f"{name}: an empty section")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_default_folder() -> None:

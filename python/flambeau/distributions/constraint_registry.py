@@ -20,7 +20,8 @@ Factory = Callable[[Any], Transform]
 
 
 class ConstraintRegistry:
-    """From types of constraints to functions that make a transform onto a constraint.
+    """From types of constraints to functions that make a `distributions.Transform` onto a
+    constraint.
 
     Example:
         >>> from flambeau.distributions import ExpTransform, constraints

@@ -7,17 +7,16 @@ import inspect
 import pkgutil
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
 
 import flambeau
 from flambeau.codegen.plan.markdown import code, escaped
 from flambeau.codegen.plan.python_signature import forms, places, python_names
 from flambeau.codegen.write.docs import Page
-from flambeau.docs.arguments import shared_by
+from flambeau.docs.blocks import example_link, function_block, shared_arguments
+from flambeau.docs.class_page import Kin, Members, class_page, members_of
 from flambeau.docs.computed_by import operators_of
 from flambeau.docs.docstrings import summary_of, to_markdown
-from flambeau.docs.examples import shown_by
-from flambeau.docs.signatures import signatures_of
+from flambeau.docs.links import Reader, Targets
 from flambeau.docs.topics import by_topic
 
 FOLDER = "library"
@@ -69,10 +68,68 @@ def _short(name: str) -> str:
 def library_pages(library: Library) -> dict[str, str]:
     """Markdown by file name."""
     found = {f"{FOLDER}/index.md": _index(library)}
+    classes = {name: _class_of(name, library) for name in library.homes.values()}
+    members = {
+        name: members_of(cls, library.homes, library.methods) for name, cls in classes.items()
+    }
+    targets = _targets(library, members)
+    functions = _functions_by_file(library)
     for name, module in library.modules.items():
-        found[f"{FOLDER}/{name}.md"] = _module_page(name, module, library)
-    for name in library.homes.values():
-        found[f"{FOLDER}/{name}.md"] = _class_page(name, library)
+        found[f"{FOLDER}/{name}.md"] = _module_page(name, module, library, targets)
+    for name, cls in classes.items():
+        reader = Reader(targets, library.modules[name.rpartition(".")[0]], cls, cls)
+        layers = "\n".join(_operators_of_class(cls, name, library))
+        page = class_page(
+            cls, name, reader, members[name], layers, _kin(name, cls, classes, functions)
+        )
+        found[f"{FOLDER}/{name}.md"] = page
+    return found
+
+
+def _class_of(name: str, library: Library) -> type:
+    space, _, short = name.rpartition(".")
+    found: type = getattr(library.modules[space], short)
+    return found
+
+
+def _targets(library: Library, members: dict[str, Members]) -> Targets:
+    """What names in docstrings may link to."""
+    targets = Targets(library.homes, library.operators)
+    for name, module in library.modules.items():
+        for function in _sorted_members(module, library)[1]:
+            targets.functions.setdefault(id(getattr(module, function)), f"{name}.{function}")
+    targets.members |= {name: found.names() for name, found in members.items()}
+    return targets
+
+
+def _kin(name: str, cls: type, classes: dict[str, type], functions: dict[str, list[str]]) -> Kin:
+    """What has to do with a class: of its file, or else of its module, what neither derives from
+    it, nor it from that.
+    """
+    derived = [other for other, value in classes.items() if cls in value.__bases__]
+    strangers = {
+        other: value
+        for other, value in classes.items()
+        if cls not in value.__mro__ and value not in cls.__mro__
+    }
+    beside = [o for o, value in strangers.items() if value.__module__ == cls.__module__]
+    functions_beside = functions.get(cls.__module__, [])
+    if not beside and not functions_beside:
+        space = name.rpartition(".")[0]
+        beside = [o for o in strangers if o.rpartition(".")[0] == space]
+    return Kin(derived, beside, functions_beside)
+
+
+def _functions_by_file(library: Library) -> dict[str, list[str]]:
+    """Names of the functions that have a place, each once."""
+    found: dict[str, list[str]] = {}
+    seen: set[int] = set()
+    for name, module in library.modules.items():
+        for member in _sorted_members(module, library)[1]:
+            function = getattr(module, member)
+            if id(function) not in seen and inspect.isfunction(function):
+                seen.add(id(function))
+                found.setdefault(function.__module__, []).append(f"{name}.{member}")
     return found
 
 
@@ -140,11 +197,11 @@ def _toctree(names: list[str]) -> list[str]:
     return ["```{toctree}", ":hidden:", "", *names, "```", ""]
 
 
-def _module_page(name: str, module: ModuleType, library: Library) -> str:
+def _module_page(name: str, module: ModuleType, library: Library, targets: Targets) -> str:
     classes, functions, operators, values = _sorted_members(module, library)
     lines = [f"# {escaped(name)}", "", "{.eyebrow}", "[Library](index.md)", "", "{.lead}"]
-    text = to_markdown(module.__doc__ or "")
-    lines += [text, ""]
+    reader = Reader(targets, module)
+    lines += [reader.linked(to_markdown(module.__doc__ or "")), ""]
     homes = dict(classes)
     for topic, members in by_topic(name, module, list(homes)).items():
         lines += [f"## {topic}", ""]
@@ -155,8 +212,9 @@ def _module_page(name: str, module: ModuleType, library: Library) -> str:
         lines += ["## Functions", ""]
         for member in functions:
             function, full = getattr(module, member), f"{name}.{member}"
-            more = _shared_arguments(function, module) + _example_link(member, name, module)
-            lines += _function(function, full, "py:function", more=more)
+            more = shared_arguments(function, module) + example_link(member, name, module)
+            reader.own = function
+            lines += function_block(function, full, "py:function", reader, more=more)
     if operators:
         lines += ["## Operators", "", "{.names}"]
         lines += [" ".join(f"[{code(m)}](../operators/{page}.md)" for m, page in operators), ""]
@@ -184,34 +242,6 @@ def _sorted_members(
     return classes, functions, operators, values
 
 
-def _class_page(name: str, library: Library) -> str:
-    space, _, short = name.rpartition(".")
-    cls = getattr(library.modules[space], short)
-    lines = [f"# {escaped(short)}", "", "{.eyebrow}"]
-    lines += [f"[Library](index.md) / [{escaped(space)}]({space}.md)", ""]
-    lines += _directive("py:class", _constructor(cls, name), _bases(cls, library))
-    module = library.modules[space]
-    lines += [to_markdown(cls.__doc__ or ""), _shared_arguments(cls, module)]
-    lines += [_example_link(short, space, module)]
-    lines += _operators_of_class(cls, name, library)
-    methods, properties, operators = _class_members(cls, library)
-    if properties:
-        lines += ["## Attributes", ""]
-        for member in properties:
-            about = to_markdown(inspect.getattr_static(cls, member).__doc__ or "")
-            lines += _directive("py:attribute", [f"{name}.{member}"], about)
-    if methods:
-        lines += ["## Methods", ""]
-        for member in methods:
-            static = isinstance(inspect.getattr_static(cls, member), staticmethod)
-            full = f"{name}.{member}"
-            lines += _function(getattr(cls, member), full, "py:method", not static)
-    if operators:
-        lines += ["## Operators", "", "{.names}"]
-        lines += [" ".join(f"[{code(m)}](../operators/{page}.md)" for m, page in operators), ""]
-    return "\n".join(lines)
-
-
 def _operators_of_class(cls: type, name: str, library: Library) -> list[str]:
     """What computes a layer: its operators, and the formula of a single one."""
     pages = library.computed_by.get(name, [])
@@ -221,75 +251,4 @@ def _operators_of_class(cls: type, name: str, library: Library) -> list[str]:
     lines = [f"Computed by {links}.", ""]
     if len(pages) == 1 and pages[0] in library.formulas and "Equations:" not in (cls.__doc__ or ""):
         lines += ["$$", library.formulas[pages[0]], "$$", ""]
-    return lines
-
-
-def _constructor(cls: type, name: str) -> list[str]:
-    return [s.removesuffix(" -> None") for s in signatures_of(cls, name)[:1]]
-
-
-def _bases(cls: type, library: Library) -> str:
-    """Links to the base classes that have pages."""
-    found = [library.homes[id(b)] for b in cls.__bases__ if id(b) in library.homes]
-    return "".join(f"Bases: [{code(home)}]({home}.md)\n" for home in found)
-
-
-def _class_members(
-    cls: type, library: Library
-) -> tuple[list[str], list[str], list[tuple[str, str]]]:
-    """Documented methods, attributes and, of tensors, operators; what bases on pages of their own
-    describe is left to them."""
-    methods, properties, operators = [], [], []
-    described = [base for base in cls.__mro__[1:] if id(base) in library.homes]
-    for member in sorted(n for n in dir(cls) if not n.startswith("_")):
-        value = inspect.getattr_static(cls, member)
-        owner = next(c for c in cls.__mro__ if member in vars(c))
-        if cls is flambeau.Tensor and member in library.methods:
-            operators.append((member, library.methods[member]))
-        elif any(hasattr(base, member) for base in described) or owner.__module__ == "builtins":
-            continue
-        elif inspect.isroutine(getattr(cls, member, None)) and value.__doc__:
-            methods.append(member)
-        elif (isinstance(value, property) or inspect.isgetsetdescriptor(value)) and value.__doc__:
-            properties.append(member)
-    return methods, properties, operators
-
-
-def _shared_arguments(value: Any, module: ModuleType) -> str:
-    """Those that the docstring of the module describes for all."""
-    names: dict[str, list[str]] = {}  # by what is said of them
-    for name, text in shared_by(value, module).items():
-        names.setdefault(text, []).append(name)
-    entries = "".join(f"    {', '.join(alike)}: {text}\n" for text, alike in names.items())
-    return to_markdown(f"Args:\n{entries}") + "\n" if names else ""
-
-
-def _example_link(name: str, space: str, module: ModuleType) -> str:
-    """Where the example is, if it stands elsewhere."""
-    shown = shown_by(name, module)
-    if shown is None or shown == name:
-        return ""
-    if shown == "":
-        return f"[Example]({space}.md)\n"
-    return f"Example: {{any}}`{space}.{shown}`\n"
-
-
-def _function(
-    function: Any, name: str, directive: str, is_method: bool = False, more: str = ""
-) -> list[str]:
-    bound = inspect.ismethod(function)  # a class method has lost its first parameter already
-    signatures = signatures_of(function, name, drop_first=is_method and not bound)
-    about = to_markdown(function.__doc__ or "")
-    return _directive(directive, signatures, f"{about}\n{more}")
-
-
-def _directive(directive: str, signatures: list[str], body: str) -> list[str]:
-    """The description under the last signature; the others stand above it."""
-    lines = []
-    # `nn.Module` without more is that of today.
-    options = [":no-index:"] if signatures[-1].startswith("flambeau.legacy.") else []
-    for signature in signatures[:-1]:
-        lines += [f"```{{{directive}}} {signature}", ":no-index:", "```", ""]
-    fence = "`````"
-    lines += [f"{fence}{{{directive}}} {signatures[-1]}", *options, "", body.rstrip(), fence, ""]
     return lines

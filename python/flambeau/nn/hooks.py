@@ -12,7 +12,8 @@ _identifiers = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away; also a context manager.
+    """What registering a hook of a `nn.Module` returns: `remove()` takes the hook away; also a
+    context manager.
 
     Args:
         hooks: the dict that holds the hook, and others to take it out of.

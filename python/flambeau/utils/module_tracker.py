@@ -17,7 +17,7 @@ _ROOT = "Global"
 class ModuleTracker:
     """A context that knows which modules run: `parents` holds their names, and always "Global".
 
-    A module that is called first is named by its class, those inside it by their place in it:
+    A `nn.Module` that is called first is named by its class, those inside it by their place in it:
     "Net.encoder.0". In backward a module runs from the gradient of its results to that of its
     arguments; one whose arguments need no gradient, until its caller's end.
 

@@ -38,7 +38,7 @@ _BINS = 64
 
 
 class SummaryWriter:
-    """Writes a folder of logs.
+    """Writes a folder of logs, as the `utils.trainer.Trainer` does of its training.
 
     Args:
         log_dir: the folder; None: one in `runs`, called after the time and the machine.
