@@ -325,7 +325,7 @@ struct FunctionOf<Result(Types...)> : Function {
                          const Argument<Types>&... arguments)
         : result(to_python(overload, [&]() -> Result {
             // Sparse tensors may count more elements than two of them can together.
-            constexpr int64_t kMuch = int64_t{1} << 56;
+            [[maybe_unused]] constexpr int64_t kMuch = int64_t{1} << 56;
             const ReleaseGil release(
                 kKeepsGil ? 0 : (int64_t{0} + ... + std::min<int64_t>(arguments.work(), kMuch)));
             return pointer(arguments.value()...);
