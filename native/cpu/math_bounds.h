@@ -13,7 +13,7 @@ struct Bounds {
 struct WideBounds {
   double low, high;
 };
-extern FLAMBEAU_API const Bounds kExpBounds;      // e^x is 0 and infinite
+extern FLAMBEAU_API const Bounds kExpBounds;  // e^x is 0 and infinite
 extern FLAMBEAU_API const WideBounds kWideExpBounds;
 extern FLAMBEAU_API const Bounds kExp2Bounds;     // 2^x is
 extern FLAMBEAU_API const Bounds kSigmoidBounds;  // e^x is the smallest normal number, and infinite
