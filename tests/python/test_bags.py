@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from flambeau.nn.functional import embedding_bag
 def _bags(
     weight: np.ndarray, rows: np.ndarray, ends: np.ndarray, factors: np.ndarray
 ) -> np.ndarray:
-    bounds = zip(ends[:-1], ends[1:], strict=True)
+    bounds = itertools.pairwise(ends)
     return np.stack([(factors[a:b, None] * weight[rows[a:b]]).sum(0) for a, b in bounds])
 
 
