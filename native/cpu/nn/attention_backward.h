@@ -71,7 +71,7 @@ void differentiate_row(C* weights, C* grads, int64_t seen, int64_t columns, C lo
   for (int64_t j = 0; j < padded; j += lanes) {
 #pragma omp simd
     for (int64_t k = j; k < j + lanes; ++k) {
-      weights[k] = math::exp(weights[k] - logsum);
+      weights[k] = exponential(weights[k] - logsum);
       grads[k] = weights[k] * (grads[k] - moment);
     }
   }

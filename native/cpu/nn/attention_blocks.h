@@ -7,6 +7,7 @@
 
 #include "core/tensor/tensor.h"
 #include "cpu/linalg/pack.h"
+#include "cpu/nn/exponentials.h"
 #include "cpu/rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {

@@ -43,7 +43,7 @@ Vector<C> exponentials_in_lanes(C* x, int64_t count, C shift) {
   for (int64_t j = 0; j < count; j += lanes) {
 #pragma omp simd
     for (int64_t k = 0; k < lanes; ++k) {
-      const C value = math::exp(x[j + k] - shift);
+      const C value = exponential(x[j + k] - shift);
       x[j + k] = value;
       lane[k] += value;
     }
@@ -89,7 +89,7 @@ void weigh_rows(RunningRows<C>& rows, int64_t count, int64_t columns, int64_t va
     store(shift, largest == splat(kNone) ? Vector<C>{} : largest);
     store(factor, before);
 #pragma omp simd
-    for (int64_t r = 0; r < lanes; ++r) factor[r] = math::exp(factor[r] - shift[r]);
+    for (int64_t r = 0; r < lanes; ++r) factor[r] = exponential(factor[r] - shift[r]);
     for (int64_t r = 0; r < members; ++r) {
       C* const x = rows.scores + (first + r) * kScoreStep;
       const int64_t end = padded(first + r);

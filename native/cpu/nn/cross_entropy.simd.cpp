@@ -75,7 +75,7 @@ void backward(const Tensor& result, const Tensor& grad_output, const Tensor& inp
         const C largest = norm[2 * r], spread = norm[2 * r + 1];
         const C factor = classes.factor(r) * share * grad[r * step];
 #pragma omp simd
-        for (int64_t i = 0; i < n; ++i) y[i] = math::exp((x[i] - largest) - spread) * factor;
+        for (int64_t i = 0; i < n; ++i) y[i] = exponential((x[i] - largest) - spread) * factor;
         y[classes.of(r)] -= factor;
       } else {
         std::fill_n(y, n, C(0));

@@ -42,7 +42,7 @@ void softmax_rows(T* out, const T* in, int64_t rows, int64_t n) {
       const C* x = input.load(in + r * n, n);
       C* y = output.target(out + r * n);
       const C largest = row_max(x, n);
-      const C sum = sum_terms<C>(n, [=](int64_t i) { return y[i] = math::exp(x[i] - largest); });
+      const C sum = sum_terms<C>(n, [=](int64_t i) { return y[i] = exponential(x[i] - largest); });
       const C scale = C(1) / sum;
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) y[i] *= scale;
@@ -104,7 +104,7 @@ void backward_rows(T* out, const T* grad, const T* result, int64_t rows, int64_t
       if constexpr (logarithm) {
         const C sum = sum_terms<C>(n, [=](int64_t i) { return g[i]; });
 #pragma omp simd
-        for (int64_t i = 0; i < n; ++i) x[i] = g[i] - math::exp(y[i]) * sum;
+        for (int64_t i = 0; i < n; ++i) x[i] = g[i] - exponential(y[i]) * sum;
       } else {
         const C sum = sum_terms<C>(n, [=](int64_t i) { return g[i] * y[i]; });
 #pragma omp simd
@@ -135,12 +135,12 @@ void forward_columns(T* out, const T* in, const DimBlocks& blocks) {
       const C* x = input.load(in + offset + r * step, columns);
       if constexpr (logarithm) {
 #pragma omp simd
-        for (int64_t c = 0; c < columns; ++c) sum[c] += math::exp(x[c] - largest[c]);
+        for (int64_t c = 0; c < columns; ++c) sum[c] += exponential(x[c] - largest[c]);
       } else {
         C* y = output.target(out + offset + r * step);
 #pragma omp simd
         for (int64_t c = 0; c < columns; ++c) {
-          y[c] = math::exp(x[c] - largest[c]);
+          y[c] = exponential(x[c] - largest[c]);
           sum[c] += y[c];
         }
         output.store(out + offset + r * step, columns);
@@ -192,7 +192,7 @@ void backward_columns(T* out, const T* grad, const T* result, const DimBlocks& b
 #pragma omp simd
       for (int64_t c = 0; c < columns; ++c) {
         if constexpr (logarithm) {
-          x[c] = g[c] - math::exp(y[c]) * sum[c];
+          x[c] = g[c] - exponential(y[c]) * sum[c];
         } else {
           x[c] = y[c] * (g[c] - sum[c]);
         }

@@ -6,6 +6,7 @@
 #include "core/tensor/views.h"
 #include "core/threads/parallel.h"
 #include "cpu/dtype_switch.h"
+#include "cpu/nn/exponentials.h"
 #include "cpu/reduce/reduced_rows.h"
 #include "cpu/rows.h"
 #include "kernels/moments.h"
@@ -229,7 +230,7 @@ T logsumexp_row(const T* x, int64_t n, RowBuffer<T>& buffer) {
   const C* const values = buffer.load(x, n);
   const C top = row_max(values, n);
   if (!std::isfinite(top)) return T(top);
-  const C sum = sum_terms<C>(n, [=](int64_t i) { return math::exp(values[i] - top); });
+  const C sum = sum_terms<C>(n, [=](int64_t i) { return exponential(values[i] - top); });
   return T(math::log(sum) + top);
 }
 
