@@ -6,7 +6,11 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
+from numbers import Number
 from typing import Any
+
+from flambeau._C import Tensor
 
 
 class SymInt:
@@ -51,6 +55,14 @@ def sym_not(a: Any) -> bool:
     return not a
 
 
+def _chosen(name: str, choose: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    for value in (a, b):
+        if not isinstance(value, Number | Tensor):
+            raise TypeError(f"{name}(): expected numbers, got {type(value).__name__}")
+    found = choose(a, b)
+    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+
 def sym_max(a: Any, b: Any) -> Any:
     """The larger number: a float if one of them is.
 
@@ -58,8 +70,7 @@ def sym_max(a: Any, b: Any) -> Any:
         >>> flambeau.sym_max(3, 2.0)
         3.0
     """
-    found = builtins.max(a, b)
-    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+    return _chosen("sym_max", builtins.max, a, b)
 
 
 def sym_min(a: Any, b: Any) -> Any:
@@ -69,8 +80,7 @@ def sym_min(a: Any, b: Any) -> Any:
         >>> flambeau.sym_min(3, 2)
         2
     """
-    found = builtins.min(a, b)
-    return float(found) if isinstance(a, float) or isinstance(b, float) else found
+    return _chosen("sym_min", builtins.min, a, b)
 
 
 def sym_sum(args: Any) -> Any:

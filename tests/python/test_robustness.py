@@ -347,3 +347,18 @@ def test_saved_tensor_versions() -> None:
     _, q, _ = graph()
     with pytest.raises(RuntimeError, match=r"Mul.*self.*at version 1, expected version 0"):
         q.backward(ones)
+
+
+def test_sizes_of_another_kind_are_refused_by_name() -> None:
+    for wrong in ((flambeau.ones(0),), (flambeau.ones(3), flambeau.ones(2))):
+        with pytest.raises(TypeError, match=r"resize_.*size.* must be int, not Tensor"):
+            flambeau.ones(0).resize_(*wrong)
+    assert flambeau.ones(0).resize_(flambeau.tensor(3), 2).shape == (3, 2)
+    with pytest.raises(TypeError, match=r"sym_min.*expected numbers, got range"):
+        flambeau.sym_min(2, range(2**62))
+
+
+def test_a_dim_may_be_added_where_strides_are_as_large_as_can_be() -> None:
+    rows = flambeau.ones(0).as_strided((2**40, 0, 1), (2**40, 0, 1)).unsqueeze(0)
+    assert rows.shape == (1, 2**40, 0, 1)
+    assert rows.stride()[1:] == (2**40, 0, 1)

@@ -17,9 +17,12 @@ inline Shape placed(IntList items, IntList positions, IntList values, const char
   check(positions.size() == values.size(), ErrorKind::runtime, op,
         "(): expected a size for each of ", positions.size(), " dims, got ", values.size());
   Shape result(items);
-  for (size_t i = 0; i < positions.size(); ++i)
-    result[static_cast<size_t>(wrap(positions[i], static_cast<int64_t>(items.size()), op))] =
-        values[i];
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const int64_t place = wrap(positions[i], static_cast<int64_t>(items.size()), op);
+    check(!items.empty(), ErrorKind::index, op, "(): there is no dim ", place,
+          " where there is none");
+    result[static_cast<size_t>(place)] = values[i];
+  }
   return result;
 }
 

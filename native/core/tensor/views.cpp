@@ -69,7 +69,9 @@ View unsqueeze(const Tensor& self, int64_t dim) {
   const int64_t rank = self.dim();
   dim = wrap_dim(dim, rank + 1, "unsqueeze");
   View result = alias(self);
-  const int64_t stride = dim < rank ? self.sizes()[dim] * self.strides()[dim] : 1;
+  int64_t stride = 1;  // of one element: any will do where that of the rows is too large
+  if (dim < rank && __builtin_mul_overflow(self.sizes()[dim], self.strides()[dim], &stride))
+    stride = 1;
   result.sizes.insert(static_cast<size_t>(dim), 1);
   result.strides.insert(static_cast<size_t>(dim), stride);
   return result;

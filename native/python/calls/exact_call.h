@@ -171,8 +171,9 @@ Fit bind_exactly(const Overload& overload, PyObject* const& receiver, PyObject* 
         slots[i].count = next = count;
       } else if (FLAMBEAU_UNLIKELY(parameter.flags & kSpread) &&
                  (next + 1 < count || detail::class_of(args[next]) != detail::kList)) {
-        if (!std::all_of(args + next, args + count, detail::is_a<detail::kTensor>))
-          return Fit::unknown;
+        const auto fits =
+            parameter.kind == Kind::integers ? is_small_int : detail::is_a<detail::kTensor>;
+        if (!std::all_of(args + next, args + count, fits)) return Fit::unknown;
         slots[i].count = count - next;
         next = count;
       } else {

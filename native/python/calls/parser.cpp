@@ -93,7 +93,7 @@ std::string type_text(const Parameter& parameter) {
   if (parameter.kind == Kind::tensors && parameter.length > 0) {
     text = "tuple of " + std::to_string(parameter.length) + " Tensors";
   }
-  if (parameter.flags & kSpread) text = "Tensor";
+  if (parameter.flags & kSpread) text = parameter.kind == Kind::integers ? "int" : "Tensor";
   if (parameter.flags & kSparse) text += " of layout sparse_coo";
   if (parameter.flags & (kTrue | kFalse)) text = parameter.flags & kTrue ? "True" : "False";
   if (parameter.flags & kNone) text += " | None";
@@ -316,7 +316,7 @@ class Attempt {
       if (!accepts(parameter, value)) {
         return refuse(i, [&] {
           return quoted(i) + position_text(i) + " must be " + type_text(parameter) + ", not " +
-                 describe_type(refused_item(value));
+                 describe_type(refused_item(parameter, value));
         });
       }
     }
@@ -331,10 +331,11 @@ class Attempt {
   }
 
   /// Of arguments that stand for one list, the first that cannot be in it.
-  PyObject* refused_item(PyObject* value) const {
+  PyObject* refused_item(const Parameter& parameter, PyObject* value) const {
     if (value != packed_.get()) return value;
+    const Parameter one{"", parameter.kind == Kind::integers ? Kind::integer : Kind::tensor};
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
-      if (!is_tensor(PyTuple_GET_ITEM(value, i))) return PyTuple_GET_ITEM(value, i);
+      if (!accepts(one, PyTuple_GET_ITEM(value, i))) return PyTuple_GET_ITEM(value, i);
     }
     return value;
   }
