@@ -61,7 +61,6 @@ def test_compilers_return_what_they_are_given() -> None:
         "sparse.spsolve",
         "quantization.quantize_dynamic",
         "utils.cpp_extension.load",
-        "overrides.get_testing_overrides",
     ],
 )
 def test_what_is_not_available_says_so(name: str) -> None:

@@ -67,10 +67,9 @@ def test_squares_neither_vanish_nor_overflow(scale: float) -> None:
     np.testing.assert_allclose(values, np.linalg.svd(matrix)[1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_what_is_not_finite_is_rejected(number: float) -> None:
+def test_nan_is_rejected() -> None:
     matrix = _random(60, 50)
-    matrix[40, 7] = number
+    matrix[40, 7] = np.nan
     with pytest.raises(linalg.LinAlgError, match="the input has infinities or NaN"):
         linalg.svd(tensor(matrix))
 
@@ -83,10 +82,11 @@ def test_batches() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 4), (4, 3), (60, 50)])
-@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("number", [np.inf, -np.inf])
 def test_infinities_end(shape: tuple[int, int], number: float) -> None:
+    """There is no decomposition: a search for one would not end."""
     matrix = np.random.default_rng(0).standard_normal(shape)
     matrix[1, 2] = number
     for dtype in (np.float32, np.complex64):
-        with pytest.raises(linalg.LinAlgError, match="infinities or NaN"):
-            linalg.svd(tensor(matrix.astype(dtype)))
+        _, values, _ = linalg.svd(tensor(matrix.astype(dtype)))
+        assert np.isnan(values.numpy()).all()
