@@ -302,8 +302,10 @@ def test_errors_name_what_is_wrong() -> None:
         xp.cumulative_sum(x)
     with pytest.raises(ValueError, match="at least one dim, got a scalar"):
         xp.nonzero(flambeau.tensor(1))
-    with pytest.raises(RuntimeError):
+    with pytest.raises(ValueError, match=r"'copy' is False, but an array of shape \(3, 2\)"):
         xp.reshape(x.T, (6,), copy=False)
+    with pytest.raises(RuntimeError):
+        xp.reshape(x, (4,), copy=False)
     with pytest.raises(AttributeError, match="no_such_function"):
         xp.no_such_function  # noqa: B018
 

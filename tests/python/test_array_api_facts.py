@@ -256,3 +256,68 @@ def test_kinds_of_indices() -> None:
     y[y > 5] = 0
     assert y.tolist() == [[0, 1, 2, 3], [4, 5, 0, 0], [0] * 4]
     assert isinstance(x, flambeau.Tensor)
+
+
+def test_numbers_beside_arrays_keep_their_digits() -> None:
+    """A number is no float32 on its way to a float64 array."""
+    for kind, number in (("float64", 0.1), ("complex128", 0.1 + 0.3j), ("float64", 16777217)):
+        x = xp.ones(3, dtype=getattr(xp, kind))
+        assert xp.add(number, x).tolist() == [1 + number] * 3
+        assert xp.where(x == 0, x, number).tolist() == [number] * 3
+        assert xp.equal(number * x, number).tolist() == [True] * 3
+    assert xp.maximum(xp.zeros(1, dtype=xp.float64), 0.1).tolist() == [0.1]
+    assert xp.add(0.1, xp.ones(1, dtype=xp.float32)).dtype == xp.float32
+    assert xp.less(xp.asarray([3], dtype=xp.uint8), 2).tolist() == [False]
+
+
+def test_limits_name_dtypes() -> None:
+    for kind in (*FLOATING, *COMPLEX):
+        part = np.finfo(kind).dtype.name
+        assert xp.finfo(getattr(xp, kind)).dtype == getattr(xp, part)
+        assert xp.finfo(xp.ones(1, dtype=getattr(xp, kind))).eps == np.finfo(kind).eps
+    for kind in (*SIGNED, *UNSIGNED):
+        assert xp.iinfo(getattr(xp, kind)).dtype == getattr(xp, kind)
+
+
+def test_no_numbers_have_the_dtype_of_some() -> None:
+    assert xp.arange(-1.0).dtype == xp.arange(1.0).dtype == xp.float32
+    assert xp.arange(-1).dtype == xp.int64 and xp.arange(-1.0).shape == (0,)
+
+
+@pytest.mark.parametrize("kind", [*SIGNED, "uint8"])
+def test_integers_of_every_size_index(kind: str) -> None:
+    x = xp.asarray([[5.0, 6.0, 7.0]])
+    places = xp.asarray([2, 0], dtype=getattr(xp, kind))
+    assert xp.take(x, places, axis=1).tolist() == [[7, 5]]
+    assert xp.take_along_axis(x, places[None], axis=1).tolist() == [[7, 5]]
+    assert xp.repeat(xp.asarray([3, 4]), places).tolist() == [3, 3]
+    order = xp.asarray([1, 0], dtype=getattr(xp, kind))
+    found = xp.searchsorted(xp.asarray([4, 3]), xp.asarray([4]), sorter=order)
+    assert found.tolist() == [1]
+
+
+def test_products_of_vectors_broadcast_other_dims() -> None:
+    draw = np.random.default_rng(0)
+    a, b = draw.normal(size=(2, 1, 3)), draw.normal(size=(4, 3))
+    x, y = xp.asarray(a), xp.asarray(b)
+    np.testing.assert_allclose(xp.linalg.cross(x, y).numpy(), np.cross(a, b))
+    np.testing.assert_allclose(
+        xp.linalg.cross(x.mT, y[0, :, None], axis=-2).numpy(),
+        np.cross(a.mT, b[0, :, None], axis=-2),
+    )
+    with pytest.raises(ValueError, match="vectors of 1 and 3 elements, expected 3 each"):
+        xp.linalg.cross(x[..., :1], y)
+    np.testing.assert_allclose(xp.vecdot(x, y).numpy(), np.vecdot(a, b))
+    with pytest.raises(ValueError, match="vectors of 1 and 3 elements, expected as many"):
+        xp.vecdot(x[..., :1], y)
+
+
+def test_a_vector_is_solved_for_with_every_matrix() -> None:
+    """Also where its shape is that of one number for each of the matrices."""
+    for batch in ((1,), (2,), (2, 3)):
+        a = np.random.default_rng(1).normal(size=(*batch, 2, 2)) + 3 * np.eye(2)
+        for n in (1, 2):
+            found = xp.linalg.solve(xp.asarray(a[..., :n, :n].copy()), xp.asarray(np.ones(n)))
+            wanted = np.linalg.solve(a[..., :n, :n], np.ones(n))
+            assert found.shape == wanted.shape
+            np.testing.assert_allclose(found.numpy(), wanted)

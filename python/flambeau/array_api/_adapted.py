@@ -88,7 +88,12 @@ def is_number(value: Any) -> bool:
 def beside(number: complex, x: Tensor) -> Tensor:
     """A number as an array without dims that leaves the dtype of `x` as it is, if it can."""
     made = flambeau.tensor(number, device=x.device)
-    return made.to(x.dtype) if flambeau.can_cast(made.dtype, x.dtype) else made
+    if not flambeau.can_cast(made.dtype, x.dtype):
+        return made
+    if isinstance(number, float | complex):  # the default dtype may hold fewer digits than `x` does
+        wide = flambeau.complex128 if isinstance(number, complex) else flambeau.float64
+        made = flambeau.tensor(number, dtype=wide, device=x.device)
+    return made.to(x.dtype)
 
 
 def _is_defined(a: flambeau.dtype, b: flambeau.dtype) -> bool:

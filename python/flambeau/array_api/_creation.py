@@ -35,7 +35,7 @@ def arange(
     """Numbers from `start` (or 0) up to `stop`, which is left out; none where it is behind."""
     first, last = (0, start) if stop is None else (start, stop)
     if step != 0 and (last - first) * step < 0:
-        last = first
+        last = float(first) if isinstance(last, float) else first  # none, of the same dtype
     return flambeau.arange(first, last, step, dtype=dtype, device=device)
 
 

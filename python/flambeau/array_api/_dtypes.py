@@ -60,13 +60,17 @@ def can_cast(from_: Tensor | flambeau.dtype, to: flambeau.dtype, /) -> bool:
 
 
 def finfo(type: Tensor | flambeau.dtype, /) -> flambeau.finfo:
-    """The limits of a floating-point dtype, or of that of an array."""
-    return flambeau.finfo(_dtype_of(type))
+    """The limits of a floating-point dtype, or of that of an array; `dtype` is no name, but one."""
+    limits = flambeau.finfo(_dtype_of(type))
+    vars(limits)["dtype"] = getattr(flambeau, limits.dtype)
+    return limits
 
 
 def iinfo(type: Tensor | flambeau.dtype, /) -> flambeau.iinfo:
-    """The limits of an integer dtype, or of that of an array."""
-    return flambeau.iinfo(_dtype_of(type))
+    """The limits of an integer dtype, or of that of an array; `dtype` is no name, but one."""
+    limits = flambeau.iinfo(_dtype_of(type))
+    vars(limits)["dtype"] = getattr(flambeau, limits.dtype)
+    return limits
 
 
 def result_type(*arrays_and_dtypes: Any) -> flambeau.dtype:

@@ -78,6 +78,8 @@ def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
     """Each element so many times; `axis=None`: of the flattened array."""
+    if isinstance(repeats, Tensor):
+        repeats = repeats.to(flambeau.int64)
     return flambeau.repeat_interleave(x, repeats, axis)
 
 
@@ -85,11 +87,19 @@ def reshape(x: Tensor, /, shape: Sequence[int], *, copy: bool | None = None) -> 
     """The elements in another shape; a view where that can be, unless `copy` is True.
 
     Raises:
-        RuntimeError: `copy` is False, and there must be a copy.
+        ValueError: `copy` is False, and there must be a copy.
     """
-    if copy:
-        return flambeau.reshape(x.clone(), tuple(shape))
-    return x.view(tuple(shape)) if copy is False else flambeau.reshape(x, tuple(shape))
+    shape = tuple(shape)
+    if copy is not False:
+        return flambeau.reshape(x.clone() if copy else x, shape)
+    try:
+        return x.view(shape)
+    except RuntimeError:
+        flambeau.reshape(x, shape)  # says what else is wrong, if something is
+        raise ValueError(
+            f"reshape(): argument 'copy' is False, but an array of shape {tuple(x.shape)} and "
+            f"strides {x.stride()} becomes one of shape {shape} by a copy alone"
+        ) from None
 
 
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:

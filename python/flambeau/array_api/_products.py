@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import flambeau
 from flambeau import Tensor
 from flambeau.array_api._adapted import same_dtype
+from flambeau.array_api._manipulation import known_axes
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
@@ -40,12 +41,21 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Products of vectors along a dim, the first conjugated.
 
     Args:
-        x1, x2: vectors along a dim; they broadcast.
-        axis: the dim.
+        x1, x2: vectors along a dim; the others broadcast.
+        axis: the dim, negative where the arrays differ in dims.
+
+    Raises:
+        ValueError: the vectors of one have more elements than those of the other.
 
     Example:
         >>> flambeau.array_api.linalg.vecdot(flambeau.ones(3), flambeau.ones(3))
         tensor(3.)
     """
+    (first,), (second,) = (known_axes(x, axis) for x in (x1, x2))
+    if x1.shape[first] != x2.shape[second]:
+        raise ValueError(
+            f"vecdot(): vectors of {x1.shape[first]} and {x2.shape[second]} elements, expected as "
+            "many in both"
+        )
     x1, x2 = same_dtype(x1, x2)
     return flambeau.linalg.vecdot(x1, x2, dim=axis).to(x1.dtype)

@@ -38,7 +38,14 @@ def searchsorted(
 ) -> Tensor:
     """Where elements of `x2` belong in `x1`, which is sorted, or which `sorter` sorts."""
     x1, values = same_dtype(x1, x2)
-    return flambeau.searchsorted(x1, values, side=side, sorter=sorter)
+    order = None if sorter is None else sorter.to(flambeau.int64)
+    return flambeau.searchsorted(x1, values, side=side, sorter=order)
+
+
+def _from_front(indices: Tensor, size: int) -> Tensor:
+    """Indices of any integer dtype, those that are negative counted from the end."""
+    indices = indices.to(flambeau.int64)
+    return flambeau.where(indices < 0, indices + size, indices)
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
@@ -52,15 +59,12 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
             raise ValueError(f"take(): argument 'axis' is needed for an array of {x.ndim} dims")
         axis = 0
     (axis,) = known_axes(x, axis)
-    return flambeau.index_select(
-        x, axis, flambeau.where(indices < 0, indices + x.shape[axis], indices)
-    )
+    return flambeau.index_select(x, axis, _from_front(indices, x.shape[axis]))
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """The elements at indices of their own for each row along a dim."""
-    from_front = flambeau.where(indices < 0, indices + x.shape[axis], indices)
-    return flambeau.take_along_dim(x, from_front, axis)
+    return flambeau.take_along_dim(x, _from_front(indices, x.shape[axis]), axis)
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:

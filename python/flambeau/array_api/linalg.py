@@ -9,6 +9,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau.array_api import _products
 from flambeau.array_api._adapted import adapted, same_dtype, written_in
+from flambeau.array_api._manipulation import known_axes
 
 globals().update(written_in(_products))
 
@@ -22,6 +23,28 @@ def __getattr__(name: str) -> Any:
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Every element of a vector times every one of another."""
     return flambeau.outer(*same_dtype(x1, x2))
+
+
+def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """Cross products of vectors along a dim, counted from the end.
+
+    Args:
+        x1, x2: vectors of 3 elements along a dim; the others broadcast.
+        axis: the dim, negative.
+
+    Raises:
+        ValueError: the vectors of either have more or fewer elements.
+
+    Example:
+        >>> x = flambeau.tensor([1., 0., 0.])
+        >>> flambeau.array_api.linalg.cross(x, flambeau.tensor([[0., 1., 0.]]))
+        tensor([[0., 0., 1.]])
+    """
+    sizes = [x.shape[each] for x in (x1, x2) for each in known_axes(x, axis)]
+    if sizes != [3, 3]:
+        raise ValueError(f"cross(): vectors of {sizes[0]} and {sizes[1]} elements, expected 3 each")
+    x1, x2 = flambeau.broadcast_tensors(*same_dtype(x1, x2))
+    return flambeau.linalg.cross(x1, x2, dim=axis)
 
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
@@ -102,6 +125,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """
     x1, x2 = same_dtype(x1, x2)
     if x2.ndim == 1:
-        return flambeau.linalg.solve(x1, x2[:, None])[..., 0]
+        column = x2[:, None].expand(*x1.shape[:-2], -1, 1)
+        return flambeau.linalg.solve(x1, column)[..., 0]
     shape = flambeau.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     return flambeau.linalg.solve(x1, x2.expand(*shape, *x2.shape[-2:]))
