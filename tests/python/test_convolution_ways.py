@@ -73,6 +73,12 @@ UNFOLDED = (
     Shape(5, 16, 16, 1, 1, (1, 1)),
     Shape(1, 64, 8, 10, 10, (5, 5), padding=(2, 2), dilation=(1, 1)),
 )
+# Few channels and wide rows.
+FEW_CHANNELS = (
+    Shape(2, 16, 16, 9, 40, (3, 3), padding=(1, 1)),
+    Shape(1, 24, 14, 6, 33, (3, 3), padding=(1, 1), dilation=(2, 1)),
+    Shape(2, 32, 32, 5, 50, (3, 3), padding=(0, 1), groups=2),
+)
 # Of these a thread takes some outputs to all images.
 MANY_FILTERS = (
     Shape(3, 256, 300, 4, 7, (3, 3), padding=(1, 1)),
@@ -117,7 +123,7 @@ def test_images_of_bfloat16(shape: Shape) -> None:
     np.testing.assert_allclose(result.double().numpy(), wide, rtol=1 / 256, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape", UNFOLDED + MANY_FILTERS + GRADIENTS, ids=str)
+@pytest.mark.parametrize("shape", UNFOLDED + FEW_CHANNELS + MANY_FILTERS + GRADIENTS, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_images_of_floats(shape: Shape, dtype: str) -> None:
     images, filters = (x.astype(dtype) for x in shape.factors())
@@ -127,7 +133,7 @@ def test_images_of_floats(shape: Shape, dtype: str) -> None:
     np.testing.assert_allclose(result, wide, rtol=step, atol=10 * step)
 
 
-@pytest.mark.parametrize("shape", GRADIENTS, ids=str)
+@pytest.mark.parametrize("shape", GRADIENTS + FEW_CHANNELS, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_are_those_of_the_sums(shape: Shape, dtype: str) -> None:
     """Of a linear map: <grad, d result> is <gradient, d argument> for each unit of an argument."""
