@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
+
+from flambeau._values import brief
 
 
 class Tag(enum.Enum):
@@ -34,3 +37,7 @@ class Tag(enum.Enum):
     pt2_compliant_tag = 17
     reduction = 18
     view_copy = 19
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        raise ValueError(f"Tag(): {brief(value)} is not one of them")

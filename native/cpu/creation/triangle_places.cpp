@@ -30,7 +30,10 @@ void triangle_places(const Tensor& result, int64_t row, int64_t col, int64_t dia
   check(fits && count_in(row) == count, ErrorKind::value, "triangle_places: ", count,
         " elements are not those of ", row, " rows, ", col, " columns and the diagonal ", diagonal);
   int64_t *const rows = result.data<int64_t>(), *const columns = rows + count;
-  parallel_for(0, row, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, col)),
+  // Other rows have none.
+  const int64_t first_row = above ? 0 : std::clamp<int64_t>(-diagonal, 0, row);
+  const int64_t last_row = above ? std::clamp<int64_t>(col - diagonal, 0, row) : row;
+  parallel_for(first_row, last_row, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, col)),
                [&](int64_t begin, int64_t end) {
                  int64_t at = count_in(begin);
                  for (int64_t i = begin; i < end; ++i) {

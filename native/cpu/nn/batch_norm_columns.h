@@ -15,6 +15,7 @@ constexpr int64_t kFewRows = 32;  // which stay in the second-level cache, and a
 /// Calls body(first column, columns) for blocks of columns, as many and as wide for each thread.
 template <class C, class Body>
 void for_blocks(const Images& images, int64_t cost, const Body& body) {
+  if (images.channels == 0) return;
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(C));
   const int64_t share = (images.channels + num_threads() - 1) / num_threads();
   const int64_t blocks = (share + kMostColumns - 1) / kMostColumns;  // of a thread

@@ -23,7 +23,9 @@ constexpr int64_t kSmallImage = 64;          // positions that are near in place
 constexpr int64_t kManyFilters = 256 << 10;  // elements: they leave L2 before they are used
 constexpr int64_t kCopied = 2;               // a copy for all threads is read from far
 constexpr int64_t kPanelsOfThread = 4;       // leave none idle for long
-constexpr int64_t kGap = 8;                  // of so many positions one may be none of the result
+constexpr int64_t kFewChannels = 24;         // and taps pay for no transforms beside wide tiles
+constexpr int64_t kFewTaps = 9;
+constexpr int64_t kGap = 8;  // of so many positions one may be none of the result
 
 /// A task is some rows of an image, or several images; it is computed in blocks of rows.
 template <class T>
@@ -121,12 +123,19 @@ bool lanes_pay(const Plan<T>& plan, const ConvKernels<T>& kernels) {
 }
 
 /// Whether the outputs fill two of the lower tiles, but not those of other convolutions, and the
-/// ends of rows, which are computed and dropped, are few.
+/// ends of rows, which are computed and dropped, are few. `halo`: what rows of the source are
+/// longer by.
 template <class T>
-bool wide_pays(const Correlation<T>& task, const ConvKernels<T>& kernels) {
-  const int64_t outputs = task.weights.outputs, pitch = task.planes.pitch;
+bool wide_pays(const Correlation<T>& task, int64_t halo, const ConvKernels<T>& kernels) {
+  const int64_t outputs = task.weights.outputs;
   return outputs > kernels.panel_rows && outputs <= 2 * kernels.wide_rows &&
-         (pitch - task.columns) * kGap <= pitch;
+         halo * kGap <= task.columns + halo;
+}
+
+/// What rows of the source are longer by than those of the result.
+int64_t halo_of(const std::vector<int64_t>& taps, int64_t stride) {
+  const auto largest = std::max_element(taps.begin(), taps.end());
+  return largest == taps.end() ? 0 : *largest / stride;
 }
 
 template <class T>
@@ -141,15 +150,12 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
     task.volume_step = task.groups * task.group_step;
     task.result_volume_step = task.image_step;
   }
-  int64_t halo_rows = 0, halo_columns = 0;
-  for (size_t t = 0; t < task.tap_rows.size(); ++t) {
-    halo_rows = std::max(halo_rows, task.tap_rows[t] / planes.row_stride);
-    halo_columns = std::max(halo_columns, task.tap_columns[t] / planes.column_stride);
-  }
+  const int64_t halo_rows = halo_of(task.tap_rows, planes.row_stride);
+  const int64_t halo_columns = halo_of(task.tap_columns, planes.column_stride);
   planes.pitch = task.columns + halo_columns;
   planes.height = task.rows + halo_rows;
   plan.in_place = planes.is_identity();
-  plan.by_wide = plan.depth > 0 && wide_pays(task, kernels);
+  plan.by_wide = plan.depth > 0 && wide_pays(task, halo_columns, kernels);
   plan.by_lanes = !plan.by_wide && lanes_pay(plan, kernels);
   plan.element_bytes = plan.by_lanes ? sizeof(ConvPacked<T>) : sizeof(T);
   if (plan.by_lanes) planes.channels = (planes.channels + kernels.steps - 1) / kernels.steps;
@@ -445,9 +451,14 @@ template <class T>
 void correlate(Correlation<T> given) {
   if (given.batch == 0 || given.rows <= 0 || given.columns <= 0 || given.weights.outputs == 0)
     return;
-  if constexpr (std::is_same_v<T, float>)
-    if (given.layers == 0 && (try_winograd(given) || try_winograd_pieces(given))) return;
   const ConvKernels<T>& kernels = conv_kernels<T>();
+  if constexpr (std::is_same_v<T, float>) {
+    const int64_t halo = halo_of(given.tap_columns, given.planes.column_stride);
+    const bool is_direct = given.weights.majors <= kFewChannels &&
+                           given.weights.tap_count <= kFewTaps && wide_pays(given, halo, kernels);
+    if (given.layers == 0 && !is_direct && (try_winograd(given) || try_winograd_pieces(given)))
+      return;
+  }
   Plan<T> plan = make_plan(std::move(given), kernels);
   find_panels(plan, kernels);
   if (has_more_filters(plan)) return run_panels(plan, kernels);

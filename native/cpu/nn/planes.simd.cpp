@@ -10,24 +10,40 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// A row whose columns are read in steps of two: the even ones, then from `half` on the odd ones,
-/// so that what is read together lies together. `padding`: the column of its first element.
+/// Rows whose columns are read in steps of two: the even ones, then from `half` on the odd ones, so
+/// that what is read together lies together. `padding`: the column of the first element.
 template <class T>
-void split_row(const T* from, int64_t width, int64_t padding, int64_t half, T* to) {
-  constexpr int64_t lanes = kLanes<T>;
-  T* const first = to + padding % 2 * half + padding / 2;
-  T* const second = to + (padding + 1) % 2 * half + (padding + 1) / 2;
-  int64_t j = 0;
-  for (; j + 2 * lanes <= width; j += 2 * lanes) {
-    const Vector<T> left = load(from + j), right = load(from + j + lanes);
-    store(first + j / 2, even_elements<T>(left, right));
-    store(second + j / 2, odd_elements<T>(left, right));
+class RowSplitter {
+ public:
+  RowSplitter(int64_t width, int64_t padding, int64_t half)
+      : whole_(width / (2 * kLine) * (2 * kLine)),
+        rest_(width - whole_),
+        first_(padding % 2 * half + padding / 2),
+        second_((padding + 1) % 2 * half + (padding + 1) / 2),
+        left_(std::min(rest_, kLine)),
+        right_(std::max<int64_t>(rest_ - kLine, 0)),
+        evens_((rest_ + 1) / 2),
+        odds_(rest_ / 2) {}
+
+  void split(const T* from, T* to) const {
+    T *first = to + first_, *second = to + second_;
+    for (int64_t j = 0; j < whole_; j += 2 * kLine, first += kLine, second += kLine) {
+      const Vector<T> left = load(from + j), right = load(from + j + kLine);
+      store(first, even_elements<T>(left, right));
+      store(second, odd_elements<T>(left, right));
+    }
+    if (rest_ == 0) return;
+    const Vector<T> left = left_.load(from + whole_);
+    const Vector<T> right = rest_ > kLine ? right_.load(from + whole_ + kLine) : Vector<T>{};
+    evens_.store(first, even_elements<T>(left, right));
+    odds_.store(second, odd_elements<T>(left, right));
   }
-  for (; j < width; ++j) {
-    T* const half_row = j % 2 ? second : first;  // g++ 12 mistakes `(a ? b : c)[i]` under UBSan
-    half_row[j / 2] = from[j];
-  }
-}
+
+ private:
+  static constexpr int64_t kLine = kLanes<T>;
+  int64_t whole_, rest_, first_, second_;
+  Mask<T> left_, right_, evens_, odds_;
+};
 
 /// The image inside its border; what lies around and between its elements stays as it is.
 template <class T>
@@ -36,8 +52,9 @@ void pad(const ConvGeometry& geometry, const PlaneSource<T>& source, int64_t pit
   const auto& [rows, columns] = geometry.axes;
   padded += rows.padding * pitch;
   if (columns.stride == 2) {
+    const RowSplitter<T> splitter(width, columns.padding, pitch / 2);
     for (int64_t i = 0; i < height; ++i)
-      split_row(data + i * width, width, columns.padding, pitch / 2, padded + i * row_step * pitch);
+      splitter.split(data + i * width, padded + i * row_step * pitch);
     return;
   }
   padded += columns.padding;
