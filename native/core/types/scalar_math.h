@@ -16,8 +16,9 @@ inline Scalar combine(const Scalar& a, const Scalar& b, F function) {
   if (a.is_complex() || b.is_complex()) {
     return Scalar(function(a.to<complex<double>>(), b.to<complex<double>>()));
   }
-  if (a.is_integral() && b.is_integral()) {
-    return Scalar(function(a.to<int64_t>(), b.to<int64_t>()));
+  if (a.is_integral() && b.is_integral()) {  // these wrap around, as elements do
+    const auto left = static_cast<uint64_t>(a.to<int64_t>());
+    return Scalar(static_cast<int64_t>(function(left, static_cast<uint64_t>(b.to<int64_t>()))));
   }
   return Scalar(function(a.to<double>(), b.to<double>()));
 }
