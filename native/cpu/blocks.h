@@ -14,6 +14,16 @@ namespace flambeau::cpu {
 /// Columns of a row that a thread takes at least: lines of cache are not shared.
 inline constexpr int64_t kLeastColumns = 64;
 
+/// The dims of a tensor, from the one whose neighbours are farthest in memory to the nearest.
+inline Shape memory_order(const Tensor& tensor) {
+  Shape order(static_cast<size_t>(tensor.dim()), 0);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return tensor.strides()[static_cast<size_t>(a)] > tensor.strides()[static_cast<size_t>(b)];
+  });
+  return order;
+}
+
 /// A dense tensor seen from one dim: element (o, i, k) lies at (o * size + i) * inner + k.
 struct DimBlocks {
   int64_t outer = 1, size = 1, inner = 1;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "core/tensor/views.h"
@@ -65,12 +66,29 @@ Tensor from_the_front(const Tensor& tensor, Dim dim, const Tensor& index) {
   return result;
 }
 
-/// Runs body(dense) on the tensor, or on a dense copy that is written back.
+/// Runs body(dense, values, blocks) on the tensor, with its dims in the order of its memory, or on
+/// a dense copy that is written back. `values`: of `source`, which may be undefined, in the same
+/// order; `blocks`: of `dense` along the dim.
 template <class Body>
-void on_dense(const Tensor& self, const Body& body) {
-  const Tensor dense = contiguous_data(self);
-  body(dense);
-  if (!dense.is_same(self)) copy_data(self, dense);
+void on_dense(const Tensor& self, const Tensor& source, Dim dim, const Body& body) {
+  const auto values = [](const Tensor& from) {
+    return from.defined() ? contiguous_data(from) : from;
+  };
+  if (self.is_contiguous() || self.dim() < 2 || (source.defined() && source.dim() != self.dim())) {
+    const Tensor dense = contiguous_data(self);
+    body(dense, values(source), DimBlocks(self.sizes(), dim));
+    if (!dense.is_same(self)) copy_data(self, dense);
+    return;
+  }
+  const Shape order = memory_order(self);
+  const auto turned = [&](const Tensor& tensor) {
+    return tensor.defined() ? make_view(tensor, views::permute(tensor, order)) : tensor;
+  };
+  const Tensor in_order = turned(self), dense = contiguous_data(in_order);
+  const auto place = std::find(order.begin(), order.end(), dim) - order.begin();
+  body(dense, values(turned(source)),
+       DimBlocks(in_order.sizes(), Dim(place, self.dim(), {"index", "dim"})));
+  if (!dense.is_same(in_order)) copy_data(in_order, dense);
 }
 
 /// Calls body(part) on several threads, none of which writes what another writes, whatever the
@@ -97,6 +115,17 @@ void in_parts(const DimBlocks& blocks, int64_t rows, const Body& body) {
       body(Part{0, blocks.outer, 0, size, begin, end});
     });
   }
+}
+
+/// Calls body(row of the selection, row of the tensor) for rows of one element, on several threads.
+template <class Body>
+void for_elements(const DimBlocks& blocks, const Selection& selection, const Body& body) {
+  in_parts(blocks, selection.count, [&](const Part& part) {
+    for (int64_t block = part.first_block; block < part.last_block; ++block) {
+      const int64_t row = block * selection.count, first = block * blocks.size;
+      for (int64_t j = 0; j < selection.count; ++j) body(row + j, first + selection.index[j]);
+    }
+  });
 }
 
 /// to[index[i]] += from[i], times a factor where there is one.
@@ -170,51 +199,59 @@ void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& 
                 const Scalar& alpha) {
   const Selection selection(self, dim, index, "index_add_");
   if (source.numel() == 0) return;
-  const Tensor values = contiguous_data(source);
-  on_dense(self, [&](const Tensor& dense) {
-    const DimBlocks blocks(self.sizes(), selection.dim);
-    const int64_t inner = blocks.inner, count = selection.count;
-    visit_dtype(self.dtype(), [&]<class T>() {
-      const bool scaled = !alpha.equals(1);
-      const T factor = alpha.to<T>();
-      const T* const from = values.data<T>();
-      T* const to = dense.data<T>();
-      if (inner == 1) {
-        return in_parts(blocks, count, [&](const Part& part) {
-          for (int64_t o = part.first_block; o < part.last_block; ++o)
-            add_elements(to + o * blocks.size, selection.index, from + o * count, count,
-                         scaled ? &factor : nullptr);
-        });
-      }
-      const auto add = row_adder<T>(scaled ? &factor : nullptr);
-      in_parts(blocks, count, [&](const Part& part) {
-        const int64_t begin = part.first_column, columns = part.last_column - begin;
-        selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
-          add(to + place * inner + begin, from + row * inner + begin, columns);
-        });
-      });
-    });
-  });
+  on_dense(self, source, selection.dim,
+           [&](const Tensor& dense, const Tensor& values, const DimBlocks& blocks) {
+             const int64_t inner = blocks.inner, count = selection.count;
+             visit_dtype(self.dtype(), [&]<class T>() {
+               const bool scaled = !alpha.equals(1);
+               const T factor = alpha.to<T>();
+               const T* const from = values.data<T>();
+               T* const to = dense.data<T>();
+               if (inner == 1) {
+                 return in_parts(blocks, count, [&](const Part& part) {
+                   for (int64_t o = part.first_block; o < part.last_block; ++o)
+                     add_elements(to + o * blocks.size, selection.index, from + o * count, count,
+                                  scaled ? &factor : nullptr);
+                 });
+               }
+               const auto add = row_adder<T>(scaled ? &factor : nullptr);
+               in_parts(blocks, count, [&](const Part& part) {
+                 const int64_t begin = part.first_column, columns = part.last_column - begin;
+                 selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
+                   add(to + place * inner + begin, from + row * inner + begin, columns);
+                 });
+               });
+             });
+           });
 }
 
 void index_copy_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source) {
   const Selection selection(self, dim, index, "index_copy_");
   if (source.numel() == 0) return;
-  const Tensor values = contiguous_data(source);
-  on_dense(self, [&](const Tensor& dense) {
-    const DimBlocks blocks(self.sizes(), selection.dim);
-    const int64_t item_bytes = static_cast<int64_t>(self.itemsize()), count = selection.count;
-    char* const to = static_cast<char*>(dense.raw_data());
-    const char* const from = static_cast<const char*>(values.raw_data());
-    in_parts(blocks, count, [&](const Part& part) {
-      const int64_t begin = part.first_column, columns = part.last_column - begin;
-      selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
-        memcpy(to + (place * blocks.inner + begin) * item_bytes,
-               from + (row * blocks.inner + begin) * item_bytes,
-               static_cast<size_t>(columns * item_bytes));
-      });
-    });
-  });
+  on_dense(self, source, selection.dim,
+           [&](const Tensor& dense, const Tensor& values, const DimBlocks& blocks) {
+             const int64_t item_bytes = static_cast<int64_t>(self.itemsize()),
+                           count = selection.count;
+             if (blocks.inner == 1) {
+               return with_size(item_bytes, [&](auto element) {
+                 using T = decltype(element);
+                 T* const to = dense.data<T>();
+                 const T* const from = values.data<const T>();
+                 for_elements(blocks, selection,
+                              [=](int64_t row, int64_t place) { to[place] = from[row]; });
+               });
+             }
+             char* const to = static_cast<char*>(dense.raw_data());
+             const char* const from = static_cast<const char*>(values.raw_data());
+             in_parts(blocks, count, [&](const Part& part) {
+               const int64_t begin = part.first_column, columns = part.last_column - begin;
+               selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
+                 memcpy(to + (place * blocks.inner + begin) * item_bytes,
+                        from + (row * blocks.inner + begin) * item_bytes,
+                        static_cast<size_t>(columns * item_bytes));
+               });
+             });
+           });
 }
 
 void index_fill_(const Tensor& self, Dim dim, const Tensor& index, const Operand& value) {
@@ -224,21 +261,26 @@ void index_fill_(const Tensor& self, Dim dim, const Tensor& index, const Operand
   const Tensor number = flambeau::empty(Shape(), self.dtype(), self.device());
   if (!value.is_tensor()) value.scalar().check_fits(self.dtype(), "index_fill_", "value");
   fill_data(number, value.is_tensor() ? item(value.tensor()) : value.scalar());
-  on_dense(self, [&](const Tensor& dense) {
-    const DimBlocks blocks(self.sizes(), selection.dim);
-    with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
-      using T = decltype(element);
-      const T filled = *number.data<T>();
-      const int64_t count = selection.count;
-      in_parts(blocks, count, [&](const Part& part) {
-        selection.for_rows_of(part, blocks.size, [&](int64_t, int64_t place) {
-          T* const target = dense.data<T>() + place * blocks.inner;
+  on_dense(self, {}, selection.dim,
+           [&](const Tensor& dense, const Tensor&, const DimBlocks& blocks) {
+             with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+               using T = decltype(element);
+               const T filled = *number.data<T>();
+               T* const to = dense.data<T>();
+               const int64_t count = selection.count;
+               if (blocks.inner == 1)
+                 return for_elements(blocks, selection,
+                                     [=](int64_t, int64_t place) { to[place] = filled; });
+               in_parts(blocks, count, [&](const Part& part) {
+                 selection.for_rows_of(part, blocks.size, [&](int64_t, int64_t place) {
+                   T* const target = to + place * blocks.inner;
 #pragma omp simd
-          for (int64_t k = part.first_column; k < part.last_column; ++k) target[k] = filled;
-        });
-      });
-    });
-  });
+                   for (int64_t k = part.first_column; k < part.last_column; ++k)
+                     target[k] = filled;
+                 });
+               });
+             });
+           });
 }
 
 }  // namespace flambeau::cpu
