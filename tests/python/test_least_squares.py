@@ -23,7 +23,7 @@ def test_no_right_hand_sides(driver: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("size", [(1, 1), (5, 3), (3, 5), (40, 40), (90, 30), (30, 90)])
 def test_matrices_of_any_rank(size: tuple[int, int], dtype: str) -> None:
-    """The least of all solutions, as by singular values; others stand for no exchange of columns."""
+    """The least of all solutions, as by singular values."""
     draw, kind = np.random.default_rng(1), np.dtype(dtype)
     m, n = size
 
