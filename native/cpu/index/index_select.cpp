@@ -80,14 +80,10 @@ void on_dense(const Tensor& self, const Tensor& source, Dim dim, const Body& bod
     if (!dense.is_same(self)) copy_data(self, dense);
     return;
   }
-  const Shape order = memory_order(self);
-  const auto turned = [&](const Tensor& tensor) {
-    return tensor.defined() ? make_view(tensor, views::permute(tensor, order)) : tensor;
-  };
-  const Tensor in_order = turned(self), dense = contiguous_data(in_order);
-  const auto place = std::find(order.begin(), order.end(), dim) - order.begin();
-  body(dense, values(turned(source)),
-       DimBlocks(in_order.sizes(), Dim(place, self.dim(), {"index", "dim"})));
+  const MemoryOrder order(self);
+  const Tensor in_order = order.turned(self), dense = contiguous_data(in_order);
+  body(dense, values(source.defined() ? order.turned(source) : source),
+       DimBlocks(in_order.sizes(), order.place_of(dim)));
   if (!dense.is_same(in_order)) copy_data(in_order, dense);
 }
 
@@ -167,32 +163,50 @@ bool select_slices(const Tensor& result, const Tensor& self, const Selection& se
   return true;
 }
 
-}  // namespace
-
-void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index) {
-  const Selection selection(self, dim, index, "index_select");
-  if (result.numel() == 0 || select_slices(result, self, selection)) return;
-  const Tensor source = contiguous_data(self);
-  const DimBlocks blocks(self.sizes(), selection.dim);
-  const int64_t bytes = blocks.inner * static_cast<int64_t>(self.itemsize());
-  const auto copy = [&](auto&& move) {
-    const int64_t grain = std::max<int64_t>(1, 2 * kGrain / std::max<int64_t>(1, bytes));
-    parallel_for(0, blocks.outer * selection.count, grain, [&](int64_t begin, int64_t end) {
-      selection.for_rows(begin, end, blocks.size, move);
-    });
-  };
+/// Dense tensors, the blocks of the source.
+void select_rows(const Tensor& result, const Tensor& source, const Selection& selection,
+                 const DimBlocks& blocks) {
+  const int64_t bytes = blocks.inner * static_cast<int64_t>(source.itemsize());
   if (blocks.inner == 1) {
     return with_size(bytes, [&](auto element) {
       using T = decltype(element);
       T* const to = result.data<T>();
       const T* const from = source.data<T>();
-      copy([=](int64_t row, int64_t place) { to[row] = from[place]; });
+      parallel_for(0, blocks.outer * selection.count, 2 * kGrain, [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          const int64_t first = begin % selection.count;
+          const int64_t* const index = selection.index + first;
+          const int64_t rows = std::min(selection.count - first, end - begin);
+          const T* const block = from + begin / selection.count * blocks.size;
+          for (int64_t j = 0; j < rows; ++j) to[begin + j] = block[index[j]];
+          begin += rows;
+        }
+      });
     });
   }
   char* const to = static_cast<char*>(result.raw_data());
   const char* const from = static_cast<const char*>(source.raw_data());
-  copy(
-      [=](int64_t row, int64_t place) { copy_row(to + row * bytes, from + place * bytes, bytes); });
+  const int64_t grain = std::max<int64_t>(1, 2 * kGrain / std::max<int64_t>(1, bytes));
+  parallel_for(0, blocks.outer * selection.count, grain, [&](int64_t begin, int64_t end) {
+    selection.for_rows(begin, end, blocks.size, [&](int64_t row, int64_t place) {
+      copy_row(to + row * bytes, from + place * bytes, bytes);
+    });
+  });
+}
+
+}  // namespace
+
+void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index) {
+  const Selection selection(self, dim, index, "index_select");
+  if (result.numel() == 0 || select_slices(result, self, selection)) return;
+  if (self.is_contiguous() || self.dim() < 2 || result.numel() > self.numel())
+    return select_rows(result, contiguous_data(self), selection, DimBlocks(self.sizes(), dim));
+  // The smaller one is turned.
+  const MemoryOrder order(self);
+  const Tensor turned = order.turned(result), picked = empty(turned.sizes(), self.dtype());
+  const Tensor source = contiguous_data(order.turned(self));
+  select_rows(picked, source, selection, DimBlocks(source.sizes(), order.place_of(dim)));
+  copy_data(turned, picked);
 }
 
 void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source,

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "core/geometry/shape_rules.h"
-#include "core/tensor/views.h"
 #include "cpu/blocks.h"
 
 namespace flambeau::cpu {
@@ -41,8 +40,8 @@ struct ReducedRows {
  private:
   /// Whether its elements are so in the order of its memory, where no kept dim overtakes another.
   bool in_memory_order(const Tensor& self, IntList is_reduced) {
-    const Shape order = memory_order(self);
-    const Tensor turned = make_view(self, views::permute(self, order));
+    const MemoryOrder order(self);
+    const Tensor turned = order.turned(self);
     if (!turned.is_contiguous()) return false;
     Shape reduced;
     int64_t last_kept = -1;
