@@ -315,7 +315,7 @@ def test_a_tensor_without_dims_counts_as_others_do(loss: Any, reduction: str) ->
             assert found.dtype is expected
             assert found.max().item() == {F.mse_loss: 4, F.l1_loss: 2}.get(loss, 1.5)
     whole = flambeau.ones(2, dtype=flambeau.int32)
-    with pytest.raises(RuntimeError, match=f"{loss.__name__}.*argument 'input' has dtype int32"):
+    with pytest.raises(RuntimeError, match=f"{loss.__name__}.*int32"):
         loss(whole, whole)
 
 
