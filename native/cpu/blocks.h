@@ -6,6 +6,7 @@
 
 #include "core/geometry/arguments.h"
 #include "core/tensor/tensor.h"
+#include "core/tensor/views.h"
 #include "core/threads/parallel.h"
 
 /// Geometry shared by kernels that work along one dim or walk tensors with several sets of strides.
@@ -13,6 +14,31 @@ namespace flambeau::cpu {
 
 /// Columns of a row that a thread takes at least: lines of cache are not shared.
 inline constexpr int64_t kLeastColumns = 64;
+
+/// The dims of a tensor, from the one whose neighbours are farthest in memory to the nearest.
+class MemoryOrder {
+ public:
+  explicit MemoryOrder(const Tensor& tensor) : dims_(static_cast<size_t>(tensor.dim()), 0) {
+    std::iota(dims_.begin(), dims_.end(), int64_t{0});
+    std::stable_sort(dims_.begin(), dims_.end(), [&](int64_t a, int64_t b) {
+      return tensor.strides()[static_cast<size_t>(a)] > tensor.strides()[static_cast<size_t>(b)];
+    });
+  }
+  const int64_t* begin() const { return dims_.begin(); }
+  const int64_t* end() const { return dims_.end(); }
+  /// A view of a tensor of as many dims, with them in this order.
+  Tensor turned(const Tensor& tensor) const {
+    return make_view(tensor, views::permute(tensor, dims_));
+  }
+  /// Where a dim stands in it.
+  Dim place_of(Dim dim) const {
+    const int64_t place = std::find(begin(), end(), dim) - begin();
+    return Dim(place, static_cast<int64_t>(dims_.size()), {"permute", "dim"});
+  }
+
+ private:
+  Shape dims_;
+};
 
 /// A dense tensor seen from one dim: element (o, i, k) lies at (o * size + i) * inner + k.
 struct DimBlocks {

@@ -225,40 +225,6 @@ template <class T>
 /// Elements of a conversion's scratch buffer; the most that a gather or a scatter takes at once.
 inline constexpr int64_t kMostConverted = 1024;
 
-/// to[r * columns + c] from the element c * strides[0] + r * strides[1]: column by column, so that
-/// memory whose columns are dense is read along them.
-template <class T>
-[[gnu::noinline]] void gather_columns(char* to, const char* from, const int64_t* strides,
-                                      int64_t columns, int64_t rows) {
-  T* out = reinterpret_cast<T*>(to);
-  for (int64_t c = 0; c < columns; ++c) {
-    const char* element = from + c * strides[0];
-    for (int64_t r = 0; r < rows; ++r, element += strides[1])
-      out[r * columns + c] = *reinterpret_cast<const T*>(element);
-  }
-}
-
-inline void gather_tile(char* to, const char* from, const int64_t* strides, int64_t columns,
-                        int64_t rows, const OperandKind& kind) {
-  if (kind.conversion != Conversion::none) {
-    alignas(64) char halves[2 * kMostConverted] = {};
-    gather_columns<uint16_t>(halves, from, strides, columns, rows);
-    return load_run(to, halves, 2, columns * rows, kind);
-  }
-  switch (kind.bytes) {
-    case 1:
-      return gather_columns<uint8_t>(to, from, strides, columns, rows);
-    case 2:
-      return gather_columns<uint16_t>(to, from, strides, columns, rows);
-    case 4:
-      return gather_columns<uint32_t>(to, from, strides, columns, rows);
-    case 8:
-      return gather_columns<uint64_t>(to, from, strides, columns, rows);
-    default:
-      return gather_columns<Bytes16>(to, from, strides, columns, rows);
-  }
-}
-
 /// to[0, count), dense in the compute type, from `count` elements that begin at `position`.
 inline void gather(char* to, const char* base, const Position& position, const int64_t* strides,
                    int64_t count, const OperandKind& kind) {

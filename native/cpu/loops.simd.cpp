@@ -7,6 +7,7 @@
 #include "cpu/elements.h"
 #include "cpu/linalg/vector.h"
 #include "cpu/random_fill.h"
+#include "cpu/turned_tiles.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace detail {
@@ -21,8 +22,8 @@ constexpr int64_t kLongRow = 256;
 constexpr int64_t kShortestRow = 32;
 /// Rows that may be shared out as wholes.
 constexpr int64_t kManyRows = 64;
-/// Rows of a tile: a cache line of 4-byte elements.
-constexpr int64_t kTileRows = 16;
+/// Rows of a tile: two cache lines of 4-byte elements.
+constexpr int64_t kTileRows = 32;
 constexpr int kMaxData = Iterator::kMaxOperands + 4;
 /// Elements of the widest vectors, and the cost from which a formula may call functions.
 constexpr int64_t kVector = 16;
@@ -138,7 +139,7 @@ class Walk {
     if (std::count(access_, access_ + plan.operand_count, Access::cycle) > 0)
       chunk_ = chunk_ / start_.extent[0] * start_.extent[0];
     if (!plan.indexed && plan.draw_count == 0 && start_.rank >= 2 && start_.extent[0] >= 32 &&
-        start_.extent[1] >= kTileRows) {
+        start_.extent[1] >= kTileRows / 2) {
       for (int i = 0; i < plan.operand_count; ++i) has_tiles_ |= is_transposed(i);
     }
     has_plain_rows_ = has_long_rows_ && are_plain();
@@ -326,6 +327,10 @@ class Walk {
         const OperandKind& kind = plan_.operands[i];
         if (!kind.written) continue;
         char* place = base_[i] + position.offset(strides_[i]);
+        if (is_transposed(i)) {
+          scatter_tile(place, buffers[i], strides_[i], columns, rows, kind);
+          continue;
+        }
         for (int64_t r = 0; r < rows; ++r)
           store_run(place + r * strides_[i][1], strides_[i][0],
                     buffers[i] + r * columns * kind.compute_bytes, columns, kind);

@@ -5,9 +5,9 @@
 namespace flambeau::cpu {
 
 /// to[r][c] = from[c][r] for a square of kBlock<Word> rows and columns, in registers of 16 bytes;
-/// strides in elements. Bytes and 16-byte elements go one by one.
+/// strides in elements. Elements of 16 bytes go one by one.
 template <class Word>
-inline constexpr int64_t kBlock = sizeof(Word) == 1 ? 1 : 16 / static_cast<int64_t>(sizeof(Word));
+inline constexpr int64_t kBlock = 16 / static_cast<int64_t>(sizeof(Word));
 
 template <class Word>
 void transpose_block(Word* to, int64_t to_stride, const Word* from, int64_t from_stride) {
@@ -18,24 +18,24 @@ void transpose_block(Word* to, int64_t to_stride, const Word* from, int64_t from
     typedef Word Row __attribute__((vector_size(16)));
     typedef Word Unaligned __attribute__((vector_size(16), aligned(alignof(Word)), may_alias));
     Row rows[block], next[block], low, high;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int64_t i = 0; i < block; ++i) {
       rows[i] = *reinterpret_cast<const Unaligned*>(from + i * from_stride);
       low[i] = static_cast<Word>(i / 2 + (i % 2) * block);
       high[i] = static_cast<Word>(low[i] + block / 2);
     }
     // Rows half a block apart are interleaved; log2(block) rounds are a transposition.
-#pragma GCC unroll 3
-    for (int64_t round = 1; round < block; round *= 2) {
 #pragma GCC unroll 4
+    for (int64_t round = 1; round < block; round *= 2) {
+#pragma GCC unroll 8
       for (int64_t i = 0; i < block / 2; ++i) {
         next[2 * i] = __builtin_shuffle(rows[i], rows[i + block / 2], low);
         next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + block / 2], high);
       }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int64_t i = 0; i < block; ++i) rows[i] = next[i];
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int64_t i = 0; i < block; ++i) *reinterpret_cast<Unaligned*>(to + i * to_stride) = rows[i];
   }
 }

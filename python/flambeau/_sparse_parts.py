@@ -6,7 +6,6 @@ Importing this module gives SparseTensor these methods.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -28,11 +27,6 @@ def _method(function: F) -> F:
 
 
 _PART = 512  # bytes of a sparse tensor without elements, at least
-
-
-def _memory() -> int:
-    """Bytes that the machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _listed(tensor: SparseTensor) -> SparseTensor:
@@ -182,7 +176,7 @@ def unbind(self: SparseTensor, dim: int = 0) -> tuple[Tensor, ...]:
         MemoryError: if so many tensors fit into no memory; `select` gives one of them.
     """
     dim = _dim(self, dim, "Tensor.unbind")
-    if self.shape[dim] > _memory() // _PART:
+    if self.shape[dim] > _C._usable_memory() // _PART:
         raise MemoryError(
             f"Tensor.unbind(): a tensor for each of the {self.shape[dim]} indices of dim {dim} "
             "takes more memory than there is; iterate over the tensor, or select() some of them"

@@ -161,7 +161,7 @@ def is_compared(operator: Operator, name: str) -> bool:
     has_dtype = any(a.type.base is Base.DTYPE for a in operator.signature.arguments)
     reads_bytes = has_dtype and (operator.kind is Kind.VIEW or bool(views_in_body(operator)))
     is_complex = dtypes()[name].category == "complex"
-    is_unsure = dtypes()[name].category in ("bool", "unsigned", "complex")
+    is_unsure = dtypes()[name].category in ("bool", "unsigned", "limited", "complex")
     if not promises(operator) and is_unsure:
         return False
     return not reads_bytes and not (is_complex and has_dtype)

@@ -18,3 +18,38 @@ def test_no_right_hand_sides(driver: str) -> None:
     if driver != "gelsy":
         wanted = np.linalg.svd(matrix, compute_uv=False)
         np.testing.assert_allclose(found.singular_values.numpy(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("size", [(1, 1), (5, 3), (3, 5), (40, 40), (90, 30), (30, 90)])
+def test_matrices_of_any_rank(size: tuple[int, int], dtype: str) -> None:
+    """The least of all solutions, as by singular values."""
+    draw, kind = np.random.default_rng(1), np.dtype(dtype)
+    m, n = size
+
+    def random(*shape: int) -> np.ndarray:
+        parts = draw.standard_normal((2, *shape))
+        return (parts[0] + 1j * parts[1] if kind.kind == "c" else parts[0]).astype(dtype)
+
+    for rank in sorted({0, 1, min(m, n) // 2, min(m, n) - 1, min(m, n)}):
+        matrix, sides = random(m, rank) @ random(rank, n), random(m, 2)
+        found = flambeau.linalg.lstsq(
+            flambeau.from_numpy(matrix), flambeau.from_numpy(sides), driver="gelsy"
+        )
+        cutoff = np.finfo(dtype).eps * max(m, n)
+        wide = np.complex128 if kind.kind == "c" else np.float64
+        wanted = np.linalg.lstsq(matrix.astype(wide), sides.astype(wide), rcond=cutoff)
+        assert found.rank.item() == rank
+        digits = 1e-2 if np.finfo(dtype).bits == 32 else 1e-8
+        scale = max(1e-9, abs(wanted[0]).max())
+        np.testing.assert_allclose(found.solution.numpy() / scale, wanted[0] / scale, atol=digits)
+
+
+def test_numbers_of_any_size() -> None:
+    """What the exchange of columns leaves to LAPACK."""
+    matrix = flambeau.tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]], dtype=flambeau.float64)
+    sides = flambeau.tensor([[1.0], [2.0], [3.0]], dtype=flambeau.float64)
+    for size in (1e-150, 1.0, 1e150):
+        found = flambeau.linalg.lstsq(matrix * size, sides, driver="gelsy")
+        assert found.rank.item() == 1
+        np.testing.assert_allclose((found.solution * size).numpy(), [[0.2], [0.4]])

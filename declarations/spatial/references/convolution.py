@@ -24,6 +24,15 @@ def windows(x: Array, size: Sequence[int], stride: Pair, dilation: Pair) -> Arra
     return np.asarray(found[..., ::s, ::t, ::d, ::e])
 
 
+def windows_grad(grad: Array, size: Sequence[int], stride: Pair, dilation: Pair) -> Array:
+    """Windows [..., height, width, rows, columns], each added to the image where it lies."""
+    result = np.zeros(size, grad.dtype)
+    (s, t), (d, e) = pair(stride), pair(dilation)
+    for y, x, r, c in np.ndindex(*grad.shape[-4:]):
+        result[..., y * s + r * d, x * t + c * e] += grad[..., y, x, r, c]
+    return result
+
+
 def padded(x: Array, padding: Pair) -> Array:
     """Zeros around the last two dims."""
     p, q = pair(padding)

@@ -30,7 +30,7 @@ complex<double> power(complex<double> base, complex<double> exponent) {
 
 void arange_start(const Tensor& result, const Scalar& start, const Scalar&, const Scalar& step,
                   std::optional<DType>, std::optional<Device>) {
-  visit_dtype(result.dtype(), [&]<class T>() {
+  visit_stored_dtype(result.dtype(), [&]<class T>() {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       const int64_t first = start.to<int64_t>(), distance = step.to<int64_t>();
       return generate<T>(result, [=](int64_t i) { return first + i * distance; });
@@ -44,7 +44,7 @@ void arange_start(const Tensor& result, const Scalar& start, const Scalar&, cons
 
 void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               std::optional<DType>, std::optional<Device>) {
-  visit_dtype(result.dtype(), [&]<class T>() {
+  visit_stored_dtype(result.dtype(), [&]<class T>() {
     const LinearSpacing<PlaceOf<T>> spaced(start, end, steps, result.dtype());
     generate<T>(result, [&](int64_t i) { return from_number<T>(spaced(i)); });
   });
@@ -52,7 +52,7 @@ void linspace(const Tensor& result, const Scalar& start, const Scalar& end, int6
 
 void logspace(const Tensor& result, const Scalar& start, const Scalar& end, int64_t steps,
               double base, std::optional<DType>, std::optional<Device>) {
-  visit_dtype(result.dtype(), [&]<class T>() {
+  visit_stored_dtype(result.dtype(), [&]<class T>() {
     const LinearSpacing<PlaceOf<T>> spaced(start, end, steps, result.dtype());
     const PlaceOf<T> radix = base;
     generate<T>(result, [&](int64_t i) { return from_number<T>(power(radix, spaced(i))); });
@@ -63,7 +63,7 @@ void eye(const Tensor& result, int64_t, std::optional<int64_t>, std::optional<DT
          std::optional<Device>) {
   fill_data(result, 0);
   const int64_t rows = result.size(0), columns = result.size(1);
-  visit_dtype(result.dtype(), [&]<class T>() {
+  visit_stored_dtype(result.dtype(), [&]<class T>() {
     T* const out = result.data<T>();
     for (int64_t i = 0; i < std::min(rows, columns); ++i) {
       out[i * (columns + 1)] = from_number<T>(1.0);

@@ -19,7 +19,8 @@ struct Pass {
 
 /// Of a length with small prime factors: passes over lines that lie side by side, and for long
 /// lines, or few, a split n = rows * columns: transforms of the columns, a turn by `turns`, those
-/// of the rows. Of another length: Bluestein's convolution with a chirp, of a power of two.
+/// of the rows. Of another length: Bluestein's convolution with a chirp, of a length with factors
+/// of 2, 3 and 5.
 template <class T>
 struct Plan {
   int64_t n = 0;

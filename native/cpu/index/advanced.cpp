@@ -1,5 +1,6 @@
 #include "cpu/index/advanced.h"
 #include "core/geometry/broadcast.h"
+#include "cpu/index/place_offsets.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -37,24 +38,32 @@ std::vector<Tensor> without_masks(const Tensor& self, TensorList indices, const 
 }
 
 /// offsets[place] += wrapped index * stride; `first`: they are written, not added to.
-void add_offsets(const Tensor& offsets, bool first, const Tensor& index, const Shape& shape,
-                 int64_t size, int64_t stride, int64_t dim, const char* op) {
+void add_index(const Tensor& offsets, bool first, const Tensor& index, const Shape& shape,
+               int64_t size, int64_t stride, int64_t dim, const char* op) {
   Shape strides(shape.size(), 0);
   const size_t lead = shape.size() - index.sizes().size();
   for (size_t d = lead; d < shape.size(); ++d) {
     strides[d] = index.sizes()[d - lead] == 1 ? 0 : index.strides()[d - lead];
   }
-  const Rows<2> rows(shape, {IntList(offsets.strides()), IntList(strides)});
+  const auto to_dense = first ? FLAMBEAU_PICK(write_offsets) : FLAMBEAU_PICK(add_offsets);
+  const auto run = [&](int64_t* out, const int64_t* places, int64_t step, int64_t count) {
+    if (step == 1 && to_dense(out, places, count, size, stride)) return;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t offset = wrap_index(places[i * step], size, dim, op) * stride;
+      out[i] = first ? offset : out[i] + offset;
+    }
+  };
   int64_t* const out = offsets.data<int64_t>();
   const int64_t* const values = index.data<int64_t>();
+  if (offsets.sizes() == index.sizes() && index.is_contiguous()) {
+    parallel_for(0, index.numel(), kGrain, [&](int64_t begin, int64_t end) {
+      run(out + begin, values + begin, 1, end - begin);
+    });
+    return;
+  }
+  const Rows<2> rows(shape, {IntList(offsets.strides()), IntList(strides)});
   rows.parallel([&](const std::array<int64_t, 2>& at) {
-    int64_t* const row = out + at[0];
-    const int64_t* const places = values + at[1];
-    const int64_t length = rows.length(), step = rows.step(1);
-    for (int64_t i = 0; i < length; ++i) {
-      const int64_t offset = wrap_index(places[i * step], size, dim, op) * stride;
-      row[i] = first ? offset : row[i] + offset;
-    }
+    run(out + at[0], values + at[1], rows.step(1), rows.length());
   });
 }
 
@@ -99,8 +108,8 @@ AdvancedIndex work_out(const Tensor& self, TensorList indices, const char* op) {
   if (first == plain.size()) fill_data(found.offsets, 0);
   for (size_t d = first; d < plain.size(); ++d) {
     if (!plain[d].defined()) continue;
-    add_offsets(found.offsets, d == first, plain[d], shape, self.sizes()[d], self.strides()[d],
-                static_cast<int64_t>(d), op);
+    add_index(found.offsets, d == first, plain[d], shape, self.sizes()[d], self.strides()[d],
+              static_cast<int64_t>(d), op);
   }
   return found;
 }
@@ -109,8 +118,11 @@ Tensor offsets_of(const AdvancedIndex& found) {
   if (!found.only) return found.offsets;
   const Tensor offsets = flambeau::empty(found.shape, DType::int64, found.only->index.device());
   int64_t* const out = offsets.data<int64_t>();
+  const auto to_dense = FLAMBEAU_PICK(write_offsets);
   parallel_for(0, found.places, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t place = begin; place < end; ++place) out[place] = found.only->offset(place);
+    const OnlyIndex& only = *found.only;
+    if (to_dense(out + begin, only.values + begin, end - begin, only.size, only.stride)) return;
+    for (int64_t place = begin; place < end; ++place) out[place] = only.offset(place);
   });
   return offsets;
 }

@@ -123,7 +123,7 @@ void index_put_(const Tensor& self, TensorList indices, const Tensor& values, bo
   const Tensor source =
       may_overlap(self, values) ? cast_data(contiguous_data(values), values.dtype()) : values;
   if (accumulate) {
-    visit_dtype(self.dtype(), [&]<class T>() {
+    visit_stored_dtype(self.dtype(), [&]<class T>() {
       put<T>(self, found, source, [](T& sum, T value) { sum = plus(sum, value); });
     });
     return;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "core/tensor/views.h"
@@ -65,12 +66,25 @@ Tensor from_the_front(const Tensor& tensor, Dim dim, const Tensor& index) {
   return result;
 }
 
-/// Runs body(dense) on the tensor, or on a dense copy that is written back.
+/// Runs body(dense, values, blocks) on the tensor, with its dims in the order of its memory, or on
+/// a dense copy that is written back. `values`: of `source`, which may be undefined, in the same
+/// order; `blocks`: of `dense` along the dim.
 template <class Body>
-void on_dense(const Tensor& self, const Body& body) {
-  const Tensor dense = contiguous_data(self);
-  body(dense);
-  if (!dense.is_same(self)) copy_data(self, dense);
+void on_dense(const Tensor& self, const Tensor& source, Dim dim, const Body& body) {
+  const auto values = [](const Tensor& from) {
+    return from.defined() ? contiguous_data(from) : from;
+  };
+  if (self.is_contiguous() || self.dim() < 2 || (source.defined() && source.dim() != self.dim())) {
+    const Tensor dense = contiguous_data(self);
+    body(dense, values(source), DimBlocks(self.sizes(), dim));
+    if (!dense.is_same(self)) copy_data(self, dense);
+    return;
+  }
+  const MemoryOrder order(self);
+  const Tensor in_order = order.turned(self), dense = contiguous_data(in_order);
+  body(dense, values(source.defined() ? order.turned(source) : source),
+       DimBlocks(in_order.sizes(), order.place_of(dim)));
+  if (!dense.is_same(in_order)) copy_data(in_order, dense);
 }
 
 /// Calls body(part) on several threads, none of which writes what another writes, whatever the
@@ -97,6 +111,17 @@ void in_parts(const DimBlocks& blocks, int64_t rows, const Body& body) {
       body(Part{0, blocks.outer, 0, size, begin, end});
     });
   }
+}
+
+/// Calls body(row of the selection, row of the tensor) for rows of one element, on several threads.
+template <class Body>
+void for_elements(const DimBlocks& blocks, const Selection& selection, const Body& body) {
+  in_parts(blocks, selection.count, [&](const Part& part) {
+    for (int64_t block = part.first_block; block < part.last_block; ++block) {
+      const int64_t row = block * selection.count, first = block * blocks.size;
+      for (int64_t j = 0; j < selection.count; ++j) body(row + j, first + selection.index[j]);
+    }
+  });
 }
 
 /// to[index[i]] += from[i], times a factor where there is one.
@@ -138,83 +163,109 @@ bool select_slices(const Tensor& result, const Tensor& self, const Selection& se
   return true;
 }
 
-}  // namespace
-
-void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index) {
-  const Selection selection(self, dim, index, "index_select");
-  if (result.numel() == 0 || select_slices(result, self, selection)) return;
-  const Tensor source = contiguous_data(self);
-  const DimBlocks blocks(self.sizes(), selection.dim);
-  const int64_t bytes = blocks.inner * static_cast<int64_t>(self.itemsize());
-  const auto copy = [&](auto&& move) {
-    const int64_t grain = std::max<int64_t>(1, 2 * kGrain / std::max<int64_t>(1, bytes));
-    parallel_for(0, blocks.outer * selection.count, grain, [&](int64_t begin, int64_t end) {
-      selection.for_rows(begin, end, blocks.size, move);
-    });
-  };
+/// Dense tensors, the blocks of the source.
+void select_rows(const Tensor& result, const Tensor& source, const Selection& selection,
+                 const DimBlocks& blocks) {
+  const int64_t bytes = blocks.inner * static_cast<int64_t>(source.itemsize());
   if (blocks.inner == 1) {
     return with_size(bytes, [&](auto element) {
       using T = decltype(element);
       T* const to = result.data<T>();
       const T* const from = source.data<T>();
-      copy([=](int64_t row, int64_t place) { to[row] = from[place]; });
+      parallel_for(0, blocks.outer * selection.count, 2 * kGrain, [&](int64_t begin, int64_t end) {
+        while (begin < end) {
+          const int64_t first = begin % selection.count;
+          const int64_t* const index = selection.index + first;
+          const int64_t rows = std::min(selection.count - first, end - begin);
+          const T* const block = from + begin / selection.count * blocks.size;
+          for (int64_t j = 0; j < rows; ++j) to[begin + j] = block[index[j]];
+          begin += rows;
+        }
+      });
     });
   }
   char* const to = static_cast<char*>(result.raw_data());
   const char* const from = static_cast<const char*>(source.raw_data());
-  copy(
-      [=](int64_t row, int64_t place) { copy_row(to + row * bytes, from + place * bytes, bytes); });
+  const int64_t grain = std::max<int64_t>(1, 2 * kGrain / std::max<int64_t>(1, bytes));
+  parallel_for(0, blocks.outer * selection.count, grain, [&](int64_t begin, int64_t end) {
+    selection.for_rows(begin, end, blocks.size, [&](int64_t row, int64_t place) {
+      copy_row(to + row * bytes, from + place * bytes, bytes);
+    });
+  });
+}
+
+}  // namespace
+
+void index_select(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index) {
+  const Selection selection(self, dim, index, "index_select");
+  if (result.numel() == 0 || select_slices(result, self, selection)) return;
+  if (self.is_contiguous() || self.dim() < 2 || result.numel() > self.numel())
+    return select_rows(result, contiguous_data(self), selection, DimBlocks(self.sizes(), dim));
+  // The smaller one is turned.
+  const MemoryOrder order(self);
+  const Tensor turned = order.turned(result), picked = empty(turned.sizes(), self.dtype());
+  const Tensor source = contiguous_data(order.turned(self));
+  select_rows(picked, source, selection, DimBlocks(source.sizes(), order.place_of(dim)));
+  copy_data(turned, picked);
 }
 
 void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source,
                 const Scalar& alpha) {
   const Selection selection(self, dim, index, "index_add_");
   if (source.numel() == 0) return;
-  const Tensor values = contiguous_data(source);
-  on_dense(self, [&](const Tensor& dense) {
-    const DimBlocks blocks(self.sizes(), selection.dim);
-    const int64_t inner = blocks.inner, count = selection.count;
-    visit_dtype(self.dtype(), [&]<class T>() {
-      const bool scaled = !alpha.equals(1);
-      const T factor = alpha.to<T>();
-      const T* const from = values.data<T>();
-      T* const to = dense.data<T>();
-      if (inner == 1) {
-        return in_parts(blocks, count, [&](const Part& part) {
-          for (int64_t o = part.first_block; o < part.last_block; ++o)
-            add_elements(to + o * blocks.size, selection.index, from + o * count, count,
-                         scaled ? &factor : nullptr);
-        });
-      }
-      const auto add = row_adder<T>(scaled ? &factor : nullptr);
-      in_parts(blocks, count, [&](const Part& part) {
-        const int64_t begin = part.first_column, columns = part.last_column - begin;
-        selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
-          add(to + place * inner + begin, from + row * inner + begin, columns);
-        });
-      });
-    });
-  });
+  on_dense(self, source, selection.dim,
+           [&](const Tensor& dense, const Tensor& values, const DimBlocks& blocks) {
+             const int64_t inner = blocks.inner, count = selection.count;
+             visit_dtype(self.dtype(), [&]<class T>() {
+               const bool scaled = !alpha.equals(1);
+               const T factor = alpha.to<T>();
+               const T* const from = values.data<T>();
+               T* const to = dense.data<T>();
+               if (inner == 1) {
+                 return in_parts(blocks, count, [&](const Part& part) {
+                   for (int64_t o = part.first_block; o < part.last_block; ++o)
+                     add_elements(to + o * blocks.size, selection.index, from + o * count, count,
+                                  scaled ? &factor : nullptr);
+                 });
+               }
+               const auto add = row_adder<T>(scaled ? &factor : nullptr);
+               in_parts(blocks, count, [&](const Part& part) {
+                 const int64_t begin = part.first_column, columns = part.last_column - begin;
+                 selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
+                   add(to + place * inner + begin, from + row * inner + begin, columns);
+                 });
+               });
+             });
+           });
 }
 
 void index_copy_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& source) {
   const Selection selection(self, dim, index, "index_copy_");
   if (source.numel() == 0) return;
-  const Tensor values = contiguous_data(source);
-  on_dense(self, [&](const Tensor& dense) {
-    const DimBlocks blocks(self.sizes(), selection.dim);
-    const int64_t item_bytes = static_cast<int64_t>(self.itemsize()), count = selection.count;
-    char* const to = static_cast<char*>(dense.raw_data());
-    const char* const from = static_cast<const char*>(values.raw_data());
-    in_parts(blocks, count, [&](const Part& part) {
-      const int64_t begin = part.first_column, columns = part.last_column - begin;
-      selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
-        memcpy(to + (place * blocks.inner + begin) * item_bytes,
-               from + (row * blocks.inner + begin) * item_bytes,
-               static_cast<size_t>(columns * item_bytes));
-      });
-    });
-  });
+  on_dense(self, source, selection.dim,
+           [&](const Tensor& dense, const Tensor& values, const DimBlocks& blocks) {
+             const int64_t item_bytes = static_cast<int64_t>(self.itemsize()),
+                           count = selection.count;
+             if (blocks.inner == 1) {
+               return with_size(item_bytes, [&](auto element) {
+                 using T = decltype(element);
+                 T* const to = dense.data<T>();
+                 const T* const from = values.data<const T>();
+                 for_elements(blocks, selection,
+                              [=](int64_t row, int64_t place) { to[place] = from[row]; });
+               });
+             }
+             char* const to = static_cast<char*>(dense.raw_data());
+             const char* const from = static_cast<const char*>(values.raw_data());
+             in_parts(blocks, count, [&](const Part& part) {
+               const int64_t begin = part.first_column, columns = part.last_column - begin;
+               selection.for_rows_of(part, blocks.size, [&](int64_t row, int64_t place) {
+                 memcpy(to + (place * blocks.inner + begin) * item_bytes,
+                        from + (row * blocks.inner + begin) * item_bytes,
+                        static_cast<size_t>(columns * item_bytes));
+               });
+             });
+           });
 }
 
 void index_fill_(const Tensor& self, Dim dim, const Tensor& index, const Operand& value) {
@@ -224,21 +275,26 @@ void index_fill_(const Tensor& self, Dim dim, const Tensor& index, const Operand
   const Tensor number = flambeau::empty(Shape(), self.dtype(), self.device());
   if (!value.is_tensor()) value.scalar().check_fits(self.dtype(), "index_fill_", "value");
   fill_data(number, value.is_tensor() ? item(value.tensor()) : value.scalar());
-  on_dense(self, [&](const Tensor& dense) {
-    const DimBlocks blocks(self.sizes(), selection.dim);
-    with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
-      using T = decltype(element);
-      const T filled = *number.data<T>();
-      const int64_t count = selection.count;
-      in_parts(blocks, count, [&](const Part& part) {
-        selection.for_rows_of(part, blocks.size, [&](int64_t, int64_t place) {
-          T* const target = dense.data<T>() + place * blocks.inner;
+  on_dense(self, {}, selection.dim,
+           [&](const Tensor& dense, const Tensor&, const DimBlocks& blocks) {
+             with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+               using T = decltype(element);
+               const T filled = *number.data<T>();
+               T* const to = dense.data<T>();
+               const int64_t count = selection.count;
+               if (blocks.inner == 1)
+                 return for_elements(blocks, selection,
+                                     [=](int64_t, int64_t place) { to[place] = filled; });
+               in_parts(blocks, count, [&](const Part& part) {
+                 selection.for_rows_of(part, blocks.size, [&](int64_t, int64_t place) {
+                   T* const target = to + place * blocks.inner;
 #pragma omp simd
-          for (int64_t k = part.first_column; k < part.last_column; ++k) target[k] = filled;
-        });
-      });
-    });
-  });
+                   for (int64_t k = part.first_column; k < part.last_column; ++k)
+                     target[k] = filled;
+                 });
+               });
+             });
+           });
 }
 
 }  // namespace flambeau::cpu

@@ -125,7 +125,7 @@ int64_t first_positions(const Tensor& result, const Tensor& tensor) {
 }  // namespace
 
 Tensor positions_of_nonzero(const Tensor& tensor) {
-  return visit_dtype(tensor.dtype(), [&]<class T>() { return positions<T>(tensor); });
+  return visit_stored_dtype(tensor.dtype(), [&]<class T>() { return positions<T>(tensor); });
 }
 
 Tensor argwhere(const Tensor& self) { return positions_of_nonzero(self); }
@@ -133,7 +133,7 @@ Tensor argwhere(const Tensor& self) { return positions_of_nonzero(self); }
 void nonzero_static(const Tensor& result, const Tensor& self, int64_t, int64_t fill_value) {
   if (result.numel() == 0) return;
   const int64_t found =
-      visit_dtype(self.dtype(), [&]<class T>() { return first_positions<T>(result, self); });
+      visit_stored_dtype(self.dtype(), [&]<class T>() { return first_positions<T>(result, self); });
   int64_t* const out = result.data<int64_t>();
   std::fill(out + found * result.size(1), out + result.numel(), fill_value);
 }

@@ -1,5 +1,6 @@
 #include "kernels/segments.h"
-#include "cpu/blocks.h"
+#include "cpu/index/segment_runs.h"
+#include "cpu/walk.h"
 
 namespace flambeau::cpu {
 
@@ -34,6 +35,37 @@ void segment_offsets(const Tensor& result, const Tensor& offsets, int64_t n) {
           ", the size of the dim that they divide, got ", offset, " behind ", least);
     result.data<int64_t>()[i] = offset;
   }
+}
+
+void segments_of(const Tensor& result, const Tensor& offsets, int64_t n) {
+  if (result.numel() == 0) return;
+  const int64_t each = offsets.size(-1);
+  int64_t* const out = result.data<int64_t>();
+  SegmentRuns(offsets, n)
+      .parallel(1, [=](int64_t first, int64_t last, int64_t row, int64_t segment) {
+        std::fill(out + row * n + first, out + row * n + last, row * each + segment);
+      });
+}
+
+void segment_sums_grad(const Tensor& result, const Tensor& grad_output, const Tensor& bounds,
+                       int64_t n) {
+  if (result.numel() == 0) return;
+  const Tensor grad = contiguous_data(grad_output);
+  const int64_t segments = grad.size(1), inner = grad.size(2);
+  with_size(static_cast<int64_t>(grad.itemsize()), [&](auto element) {
+    using T = decltype(element);
+    const T* const from = grad.data<T>();
+    T* const to = result.data<T>();
+    SegmentRuns(bounds, n).parallel(
+        inner, [=](int64_t first, int64_t last, int64_t row, int64_t segment) {
+          T* const begin = to + (row * n + first) * inner;
+          T* const end = to + (row * n + last) * inner;
+          const T* const value = from + (row * segments + segment) * inner;
+          if (segment == segments) return std::fill(begin, end, T{});
+          if (inner == 1) return std::fill(begin, end, *value);
+          for (T* place = begin; place < end; place += inner) std::copy_n(value, inner, place);
+        });
+  });
 }
 
 }  // namespace flambeau::cpu

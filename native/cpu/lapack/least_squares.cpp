@@ -1,7 +1,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "cpu/lapack/blocks.h"
+#include "cpu/lapack/low_rank.h"
 #include "kernels/linalg_least_squares.h"
 
 namespace flambeau::cpu {
@@ -113,53 +113,89 @@ void set_residuals(const Matrix<const T>& a, const Matrix<const T>& b, const Mat
 /// Solves systems of one size by reflections, which need no exchanges where a matrix is far from
 /// one of lower rank.
 template <class T>
-class FullRankSolver {
+class ReflectionSolver {
  public:
-  FullRankSolver(int64_t m, int64_t n, Real<T> rcond)
-      : long_(std::max(m, n)), short_(std::min(m, n)), is_wide_(m < n), rcond_(rcond) {}
-  /// `b` has as many rows as the longer side of `a`, and becomes the solution; false: it could be
-  /// that some singular values count as 0, and nothing was changed.
-  bool operator()(const Matrix<const T>& a, const Matrix<T>& b) {
-    // Q R, of the transpose where a is wide: then x is conj(Q) y, where R' y = b.
+  ReflectionSolver(int64_t m, int64_t n, Real<T> rcond, Real<T> least)
+      : long_(std::max(m, n)),
+        short_(std::min(m, n)),
+        is_wide_(m < n),
+        rcond_(std::max(rcond, least)),
+        solve_low_rank_(rcond) {}
+  /// `b` has as many rows as the longer side of `a`, and becomes the solution. Returns the rank;
+  /// -1: it could be that some singular values count as 0, which is not looked into unless
+  /// `of_low_rank`, or numbers are too large or small, and nothing was changed.
+  int64_t operator()(const Matrix<const T>& a, const Matrix<T>& b, bool of_low_rank) {
+    // Q R, of the transpose where a is wide.
     const Matrix<T> factors{factors_.of(long_ * short_), long_, short_, 1, long_};
     copy<T>(is_wide_ ? transposed(a) : a, factors);
     T* const tau = tau_.of(short_);
     factor_by_reflections(factors, tau);
     const Matrix<const T> triangle = constant(part(factors, 0, 0, short_, short_));
-    if (!is_far_from_lower_rank(triangle)) return false;
-    const Matrix<T> top = part(b, 0, 0, short_, b.columns);
+    if (!is_far_from_lower_rank(triangle)) {
+      return of_low_rank && fits_low_rank(triangle) ? solve_low_rank(a, factors, tau, b) : -1;
+    }
     if (is_wide_) {
-      solve_triangle(transposed(triangle), top, false, false);
-      apply_reflections(transposed(b), constant(factors), tau, short_, false, true);
+      WideSolver<T>::solve(factors, tau, b);
     } else {
       apply_reflections(b, constant(factors), tau, short_, true, true);
-      solve_triangle(triangle, top, true, false);
+      solve_triangle(triangle, part(b, 0, 0, short_, b.columns), true, false);
     }
-    return true;
+    return short_;
   }
 
  private:
+  /// In few bytes: column by column, each is read as often as there are columns.
+  bool fits_low_rank(const Matrix<const T>& triangle) const {
+    constexpr int64_t kMostBytes = 2 << 20;
+    constexpr double kReach = sizeof(Real<T>) == 4 ? 1e15 : 1e100;
+    double squares = 0;
+    for (int64_t j = 0; j < short_; ++j)
+      for (int64_t i = 0; i <= j; ++i) squares += static_cast<double>(square_of<T>(triangle(i, j)));
+    const double size = std::sqrt(squares);
+    return long_ * short_ * static_cast<int64_t>(sizeof(T)) <= kMostBytes &&
+           (size == 0 || (size > 1 / kReach && size < kReach));
+  }
+
+  int64_t solve_low_rank(const Matrix<const T>& a, const Matrix<T>& factors, const T* tau,
+                         const Matrix<T>& b) {
+    if (is_wide_) {
+      const Matrix<T> copied{factors.data, short_, long_, 1, short_};
+      copy<T>(a, copied);
+      return solve_low_rank_(copied, b);
+    }
+    apply_reflections(b, constant(factors), tau, short_, true, true);
+    const Matrix<T> triangle{inverse_.of(short_ * short_), short_, short_, 1, short_};
+    for (int64_t j = 0; j < short_; ++j)
+      for (int64_t i = 0; i < short_; ++i) triangle(i, j) = i <= j ? factors(i, j) : T(0);
+    return solve_low_rank_(triangle, part(b, 0, 0, short_, b.columns));
+  }
+
   /// Frobenius norms bound the largest singular value, and 1 over the least one. Bounds of
   /// triangles of the first columns, in any order, are no larger, so that LAPACK finds full rank as
   /// well.
   bool is_far_from_lower_rank(const Matrix<const T>& triangle) {
     const Matrix<T> inverse{inverse_.of(short_ * short_), short_, short_, 1, short_};
-    double squares = 0, inverse_squares = 0;
+    double squares = 0, inverse_squares = 0, least_square = std::numeric_limits<double>::infinity();
     for (int64_t j = 0; j < short_; ++j)
       for (int64_t i = 0; i < short_; ++i) {
-        if (i <= j) squares += static_cast<double>(square_of<T>(triangle(i, j)));
+        const double square = static_cast<double>(square_of<T>(triangle(i, j)));
+        if (i <= j) squares += square;
+        if (i == j) least_square = std::min(least_square, square);
         inverse(i, j) = T(i == j ? 1 : 0);
       }
+    const double rcond = static_cast<double>(rcond_);
+    if (!(std::sqrt(squares) * rcond < std::sqrt(least_square))) return false;
     solve_triangle(triangle, inverse, true, false);
     for (int64_t j = 0; j < short_; ++j)
       for (int64_t i = 0; i <= j; ++i)
         inverse_squares += static_cast<double>(square_of<T>(inverse(i, j)));
-    return std::sqrt(squares) * std::sqrt(inverse_squares) * static_cast<double>(rcond_) < 1;
+    return std::sqrt(squares) * std::sqrt(inverse_squares) * rcond < 1;
   }
 
   int64_t long_, short_;
   bool is_wide_;
   Real<T> rcond_;
+  LowRankSolver<T> solve_low_rank_;
   Scratch<T> factors_, tau_, inverse_;
 };
 
@@ -184,7 +220,7 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
         // Without right-hand sides of one that is 0: rank and singular values are found all the
         // same.
         Solver<T> solve(used, m, n, std::max<int64_t>(k, 1), cutoff);
-        FullRankSolver<T> solve_full_rank(m, n, std::max(cutoff, least));
+        ReflectionSolver<T> solve_by_reflections(m, n, cutoff, least);
         Scratch<T> scratch, scratch_solution, zeros;
         Scratch<Real<T>> scratch_values;
         for (int64_t i = begin; i < end; ++i) {
@@ -195,10 +231,12 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
           x.fill(sides[i]);
           int failed = 0;
           int64_t& rank = *ranks[i].data;
-          rank = std::min(m, n);
-          const bool is_found =
-              may_need_no_lapack && solve_full_rank(matrices[i], x.part(std::max(m, n), k));
-          if (m > 0 && n > 0 && !is_found) {
+          rank = may_need_no_lapack ? solve_by_reflections(matrices[i], x.part(std::max(m, n), k),
+                                                           used == Driver::gelsy)
+                                    : -1;
+          if (m == 0 || n == 0) {
+            rank = 0;
+          } else if (rank < 0) {
             const Matrix<T> a{scratch.of(m * n), m, n, 1, m};
             copy<T>(matrices[i], a);
             const int64_t length = std::max(m, n);

@@ -39,4 +39,13 @@ T real_part(complex<T> value) {
   return value.re;
 }
 
+template <class T>
+T imaginary_part(T) {
+  return T(0);
+}
+template <class T>
+T imaginary_part(complex<T> value) {
+  return value.im;
+}
+
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -16,6 +16,19 @@ struct Triangular {
   int64_t b_row, b_column;
 };
 
+/// Columns that are factored by reflections, and what is known of them: where each stood, and the
+/// norms of what is left of them below the rows that are done, now and when they were last added
+/// up.
+template <class T>
+struct PivotedColumns {
+  int64_t rows, columns;
+  T* a;
+  int64_t step;
+  T* tau;
+  int64_t* places;
+  double *norms, *exact;
+};
+
 /// Factors of few columns, and systems of few rows: what large ones are cut into. Matrices lie by
 /// columns. Compiled once per instruction set (small_factors.simd.cpp).
 template <class T>
@@ -26,6 +39,9 @@ struct SmallFactors {
   /// What LAPACK's geqr2 does: R, and below it the vectors of as many reflections as tau has
   /// numbers, the smaller of rows and columns.
   void (*reflect)(int64_t rows, int64_t columns, T* a, int64_t step, T* tau);
+  /// The same for column k alone, which the one with the greatest norm is exchanged with. What k =
+  /// 0 is called with is filled in.
+  void (*reflect_greatest)(const PivotedColumns<T>& columns, int64_t k);
   /// Solves for each column of b, which becomes the solution.
   void (*substitute)(const Triangular<T>& system);
 };

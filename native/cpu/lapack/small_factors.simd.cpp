@@ -143,20 +143,89 @@ T make_reflection(int64_t count, T* x) {
   return factor;
 }
 
+/// The reflection of a vector that begins with a 1, which is not there.
+template <class T>
+FLAMBEAU_INLINE void apply_reflection(int64_t count, const T* vector, T tau, T* other) {
+  const T along = other[0] + inner_product(count - 1, vector + 1, other + 1);
+  const T factor = conjugate(tau) * along;
+  other[0] = other[0] - factor;
+  subtract(1, count, factor, vector, other);
+}
+
+/// The same of so many columns; of real numbers four at a time, as sums wait for each other.
+template <class T>
+void apply_reflection(int64_t count, const T* vector, T tau, T* others, int64_t columns,
+                      int64_t step) {
+  int64_t j = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    for (; j + 4 <= columns; j += 4) {
+      T *const a = others + j * step, *const b = a + step, *const c = b + step, *const d = c + step;
+      T first = a[0], second = b[0], third = c[0], fourth = d[0];
+#pragma omp simd reduction(+ : first, second, third, fourth)
+      for (int64_t i = 1; i < count; ++i) {
+        first += vector[i] * a[i];
+        second += vector[i] * b[i];
+        third += vector[i] * c[i];
+        fourth += vector[i] * d[i];
+      }
+      const T along[] = {tau * first, tau * second, tau * third, tau * fourth};
+      for (int64_t k = 0; k < 4; ++k) {
+        T* const other = a + k * step;
+        other[0] -= along[k];
+        subtract(1, count, along[k], vector, other);
+      }
+    }
+  }
+  for (; j < columns; ++j) apply_reflection(count, vector, tau, others + j * step);
+}
+
 template <class T>
 void reflect(int64_t rows, int64_t columns, T* a, int64_t step, T* tau) {
   for (int64_t k = 0; k < std::min(rows, columns); ++k) {
     T* const vector = a + k * step + k;
-    const int64_t count = rows - k;
-    tau[k] = make_reflection(count, vector);
-    for (int64_t j = k + 1; j < columns; ++j) {
-      T* const other = a + j * step + k;
-      const T along = other[0] + inner_product(count - 1, vector + 1, other + 1);
-      const T factor = conjugate(tau[k]) * along;
-      other[0] = other[0] - factor;
-      subtract(1, count, factor, vector, other);
-    }
+    tau[k] = make_reflection(rows - k, vector);
+    apply_reflection(rows - k, vector, tau[k], vector + step, columns - k - 1, step);
   }
+}
+
+/// The square of the norm of what follows the first element, from that of all; added up anew where
+/// digits are lost (Z. Drmac and Z. Bujanovic, On the Failure of Rank-Revealing QR Factorization
+/// Software, 2008).
+template <class T>
+void shorten_norm(int64_t count, const T* column, double& norm, double& exact) {
+  static const double least = std::sqrt(std::numeric_limits<Size<T>>::epsilon());
+  if (norm == 0) return;
+  const double re = real_part(column[0]), im = imaginary_part(column[0]);
+  const double left = std::max(0.0, norm - (re * re + im * im));
+  if (left > least * exact) {
+    norm = left;
+  } else {
+    const double length = norm_of(count - 1, column + 1);
+    norm = exact = length * length;
+  }
+}
+
+template <class T>
+void reflect_greatest(const PivotedColumns<T>& c, int64_t k) {
+  const int64_t count = c.rows - k;
+  for (int64_t j = 0; k == 0 && j < c.columns; ++j) {
+    c.places[j] = j;
+    const double norm = norm_of(count, c.a + j * c.step);
+    c.norms[j] = c.exact[j] = norm * norm;
+  }
+  const int64_t greatest = std::max_element(c.norms + k, c.norms + c.columns) - c.norms;
+  if (greatest != k) {
+    T* const column = c.a + k * c.step;
+    std::swap_ranges(column, column + c.rows, c.a + greatest * c.step);
+    std::swap(c.places[k], c.places[greatest]);
+    c.norms[greatest] = c.norms[k];
+    c.exact[greatest] = c.exact[k];
+  }
+  T* const vector = c.a + k * c.step + k;
+  c.tau[k] = make_reflection(count, vector);
+  apply_reflection(count, vector, c.tau[k], vector + c.step, c.columns - k - 1, c.step);
+  for (int64_t j = k + 1; j < c.columns; ++j)
+    shorten_norm(count, c.a + j * c.step + k, c.norms[j], c.exact[j]);
 }
 
 /// A triangle's elements beside its diagonal, by rows.
@@ -380,7 +449,8 @@ void substitute(const Triangular<T>& s) {
 
 template <class T>
 const SmallFactors<T>& small_factors() {
-  static constexpr SmallFactors<T> kernels{&factor<T>, &reflect<T>, &substitute<T>};
+  static constexpr SmallFactors<T> kernels{&factor<T>, &reflect<T>, &reflect_greatest<T>,
+                                           &substitute<T>};
   return kernels;
 }
 template const SmallFactors<float>& small_factors();

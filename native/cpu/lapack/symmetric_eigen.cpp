@@ -115,7 +115,7 @@ class LargeSolver {
   Scratch<T> work_;
 };
 
-constexpr int64_t kLarge = 48;  // rows
+constexpr int64_t kLarge = 10;  // rows
 
 template <class T>
 void decompose_large(const char* op, const Tensor& values, const Tensor& vectors, const Tensor& A,

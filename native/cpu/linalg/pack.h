@@ -11,6 +11,11 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
+/// Elements of a line that are asked for before they are packed: as many lines are read together,
+/// the processor foresees none of them.
+template <class T>
+inline constexpr int64_t kPackedAhead = 256 / static_cast<int64_t>(sizeof(T));
+
 /// Copies `count` lines of `depth` elements so that packed[p * width + i] is line i's element p;
 /// missing lines are not written. Lines have any strides.
 template <class T>
@@ -39,9 +44,15 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
       for (int64_t p = 0; p < depth; p += lanes) {
         const int64_t columns = std::min<int64_t>(lanes, depth - p);
         const Mask<T> mask(columns);
+        const int64_t ahead = p + kPackedAhead<T>;
+        const T* const next = ahead < depth ? source + i * line + ahead
+                                            : source + (i + lanes) * line + ahead - depth;
         Vector<T> square[lanes];
         for (int64_t r = 0; r < lanes; ++r) square[r] = Vector<T>{};
-        for (int64_t r = 0; r < group; ++r) square[r] = mask.load(source + (i + r) * line + p);
+        for (int64_t r = 0; r < group; ++r) {
+          __builtin_prefetch(next + r * line, 0, 3);
+          square[r] = mask.load(source + (i + r) * line + p);
+        }
         transpose_square<T>(square);
         for (int64_t q = 0; q < columns; ++q) {
           const int64_t place = (p + q) * width + i;

@@ -60,16 +60,18 @@ struct Sample {
   bool skips(int64_t state) const { return state > 1 && label(state) != label(state - 2); }
 };
 
-constexpr int64_t kVector = 16;
-
-/// Logarithms by state, with two impossible ones before the first and behind the last.
+/// Logarithms by state, a row for each of some steps, with two impossible ones before the first
+/// state and behind the last.
 template <class Log>
-class Row {
+class Rows {
  public:
-  Row(int64_t states, Log impossible) : items_(static_cast<size_t>(states + 4), impossible) {}
-  Log* data() { return items_.data() + 2; }
+  Rows(int64_t count, int64_t states, Log impossible)
+      : step_(states + 4), items_(static_cast<size_t>(count * step_), impossible) {}
+  Log* operator[](int64_t row) { return items_.data() + row * step_ + 2; }
+  const Log* operator[](int64_t row) const { return items_.data() + row * step_ + 2; }
 
  private:
+  int64_t step_;
   std::vector<Log> items_;
 };
 
@@ -83,49 +85,52 @@ class Walks {
         impossible_(impossible),
         states_(sample.states()),
         width_((states_ + kVector - 1) / kVector * kVector),
-        barriers_(width_, impossible),
-        scores_(width_, impossible) {
+        rows_(4, width_, impossible) {
     for (int64_t s = 0; s < states_; ++s)
-      if (sample.skips(s)) barriers_.data()[s] = Log(0);
+      if (sample.skips(s)) rows_[kBarriers][s] = Log(0);
   }
 
   /// Over all walks that end with the last step.
   Log total() {
     if (sample_.steps == 0) return sample_.length == 0 ? Log(0) : impossible_;
-    Row<Log> row(width_, impossible_), next(width_, impossible_);
-    begin(row.data());
+    Log *row = rows_[kOne], *next = rows_[kOther];
+    begin(row);
     for (int64_t t = 1; t < sample_.steps; ++t) {
-      step(t, row.data(), next.data());
+      step(t, row, next);
       std::swap(row, next);
     }
-    return ended(row.data());
+    return ended(row);
   }
 
   /// body(step, shares): of each state, that of the walks which are in it then.
   template <class Body>
   void visit(const Body& body) {
     if (sample_.steps == 0) return;
-    std::vector<Row<Log>> before(static_cast<size_t>(sample_.steps), Row<Log>(width_, impossible_));
-    begin(before[0].data());
-    for (size_t t = 1; t < before.size(); ++t)
-      step(static_cast<int64_t>(t), before[t - 1].data(), before[t].data());
-    const Log whole = ended(before.back().data());
+    Rows<Log> before(sample_.steps, width_, impossible_);
+    begin(before[0]);
+    for (int64_t t = 1; t < sample_.steps; ++t) step(t, before[t - 1], before[t]);
+    const Log whole = ended(before[sample_.steps - 1]);
     if (whole == impossible_) return;
-    Row<Log> after(width_, impossible_), next(width_, impossible_);
-    for (int64_t s = std::max<int64_t>(0, states_ - 2); s < states_; ++s) after.data()[s] = Log(0);
+    Log *after = rows_[kOne], *next = rows_[kOther];
+    for (int64_t s = std::max<int64_t>(0, states_ - 2); s < states_; ++s) after[s] = Log(0);
     for (int64_t t = sample_.steps - 1;; --t) {
-      Log* const shares = before[static_cast<size_t>(t)].data();
-      const Log* const behind = after.data();
+      Log* const shares = before[t];
+      const Log* const behind = after;
 #pragma omp simd
       for (int64_t s = 0; s < width_; ++s) shares[s] = shares[s] + behind[s] - whole;
       body(t, shares);
       if (t == 0) return;
-      step_back(t, after.data(), next.data());
+      step_back(t, after, next);
       std::swap(after, next);
     }
   }
 
  private:
+  static constexpr int64_t kVector = std::max<int64_t>(1, 64 / static_cast<int64_t>(sizeof(Log)));
+  /// Rows of barriers, 0 where a walk may skip the blank before a state, of the scores of a step,
+  /// and two of logarithms.
+  enum : int64_t { kBarriers, kScores, kOne, kOther };
+
   void begin(Log* row) const {
     for (int64_t s = 0; s < std::min<int64_t>(2, states_); ++s)
       row[s] = score_(0, sample_.label(s));
@@ -133,7 +138,7 @@ class Walks {
 
   /// Of the classes of all states.
   const Log* scores(int64_t t) {
-    Log* const found = scores_.data();
+    Log* const found = rows_[kScores];
     const Log blank = score_(t, sample_.blank);
     for (int64_t s = 0; s < states_; s += 2) found[s] = blank;
     for (int64_t i = 0; i < sample_.length; ++i) found[2 * i + 1] = score_(t, sample_.labels[i]);
@@ -141,7 +146,7 @@ class Walks {
   }
 
   void step(int64_t t, const Log* row, Log* next) {
-    const Log *const barrier = barriers_.data(), *const score = scores(t);
+    const Log *const barrier = rows_[kBarriers], *const score = scores(t);
 #pragma omp simd
     for (int64_t s = 0; s < width_; ++s)
       next[s] = log_sum(row[s], row[s - 1], row[s - 2] + barrier[s]) + score[s];
@@ -149,7 +154,7 @@ class Walks {
 
   /// From what follows step t to what follows the step before.
   void step_back(int64_t t, Log* row, Log* next) {
-    const Log *const barrier = barriers_.data(), *const score = scores(t);
+    const Log *const barrier = rows_[kBarriers], *const score = scores(t);
 #pragma omp simd
     for (int64_t s = 0; s < width_; ++s) row[s] = row[s] + score[s];
 #pragma omp simd
@@ -164,8 +169,8 @@ class Walks {
   const Sample& sample_;
   const Score& score_;
   Log impossible_;
-  int64_t states_, width_;      // rows are whole vectors: no walk comes to what is no state
-  Row<Log> barriers_, scores_;  // 0 where a walk may skip the blank before a state
+  int64_t states_, width_;  // rows are whole vectors: no walk comes to what is no state
+  Rows<Log> rows_;
 };
 
 /// Labels and lengths, checked. Keeps the memory that samples point to.
@@ -263,7 +268,7 @@ void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const 
       [&](auto zero, const Tensor& out, const Tensor& grad) {
         using T = decltype(zero);
         T* slopes = out.data<T>();
-        std::fill_n(slopes, out.numel(), T(0));
+        fill_data(out, 0);
         batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
           const T factor = grad.data<T>()[sample.number];
           Walks(sample, score, kImpossible<T>).visit([&](int64_t t, T* shares) {
@@ -288,7 +293,7 @@ void ctc_alignments_curvature(const Tensor& result, const Tensor& grad_output,
       [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& along) {
         using T = decltype(zero);
         T* changes = out.data<T>();
-        std::fill_n(changes, out.numel(), T(0));
+        fill_data(out, 0);
         batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
           const T factor = grad.data<T>()[sample.number];
           const auto moving = [&](int64_t t, int64_t c) {

@@ -1,11 +1,13 @@
 #include "cpu/nn/taps_kernel.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/tensor/views.h"
 #include "core/threads/parallel.h"
 #include "cpu/blocks.h"
 #include "cpu/nn/conv_types.h"
+#include "kernels/sparse_parts.h"
 #include "kernels/taps.h"
 
 namespace flambeau::cpu {
@@ -67,6 +69,24 @@ TapGeometry with_channels_last(const TapGeometry& g) {
   return {g.samples, 1, g.length, g.points, g.taps, g.channels};
 }
 
+/// Whether rows are met so often that each is better summed up at once.
+bool is_product(const TapGeometry& g) {
+  constexpr int64_t kOften = 8;
+  return g.samples * g.channels == 1 && g.inner >= kLeastColumns &&
+         g.taps * g.points >= kOften * (g.length + g.points);
+}
+
+/// Entries (place, point) of the sparse matrix that taps of one sample make.
+Tensor entries_of(const TapGeometry& g, const Tensor& places) {
+  const int64_t count = g.taps * g.points;
+  const Tensor entries = empty(Shape{2, count}, DType::int64);
+  int64_t* const rows = entries.data<int64_t>();
+  std::copy_n(places.data<int64_t>(), count, rows);
+  for (int64_t k = 0; k < g.taps; ++k)
+    std::iota(rows + count + k * g.points, rows + count + (k + 1) * g.points, int64_t{0});
+  return entries;
+}
+
 }  // namespace
 
 void tapped(const Tensor& result, const Tensor& input, const Tensor& places,
@@ -108,6 +128,14 @@ void tapped_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
                                     checked.data<int64_t>(), w.data<T>(), to.data<T>());
           });
         };
+        if (is_product(g)) {
+          const auto matrix = [&](const Tensor& rows, int64_t count) {
+            return make_view(rows, Shape{count, g.inner}, Shape{g.inner, 1}, rows.offset());
+          };
+          const Tensor factors = make_view(w, Shape{g.taps * g.points}, Shape{1}, w.offset());
+          return FLAMBEAU_PICK(sparse_product)(matrix(out, g.length), entries_of(g, checked),
+                                               factors, g.length, matrix(grad, g.points));
+        }
         if (!turns(g) || g.samples < num_threads()) return run(g, out, grad);
         const Tensor turned = with_channels_last(out), sums = empty(turned.sizes(), out.dtype());
         run(with_channels_last(g), sums, contiguous_data(with_channels_last(grad)));

@@ -133,42 +133,13 @@ void along_columns(T* values, int64_t* indices, const T* in, const DimBlocks& bl
            });
 }
 
-/// Calls function.operator()<T>() for the dtypes that have an order.
-template <class Function>
-void with_ordered(DType dtype, const char* op, const Function& function) {
-  switch (dtype) {
-    case DType::bool_:
-      return function.template operator()<Boolean>();
-    case DType::uint8:
-      return function.template operator()<uint8_t>();
-    case DType::int8:
-      return function.template operator()<int8_t>();
-    case DType::int16:
-      return function.template operator()<int16_t>();
-    case DType::int32:
-      return function.template operator()<int32_t>();
-    case DType::int64:
-      return function.template operator()<int64_t>();
-    case DType::float16:
-      return function.template operator()<float16>();
-    case DType::bfloat16:
-      return function.template operator()<bfloat16>();
-    case DType::float32:
-      return function.template operator()<float>();
-    case DType::float64:
-      return function.template operator()<double>();
-    default:
-      fail(ErrorKind::runtime, op, ": dtype ", name(dtype), " has no order");
-  }
-}
-
 /// values: undefined, or where the extreme values go.
 template <bool greatest>
 void select(const char* op, const Tensor& values, const Tensor& indices, const Tensor& self,
             const std::optional<Dim>& dim) {
   if (indices.numel() == 0) return;
   const Tensor input = contiguous_data(self);
-  with_ordered(self.dtype(), op, [&]<class T>() {
+  visit_stored_ordered_dtype(self.dtype(), op, [&]<class T>() {
     const T* in = input.data<T>();
     int64_t* places = indices.data<int64_t>();
     T* out = values.defined() ? values.data<T>() : nullptr;

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/geometry/shape_rules.h"
-#include "core/tensor/tensor.h"
+#include "cpu/blocks.h"
 
 namespace flambeau::cpu {
 
@@ -23,6 +23,7 @@ struct ReducedRows {
       data = self;
       return;
     }
+    if (in_memory_order(self, is_reduced)) return;
     Shape sizes, strides;
     for (const int64_t wanted : {0, 1}) {
       for (size_t d = 0; d < rank; ++d) {
@@ -37,6 +38,24 @@ struct ReducedRows {
   }
 
  private:
+  /// Whether its elements are so in the order of its memory, where no kept dim overtakes another.
+  bool in_memory_order(const Tensor& self, IntList is_reduced) {
+    const MemoryOrder order(self);
+    const Tensor turned = order.turned(self);
+    if (!turned.is_contiguous()) return false;
+    Shape reduced;
+    int64_t last_kept = -1;
+    for (const int64_t dim : order) {
+      reduced.push_back(is_reduced[static_cast<size_t>(dim)]);
+      if (reduced.back()) continue;
+      if (dim < last_kept) return false;
+      last_kept = dim;
+    }
+    outer = count = inner = 1;
+    if (!place(turned.sizes(), reduced)) return false;
+    data = turned;
+    return true;
+  }
   /// Whether the dims that matter are kept*, reduced*, kept*; fills in the sizes.
   bool place(IntList sizes, IntList is_reduced) {
     int stage = 0;

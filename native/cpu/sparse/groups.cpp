@@ -2,19 +2,28 @@
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "core/base/error.h"
 
 namespace flambeau::cpu {
 namespace {
 
-/// Sorts positions by their rows, those of one row by themselves. Places of coalesced tensors are
-/// in order already.
-void sort_by_row(int64_t* order, const int64_t* row, int64_t count) {
+constexpr int64_t kCountedRows = 4;  // for each position
+
+/// Sorts positions by their rows, those of one row by themselves: rows are counted where there are
+/// not many more than positions. Places of coalesced tensors are in order already.
+void sort_by_row(int64_t* order, const int64_t* row, int64_t count, int64_t extent) {
   std::iota(order, order + count, int64_t{0});
   if (std::is_sorted(row, row + count)) return;
-  std::sort(order, order + count,
-            [row](int64_t a, int64_t b) { return row[a] != row[b] ? row[a] < row[b] : a < b; });
+  if (extent > kCountedRows * count)
+    return std::sort(order, order + count, [row](int64_t a, int64_t b) {
+      return row[a] != row[b] ? row[a] < row[b] : a < b;
+    });
+  std::vector<int64_t> next(static_cast<size_t>(extent) + 1, 0);  // place of a row's next position
+  for (int64_t i = 0; i < count; ++i) ++next[static_cast<size_t>(row[i]) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (int64_t i = 0; i < count; ++i) order[next[static_cast<size_t>(row[i])]++] = i;
 }
 
 }  // namespace
@@ -30,7 +39,7 @@ RowGroups::RowGroups(const Tensor& rows, int64_t extent, const char* op) {
   rows_ = flambeau::empty(Shape{n}, DType::int64, rows.device());
   offsets_ = flambeau::empty(Shape{n + 1}, DType::int64, rows.device());
   int64_t* const order = order_.data<int64_t>();
-  sort_by_row(order, given, n);
+  sort_by_row(order, given, n, extent);
   int64_t* const found = rows_.data<int64_t>();
   int64_t* const offsets = offsets_.data<int64_t>();
   for (int64_t i = 0; i < n; ++i) {

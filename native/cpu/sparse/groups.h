@@ -13,6 +13,9 @@ class RowGroups {
   RowGroups(const Tensor& rows, int64_t extent, const char* op);
   int64_t count() const { return count_; }
   int64_t row(int64_t group) const { return rows_.data<int64_t>()[group]; }
+  /// The i-th entry in the order of rows; those of a group begin at first(group).
+  int64_t entry(int64_t i) const { return order_.data<int64_t>()[i]; }
+  int64_t first(int64_t group) const { return offsets_.data<int64_t>()[group]; }
   const int64_t* begin(int64_t group) const {
     return order_.data<int64_t>() + offsets_.data<int64_t>()[group];
   }

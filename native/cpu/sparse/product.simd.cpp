@@ -1,4 +1,5 @@
 #include "core/tensor/tensor.h"
+#include "cpu/linalg/vector.h"
 #include "cpu/rows.h"
 #include "cpu/sparse/groups.h"
 #include "kernels/sparse_parts.h"
@@ -6,8 +7,14 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// Columns that are summed up together: they stay in the first-level cache.
-constexpr int64_t kColumns = 512;
+/// Columns that are summed up together: they stay in the first-level cache, or in registers.
+constexpr int64_t kColumns = 512, kNarrowVectors = 4;
+template <class T>
+constexpr int64_t kNarrow = 256 / static_cast<int64_t>(sizeof(T));
+template <>
+constexpr int64_t kNarrow<float> = kNarrowVectors* kLanes<float>;
+template <>
+constexpr int64_t kNarrow<double> = kNarrowVectors* kLanes<double>;
 
 /// Calls function.operator()<T>() for floating and complex dtypes.
 template <class Function>
@@ -38,7 +45,7 @@ void add_row(C* __restrict sum, const C* __restrict row, C factor, int64_t count
   for (int64_t j = 0; j < count; ++j) sum[j] += factor * row[j];
 }
 
-/// Columns of one row of the product: the sum of rows of `matrix`, each times a value.
+/// A product whose entries stand row by row.
 template <class T>
 struct Product {
   const RowGroups& groups;
@@ -48,12 +55,15 @@ struct Product {
   T* out;           // [*, width]
   int64_t width;
 
+  /// Columns of one row: the sum of rows of `matrix`, each times a value.
   void operator()(int64_t group, int64_t first, int64_t count) const {
+    if constexpr (std::is_floating_point_v<T>)
+      if (count == kNarrow<T>) return sum_in_registers(group, first);
     Compute<T> sum[kColumns] = {};
     RowBuffer<T> buffer(kColumns);
-    for (const int64_t* entry = groups.begin(group); entry != groups.end(group); ++entry) {
-      const T* const row = matrix + columns[*entry] * width + first;
-      add_row(sum, buffer.load(row, count), as_compute(values[*entry]), count);
+    for (int64_t i = groups.first(group); i < groups.first(group + 1); ++i) {
+      const T* const row = matrix + columns[i] * width + first;
+      add_row(sum, buffer.load(row, count), as_compute(values[i]), count);
     }
     T* const to = out + groups.row(group) * width + first;
     if constexpr (RowBuffer<T>::kConverts) {
@@ -62,7 +72,32 @@ struct Product {
       std::copy(sum, sum + count, to);
     }
   }
+
+ private:
+  void sum_in_registers(int64_t group, int64_t first) const {
+    constexpr int64_t lanes = kLanes<T>;
+    Vector<T> sum[kNarrowVectors] = {};
+    for (int64_t i = groups.first(group); i < groups.first(group + 1); ++i) {
+      const T* const row = matrix + columns[i] * width + first;
+      const Vector<T> factor = splat(values[i]);
+#pragma GCC unroll 4
+      for (int64_t j = 0; j < kNarrowVectors; ++j)
+        sum[j] = multiply_add<T>(load(row + j * lanes), factor, sum[j]);
+    }
+    T* const to = out + groups.row(group) * width + first;
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < kNarrowVectors; ++j) store(to + j * lanes, sum[j]);
+  }
 };
+
+/// Columns that are summed up together: as many of a matrix that is met again and again as stay in
+/// the second-level cache.
+template <class T>
+int64_t columns_at_a_time(int64_t rows, int64_t entries) {
+  constexpr int64_t kNear = 768 << 10, kOften = 8;
+  const bool stays = rows * kColumns * static_cast<int64_t>(sizeof(T)) <= kNear;
+  return stays || entries < kOften * rows ? kColumns : kNarrow<T>;
+}
 
 void check_columns(const int64_t* columns, int64_t count, int64_t extent, const char* op) {
   for (int64_t i = 0; i < count; ++i) {
@@ -107,16 +142,26 @@ void sparse_product(const Tensor& result, const Tensor& indices, const Tensor& v
   const int64_t width = mat2.size(1);
   if (width == 0 || groups.count() == 0) return;
   const Tensor dense = contiguous_data(mat2), numbers = contiguous_data(values);
-  const int64_t parts = (width + kColumns - 1) / kColumns;
-  const int64_t per_group = numbers.numel() / groups.count() + 1;
+  const int64_t entries = numbers.numel(), per_group = entries / groups.count() + 1;
   with_numbers(result.dtype(), "mm()", [&]<class T>() {
-    const Product<T> product{groups,          columns,          numbers.data<T>(),
-                             dense.data<T>(), result.data<T>(), width};
-    for_rows(groups.count() * parts, std::min(width, kColumns), per_group,
+    // Row by row, as each part of the columns meets them.
+    const Tensor column = empty(Shape{entries}, DType::int64);
+    const Tensor value = empty(Shape{entries}, result.dtype());
+    parallel_for(0, entries, kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        column.data<int64_t>()[i] = columns[groups.entry(i)];
+        value.data<T>()[i] = numbers.data<T>()[groups.entry(i)];
+      }
+    });
+    const Product<T> product{groups,          column.data<int64_t>(), value.data<T>(),
+                             dense.data<T>(), result.data<T>(),       width};
+    const int64_t step = columns_at_a_time<T>(mat2.size(0), entries);
+    const int64_t parts = (width + step - 1) / step;
+    for_rows(groups.count() * parts, std::min(width, step), per_group,
              [&](int64_t begin, int64_t end) {
                for (int64_t i = begin; i < end; ++i) {
-                 const int64_t first = i % parts * kColumns;
-                 product(i / parts, first, std::min(kColumns, width - first));
+                 const int64_t first = i / groups.count() * step;
+                 product(i % groups.count(), first, std::min(step, width - first));
                }
              });
   });

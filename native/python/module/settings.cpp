@@ -1,5 +1,6 @@
 #include "python/module/settings.h"
 
+#include <algorithm>
 #include <climits>
 #include <iterator>
 #include <string>
@@ -8,6 +9,7 @@
 #include "core/backends/dispatch.h"
 #include "core/backends/instruction_set.h"
 #include "core/backends/queue.h"
+#include "core/memory/memory_limits.h"
 #include "core/tensor/promotion.h"
 #include "core/threads/parallel.h"
 #include "operators/autocast.h"
@@ -46,6 +48,11 @@ void limit_cpu_cache(int64_t bytes) {
   check(bytes >= 0, ErrorKind::value,
         "set_cpu_cache_limit(): argument 'bytes' is negative: ", bytes);
   set_cpu_cache_limit(static_cast<size_t>(bytes));
+}
+
+int64_t usable_memory() {
+  static const size_t machine = machine_memory();
+  return static_cast<int64_t>(std::min({machine, address_space(), size_t{INT64_MAX}}));
 }
 
 bool has_queue_on(Device device) { return has_queue(device.backend); }
@@ -188,6 +195,9 @@ PyMethodDef functions[] = {
         "    >>> del x\n"
         "    >>> flambeau.memory_stats()[\"peak_allocated_bytes\"] - before >= 4000\n"
         "    True"),
+    define<"_usable_memory", usable_memory>(
+        "_usable_memory()\n--\n\n"
+        "Bytes that the process may take: the machine's memory, or less where limits say so."),
     define<"_has_queue", has_queue_on, some_device>(
         "_has_queue(device)\n--\n\nWhether kernels of a device return before they have run."),
     define<"_is_queue_done", is_queue_done_on, some_device>(

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <complex>
+#include <vector>
+
+#include "cpu/lapack/blocks.h"
+#include "cpu/lapack/small_factors.h"
+
+/// Least squares of matrices of any rank, without LAPACK.
+namespace flambeau::cpu::lapack {
+
+/// An approximate singular vector of the growing triangle R of a QR factorization, and by how much
+/// R^H scales it (C. Bischof, Incremental Condition Estimation, 1990).
+template <class T, bool greatest>
+class SingularVector {
+ public:
+  void begin(T diagonal, int64_t most) {
+    scale_ = std::abs(wide(diagonal));
+    elements_.assign(1, Wide(1));
+    elements_.reserve(static_cast<size_t>(most));
+  }
+  /// What the scale becomes with a further column, of `above` elements over the diagonal one. The
+  /// vector is (s x, c) where (s, c) is that singular vector of [[scale, 0], [above^H x,
+  /// conj(diagonal)]].
+  double offer(const T* above, T diagonal) {
+    Wide along(0);
+    for (size_t i = 0; i < elements_.size(); ++i) along += std::conj(wide(above[i])) * elements_[i];
+    const double own = std::abs(wide(diagonal)), mixed = std::abs(along);
+    const double a = scale_ * scale_ + mixed * mixed, d = own * own;
+    const Wide b = std::conj(along) * std::conj(wide(diagonal));
+    const double half = (a - d) / 2, root = std::hypot(half, std::abs(b));
+    const double most = (a + d) / 2 + root;
+    Wide first(1), second(0);  // of the greatest
+    if (std::abs(b) > 0 || a < d) {
+      first = half >= 0 ? Wide(half + root) : b;
+      second = half >= 0 ? std::conj(b) : Wide(root - half);
+    }
+    const double length = std::hypot(std::abs(first), std::abs(second));
+    first_ = greatest ? first / length : -std::conj(second) / length;
+    second_ = greatest ? second / length : std::conj(first) / length;
+    const double top = std::sqrt(most);
+    offered_ = greatest ? top : top > 0 ? scale_ * own / top : 0;
+    return offered_;
+  }
+  void accept() {
+    for (Wide& element : elements_) element *= first_;
+    elements_.push_back(second_);
+    scale_ = offered_;
+  }
+  double scale() const { return scale_; }
+
+ private:
+  using Wide = std::complex<double>;
+  static Wide wide(T value) {
+    if constexpr (kIsComplex<T>) {
+      return {static_cast<double>(value.re), static_cast<double>(value.im)};
+    } else {
+      return static_cast<double>(value);
+    }
+  }
+
+  std::vector<Wide> elements_;
+  Wide first_, second_;
+  double scale_ = 0, offered_ = 0;
+};
+
+/// min |a x - b| with the least x, where all rows of `a`, which is wide, count.
+template <class T>
+class WideSolver {
+ public:
+  /// By columns, with room for the transpose.
+  Matrix<T> factors(int64_t rows, int64_t columns) {
+    return {factors_.of(rows * columns), rows, columns, 1, rows};
+  }
+  T* tau(int64_t count) { return tau_.of(count); }
+  /// `factors`: of the transpose. Then x is conj(Q) y, where R' y = b, whose further rows are 0.
+  static void solve(const Matrix<T>& factors, const T* tau, const Matrix<T>& b) {
+    const int64_t count = factors.columns;
+    const Matrix<const T> triangle = constant(part(factors, 0, 0, count, count));
+    solve_triangle(transposed(triangle), part(b, 0, 0, count, b.columns), false, false);
+    apply_reflections(transposed(b), constant(factors), tau, count, false, true);
+  }
+
+ private:
+  Scratch<T> factors_, tau_;
+};
+
+/// Columns are exchanged so that the first ones, as many as count, are far from each other (G.
+/// Golub and C. Van Loan, Matrix Computations, 5.5).
+template <class T>
+class LowRankSolver {
+ public:
+  explicit LowRankSolver(Real<T> rcond) : rcond_(static_cast<double>(rcond)) {}
+
+  /// `a` lies by columns and is destroyed; `b` has as many rows as the longer side of it, and
+  /// becomes the solution. Returns the rank.
+  int64_t operator()(const Matrix<T>& a, const Matrix<T>& b) {
+    const int64_t rank = factor(a), n = a.columns;
+    T* const tau = tau_.of(0);
+    if (rank > 0) {
+      apply_reflections(part(b, 0, 0, a.rows, b.columns), constant(part(a, 0, 0, a.rows, rank)),
+                        tau, rank, true, true);
+      for (int64_t j = 0; j < b.columns; ++j)
+        for (int64_t i = rank; i < n; ++i) b(i, j) = T(0);
+    }
+    const Matrix<T> x = part(b, 0, 0, n, b.columns);
+    if (rank == n) {
+      solve_triangle(constant(part(a, 0, 0, n, n)), x, true, false);
+    } else if (rank > 0) {
+      const Matrix<T> wide = wide_.factors(n, rank);
+      for (int64_t j = 0; j < rank; ++j)
+        for (int64_t i = 0; i < n; ++i) wide(i, j) = i < j ? T(0) : a(j, i);
+      T* const turns = wide_.tau(rank);
+      factor_by_reflections(wide, turns);
+      wide_.solve(wide, turns, x);
+    } else {
+      for (int64_t j = 0; j < b.columns; ++j)
+        for (int64_t i = 0; i < n; ++i) x(i, j) = T(0);
+    }
+    put_back(x);
+    return rank;
+  }
+
+ private:
+  /// As long as the least singular value counts beside the greatest one.
+  int64_t factor(const Matrix<T>& a) {
+    const int64_t most = std::min(a.rows, a.columns);
+    double* const norms = norms_.of(2 * a.columns);
+    const PivotedColumns<T> columns{a.rows,        a.columns,        a.data,
+                                    a.column_step, tau_.of(most),    places_.of(a.columns),
+                                    norms,         norms + a.columns};
+    for (int64_t k = 0; k < most; ++k) {
+      small_factors<T>().reflect_greatest(columns, k);
+      const T diagonal = a(k, k);
+      if (k == 0) {
+        if (diagonal == T(0)) return 0;
+        greatest_.begin(diagonal, most);
+        least_.begin(diagonal, most);
+        continue;
+      }
+      if (greatest_.offer(&a(0, k), diagonal) * rcond_ > least_.offer(&a(0, k), diagonal)) return k;
+      greatest_.accept();
+      least_.accept();
+    }
+    return most;
+  }
+
+  void put_back(const Matrix<T>& x) {
+    T* const column = column_.of(x.rows);
+    const int64_t* const places = places_.of(x.rows);
+    for (int64_t j = 0; j < x.columns; ++j) {
+      for (int64_t i = 0; i < x.rows; ++i) column[places[i]] = x(i, j);
+      for (int64_t i = 0; i < x.rows; ++i) x(i, j) = column[i];
+    }
+  }
+
+  double rcond_;
+  SingularVector<T, true> greatest_;
+  SingularVector<T, false> least_;
+  WideSolver<T> wide_;
+  Scratch<T> tau_, column_;
+  Scratch<int64_t> places_;
+  Scratch<double> norms_;
+};
+
+}  // namespace flambeau::cpu::lapack
