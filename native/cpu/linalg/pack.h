@@ -45,8 +45,8 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
         const int64_t columns = std::min<int64_t>(lanes, depth - p);
         const Mask<T> mask(columns);
         const int64_t ahead = p + kPackedAhead<T>;
-        const T* const next = ahead < depth ? source + i * line + ahead
-                                            : source + (i + lanes) * line + ahead - depth;
+        const T* const next =
+            ahead < depth ? source + i * line + ahead : source + (i + lanes) * line + ahead - depth;
         Vector<T> square[lanes];
         for (int64_t r = 0; r < lanes; ++r) square[r] = Vector<T>{};
         for (int64_t r = 0; r < group; ++r) {
