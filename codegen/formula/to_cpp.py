@@ -110,6 +110,14 @@ class ScalarCode:
 _LARGEST_UNROLLED_POWER = 4
 
 
+def _only_compares(node: Expression) -> bool:
+    """Whether nothing of it is dear: comparisons of names and numbers."""
+    if isinstance(node, nodes.Boolean):
+        return all(map(_only_compares, node.operands))
+    sides = (node.left, node.right) if isinstance(node, nodes.Compare) else ()
+    return bool(sides) and all(isinstance(side, nodes.Name | nodes.Number) for side in sides)
+
+
 def emit_scalar(
     formulas: Sequence[Expression],
     symbols: Mapping[str, Symbol],
@@ -167,6 +175,7 @@ class _Emitter:
         self._constants: dict[tuple[str, str], Value] = {}
         self._here = Span("<formula>", 1, 1)  # what is being computed
         self._choices = 0  # around it, between values
+        self._conditions = 0  # that it is part of
 
     # --- sharing ---
 
@@ -462,11 +471,17 @@ class _Emitter:
         values = [self.truth(self.emit(o)) for o in operands]
         own, symbol = (AND, " && ") if word == "and" else (OR, " || ")
         constant = all(v.type is ScalarType.FLAG for v in values)
+        if not self._conditions and not constant and all(map(_only_compares, operands)):
+            # Results without a branch, which loops over them would keep.
+            code = f" {symbol[1]} ".join(at_least(v, ATOM) for v in values)
+            return Value(code, ScalarType.BOOL, OR)
         code = symbol.join(at_least(v, EQUAL) for v in values)
         return Value(code, ScalarType.FLAG if constant else ScalarType.BOOL, own)
 
     def conditional(self, node: nodes.Conditional) -> Value:
+        self._conditions += 1
         condition = self.truth(self.emit(node.condition))
+        self._conditions -= 1
         self._choices += 1
         branches = [self.emit(node.then), self.emit(node.otherwise)]
         self._choices -= 1

@@ -23,6 +23,7 @@
 #define FLAMBEAU_DEFINED FLAMBEAU_INLINE
 #endif
 
+#include "core/math/c_library.h"
 #include "core/math/sine_of_pi.h"
 
 namespace FLAMBEAU_MATH {
@@ -37,150 +38,24 @@ template <class T>
 
 FLAMBEAU_INLINE int trailing_zeros(std::unsigned_integral auto x) { return std::countr_zero(x); }
 
-template <class T, class Limits>
-FLAMBEAU_INLINE T clamped(T x, const Limits& bounds) {
-  x = x < bounds.low ? bounds.low : x;
-  return x > bounds.high ? bounds.high : x;
-}
-
-/// 1.5 * 2^23, 1.5 * 2^52: adding it rounds a number of less than half of its size to an integer,
-/// kept in the low bits.
-inline constexpr float kRounder = 12582912.f;
-inline constexpr float kHalfOfLeast = 0x1p-86f;  // of the least positive float, times 2^64
-inline constexpr double kWideRounder = 6755399441055744.;
-
-/// a b + c for polynomials, in one step where the instruction set has one.
-FLAMBEAU_INLINE float multiply_add(float a, float b, float c) {
-#ifdef __FP_FAST_FMAF
-  return __builtin_fmaf(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-#ifdef __FP_FAST_FMA
-inline constexpr bool kFuses = true;
-FLAMBEAU_INLINE double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
-#else
-inline constexpr bool kFuses = false;
-FLAMBEAU_INLINE double multiply_add(double a, double b, double c) { return a * b + c; }
-#endif
-
-/// first x^n + ... + last, for a call with n + 1 coefficients.
-template <std::floating_point T>
-FLAMBEAU_INLINE T polynomial(T, T last) {
-  return last;
-}
-template <std::floating_point T, std::same_as<T>... More>
-FLAMBEAU_INLINE T polynomial(T x, T first, T next, More... rest) {
-  return polynomial(x, multiply_add(first, x, next), rest...);
-}
-
-/// round(x) + kRounder for a small x, as it is and as the exponent bits of 2^round(x).
-struct Rounded {
-  float shifted;
-  FLAMBEAU_INLINE float whole() const { return shifted - kRounder; }
-  FLAMBEAU_INLINE uint32_t exponent() const { return std::bit_cast<uint32_t>(shifted) << 23; }
-};
-
-/// 2^n from the exponent bits of n in [-126, 127].
-FLAMBEAU_INLINE float power_of_two(uint32_t exponent) {
-  return std::bit_cast<float>(exponent + (127u << 23));
-}
-
-/// mantissa * 2^n for n in [-190, 128]: in two factors, of which the second has the sign of n, so
-/// that results below the normal range are rounded once. Those below all others are products of an
-/// exact 0, as processors take long for one that is rounded to 0. A NaN passes.
-FLAMBEAU_INLINE float scaled(float mantissa, Rounded n, bool grows) {
-  const uint32_t offset = grows ? 1u << 23 : static_cast<uint32_t>(-(64 << 23));
-  const float second = grows ? 2.f : 0x1p-64f;
-  const float first = mantissa * power_of_two(n.exponent() - offset);
-  return (first <= kHalfOfLeast ? 0.f : first) * second;
-}
-
-/// e^x = e^r 2^n for |x| below 2^22 or so: n = round(x / ln 2), r = x - n ln 2 in two parts.
-FLAMBEAU_INLINE float reduced(float x, Rounded& n) {
-  n = Rounded{multiply_add(x, 1.44269504f, kRounder)};
-  const float whole = n.whole();
-  return multiply_add(whole, 2.12194440e-4f, multiply_add(whole, -0.693359375f, x));
-}
-
-/// (e^r - 1 - r) / r^2 by a minimax polynomial (relative error 1e-8 of e^r on |r| <= 0.35).
-FLAMBEAU_INLINE float exp_rest(float r) {
-  return polynomial(r, 1.390153073e-3f, 8.363739846e-3f, 4.166686097e-2f, 1.666657369e-1f,
-                    0.4999999953f);
-}
-
-/// e^x = mantissa * 2^n.
-FLAMBEAU_INLINE float exp_parts(float x, Rounded& n) {
-  const float r = reduced(x, n);
-  return polynomial(r, exp_rest(r), 1.f, 1.f);
-}
-
-/// e^x within 1 ULP, by a minimax polynomial for (e^r - 1 - r) / r^2 (relative error 4e-18 of e^r
-/// on |r| < 0.3473). Vectors of the C library take numbers without a normal result, which masks are
-/// made of, one by one.
-FLAMBEAU_INLINE double wide_exp(double given) {
-  const double x = clamped(given, kWideExpBounds);
-  const double shifted = multiply_add(x, 1.4426950408889634, kWideRounder);
-  const double whole = shifted - kWideRounder;
-  const double r =
-      multiply_add(whole, -1.9082149292705877e-10, multiply_add(whole, -0.6931471803691238, x));
-  const double rest = polynomial(
-      r, 2.4999854689969734e-08, 2.763052339124291e-07, 2.7557588431264318e-06,
-      2.4801492388553123e-05, 1.9841269502731724e-04, 1.3888888944248886e-03, 8.333333333496926e-03,
-      4.166666666652811e-02, 0.16666666666666408, 0.5000000000000011);
-  const double mantissa = polynomial(r, rest, 1., 1.);
-  const uint64_t exponent = std::bit_cast<uint64_t>(shifted) << 52;
-  const bool grows = x > 0;
-  const uint64_t offset = (grows ? 1022ull : 1151ull) << 52;
-  const double power = std::bit_cast<double>(exponent + offset);
-  return (given < kWideExpBounds.low ? 0. : mantissa) * power * (grows ? 2. : 0x1p-128);
-}
-
 }  // namespace detail
+}  // namespace FLAMBEAU_MATH
 
-/// Within 1.1 ULP, subnormal results included.
-FLAMBEAU_INLINE float exp(float x) {
-  x = detail::clamped(x, kExpBounds);
-  detail::Rounded n;
-  const float mantissa = detail::exp_parts(x, n);
-  return detail::scaled(mantissa, n, x > 0.f);
-}
-#ifdef __AVX512F__
-FLAMBEAU_INLINE double exp(double x) { return detail::wide_exp(x); }
-#else
-FLAMBEAU_INLINE double exp(double x) { return ::exp(x); }  // its tables are faster
-#endif
+#include "cpu/elementary/arcs.h"
+#include "cpu/elementary/exponentials.h"
+#include "cpu/elementary/logarithms.h"
 
-FLAMBEAU_INLINE float exp2(float x) {
-  x = detail::clamped(x, kExp2Bounds);
-  const detail::Rounded n{x + detail::kRounder};
-  const float mantissa =
-      detail::polynomial(x - n.whole(), 1.540350312e-4f, 1.339188429e-3f, 9.618241923e-3f,
-                         5.550355268e-2f, 2.402264974e-1f, 6.931471884e-1f, 1.f);
-  return detail::scaled(mantissa, n, x > 0.f);
-}
+namespace FLAMBEAU_MATH {
 
-/// 1 / (1 + e^-x). Results below the normal range become 0.
-FLAMBEAU_INLINE float sigmoid(float x) {
-  const float y = detail::clamped(-x, kSigmoidBounds);
-  detail::Rounded n;
-  const float mantissa = detail::exp_parts(y, n);
-  return 1.f / detail::multiply_add(mantissa, detail::power_of_two(n.exponent()), 1.f);
-}
-
-/// (e^2x - 1) / (e^2x + 1), where e^2x - 1 = 2^n (e^r - 1) + (2^n - 1) loses nothing near 0. Within
-/// 2.9 ULP.
-FLAMBEAU_INLINE float tanh(float x) {
-  const float y = detail::clamped(x, kTanhBounds);
-  detail::Rounded n;
-  const float r = detail::reduced(y + y, n);
-  const float less_one = detail::multiply_add(r * r, detail::exp_rest(r), r);
-  const float power = detail::power_of_two(n.exponent());
-  return __builtin_copysignf(detail::multiply_add(power, less_one, power - 1.f) /
-                                 detail::multiply_add(power, less_one, power + 1.f),
-                             x);
-}
+FLAMBEAU_C_1(sin)
+FLAMBEAU_C_1(cos)
+FLAMBEAU_C_1(tan)
+FLAMBEAU_C_1(atan)
+FLAMBEAU_C_1(erfc)
+FLAMBEAU_C_1(sqrt)
+FLAMBEAU_C_2(atan2)
+FLAMBEAU_C_2(pow)
+FLAMBEAU_INLINE double erf(double x) { return ::erf(x); }
 
 /// x P(x^2) / Q(x^2), a minimax fit of relative error 2e-8 up to where the result rounds to 1.
 FLAMBEAU_INLINE float erf(float x) {
@@ -197,13 +72,15 @@ FLAMBEAU_INLINE float erf(float x) {
 
 /// Of the standard normal distribution: half of erfc(-x / sqrt 2). Its slope makes up for what the
 /// argument loses as a float: erfc'(u) is -erfc(u) (u + sqrt(u^2 + 4 / pi)), in the tail nearly,
-/// and elsewhere small (Komatu's bounds).
+/// and elsewhere small (Komatu's bounds). What rounds to 0 and 1 is not asked of the C library.
 FLAMBEAU_INLINE float ndtr(float given) {
+  const float near = given < kNdtrBounds.low ? 0.f : given;
   const double exact =
-      -0.7071067811865476 * static_cast<double>(detail::clamped(given, kNdtrBounds));
+      -0.7071067811865476 * static_cast<double>(near > kNdtrBounds.high ? kNdtrBounds.high : near);
   const float u = static_cast<float>(exact), lost = static_cast<float>(exact - u);
   const float tail = 0.5f * ::erfcf(u);
-  return tail - tail * (lost * (u + __builtin_sqrtf(u * u + 1.27323954f)));
+  const float value = tail - tail * (lost * (u + __builtin_sqrtf(u * u + 1.27323954f)));
+  return given < kNdtrBounds.low ? 0.f : value;
 }
 
 /// log |gamma(x)|: in double, by Stirling's series at x + 7 and the product that leads there;
@@ -344,6 +221,8 @@ FLAMBEAU_INLINE double nextafter(double a, double b) { return detail::next_numbe
 #include "core/math/polynomials.h"
 #include "functions.h"
 
+#undef FLAMBEAU_C_1
+#undef FLAMBEAU_C_2
 #undef FLAMBEAU_MATH
 #undef FLAMBEAU_SHORT
 #undef FLAMBEAU_DEAR

@@ -21,5 +21,11 @@ extern FLAMBEAU_API const Bounds kTanhBounds;     // the hyperbolic tangent roun
 extern FLAMBEAU_API const Bounds kErfBounds;      // the error function rounds to -1 and 1
 extern FLAMBEAU_API const Bounds kNdtrBounds;     // the normal distribution function is 0 and 1
 extern FLAMBEAU_API const Bounds kUnitBounds;     // -1 and 1
+extern FLAMBEAU_API const WideBounds kWideExp2Bounds;
+extern FLAMBEAU_API const WideBounds kWideTanhBounds;
+extern FLAMBEAU_API const Bounds kExpm1Bounds;  // e^x - 1 rounds to -1, and is infinite
+extern FLAMBEAU_API const WideBounds kWideExpm1Bounds;
+extern FLAMBEAU_API const Bounds kSinhBounds;  // e^x / 2 is infinite
+extern FLAMBEAU_API const WideBounds kWideSinhBounds;
 
 }  // namespace flambeau::cpu

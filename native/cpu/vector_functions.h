@@ -2,6 +2,7 @@
 
 /// Tells the compiler that glibc has vector forms of these functions (libmvec, since glibc 2.35),
 /// so that `#pragma omp simd` loops through them vectorise. Elsewhere they are called one by one.
+/// elementary/ has vectors of its own for some, by the same names.
 
 #include <cmath>
 

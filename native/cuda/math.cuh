@@ -15,6 +15,8 @@
 #define FLAMBEAU_DEFINED FLAMBEAU_SHORT
 #define FLAMBEAU_LONG __host__ __device__ __noinline__ inline
 
+#include "core/math/c_library.h"
+
 namespace FLAMBEAU_MATH {
 namespace detail {
 
@@ -37,11 +39,33 @@ FLAMBEAU_SHORT int trailing_zeros(uint64_t x) {
 
 }  // namespace detail
 
-FLAMBEAU_SHORT float exp(float x) { return ::expf(x); }
-FLAMBEAU_DEAR double exp(double x) { return ::exp(x); }
-FLAMBEAU_SHORT float exp2(float x) { return ::exp2f(x); }
-FLAMBEAU_SHORT float erf(float x) { return ::erff(x); }
-FLAMBEAU_SHORT float tanh(float x) { return ::tanhf(x); }
+FLAMBEAU_C_1(exp)
+FLAMBEAU_C_1(exp2)
+FLAMBEAU_C_1(expm1)
+FLAMBEAU_C_1(log)
+FLAMBEAU_C_1(log2)
+FLAMBEAU_C_1(log10)
+FLAMBEAU_C_1(log1p)
+FLAMBEAU_C_1(sin)
+FLAMBEAU_C_1(cos)
+FLAMBEAU_C_1(tan)
+FLAMBEAU_C_1(asin)
+FLAMBEAU_C_1(acos)
+FLAMBEAU_C_1(atan)
+FLAMBEAU_C_1(sinh)
+FLAMBEAU_C_1(cosh)
+FLAMBEAU_C_1(tanh)
+FLAMBEAU_C_1(asinh)
+FLAMBEAU_C_1(acosh)
+FLAMBEAU_C_1(atanh)
+FLAMBEAU_C_1(erf)
+FLAMBEAU_C_1(erfc)
+FLAMBEAU_SHORT float sqrt(float x) { return ::sqrtf(x); }
+FLAMBEAU_SHORT double sqrt(double x) { return ::sqrt(x); }
+FLAMBEAU_C_2(atan2)
+FLAMBEAU_C_2(hypot)
+FLAMBEAU_DEAR float pow(float a, float b) { return ::powf(a, b); }
+FLAMBEAU_DEAR double pow(double a, double b) { return ::pow(a, b); }
 FLAMBEAU_SHORT float sigmoid(float x) { return 1 / (1 + exp(-x)); }
 FLAMBEAU_LONG float fmod(float a, float b) { return ::fmodf(a, b); }
 FLAMBEAU_LONG double fmod(double a, double b) { return ::fmod(a, b); }
@@ -77,6 +101,8 @@ FLAMBEAU_LONG float erfinv(float x) { return ::erfinvf(x); }
 #include "core/math/polynomials.h"
 #include "functions.h"
 
+#undef FLAMBEAU_C_1
+#undef FLAMBEAU_C_2
 #undef FLAMBEAU_MATH
 #undef FLAMBEAU_SHORT
 #undef FLAMBEAU_DEAR

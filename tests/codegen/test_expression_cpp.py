@@ -115,7 +115,8 @@ def test_compiled_formulas_agree_with_numpy(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     command = [str(COMPILER), "-std=c++20", "-O1", "-w", f"-I{ROOT / 'native'}", f"-I{tmp_path}"]
     # What the vector forms of functions need; scalar calls do not use them.
-    linking = ["-fno-math-errno", "-o", str(tmp_path / "formulas"), str(program), "-lmvec", "-lm"]
+    units = [str(program), str(ROOT / "native/cpu/math_bounds.cpp")]
+    linking = ["-fno-math-errno", "-o", str(tmp_path / "formulas"), *units, "-lmvec", "-lm"]
     subprocess.run(command + linking, check=True, capture_output=True, timeout=300)
     rows = "\n".join(
         f"{a!r} {b!r} {int(m)} {i}"

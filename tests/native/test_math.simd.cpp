@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "check.h"
 #include "core/types/half.h"
@@ -135,6 +136,87 @@ TEST(accuracy) {
   expect_ulps<double, long double>(
       "ndtr", 8, [](double x) { return math::ndtr(x); },
       +[](long double x) { return 0.5L * std::erfc(x * -0.70710678118654752440L); });
+}
+
+// --- powers and hypotenuses: pairs ---
+
+template <class T>
+std::vector<T> pairs_of(std::mt19937_64& random, int count) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  using Limits = std::numeric_limits<T>;
+  const T edges[] = {0,
+                     T(-0.0),
+                     1,
+                     -1,
+                     T(0.5),
+                     2,
+                     -2,
+                     3,
+                     -3,
+                     NAN,
+                     T(1.5),
+                     T(1e10),
+                     INFINITY,
+                     -INFINITY,
+                     1023,
+                     -1074,
+                     Limits::max(),
+                     -Limits::max(),
+                     Limits::min(),
+                     Limits::denorm_min(),
+                     -Limits::denorm_min()};
+  std::vector<T> pairs;
+  for (const T a : edges)
+    for (const T b : edges) pairs.insert(pairs.end(), {a, b});
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  while (pairs.size() < 2 * static_cast<size_t>(count)) {
+    const double log = uniform(random) * (sizeof(T) == 4 ? 87 : 700);
+    const T positive = static_cast<T>(std::exp(log));
+    pairs.insert(pairs.end(), {static_cast<T>(10 * uniform(random)),
+                               static_cast<T>(std::rint(30 * uniform(random)))});
+    pairs.insert(pairs.end(), {positive, static_cast<T>(750 * uniform(random) / log)});
+    pairs.insert(pairs.end(), {positive, static_cast<T>(-positive * uniform(random))});
+    pairs.insert(pairs.end(), {std::bit_cast<T>(static_cast<Bits>(random())),
+                               std::bit_cast<T>(static_cast<Bits>(random()))});
+  }
+  return pairs;
+}
+
+/// Of the first numbers and the second ones, in a loop that becomes one of vectors.
+template <class T, class Wide, class F>
+void expect_of_pairs(const char* name, double limit, F f, Wide (*reference)(Wide, Wide)) {
+  constexpr int kPairs = 1 << 17;
+  std::mt19937_64 random(11);
+  const std::vector<T> pairs = pairs_of<T>(random, kPairs);
+  std::vector<T> found(kPairs);
+  const T* in = pairs.data();
+  T* out = found.data();
+#pragma omp simd
+  for (int i = 0; i < kPairs; ++i) out[i] = f(in[2 * i], in[2 * i + 1]);
+  double worst = 0;
+  for (int i = 0; i < kPairs; ++i) {
+    const Wide exact = reference(in[2 * i], in[2 * i + 1]);
+    double error = ulps(out[i], exact);
+    if (exact == exact && std::signbit(out[i]) != std::signbit(exact)) error = 1e9;
+    if (error > limit)
+      std::printf("    %s(%a, %a) = %a, expected %a\n", name, double(in[2 * i]),
+                  double(in[2 * i + 1]), double(out[i]), double(exact));
+    worst = std::max(worst, error);
+  }
+  std::printf("    %-8s %s %.2f ulp\n", name, sizeof(T) == 4 ? "float " : "double", worst);
+  CHECK(worst <= limit);
+}
+#define ACCURATE_OF_PAIRS(name, limit)                                   \
+  expect_of_pairs<float, double>(                                        \
+      #name, limit, [](float a, float b) { return math::name(a, b); },   \
+      +[](double a, double b) { return std::name(a, b); });              \
+  expect_of_pairs<double, long double>(                                  \
+      #name, limit, [](double a, double b) { return math::name(a, b); }, \
+      +[](long double a, long double b) { return std::name(a, b); });
+
+TEST(pairs) {
+  ACCURATE_OF_PAIRS(pow, 1.5)
+  ACCURATE_OF_PAIRS(hypot, 1.5)
 }
 
 // --- complex numbers: against the C library in a wider type, and at the edges in the same one ---

@@ -17,7 +17,7 @@
 #define FLAMBEAU_DEVICE __device__
 #define FLAMBEAU_ELEMENT __device__ __forceinline__
 #else
-#define FLAMBEAU_DEVICE
+#define FLAMBEAU_DEVICE __attribute__((always_inline))  // loops that call do not become vectors
 #define FLAMBEAU_ELEMENT FLAMBEAU_INLINE
 #endif
 #define FLAMBEAU_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)

@@ -8,11 +8,11 @@
 ///     FLAMBEAU_DEAR          of dear ones: inlined where loops vectorise, else called,
 ///     FLAMBEAU_DEFINED       of those of functions.h: called, by loops for several lanes,
 ///     FLAMBEAU_LONG          of long ones, with loops or branches: called,
-/// and defines in that namespace the float forms of exp2, erf, tanh and sigmoid, exp, nextafter,
-/// fmod, binary_exponent and binary_fraction of float and double, for which a room may have faster
-/// ones than its C library; detail::multiply_add(a, b, c) of doubles, which rounds once where
-/// detail::kFuses says so, detail::trailing_zeros(x) of unsigned words that are not 0, and
-/// detail::zero_divisor<T>(name), the quotient of integers that have none. Integer arguments of
+/// and defines in that namespace the functions of float and double that C libraries have, by
+/// c_library.h or faster ones of its own, sigmoid of float, binary_exponent and binary_fraction;
+/// detail::multiply_add(a, b, c) of doubles, which rounds once where detail::kFuses says so,
+/// detail::trailing_zeros(x) of unsigned words that are not 0, and detail::zero_divisor<T>(name),
+/// the quotient of integers that have none. Integer arguments of
 /// functions on reals are computed in double. Functions are branch-free where loops over them
 /// should vectorise.
 
@@ -48,54 +48,43 @@ concept Integer = std::integral<T>;
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
-// --- functions of the C library: float, double, integers as double ---
+// --- functions of reals: those of float and double are the room's own, integers count as double
+// ---
 
-#define FLAMBEAU_WIDE_1(name, kind)                \
-  kind double name(double x) { return ::name(x); } \
+#define FLAMBEAU_OF_INTEGER(name) \
   FLAMBEAU_SHORT double name(Integer auto x) { return name(static_cast<double>(x)); }
-#define FLAMBEAU_REAL_1(name, kind)                           \
-  FLAMBEAU_SHORT float name(float x) { return ::name##f(x); } \
-  FLAMBEAU_WIDE_1(name, kind)
-#define FLAMBEAU_WIDE_2(name)                                    \
+#define FLAMBEAU_OF_TWO(name)                                    \
   template <Arithmetic A, Arithmetic B>                          \
   FLAMBEAU_SHORT double name(A a, B b) {                         \
     return name(static_cast<double>(a), static_cast<double>(b)); \
   }
-#define FLAMBEAU_REAL_2(name)                                             \
-  FLAMBEAU_SHORT float name(float a, float b) { return ::name##f(a, b); } \
-  FLAMBEAU_DEAR double name(double a, double b) { return ::name(a, b); }  \
-  FLAMBEAU_WIDE_2(name)
-
-FLAMBEAU_SHORT double exp(Integer auto x) { return exp(static_cast<double>(x)); }
-FLAMBEAU_WIDE_1(exp2, FLAMBEAU_DEAR)
-FLAMBEAU_WIDE_1(erf, FLAMBEAU_DEAR)
-FLAMBEAU_WIDE_1(tanh, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(expm1, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(log, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(log2, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(log10, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(log1p, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(sin, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(cos, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(tan, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(asin, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(acos, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(atan, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(sinh, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(cosh, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(asinh, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(acosh, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(atanh, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(erfc, FLAMBEAU_DEAR)
-FLAMBEAU_REAL_1(sqrt, FLAMBEAU_SHORT)
-FLAMBEAU_REAL_2(atan2)
-FLAMBEAU_REAL_2(hypot)
-FLAMBEAU_WIDE_2(nextafter)
-
-#undef FLAMBEAU_WIDE_1
-#undef FLAMBEAU_REAL_1
-#undef FLAMBEAU_WIDE_2
-#undef FLAMBEAU_REAL_2
+FLAMBEAU_OF_INTEGER(exp)
+FLAMBEAU_OF_INTEGER(exp2)
+FLAMBEAU_OF_INTEGER(expm1)
+FLAMBEAU_OF_INTEGER(log)
+FLAMBEAU_OF_INTEGER(log2)
+FLAMBEAU_OF_INTEGER(log10)
+FLAMBEAU_OF_INTEGER(log1p)
+FLAMBEAU_OF_INTEGER(sin)
+FLAMBEAU_OF_INTEGER(cos)
+FLAMBEAU_OF_INTEGER(tan)
+FLAMBEAU_OF_INTEGER(asin)
+FLAMBEAU_OF_INTEGER(acos)
+FLAMBEAU_OF_INTEGER(atan)
+FLAMBEAU_OF_INTEGER(sinh)
+FLAMBEAU_OF_INTEGER(cosh)
+FLAMBEAU_OF_INTEGER(tanh)
+FLAMBEAU_OF_INTEGER(asinh)
+FLAMBEAU_OF_INTEGER(acosh)
+FLAMBEAU_OF_INTEGER(atanh)
+FLAMBEAU_OF_INTEGER(erf)
+FLAMBEAU_OF_INTEGER(erfc)
+FLAMBEAU_OF_INTEGER(sqrt)
+FLAMBEAU_OF_TWO(atan2)
+FLAMBEAU_OF_TWO(hypot)
+FLAMBEAU_OF_TWO(nextafter)
+#undef FLAMBEAU_OF_INTEGER
+#undef FLAMBEAU_OF_TWO
 
 /// 1 / (1 + e^-x)
 FLAMBEAU_SHORT double sigmoid(double x) { return 1 / (1 + exp(-x)); }
@@ -349,8 +338,6 @@ FLAMBEAU_DEAR T lcm(T a, T b) {
   return static_cast<T>(static_cast<Word>(product) < 0 ? 0 - product : product);
 }
 
-FLAMBEAU_DEAR float pow(float a, float b) { return ::powf(a, b); }
-FLAMBEAU_DEAR double pow(double a, double b) { return ::pow(a, b); }
 /// Wraps around; a negative exponent gives 0 except for bases of magnitude 1.
 template <Integer T>
 FLAMBEAU_DEAR T pow(T a, T b) {

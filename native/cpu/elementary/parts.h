@@ -1,0 +1,98 @@
+#pragma once
+
+/// What the elementary functions of this folder are made of: they have no branches, so that loops
+/// through them become vectors whatever their arguments are, where vectors of the C library take
+/// what is unusual one by one. Part of cpu/math.h.
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+
+#include "core/types/element_types.h"
+#include "cpu/math_bounds.h"
+
+namespace FLAMBEAU_MATH::detail {
+
+template <class T, class Limits>
+FLAMBEAU_INLINE T clamped(T x, const Limits& bounds) {
+  x = x < bounds.low ? bounds.low : x;
+  return x > bounds.high ? bounds.high : x;
+}
+
+/// a b + c for polynomials, in one step where the instruction set has one.
+FLAMBEAU_INLINE float multiply_add(float a, float b, float c) {
+#ifdef __FP_FAST_FMAF
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+#ifdef __FP_FAST_FMA
+inline constexpr bool kFuses = true;
+FLAMBEAU_INLINE double multiply_add(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#else
+inline constexpr bool kFuses = false;
+FLAMBEAU_INLINE double multiply_add(double a, double b, double c) { return a * b + c; }
+#endif
+
+/// first x^n + ... + last, for a call with n + 1 coefficients.
+template <std::floating_point T>
+FLAMBEAU_INLINE T polynomial(T, T last) {
+  return last;
+}
+template <std::floating_point T, std::same_as<T>... More>
+FLAMBEAU_INLINE T polynomial(T x, T first, T next, More... rest) {
+  return polynomial(x, multiply_add(first, x, next), rest...);
+}
+
+template <class T>
+struct Format;
+template <>
+struct Format<float> {
+  using Bits = uint32_t;
+  static constexpr int kDigits = 23;
+  static constexpr float kBias = 127, kWhole = 0x1p23f, kLeast = 0x1p-126f;
+};
+template <>
+struct Format<double> {
+  using Bits = uint64_t;
+  static constexpr int kDigits = 52;
+  static constexpr double kBias = 1023, kWhole = 0x1p52, kLeast = 0x1p-1022;
+};
+
+template <class T>
+inline constexpr T kInfinity = static_cast<T>(__builtin_inf());
+template <class T>
+inline constexpr T kNaN = static_cast<T>(__builtin_nan(""));
+
+template <class T>
+FLAMBEAU_INLINE T magnitude(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return __builtin_fabsf(x);
+  } else {
+    return __builtin_fabs(x);
+  }
+}
+template <class T>
+FLAMBEAU_INLINE T with_sign(T x, T sign) {
+  if constexpr (std::is_same_v<T, float>) {
+    return __builtin_copysignf(x, sign);
+  } else {
+    return __builtin_copysign(x, sign);
+  }
+}
+template <class T>
+FLAMBEAU_INLINE T root(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return __builtin_sqrtf(x);
+  } else {
+    return __builtin_sqrt(x);
+  }
+}
+
+/// 1.5 * 2^23, 1.5 * 2^52: adding it rounds a number of less than half of its size to an integer,
+/// kept in the low bits.
+inline constexpr float kRounder = 12582912.f;
+inline constexpr double kWideRounder = 6755399441055744.;
+
+}  // namespace FLAMBEAU_MATH::detail
