@@ -47,8 +47,8 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     "tile": (lambda: X.tile(-1), "tile(): repeats must not be negative"),
     "bilinear": (lambda: F.bilinear(X, X, flambeau.ones(1, 2, 3)), "bilinear(): shapes"),
     "msort": (lambda: flambeau.msort(flambeau.tensor(1j)), "msort(): argument 'input' has dtype"),
-    "a function": (lambda: flambeau.mean(INTS), "mean(): argument 'input' has dtype int64"),
-    "a method": (lambda: INTS.mean(), "mean(): argument 'self' has dtype int64"),
+    "a function": (lambda: flambeau.var(INTS), "var(): argument 'input' has dtype int64"),
+    "a method": (lambda: INTS.var(), "var(): argument 'self' has dtype int64"),
     "of a layer": (lambda: F.relu(X > 0), "relu(): argument 'input' has dtype bool"),
     "of two": (
         lambda: flambeau.matmul(X, X.double()),

@@ -1,4 +1,4 @@
-"""What was written through overlapping geometries."""
+"""What was written through overlapping geometries, and windows added up."""
 
 from __future__ import annotations
 
@@ -31,3 +31,13 @@ def transfer(
     sums = np.bincount(written.ravel(), x.ravel(), 40)
     shared = np.bincount((written if shared_once else read).ravel(), minlength=40)
     return np.asarray((sums / np.maximum(shared, 1))[read])
+
+
+def unfold_grad(grad: Array, size: Sequence[int], dimension: int, window: int, step: int) -> Array:
+    """Windows of a dim, their elements the last dim of `grad`, each added where it lies."""
+    result = np.zeros(size, grad.dtype)
+    dim = dimension % len(size)
+    along, windows = np.moveaxis(result, dim, -1), np.moveaxis(grad, dim, -2)
+    for i in range(windows.shape[-2]):
+        along[..., i * step : i * step + window] += windows[..., i, :]
+    return result
