@@ -73,12 +73,13 @@ def test_in_place_and_out() -> None:
 
 
 def test_not_finite() -> None:
-    numbers = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0]
-    x = flambeau.tensor(numbers, dtype=flambeau.float64)
+    values = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0]
+    x = flambeau.tensor(values, dtype=flambeau.float64)
     for function in (flambeau.exp, flambeau.sqrt, flambeau.log, flambeau.sign, flambeau.isnan):
         found, wanted = function(x.to("cuda")).cpu().numpy(), function(x).numpy()
         np.testing.assert_allclose(found, wanted, rtol=1e-15)
-        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+        numbers = ~np.isnan(wanted)  # a NaN's sign says nothing
+        np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(wanted[numbers]))
     for function in (flambeau.maximum, flambeau.minimum, flambeau.fmax, flambeau.fmin):
         left, right = x.reshape(-1, 1), x.reshape(1, -1)
         found = function(left.to("cuda"), right.to("cuda")).cpu().numpy()
