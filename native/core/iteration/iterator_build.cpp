@@ -246,14 +246,16 @@ void Iterator::lay_out() {
     int64_t step = 1;
     for (int d = 0; d < rank; ++d) {
       strides[order[d]] = step;
-      step *= std::max<int64_t>(own_shape_[order[d]], 1);
+      // Sizes of what has no elements may be any.
+      const int64_t size = std::max<int64_t>(own_shape_[order[d]], 1);
+      if (int64_t next = 0; !__builtin_mul_overflow(step, size, &next)) step = next;
     }
     state.owned = empty_strided(own_shape_, strides, state.dtype, device_);
     Geometry::broadcast(state.owned, own_shape_, geometry.strides[i]);
   }
 
   rank_ = 0;
-  for (int d = 0; d < rank; ++d) {
+  for (int d = 0; d < rank && numel_ > 0; ++d) {
     const int dim = order[d];
     const int64_t extent = own_shape_[dim];
     if (extent == 1) continue;

@@ -4,6 +4,8 @@
 #include <memory>
 #include <new>
 
+#include "core/base/error.h"
+
 namespace flambeau::cpu {
 namespace {
 
@@ -24,7 +26,8 @@ void* scratch_bytes(int slot, size_t bytes) {
   if (block.bytes < bytes) {
     block.data.reset();
     block.bytes = 0;
-    block.data.reset(static_cast<std::byte*>(::operator new[](bytes, kAlignment)));
+    block.data.reset(static_cast<std::byte*>(::operator new[](bytes, kAlignment, std::nothrow)));
+    if (!block.data) throw OutOfMemory(bytes);
     block.bytes = bytes;
   }
   return block.data.get();
