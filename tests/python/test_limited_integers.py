@@ -238,3 +238,12 @@ def test_an_int_beyond_uint64_is_refused() -> None:
             flambeau.tensor([wrong], dtype=flambeau.uint64)
     with pytest.raises(OverflowError, match="64 bits"):
         flambeau.ones(2, dtype=flambeau.int64) + 2**63
+
+
+@pytest.mark.parametrize("name", ["uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("exponent", ["uint16", "uint32", "int32"])
+def test_powers_of_two_are_floating(name: str, exponent: str) -> None:
+    numbers = flambeau.tensor([1, 3, 5], dtype=getattr(flambeau, name))
+    found = flambeau.ldexp(numbers, flambeau.tensor([2, 1, 0], dtype=getattr(flambeau, exponent)))
+    assert found.dtype is flambeau.float32
+    assert found.tolist() == [4, 6, 5]
