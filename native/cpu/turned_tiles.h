@@ -9,13 +9,10 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA::detail {
 
-/// Whether vectors hold numbers of the type.
-template <class T>
-inline constexpr bool kIsNumber = std::is_floating_point_v<T>;
-/// Rows and columns of the squares that registers turn.
+/// Rows and columns of the squares that registers turn: numbers in vectors, other bits in words.
 template <class T>
 constexpr int64_t square_side() {
-  if constexpr (kIsNumber<T>)
+  if constexpr (std::is_floating_point_v<T>)
     return kLanes<T>;
   else
     return kBlock<T>;
@@ -24,7 +21,7 @@ constexpr int64_t square_side() {
 /// to[r * to_step + c] = from[c * from_step + r] for a square.
 template <class T>
 FLAMBEAU_INLINE void turn_square(T* to, int64_t to_step, const T* from, int64_t from_step) {
-  if constexpr (kIsNumber<T>) {
+  if constexpr (std::is_floating_point_v<T>) {
     Vector<T> square[kLanes<T>];
 #pragma GCC unroll 16
     for (int64_t i = 0; i < kLanes<T>; ++i) square[i] = load(from + i * from_step);

@@ -16,9 +16,7 @@ class RowGroups {
   /// The i-th entry in the order of rows; those of a group begin at first(group).
   int64_t entry(int64_t i) const { return order_.data<int64_t>()[i]; }
   int64_t first(int64_t group) const { return offsets_.data<int64_t>()[group]; }
-  const int64_t* begin(int64_t group) const {
-    return order_.data<int64_t>() + offsets_.data<int64_t>()[group];
-  }
+  const int64_t* begin(int64_t group) const { return order_.data<int64_t>() + first(group); }
   const int64_t* end(int64_t group) const { return begin(group + 1); }
   /// The group of a row, or -1.
   int64_t find(int64_t row) const;
