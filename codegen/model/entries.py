@@ -255,6 +255,7 @@ class ShapeRule:
     dynamic: bool = False
     geometry: str | None = None
     by_columns: tuple[str, ...] = ()  # results whose last two dims are matrices laid out by columns
+    format_of: tuple[str, ...] = ()  # arguments: results are channels-last where one of them is
 
 
 # What generated code needs of the operators, whatever they are called: see `role` of an entry.

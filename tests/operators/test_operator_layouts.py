@@ -58,8 +58,15 @@ def rotated(array: Any) -> Tensor:
     return to_tensor(moved).permute((*range(1, array.ndim), 0))
 
 
+def channels_last(array: Any) -> Tensor:
+    """[batch, channels, ...] with the channels of a pixel next to each other."""
+    if array.ndim < 3:
+        return to_tensor(array)
+    return to_tensor(np.ascontiguousarray(np.moveaxis(array, 1, -1))).movedim(-1, 1)
+
+
 LAYOUTS: dict[str, Callable[[Any], Tensor]] = {
-    f.__name__: f for f in (transposed, stepped, shifted, rotated)
+    f.__name__: f for f in (transposed, stepped, shifted, rotated, channels_last)
 }
 CASES = [
     case
@@ -220,3 +227,18 @@ def test_writing_to_repeated_memory(case: Case) -> None:
     assert 0 in given[first].stride()
     with pytest.raises(RuntimeError, match=rf"{operator.name}.*share memory"):
         call(operator, given, Form.INPLACE_FUNCTION)
+
+
+FORMATTED = [
+    c for c in CASES if c.operator.shape is not None and c.operator.shape.format_of and c.index == 0
+]
+
+
+@pytest.mark.parametrize("case", FORMATTED, ids=str)
+def test_format_of_results(case: Case) -> None:
+    """Results lie channels-last where the images that they are made of do."""
+    given = library_values(case.operator, case.values(), channels_last)
+    first = next(v for n, v in given.items() if n in case.operator.shape.format_of)
+    results = outputs(case.operator, call(case.operator, given), given).values()
+    images = [r for r in results if r.dim() == first.dim() and r.shape[1] > 1]
+    assert all(r.movedim(1, -1).is_contiguous() for r in images)
