@@ -1,3 +1,7 @@
+#include <utility>
+
+#include "core/geometry/shape_rules.h"
+#include "core/tensor/views.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/pool_channels.h"
 
@@ -62,9 +66,28 @@ bool spread_over_channels(const PoolGeometry& geometry, const Divisor& divisor,
       });
 }
 
+/// Where a row-major result is wanted of images whose channels lie next to each other, it is a
+/// copy.
+bool through_channels(const PoolGeometry& geometry, const Divisor& divisor, const Tensor& result,
+                      const Tensor& input) {
+  if (!shape_rules::is_channels_last(input.sizes(), input.strides())) return false;
+  const Shape strides = shape_rules::channels_last_strides(result.sizes());
+  const Tensor found = empty_strided(result.sizes(), strides, result.dtype(), result.device());
+  if (!average_of_channels(geometry, divisor, found, input)) return false;
+  copy_data(result, found);
+  return true;
+}
+
+/// Images that lie by columns are pooled so: their results, which are fewer, are turned instead.
+bool through_columns(const char* op, const PoolGeometry& geometry, const Divisor& divisor,
+                     const Tensor& result, const Tensor& input);
+
 void run_average(const char* op, const PoolGeometry& geometry, const Divisor& divisor,
                  const Tensor& result, const Tensor& input) {
-  if (average_of_channels(geometry, divisor, result, input)) return;
+  if (average_of_channels(geometry, divisor, result, input) ||
+      through_channels(geometry, divisor, result, input) ||
+      through_columns(op, geometry, divisor, result, input))
+    return;
   with_pooled_type(op, result, input, [&](auto zero, const Tensor& out, const Tensor& x) {
     using T = decltype(zero);
     const std::vector<T> divisors = divisor.of_windows<T>(geometry);
@@ -76,6 +99,23 @@ void run_average(const char* op, const PoolGeometry& geometry, const Divisor& di
         },
         cost(geometry));
   });
+}
+
+bool through_columns(const char* op, const PoolGeometry& geometry, const Divisor& divisor,
+                     const Tensor& result, const Tensor& input) {
+  const auto turned = [](const Tensor& tensor) {
+    return make_view(tensor, views::matrix_transpose(tensor));
+  };
+  const Tensor image = turned(input);
+  if (input.is_contiguous() || !image.is_contiguous()) return false;
+  PoolGeometry across = geometry;
+  std::swap(across.input_rows, across.input_columns);
+  std::swap(across.output_rows, across.output_columns);
+  std::swap(across.rows, across.columns);
+  const Tensor found = empty(turned(result).sizes(), result.dtype());
+  run_average(op, across, divisor, found, image);
+  copy_data(result, turned(found));
+  return true;
 }
 
 void run_spread(const char* op, const PoolGeometry& geometry, const Divisor& divisor,
@@ -100,6 +140,7 @@ void run_spread(const char* op, const PoolGeometry& geometry, const Divisor& div
 }
 
 const Ints<2> kNoDilation({1, 1});
+const Ints<3> kNoDeepDilation({1, 1, 1});
 
 }  // namespace
 
@@ -136,6 +177,41 @@ void adaptive_avg_pool2d_grad(const Tensor& result, const Tensor& grad_output, I
   // A side without windows: the other one may have more than can be listed.
   if (grad_output.numel() == 0) return fill_data(result, 0);
   run_spread("adaptive_avg_pool2d_grad", adaptive_geometry(input_size, grad_output.sizes(), 2), {},
+             result, grad_output);
+}
+
+void avg_pool3d(const Tensor& result, const Tensor& input, const Ints<3>& kernel_size,
+                const std::optional<Ints<3>>& stride, const Ints<3>& padding, bool,
+                bool count_include_pad, std::optional<int64_t> divisor_override) {
+  if (result.numel() == 0) return;
+  run_average(
+      "avg_pool3d",
+      pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, kNoDeepDilation),
+      {count_include_pad, divisor_override}, result, input);
+}
+
+void avg_pool3d_grad(const Tensor& result, const Tensor& grad_output, IntList input_size,
+                     const Ints<3>& kernel_size, const std::optional<Ints<3>>& stride,
+                     const Ints<3>& padding, bool, bool count_include_pad,
+                     std::optional<int64_t> divisor_override) {
+  if (result.numel() == 0) return;
+  if (grad_output.numel() == 0) return fill_data(result, 0);
+  run_spread(
+      "avg_pool3d_grad",
+      pool_geometry(input_size, grad_output.sizes(), kernel_size, stride, padding, kNoDeepDilation),
+      {count_include_pad, divisor_override}, result, grad_output);
+}
+
+void adaptive_avg_pool3d(const Tensor& result, const Tensor& input, const Ints<3>&) {
+  if (result.numel() == 0) return;
+  run_average("adaptive_avg_pool3d", adaptive_geometry(input.sizes(), result.sizes(), 3), {},
+              result, input);
+}
+
+void adaptive_avg_pool3d_grad(const Tensor& result, const Tensor& grad_output, IntList input_size) {
+  if (result.numel() == 0) return;
+  if (grad_output.numel() == 0) return fill_data(result, 0);
+  run_spread("adaptive_avg_pool3d_grad", adaptive_geometry(input_size, grad_output.sizes(), 3), {},
              result, grad_output);
 }
 

@@ -1,3 +1,4 @@
+#include "core/geometry/shape_rules.h"
 #include "cpu/blocks.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/pool_channels.h"
@@ -33,9 +34,28 @@ bool max_of_channels(const PoolGeometry& geometry, const Tensor& result, const T
       });
 }
 
+/// Where a row-major result is wanted of images whose channels lie next to each other, it is a
+/// copy.
+bool through_channels(const PoolGeometry& geometry, const Tensor& result, const Tensor& indices,
+                      const Tensor& input) {
+  if (!shape_rules::is_channels_last(input.sizes(), input.strides())) return false;
+  const auto by_channels = [](const Tensor& tensor) {
+    const Shape strides = shape_rules::channels_last_strides(tensor.sizes());
+    return empty_strided(tensor.sizes(), strides, tensor.dtype(), tensor.device());
+  };
+  const Tensor found = by_channels(result),
+               places = indices.defined() ? by_channels(indices) : indices;
+  if (!max_of_channels(geometry, found, places, input)) return false;
+  copy_data(result, found);
+  if (indices.defined()) copy_data(indices, places);
+  return true;
+}
+
 void pool_largest(const char* op, const PoolGeometry& geometry, const Tensor& result,
                   const Tensor& indices, const Tensor& input) {
-  if (max_of_channels(geometry, result, indices, input)) return;
+  if (max_of_channels(geometry, result, indices, input) ||
+      through_channels(geometry, result, indices, input))
+    return;
   through_rows(indices, [&](const Tensor& places) {
     with_pooled_type(op, result, input, [&](auto zero, const Tensor& out, const Tensor& x) {
       using T = decltype(zero);
@@ -123,6 +143,34 @@ void adaptive_max_pool2d_with_indices(const Tensor& result, const Tensor& indice
 void adaptive_max_windows(const Tensor& result, const Tensor& indices, const Tensor& input,
                           const Ints<2>& output_size) {
   adaptive_max_pool2d_with_indices(result, indices, input, output_size);
+}
+
+void max_pool3d_with_indices(const Tensor& result, const Tensor& indices, const Tensor& input,
+                             const Ints<3>& kernel_size, const std::optional<Ints<3>>& stride,
+                             const Ints<3>& padding, const Ints<3>& dilation, bool) {
+  if (result.numel() == 0) return;
+  const PoolGeometry geometry =
+      pool_geometry(input.sizes(), result.sizes(), kernel_size, stride, padding, dilation);
+  pool_largest("max_pool3d", geometry, result, indices, input);
+}
+
+void max_pool3d(const Tensor& result, const Tensor& indices, const Tensor& input,
+                const Ints<3>& kernel_size, const std::optional<Ints<3>>& stride,
+                const Ints<3>& padding, const Ints<3>& dilation, bool ceil_mode) {
+  max_pool3d_with_indices(result, indices, input, kernel_size, stride, padding, dilation,
+                          ceil_mode);
+}
+
+void adaptive_max_pool3d_with_indices(const Tensor& result, const Tensor& indices,
+                                      const Tensor& input, const Ints<3>&) {
+  if (result.numel() == 0) return;
+  pool_largest("adaptive_max_pool3d", adaptive_geometry(input.sizes(), result.sizes(), 3), result,
+               indices, input);
+}
+
+void adaptive_max_pool3d(const Tensor& result, const Tensor& indices, const Tensor& input,
+                         const Ints<3>& output_size) {
+  adaptive_max_pool3d_with_indices(result, indices, input, output_size);
 }
 
 void max_pool2d_grad(const Tensor& result, const Tensor& grad_output, const Tensor& indices,
