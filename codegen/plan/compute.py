@@ -496,7 +496,8 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
             made = f"forms::empty_by_columns({shape}, {dtype}, device_)"
         elif rule.format_of:
             like = ", ".join(f"&{names[name].code}" for name in rule.format_of)
-            made = f"forms::empty_in_format_of({{{like}}}, {shape}, {dtype}, device_)"
+            least = rule.format_rank
+            made = f"forms::empty_in_format_of({{{like}}}, {least}, {shape}, {dtype}, device_)"
         if result.spare:
             made = f"keeps ? {made} : Tensor()"
         lines.append(f"Tensor {cpp_name(result.name)} = {made};")

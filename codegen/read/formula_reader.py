@@ -18,7 +18,7 @@ Lets = tuple[tuple[Text, Expression], ...]
 Body = tuple[tuple[tuple[str, Expression], ...], Expression | None]
 
 _DERIVATIVE_WORDS = ("auto", "none")
-_SHAPE_WORDS = ("let", "strides", "offset", "geometry", "by_columns", "format_of")
+_SHAPE_WORDS = ("let", "strides", "offset", "geometry", "by_columns", "format_of", "format_rank")
 
 
 def formula(node: Node, what: str) -> Expression:
@@ -95,6 +95,7 @@ def shape_rule(node: Node, signature: Signature, diagnostics: Diagnostics) -> Sh
     let, geometry = node.get("let"), node.get("geometry")
     columns, formats = node.get("by_columns"), node.get("format_of")
     arguments = [a.name for a in signature.arguments if a.type.is_tensor]
+    rank = node.get("format_rank")
     strides, offset = node.get("strides"), node.get("offset")
     return ShapeRule(
         lets=unpackings(schema.text(let, "'let'")) if let is not None else (),
@@ -104,6 +105,7 @@ def shape_rule(node: Node, signature: Signature, diagnostics: Diagnostics) -> Sh
         geometry=schema.name(geometry, "'geometry'").value if geometry is not None else None,
         by_columns=_known(columns, names, "a result") if columns is not None else (),
         format_of=_known(formats, arguments, "a tensor argument") if formats is not None else (),
+        format_rank=schema.integer(rank, "'format_rank'") if rank is not None else 4,
     )
 
 

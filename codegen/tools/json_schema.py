@@ -388,6 +388,7 @@ _KEYS: dict[str, tuple[Schema, str]] = {
                     ("geometry", {"type": "string"}),
                     ("by_columns", {"type": "array", "items": {"type": "string"}}),
                     ("format_of", {"type": "array", "items": {"type": "string"}}),
+                    ("format_rank", {"type": "integer"}),
                 ),
             ]
         },

@@ -15,7 +15,7 @@ Shape channels_inside(IntList given) {
 }  // namespace
 
 bool is_pixel_rows(const Tensor& images) {
-  return is_channels_last(images.sizes(), images.strides()) &&
+  return has_channels_inside(images.sizes(), images.strides()) &&
          with_channels_inside(images).is_contiguous();
 }
 

@@ -16,13 +16,13 @@ Tensor empty_by_columns(IntList sizes, DType dtype, Device device) {
   return empty_strided(sizes, strides, dtype, device);
 }
 
-Tensor empty_in_format_of(std::initializer_list<const Tensor*> like, IntList sizes, DType dtype,
-                          Device device) {
+Tensor empty_in_format_of(std::initializer_list<const Tensor*> like, size_t least_rank,
+                          IntList sizes, DType dtype, Device device) {
   const bool channels_last = std::any_of(like.begin(), like.end(), [&](const Tensor* tensor) {
     return tensor->defined() && tensor->sizes().size() == sizes.size() &&
-           is_channels_last(tensor->sizes(), tensor->strides());
+           has_channels_inside(tensor->sizes(), tensor->strides());
   });
-  if (!channels_last) return empty(sizes, dtype, device);
+  if (!channels_last || sizes.size() < least_rank) return empty(sizes, dtype, device);
   return empty_strided(sizes, channels_last_strides(sizes), dtype, device);
 }
 

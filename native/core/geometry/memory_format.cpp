@@ -4,7 +4,7 @@
 
 namespace flambeau {
 
-bool is_channels_last(IntList sizes, IntList strides) {
+bool has_channels_inside(IntList sizes, IntList strides) {
   const size_t rank = sizes.size();
   if (rank < 3 || strides[1] == 0) return false;
   int64_t least = 0;

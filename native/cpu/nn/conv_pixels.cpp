@@ -1,6 +1,7 @@
 #include "cpu/nn/conv_pixels.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
@@ -76,6 +77,18 @@ ConvGeometry transposed(const ConvGeometry& g) {
   return result;
 }
 
+/// Copies a line of a patch, which is often shorter than what a call of the C library pays for.
+template <class T>
+void copy_line(const T* from, int64_t count, T* to) {
+  constexpr int64_t kLine = 32 / static_cast<int64_t>(sizeof(T)), kShort = 8 * kLine;
+  if (count > kShort || count < kLine) {
+    std::copy_n(from, count, to);
+    return;
+  }
+  for (int64_t i = 0; i < count - kLine; i += kLine) std::memcpy(to + i, from + i, 32);
+  std::memcpy(to + count - kLine, from + count - kLine, 32);
+}
+
 /// Rows of patches, [positions, taps, channels], of rows [first, last) of the results.
 template <class T>
 void fill_patches(const ConvGeometry& g, const T* images, int64_t first, int64_t last, T* patches) {
@@ -101,7 +114,7 @@ void fill_patches(const ConvGeometry& g, const T* images, int64_t first, int64_t
                        }
                        const T* const from = image + y * columns.input * channels;
                        if (inside) {
-                         std::copy_n(from + left * channels, line, to);
+                         copy_line(from + left * channels, line, to);
                          continue;
                        }
                        for (int64_t s = 0; s < columns.kernel; ++s) {
@@ -109,7 +122,7 @@ void fill_patches(const ConvGeometry& g, const T* images, int64_t first, int64_t
                          if (x < 0 || x >= columns.input)
                            std::fill_n(to + s * channels, channels, T(0));
                          else
-                           std::copy_n(from + x * channels, channels, to + s * channels);
+                           copy_line(from + x * channels, channels, to + s * channels);
                        }
                      }
                    }

@@ -29,8 +29,8 @@ class Together {
   Together(const ChannelFilter<T>& call, int64_t row, int64_t x)
       : call_(call),
         rows_(*call.rows),
-        source_(call.source + row / call.result_rows * call.source_rows * call.source_columns *
-                                  call.channels),
+        source_(call.source +
+                row / call.result_rows * call.source_rows * call.source_columns * call.channels),
         result_(call.result + (row * call.result_columns + x) * call.channels),
         row_begin_(rows_.begins.data() + row % call.result_rows) {
     const TapTable& columns = *call.columns;
@@ -41,7 +41,9 @@ class Together {
 
   void run() const {
     constexpr int lanes = kLanes<T>;
+    constexpr int wide = count == 1 ? 6 : 2;  // sums that do not wait for each other
     int64_t c = 0;
+    for (; c + wide * lanes <= call_.channels; c += wide * lanes) vectors<wide>(c);
     for (; c + 2 * lanes <= call_.channels; c += 2 * lanes) vectors<2>(c);
     for (; c + lanes <= call_.channels; c += lanes) vectors<1>(c);
     for (; c < call_.channels; ++c) element(c);
@@ -65,19 +67,19 @@ class Together {
     Vector<T> sums[count][wide];
 #pragma GCC unroll 4
     for (int j = 0; j < count; ++j)
-#pragma GCC unroll 2
+#pragma GCC unroll 6
       for (int k = 0; k < wide; ++k)
         sums[j][k] = call_.bias ? load(call_.bias + c + k * lanes) : Vector<T>{};
     over_rows([&](const T* line, const T* weights) {
       for (int64_t t = 0; t < taps_; ++t) {
         const T* const from = weights + met_[0][t].tap * call_.channels + c;
         Vector<T> weight[wide];
-#pragma GCC unroll 2
+#pragma GCC unroll 6
         for (int k = 0; k < wide; ++k) weight[k] = load(from + k * lanes);
 #pragma GCC unroll 4
         for (int j = 0; j < count; ++j) {
           const T* const pixel = line + met_[j][t].place * call_.channels + c;
-#pragma GCC unroll 2
+#pragma GCC unroll 6
           for (int k = 0; k < wide; ++k)
             sums[j][k] = multiply_add<T>(weight[k], load(pixel + k * lanes), sums[j][k]);
         }
@@ -85,7 +87,7 @@ class Together {
     });
 #pragma GCC unroll 4
     for (int j = 0; j < count; ++j)
-#pragma GCC unroll 2
+#pragma GCC unroll 6
       for (int k = 0; k < wide; ++k)
         store(result_ + j * call_.channels + c + k * lanes, sums[j][k]);
   }
