@@ -288,6 +288,80 @@ void spread_patches(const ConvGeometry& g, const T* grads, const T* weights, T* 
   }
 }
 
+/// The gradient of filters: sums over positions of products of patches and gradients. Where there
+/// are many positions, threads share them, and have sums of their own.
+template <class T>
+class PatchProducts {
+ public:
+  explicit PatchProducts(const ConvGeometry& g)
+      : g_(g),
+        depth_(g.in_channels * g.kernel_size()),
+        filters_(g.out_channels),
+        by_filters_(depth_ >= filters_) {
+    const int64_t positions = g.batch * g.output_plane();
+    const bool has_many = positions * (depth_ + filters_) > kManyReads * depth_ * filters_;
+    parts_ = has_many ? num_threads() : 1;
+    sums_ = empty(Shape{parts_, depth_ * filters_}, dtype_of<T>);
+  }
+
+  void add(int64_t positions, const T* patches, const T* grads) {
+    const MatrixView<T> rows{patches, depth_, 1}, others{grads, filters_, 1};
+    // The factor with fewer lines is what is turned.
+    const MatrixView<T>&a = by_filters_ ? others : rows, &b = by_filters_ ? rows : others;
+    const auto call = [&](int64_t first, int64_t last, T* sums, bool adds) {
+      return GemmCall<T>{std::min(depth_, filters_),
+                         std::max(depth_, filters_),
+                         last - first,
+                         a.at(first, 0).transposed(),
+                         b.at(first, 0),
+                         sums,
+                         std::max(depth_, filters_),
+                         T(1),
+                         T(adds ? 1 : 0)};
+    };
+    T* const sums = sums_.data<T>();
+    if (parts_ == 1) {
+      gemm<T>(call(0, positions, sums, has_begun_));
+    } else {
+      parallel_for(0, parts_, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          T* const mine = sums + i * depth_ * filters_;
+          const int64_t last = positions * (i + 1) / parts_;
+          int64_t first = positions * i / parts_;
+          gemm_kernels<T>().gemm(call(first, std::min(first + kPositions, last), mine, has_begun_));
+          for (first += kPositions; first < last; first += kPositions)
+            gemm_kernels<T>().gemm(call(first, std::min(first + kPositions, last), mine, true));
+        }
+      });
+    }
+    has_begun_ = true;
+  }
+
+  /// [filters, rows, columns, channels]
+  Tensor sums() const {
+    const int64_t size = depth_ * filters_, line = g_.axes[1].kernel * g_.in_channels;
+    T* const sums = sums_.data<T>();
+    parallel_for(0, parts_ > 1 ? size : 0, kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = 1; i < parts_; ++i) {
+        const T* const from = sums + i * size;
+#pragma omp simd
+        for (int64_t j = begin; j < end; ++j) sums[j] += from[j];
+      }
+    });
+    const int64_t filter = by_filters_ ? depth_ : 1, element = by_filters_ ? 1 : filters_;
+    return make_view(sums_, Shape{filters_, g_.axes[0].kernel, g_.axes[1].kernel, g_.in_channels},
+                     Shape{filter, line * element, g_.in_channels * element, element},
+                     sums_.offset());
+  }
+
+ private:
+  static constexpr int64_t kManyReads = 4, kPositions = 512;
+  const ConvGeometry& g_;
+  int64_t depth_, filters_, parts_;
+  bool by_filters_, has_begun_ = false;
+  Tensor sums_;
+};
+
 }  // namespace
 
 bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tensor& input,
@@ -352,28 +426,16 @@ bool try_pixels_weight_grad(const ConvGeometry& g, const Tensor& result, const T
                                  result.offset()),
                        sums);
     }
-    const int64_t depth = g.in_channels * g.kernel_size(), filters = g.out_channels;
-    const Tensor turned = with_channels_inside(result);
-    const Tensor sums = turned.is_contiguous() ? turned : empty(turned.sizes(), result.dtype());
-    const auto add = [&](int64_t first, int64_t positions, const T* patches) {
-      gemm<T>({filters,
-               depth,
-               positions,
-               {grads.data<T>() + first * filters, 1, filters},
-               {patches, depth, 1},
-               sums.data<T>(),
-               depth,
-               T(1),
-               T(first > 0 ? 1 : 0)});
-    };
+    PatchProducts<T> products(g);
     const int64_t columns = g.axes[1].output;
     if (is_pointwise(g))
-      add(0, g.batch * g.output_plane(), images.data<T>());
+      products.add(g.batch * g.output_plane(), images.data<T>(), grads.data<T>());
     else
       over_patches(g, images.data<T>(), [&](int64_t first, int64_t last, const T* patches) {
-        add(first * columns, (last - first) * columns, patches);
+        products.add((last - first) * columns, patches,
+                     grads.data<T>() + first * columns * g.out_channels);
       });
-    if (!turned.is_contiguous()) copy_data(turned, sums);
+    copy_data(with_channels_inside(result), products.sums());
   };
   result.dtype() == DType::float32 ? run(float()) : run(double());
   return true;
