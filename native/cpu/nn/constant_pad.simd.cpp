@@ -36,6 +36,8 @@ struct Frame {
     }
     while (rank < 2) dims[rank++] = {0, 1, 0, 1};
   }
+  /// Whether the elements of a row of the tensor follow each other.
+  bool is_by_rows() const { return dims[0].step == 1 || dims[0].kept == 1; }
   int64_t rows() const {
     int64_t count = 1;
     for (int d = 1; d < rank; ++d) count *= dims[d].size();
@@ -61,7 +63,7 @@ template <class T>
 void write_kept(const FramedDim& row, int64_t step, int64_t count, T value, const T* from, T* to) {
   constexpr int64_t kShort = 512 / static_cast<int64_t>(sizeof(T)), kAtOnce = 16;
   const int64_t length = row.size();
-  if (row.kept >= kShort) {
+  if (row.kept >= kShort && row.step == 1) {
     for (int64_t i = 0; i < count; ++i, from += step, to += length) {
       fill_row(to, value, row.before);
       copy_row(to + row.before, from, row.kept);
@@ -74,7 +76,12 @@ void write_kept(const FramedDim& row, int64_t step, int64_t count, T value, cons
     const int64_t rows = std::min(kAtOnce, count - i);
     if (!row.is_bare()) fill_row(to, value, rows * length);
     T* kept = to + row.before;
-    for (int64_t r = 0; r < rows; ++r, kept += length, from += step) copy_row(kept, from, row.kept);
+    for (int64_t r = 0; r < rows; ++r, kept += length, from += step) {
+      if (row.step == 1)
+        copy_row(kept, from, row.kept);
+      else
+        for (int64_t j = 0; j < row.kept; ++j) kept[j] = from[j * row.step];
+    }
     to += rows * length;
   }
 }
@@ -142,7 +149,10 @@ void constant_pad_nd(const Tensor& result, const Tensor& self, IntList pad, cons
   const Tensor one = empty(Shape{1}, result.dtype());
   fill_data(one, value);
   const Frame given(result, kept, pad);
-  const bool has_steps = given.dims[0].step != 1 && given.dims[0].kept > 1;
+  // Rows across memory are read as they are where the cache holds what lies between their elements.
+  constexpr int64_t kNear = int64_t{1} << 14;
+  const int64_t extent = given.dims[0].step * given.dims[0].kept;
+  const bool has_steps = !given.is_by_rows() && extent * result.itemsize() > kNear;
   const Tensor source = has_steps ? in_order_of(result, kept) : kept;
   const Frame frame = has_steps ? Frame(result, source, pad) : given;
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
