@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "core/geometry/memory_format.h"
 #include "core/geometry/shape_rules.h"
 #include "core/tensor/views.h"
 #include "cpu/nn/conv_types.h"
@@ -70,8 +71,8 @@ bool spread_over_channels(const PoolGeometry& geometry, const Divisor& divisor,
 /// copy.
 bool through_channels(const PoolGeometry& geometry, const Divisor& divisor, const Tensor& result,
                       const Tensor& input) {
-  if (!shape_rules::is_channels_last(input.sizes(), input.strides())) return false;
-  const Shape strides = shape_rules::channels_last_strides(result.sizes());
+  if (!is_channels_last(input.sizes(), input.strides())) return false;
+  const Shape strides = channels_last_strides(result.sizes());
   const Tensor found = empty_strided(result.sizes(), strides, result.dtype(), result.device());
   if (!average_of_channels(geometry, divisor, found, input)) return false;
   copy_data(result, found);

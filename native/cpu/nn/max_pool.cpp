@@ -1,3 +1,4 @@
+#include "core/geometry/memory_format.h"
 #include "core/geometry/shape_rules.h"
 #include "cpu/blocks.h"
 #include "cpu/nn/conv_types.h"
@@ -38,9 +39,9 @@ bool max_of_channels(const PoolGeometry& geometry, const Tensor& result, const T
 /// copy.
 bool through_channels(const PoolGeometry& geometry, const Tensor& result, const Tensor& indices,
                       const Tensor& input) {
-  if (!shape_rules::is_channels_last(input.sizes(), input.strides())) return false;
+  if (!is_channels_last(input.sizes(), input.strides())) return false;
   const auto by_channels = [](const Tensor& tensor) {
-    const Shape strides = shape_rules::channels_last_strides(tensor.sizes());
+    const Shape strides = channels_last_strides(tensor.sizes());
     return empty_strided(tensor.sizes(), strides, tensor.dtype(), tensor.device());
   };
   const Tensor found = by_channels(result),

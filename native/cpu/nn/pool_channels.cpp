@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/geometry/shape_rules.h"
+#include "core/geometry/memory_format.h"
 
 namespace flambeau::cpu {
 
@@ -17,14 +17,14 @@ bool is_by_channels(const Tensor& result, const Tensor& other, int64_t channels)
   const IntList sizes = result.sizes();
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   return (sizes.size() == 4 || sizes.size() == 5) && sizes[1] >= channels &&
-         equal(result.strides(), shape_rules::channels_last_strides(sizes)) &&
-         result.numel() <= most && other.numel() <= most;
+         equal(result.strides(), channels_last_strides(sizes)) && result.numel() <= most &&
+         other.numel() <= most;
 }
 
 namespace {
 
 Tensor copy_by_channels(const Tensor& tensor, DType dtype) {
-  const Shape strides = shape_rules::channels_last_strides(tensor.sizes());
+  const Shape strides = channels_last_strides(tensor.sizes());
   const Tensor copy = empty_strided(tensor.sizes(), strides, dtype, tensor.device());
   copy_data(copy, tensor);
   return copy;
@@ -34,12 +34,12 @@ Tensor copy_by_channels(const Tensor& tensor, DType dtype) {
 
 Tensor by_channels(const Tensor& tensor, DType dtype) {
   const IntList strides = tensor.strides();
-  const bool is_so = shape_rules::is_channels_last(tensor.sizes(), strides) && strides[1] == 1;
+  const bool is_so = is_channels_last(tensor.sizes(), strides) && strides[1] == 1;
   return is_so && tensor.dtype() == dtype ? tensor : copy_by_channels(tensor, dtype);
 }
 
 Tensor dense_by_channels(const Tensor& tensor) {
-  const Shape strides = shape_rules::channels_last_strides(tensor.sizes());
+  const Shape strides = channels_last_strides(tensor.sizes());
   return equal(tensor.strides(), strides) ? tensor : copy_by_channels(tensor, tensor.dtype());
 }
 
