@@ -11,15 +11,22 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
+constexpr int64_t kFewWindows = 6, kFewTaps = 8;  // of a row, that vectors are not worth it for
+
 template <class T>
 T window_sum(const PoolGeometry& geometry, int64_t i, size_t j, const T* image) {
   const PoolAxis& columns = geometry.columns;
   T sum = 0;
   geometry.for_rows_under(i, [&](int64_t y) {
     const T* row = image + y * geometry.input_columns;
+    const int64_t begin = columns.begin[j], end = columns.end[j];
     T row_sum = 0;
+    if (end - begin <= kFewTaps) {
+      for (int64_t x = begin; x < end; ++x) row_sum += row[x];
+    } else {
 #pragma omp simd reduction(+ : row_sum)
-    for (int64_t x = columns.begin[j]; x < columns.end[j]; ++x) row_sum += row[x];
+      for (int64_t x = begin; x < end; ++x) row_sum += row[x];
+    }
     sum += row_sum;
   });
   return sum;
@@ -29,9 +36,11 @@ T window_sum(const PoolGeometry& geometry, int64_t i, size_t j, const T* image) 
 template <class T>
 void sum_regular_row(const PoolGeometry& geometry, int64_t i, const T* image, T* out) {
   const PoolAxis& columns = geometry.columns;
-  for (int64_t j = 0; j < columns.inner_begin; ++j)
-    out[j] = window_sum(geometry, i, static_cast<size_t>(j), image);
   const int64_t count = columns.inner_end - columns.inner_begin;
+  const bool are_few = count < kFewWindows && columns.kernel <= kFewTaps;
+  for (int64_t j = 0; j < (are_few ? geometry.output_columns : columns.inner_begin); ++j)
+    out[j] = window_sum(geometry, i, static_cast<size_t>(j), image);
+  if (are_few) return;
   if (count > 0) {
     T* inner = out + columns.inner_begin;
     const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];

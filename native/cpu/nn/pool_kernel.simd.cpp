@@ -9,7 +9,8 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-constexpr int64_t kMany = 32;  // columns of a window that are worth vectors
+constexpr int64_t kMany = 32;                     // columns of a window that are worth vectors
+constexpr int64_t kFewWindows = 6, kFewTaps = 8;  // of a row, that vectors are not worth it for
 constexpr int64_t kRow = 512;  // windows whose positions wait in L1 to be widened to int64
 
 /// Whether 32 bits hold all places of a plane.
@@ -196,9 +197,11 @@ template <class T>
 void max_general(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input,
                  T* result, int64_t* indices) {
   const PoolAxis& columns = geometry.columns;
-  const bool narrow = is_narrow(geometry);
-  const int64_t inner_begin = narrow ? columns.inner_begin : 0;
-  const int64_t inner_end = narrow ? columns.inner_end : 0;
+  const bool are_few =
+      columns.inner_end - columns.inner_begin < kFewWindows && columns.kernel <= kFewTaps;
+  const bool in_vectors = is_narrow(geometry) && !are_few;
+  const int64_t inner_begin = in_vectors ? columns.inner_begin : 0;
+  const int64_t inner_end = in_vectors ? columns.inner_end : 0;
   for (int64_t plane = begin; plane < end; ++plane) {
     const T* image = input + plane * geometry.input_plane();
     for (int64_t i = 0; i < geometry.window_rows(); ++i) {
