@@ -6,7 +6,7 @@ namespace flambeau {
 
 bool is_channels_last(IntList sizes, IntList strides) {
   const size_t rank = sizes.size();
-  if (rank < 3 || strides[1] == 0) return false;
+  if ((rank != 4 && rank != 5) || strides[1] == 0) return false;
   int64_t least = 0;
   const auto lies_around = [&](size_t dim) {
     if (sizes[dim] == 0 || strides[dim] < least) return false;

@@ -4,9 +4,9 @@
 
 namespace flambeau {
 
-/// Whether the strides of [batch, channels, ...], of three dims or more, put channels next to each
-/// other, and rows and images around them; gaps may lie between them. Not where they are those of
-/// row-major order, too, as of one channel.
+/// Whether the strides of images or volumes, [batch, channels, ...] of four or five dims, put
+/// channels next to each other, and rows and images around them; gaps may lie between them. Not
+/// where they are those of row-major order, too, as of one channel.
 FLAMBEAU_API bool is_channels_last(IntList sizes, IntList strides);
 
 /// The strides of [batch, channels, ...] without gaps whose channels lie next to each other.
