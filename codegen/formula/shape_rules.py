@@ -291,6 +291,25 @@ def copied_strides(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
     return list(strides)
 
 
+def is_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether channels, dim 1 of four or five, vary fastest, then the last dims."""
+    if len(shape) not in (4, 5) or strides[1] == 0 or 0 in shape:
+        return False
+    least = 0
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        if strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * shape[dim]
+    return True
+
+
+def pooled_strides(shape: Sequence[int], like: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """Those of a tensor whose channels vary fastest where those of `like` do; else row-major."""
+    if len(shape) == len(like) and is_channels_last(like, strides):
+        return nested_strides(shape, [1, *range(len(shape) - 1, 1, -1), 0])
+    return [numel(shape[i + 1 :]) for i in range(len(shape))]
+
+
 def scale_of(scales: Sequence[float] | float | None, position: int) -> float | None:
     """The scale at a position, where there is one; a list of one holds for all."""
     if scales is None or isinstance(scales, int | float):
@@ -485,6 +504,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "reduction_of": reduction_of,
     "numbered_reduction": numbered_reduction,
     "copied_strides": copied_strides,
+    "pooled_strides": pooled_strides,
     "placed": placed,
     "fft_dims": fft_dims,
     "fft_sizes": fft_sizes,

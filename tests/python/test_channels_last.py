@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def differentiated(layer: Layer, *given: Tensor) -> list[Tensor]:
     result = layer(*leaves)
     scale = flambeau.linspace(-1, 1, result.numel()).reshape(result.shape).bfloat16()
     first = flambeau.autograd.grad(result, leaves, scale.to(result.dtype), create_graph=True)
-    squares = sum((g * g).sum() for g in first)
+    squares = sum((g * g.conj()).real.sum() for g in first)
     second = flambeau.autograd.grad(squares, leaves, materialize_grads=True)
     return [result.detach(), *(g.detach() for g in first), *second]
 
@@ -55,6 +56,46 @@ def test_normalization(name: str, shape: tuple[int, ...], dtype: flambeau.dtype)
     if dtype == flambeau.float64:
         for one, other in zip(found[4:], wanted[4:], strict=True):
             assert flambeau.allclose(one, other, rtol=1e-8, atol=1e-8)
+
+
+# (batch, channels, rows, columns), (filters, rows, columns), stride, padding, dilation, groups
+CONVOLUTIONS = [
+    ((2, 16, 9, 8), (24, 3, 3), 1, 1, 1, 1),  # transforms of turned images
+    ((3, 32, 7, 7), (16, 1, 1), 1, 0, 1, 1),  # products of pixels
+    ((2, 32, 9, 7), (16, 1, 1), 2, 0, 1, 1),
+    ((2, 20, 11, 12), (18, 3, 3), 2, 1, 1, 1),  # products of patches
+    ((1, 24, 13, 9), (16, 3, 2), (2, 3), (1, 0), (1, 2), 1),
+    ((2, 16, 9, 9), (16, 4, 4), 1, 6, 1, 1),  # windows that lie outside
+    ((2, 3, 17, 16), (32, 7, 7), 2, 3, 1, 1),
+    ((2, 20, 9, 8), (20, 3, 3), 1, 1, 1, 20),  # a filter for each channel
+    ((3, 37, 9, 10), (37, 3, 3), 2, 1, 1, 37),
+    ((2, 35, 12, 12), (35, 7, 7), 1, 3, 1, 35),
+    ((2, 18, 9, 11), (18, 3, 5), (2, 1), (0, 3), (2, 1), 18),
+    ((2, 8, 9, 9), (16, 3, 3), 1, 1, 1, 4),
+    ((2, 16, 5, 5), (16, 2, 2), 3, 0, 1, 1),  # elements that no window meets
+]
+
+
+@pytest.mark.parametrize("filter_last", [False, True], ids=["row-major", "channels-last"])
+@pytest.mark.parametrize("dtype", [*LIMITS, flambeau.complex64], ids=str)
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_convolution(case: tuple[Any, ...], dtype: flambeau.dtype, filter_last: bool) -> None:
+    shape, (filters, *size), stride, padding, dilation, groups = case
+    flambeau.manual_seed(0)
+    wide = flambeau.complex128 if dtype.is_complex else flambeau.float64
+    shapes = (shape, (filters, shape[1] // groups, *size), (filters,))
+    given = [flambeau.randn(*s).to(dtype) for s in shapes]
+
+    def layer(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        return nn.functional.conv2d(x, w, b, stride, padding, dilation, groups)
+
+    wanted = differentiated(layer, *(g.to(wide) for g in given))
+    images, weight = channels_last(given[0]), given[1]
+    found = differentiated(layer, images, channels_last(weight) if filter_last else weight, given[2])
+    assert lies_channels_last(found[0])
+    limit = LIMITS.get(dtype, 1e-4)
+    for one, other in zip(found, wanted, strict=True):
+        assert float((one.to(wide) - other).abs().max()) <= limit * float(other.abs().max())
 
 
 def test_far_from_zero() -> None:

@@ -57,6 +57,12 @@ FLAMBEAU_API Shape conv_transpose_out(IntList spatial, IntList kernel, IntList s
 /// An empty stride means stride = kernel.
 FLAMBEAU_API Shape pool_out(IntList spatial, IntList kernel, IntList stride, IntList padding,
                             IntList dilation, bool ceil_mode, const char* op = "pool_out");
+/// Whether channels, dim 1 of four or five, vary fastest, then the last dims; of dims of one
+/// element, strides tell.
+FLAMBEAU_API bool is_channels_last(IntList shape, IntList strides);
+FLAMBEAU_API Shape channels_last_strides(IntList shape);
+/// The strides of a tensor that is laid out as another one in that respect, row-major otherwise.
+FLAMBEAU_API Shape pooled_strides(IntList shape, IntList input, IntList strides);
 
 inline int64_t numel(IntList shape, const char* op = "numel") { return checked_numel(shape, op); }
 inline int64_t wrap(int64_t dim, int64_t rank, const char* op = "wrap") {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/geometry/memory_format.h"
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm_kernel.h"
@@ -8,6 +9,7 @@
 #include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_picked.h"
+#include "cpu/nn/conv_pixels.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/unfolding.h"
 #include "cpu/nn/winograd.h"
@@ -226,13 +228,26 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
                         const Ints<2>& dilation, int64_t groups) {
   if (result.numel() == 0) return;
   if (grad.numel() == 0) return fill_data(result, 0);
+  const bool picks = sees_picked(weight_size, stride, padding);
+  if (is_channels_last(input.sizes(), input.strides()) && input.dim() == 4) {
+    const Tensor seen = picks ? picked(input, stride) : input;
+    const ConvGeometry geometry =
+        conv_geometry(seen.sizes(), weight_size, grad.sizes(), picks ? kUnitStride : stride,
+                      padding, dilation, groups);
+    if (try_pixels_weight_grad(geometry, result, grad, seen)) return;
+  }
+  if (!result.is_contiguous()) {
+    const Tensor dense = empty(result.sizes(), result.dtype());
+    conv2d_weight_grad(dense, grad, input, weight_size, stride, padding, dilation, groups);
+    return copy_data(result, dense);
+  }
   if (computed_by_parts(
           result, grad, input, [&](const Tensor& out, const Tensor& g, const Tensor& x) {
             conv2d_weight_grad(out, g, x, weight_size, stride, padding, dilation, groups);
           })) {
     return;
   }
-  if (sees_picked(weight_size, stride, padding))
+  if (picks)
     return conv2d_weight_grad(result, grad, contiguous_data(picked(input, stride)), weight_size,
                               kUnitStride, padding, dilation, groups);
   const ConvGeometry geometry =
