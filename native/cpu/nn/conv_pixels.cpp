@@ -36,10 +36,11 @@ bool has_transforms(const ConvGeometry& g, DType dtype, bool of_weights = false)
   return is_square || (rows.kernel > 2 && rows.kernel == 2 * rows.stride);
 }
 
-/// Whether patches fill good parts of tiles.
+/// Whether filters fill vectors, and lines of patches are worth copying.
 bool fills_lines(const ConvGeometry& g) {
-  return g.groups == 1 &&
-         std::min(g.in_channels * g.axes[1].kernel, g.out_channels) >= kFewChannels;
+  const int64_t line = g.in_channels * g.axes[1].kernel;
+  return g.groups == 1 && g.out_channels >= kFewChannels &&
+         line >= (is_pointwise(g) ? kFewChannels : 2 * kFewChannels);
 }
 
 bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
