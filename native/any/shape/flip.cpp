@@ -41,11 +41,15 @@ void roll_blocks(const Tensor& result, const Tensor& self, const Shape& shifts, 
 void roll(const Tensor& result, const Tensor& self, IntList shifts, std::optional<IntList> dims) {
   if (result.numel() == 0) return;
   if (!dims) {
+    const bool is_dense = result.is_contiguous();
+    const Tensor rows = is_dense ? result : empty(result.sizes(), result.dtype(), result.device());
     const Tensor dense = contiguous_data(self);
     const Shape flat{dense.numel()}, unit{1};
-    return roll_blocks(make_view(result, flat, unit, result.offset()),
-                       make_view(dense, flat, unit, dense.offset()),
-                       {shape_rules::floor_mod(shifts[0], dense.numel())});
+    roll_blocks(make_view(rows, flat, unit, rows.offset()),
+                make_view(dense, flat, unit, dense.offset()),
+                {shape_rules::floor_mod(shifts[0], dense.numel())});
+    if (!is_dense) copy_data(result, rows);
+    return;
   }
   Shape each(static_cast<size_t>(self.dim()), 0);
   for (size_t i = 0; i < dims->size(); ++i) {
