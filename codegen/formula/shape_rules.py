@@ -250,21 +250,6 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return True
 
 
-def is_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether images or volumes lie by pixels, gaps allowed, and not also in row-major order."""
-    rank = len(shape)
-    if rank not in (4, 5) or strides[1] == 0 or 0 in shape:
-        return False
-    least = 0
-    for d in (1, *range(rank - 1, 1, -1), *([0] if shape[0] > 1 else [])):
-        if strides[d] < least:
-            return False
-        least = strides[d] * shape[d]
-        if d == 2 and least == strides[1]:
-            return False
-    return True
-
-
 def reduction_of(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
     """`reduction`, or what its former spelling by two flags stands for."""
     if size_average is None and reduce is None:

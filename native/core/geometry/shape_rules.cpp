@@ -149,33 +149,6 @@ Shape conv_transpose_out(IntList spatial, IntList kernel, IntList stride, IntLis
   return result;
 }
 
-bool is_channels_last(IntList shape, IntList strides) {
-  const size_t rank = shape.size();
-  if ((rank != 4 && rank != 5) || strides[1] == 0) return false;
-  int64_t least = 0;
-  const auto follows = [&](size_t dim) {
-    if (shape[dim] == 0 || strides[dim] < least) return false;
-    least = strides[dim] * std::max<int64_t>(shape[dim], 1);
-    return true;
-  };
-  if (!follows(1)) return false;
-  for (size_t dim = rank - 1; dim >= 2; --dim)
-    if (!follows(dim)) return false;
-  // One pixel of one channel tells nothing.
-  return least != strides[1] && follows(0);
-}
-
-Shape channels_last_strides(IntList shape) {
-  Shape strides(shape.size(), 1);
-  int64_t step = std::max<int64_t>(shape[1], 1);
-  for (size_t dim = shape.size() - 1; dim >= 2; --dim) {
-    strides[dim] = step;
-    step *= std::max<int64_t>(shape[dim], 1);
-  }
-  strides[0] = step;
-  return strides;
-}
-
 Shape pooled_strides(IntList shape, IntList input, IntList strides) {
   const bool is_so = shape.size() == input.size() && is_channels_last(input, strides);
   return is_so ? channels_last_strides(shape) : contiguous_strides(shape);

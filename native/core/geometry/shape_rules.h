@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/geometry/arguments.h"
+#include "core/geometry/memory_format.h"
 
 /// The functions of the declarations' shape language. `op` only names the operator in an error.
 /// Positions and dims may be negative; they are wrapped and checked.
@@ -57,10 +58,8 @@ FLAMBEAU_API Shape conv_transpose_out(IntList spatial, IntList kernel, IntList s
 /// An empty stride means stride = kernel.
 FLAMBEAU_API Shape pool_out(IntList spatial, IntList kernel, IntList stride, IntList padding,
                             IntList dilation, bool ceil_mode, const char* op = "pool_out");
-/// Whether channels, dim 1 of four or five, vary fastest, then the last dims; of dims of one
-/// element, strides tell.
-FLAMBEAU_API bool is_channels_last(IntList shape, IntList strides);
-FLAMBEAU_API Shape channels_last_strides(IntList shape);
+using flambeau::channels_last_strides;
+using flambeau::is_channels_last;
 /// The strides of a tensor that is laid out as another one in that respect, row-major otherwise.
 FLAMBEAU_API Shape pooled_strides(IntList shape, IntList input, IntList strides);
 
