@@ -495,9 +495,8 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
         elif result.name in rule.by_columns:
             made = f"forms::empty_by_columns({shape}, {dtype}, device_)"
         elif rule.format_of:
-            like = ", ".join(f"&{names[name].code}" for name in rule.format_of)
-            least = rule.format_rank
-            made = f"forms::empty_in_format_of({{{like}}}, {least}, {shape}, {dtype}, device_)"
+            like, least = _format_of(operator, rule, names), rule.format_rank
+            made = f"forms::empty_in_format_of({like}, {least}, {shape}, {dtype}, device_)"
         if result.spare:
             made = f"keeps ? {made} : Tensor()"
         lines.append(f"Tensor {cpp_name(result.name)} = {made};")
@@ -513,6 +512,13 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     keeps = ["bool keeps"] if operator.signature.spares_results else []
     parameters = ", ".join(filter(None, [*keeps, plain_parameters(operator)]))
     return Compute(compute_type(operator), parameters, tuple(lines), (table,), False)
+
+
+def _format_of(operator: Operator, rule: ShapeRule, names: Names) -> str:
+    """The tensors whose layout results take over: any of the arguments, or all of a list."""
+    if operator.argument(rule.format_of[0]).type.is_list:
+        return names[rule.format_of[0]].code
+    return f"{{{', '.join(f'&{names[name].code}' for name in rule.format_of)}}}"
 
 
 def _converted(operator: Operator, arguments: Iterable[Argument], names: Names) -> list[str]:

@@ -94,7 +94,7 @@ def shape_rule(node: Node, signature: Signature, diagnostics: Diagnostics) -> Sh
     shapes = [(k, v) for k, v in node.entries if k.value not in _SHAPE_WORDS]
     let, geometry = node.get("let"), node.get("geometry")
     columns, formats = node.get("by_columns"), node.get("format_of")
-    arguments = [a.name for a in signature.arguments if a.type.is_tensor]
+    arguments = [a.name for a in signature.arguments if a.type.is_tensor or a.type.is_tensor_list]
     rank = node.get("format_rank")
     strides, offset = node.get("strides"), node.get("offset")
     return ShapeRule(

@@ -100,6 +100,44 @@ void copy_tile(char* to, int64_t to_stride, const char* from, int64_t from_strid
   }
 }
 
+/// The same of few elements, from registers.
+template <class Word>
+void copy_small_tile(char* to, int64_t to_stride, const char* from, int64_t from_stride,
+                     int64_t rows, int64_t columns) {
+  constexpr int64_t block = kBlock<Word>;
+  const int64_t whole_rows = rows / block * block, whole_columns = columns / block * block;
+  Word* const target = reinterpret_cast<Word*>(to);
+  const Word* const source = reinterpret_cast<const Word*>(from);
+  to_stride /= static_cast<int64_t>(sizeof(Word));
+  from_stride /= static_cast<int64_t>(sizeof(Word));
+  for (int64_t r = 0; r < whole_rows; r += block) {
+    for (int64_t c = 0; c < whole_columns; c += block)
+      transpose_block(target + r * to_stride + c, to_stride, source + c * from_stride + r,
+                      from_stride);
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
+      target[r * to_stride + c] = source[c * from_stride + r];
+  }
+}
+
+/// Many matrices that would leave most of a square empty.
+template <class Word>
+void copy_small_transposed(char* to, const char* from, const Walk& walk, int across) {
+  const int64_t columns = walk.extent[0], rows = walk.extent[across];
+  const Walk others = walk.without(across).without(0);
+  const int64_t bytes = columns * rows * static_cast<int64_t>(sizeof(Word));
+  const int64_t grain = std::max<int64_t>(kCopyGrain / bytes, 1);
+  parallel_for(0, others.numel, grain, [&](int64_t begin, int64_t end) {
+    others.for_runs(begin, end, [&](int64_t to_offset, int64_t from_offset, int64_t count) {
+      for (int64_t i = 0; i < count; ++i)
+        copy_small_tile<Word>(to + to_offset + i * others.to[0],
+                              walk.to[across], from + from_offset + i * others.from[0],
+                              walk.from[0], rows, columns);
+    });
+  });
+}
+
 /// `across`: the dim that is dense in the source.
 template <class Word>
 void copy_transposed(char* to, const char* from, const Walk& walk, int across,
@@ -200,7 +238,11 @@ void copy(const Tensor& destination, const Tensor& source) {
     return copy_bytes(to, from, walk.numel * to_bytes);
   if (const int across = transposed_dim(walk, to_bytes, from_bytes)) {
     return with_size(from_bytes, [&](auto word) {
-      copy_transposed<decltype(word)>(to, from, walk, across, convert);
+      using Word = decltype(word);
+      const int64_t elements = walk.extent[0] * walk.extent[across];
+      if (walk.rank > 2 && same_dtype && elements <= kTileSize<Word> * kTileSize<Word> / 8)
+        return copy_small_transposed<Word>(to, from, walk, across);
+      copy_transposed<Word>(to, from, walk, across, convert);
     });
   }
   if (same_dtype && walk.rank > 1 && walk.to[0] == to_bytes && walk.from[0] == 0 &&

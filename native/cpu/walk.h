@@ -62,13 +62,16 @@ struct Walk {
   }
 
   /// The dims but the innermost, of which there are at least two.
-  Walk outer() const {
+  Walk outer() const { return without(0); }
+
+  /// The dims but one, of which there are at least two.
+  Walk without(int dim) const {
     Walk walk = *this;
-    walk.numel = numel / extent[0];
+    walk.numel = numel / extent[dim];
     walk.rank = rank - 1;
-    std::copy_n(extent + 1, walk.rank, walk.extent);
-    std::copy_n(to + 1, walk.rank, walk.to);
-    std::copy_n(from + 1, walk.rank, walk.from);
+    std::copy_n(extent + dim + 1, rank - dim - 1, walk.extent + dim);
+    std::copy_n(to + dim + 1, rank - dim - 1, walk.to + dim);
+    std::copy_n(from + dim + 1, rank - dim - 1, walk.from + dim);
     return walk;
   }
 

@@ -16,14 +16,35 @@ Tensor empty_by_columns(IntList sizes, DType dtype, Device device) {
   return empty_strided(sizes, strides, dtype, device);
 }
 
+namespace {
+
+Tensor empty_in_format(bool channels_last, IntList sizes, DType dtype, Device device) {
+  if (!channels_last) return empty(sizes, dtype, device);
+  return empty_strided(sizes, channels_last_strides(sizes), dtype, device);
+}
+
+bool lies_channels_last(const Tensor& tensor, size_t rank) {
+  return tensor.sizes().size() == rank && has_channels_inside(tensor.sizes(), tensor.strides());
+}
+
+}  // namespace
+
 Tensor empty_in_format_of(std::initializer_list<const Tensor*> like, size_t least_rank,
                           IntList sizes, DType dtype, Device device) {
   const bool channels_last = std::any_of(like.begin(), like.end(), [&](const Tensor* tensor) {
-    return tensor->defined() && tensor->sizes().size() == sizes.size() &&
-           has_channels_inside(tensor->sizes(), tensor->strides());
+    return tensor->defined() && lies_channels_last(*tensor, sizes.size());
   });
-  if (!channels_last || sizes.size() < least_rank) return empty(sizes, dtype, device);
-  return empty_strided(sizes, channels_last_strides(sizes), dtype, device);
+  return empty_in_format(channels_last && sizes.size() >= least_rank, sizes, dtype, device);
+}
+
+Tensor empty_in_format_of(TensorList like, size_t least_rank, IntList sizes, DType dtype,
+                          Device device) {
+  bool found = false, others = sizes.size() < least_rank;
+  for (const Tensor& tensor : like) {
+    if (tensor.dim() == 1 && tensor.numel() == 0) continue;
+    (lies_channels_last(tensor, sizes.size()) ? found : others) = true;
+  }
+  return empty_in_format(found && !others, sizes, dtype, device);
 }
 
 }  // namespace flambeau::forms

@@ -94,7 +94,9 @@ def test_convolution(case: tuple[Any, ...], dtype: flambeau.dtype, filter_last: 
 
     wanted = differentiated(layer, *(g.to(wide) for g in given))
     images, weight = channels_last(given[0]), given[1]
-    found = differentiated(layer, images, channels_last(weight) if filter_last else weight, given[2])
+    found = differentiated(
+        layer, images, channels_last(weight) if filter_last else weight, given[2]
+    )
     assert lies_channels_last(found[0])
     limit = LIMITS.get(dtype, 1e-4)
     for one, other in zip(found, wanted, strict=True):
@@ -112,6 +114,92 @@ def test_transforms_of_infinity() -> None:
     finite[1, 3:6, 3:6] = False
     assert bool((result.isfinite().all(1) == finite).all())
     assert not bool(result.isnan().any())
+
+
+# Layers that move elements, or weigh a few of them; whether they are of volumes, too.
+RESHAPED: dict[str, tuple[Layer, bool]] = {
+    "nearest": (lambda x, *_: nn.functional.interpolate(x, scale_factor=2.0), True),
+    "nearest-exact": (
+        lambda x, *_: nn.functional.interpolate(x, scale_factor=1.5, mode="nearest-exact"),
+        True,
+    ),
+    "bilinear": (
+        lambda x, *_: nn.functional.interpolate(
+            x, size=(7, 3), mode="bilinear", align_corners=True
+        ),
+        False,
+    ),
+    "smooth": (
+        lambda x, *_: nn.functional.interpolate(x, size=(3, 3), mode="bicubic", antialias=True),
+        False,
+    ),
+    "joined channels": (lambda x, *_: flambeau.cat([x, x[:, :2], x * x], 1), True),
+    "joined samples": (lambda x, *_: flambeau.cat([x, flambeau.zeros(0, dtype=x.dtype), x]), True),
+    "joined rows": (lambda x, *_: flambeau.cat([x, x[:, :, :1]], 2), True),
+    "joined columns": (lambda x, *_: flambeau.cat([x[..., 1:], x], -1), True),
+    "shuffled pixels": (lambda x, *_: nn.functional.pixel_shuffle(x[:, :4], 2), False),
+    "shuffled channels": (lambda x, *_: nn.functional.channel_shuffle(x, 2), True),
+    "gathered pixels": (lambda x, *_: nn.functional.pixel_unshuffle(x[:, :, :4, :4], 2), False),
+}
+
+
+MOVED = [
+    (name, shape)
+    for name, (_, of_volumes) in RESHAPED.items()
+    for shape in [(3, 6, 5, 4), (2, 20, 6, 5), *([(2, 6, 3, 4, 5)] if of_volumes else [])]
+]
+
+
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
+@pytest.mark.parametrize(("name", "shape"), MOVED, ids=str)
+def test_elements_elsewhere(name: str, shape: tuple[int, ...], dtype: flambeau.dtype) -> None:
+    layer, _ = RESHAPED[name]
+
+    def of_squares(x: Tensor) -> Tensor:  # linear layers have no second derivative
+        return layer(x * x, x, x)
+
+    flambeau.manual_seed(0)
+    images = flambeau.randn(*shape).to(dtype)
+    wanted = differentiated(of_squares, images.double())
+    found = differentiated(of_squares, channels_last(images))
+    assert found[0].shape[1] == 1 or lies_channels_last(found[0])
+    for one, other in zip(found, wanted, strict=True):
+        size = max(float(other.abs().max()), 1.0)
+        assert float((one.double() - other).abs().max()) <= LIMITS[dtype] * size
+
+
+def test_gradients_lie_as_the_images() -> None:
+    images = channels_last(flambeau.randn(2, 4, 4, 6)).requires_grad_()
+    layers: list[Callable[[Tensor], Tensor]] = [
+        lambda x: nn.functional.interpolate(x, scale_factor=2.0),
+        lambda x: nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
+        lambda x: nn.functional.pixel_shuffle(x, 2),
+        lambda x: nn.functional.pixel_unshuffle(x, 2),
+        lambda x: nn.functional.channel_shuffle(x, 2),
+        lambda x: flambeau.cat([x, x], 1),
+    ]
+    for layer in layers:
+        result = layer(images)
+        given = channels_last(flambeau.ones(*result.shape))
+        (found,) = flambeau.autograd.grad(result, images, given)
+        assert lies_channels_last(found)
+
+
+def test_joined_layouts() -> None:
+    """A result is row-major where one of the tensors is, and of dims that are no image."""
+    images = flambeau.randn(2, 3, 4, 5)
+    mixed = flambeau.cat([channels_last(images), images], 1)
+    assert mixed.is_contiguous()
+    rows = flambeau.randn(2, 5, 3).transpose(1, 2)
+    assert flambeau.cat([rows, rows], 1).is_contiguous()
+
+
+def test_bytes_resized() -> None:
+    images = flambeau.randint(0, 256, (2, 3, 6, 7)).to(flambeau.uint8)
+    wanted = nn.functional.interpolate(images, size=(9, 5), mode="bilinear")
+    found = nn.functional.interpolate(channels_last(images), size=(9, 5), mode="bilinear")
+    assert lies_channels_last(found)
+    assert flambeau.equal(found, wanted)
 
 
 def test_far_from_zero() -> None:

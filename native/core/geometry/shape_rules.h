@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/geometry/arguments.h"
+#include "core/geometry/memory_format.h"
 
 /// The functions of the declarations' shape language. `op` only names the operator in an error.
 /// Positions and dims may be negative; they are wrapped and checked.

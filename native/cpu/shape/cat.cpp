@@ -1,7 +1,9 @@
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "cpu/blocks.h"
+#include "cpu/channels_last.h"
 #include "cpu/short_rows.h"
 #include "cpu/walk.h"
 #include "kernels/shape.h"
@@ -93,7 +95,16 @@ void join(const Tensor& result, TensorList tensors, Dim dim, bool stacked) {
 
 }  // namespace
 
-void cat(const Tensor& result, TensorList tensors, Dim dim) { join(result, tensors, dim, false); }
+void cat(const Tensor& result, TensorList tensors, Dim dim) {
+  if (result.is_contiguous()) return join(result, tensors, dim, false);
+  // Channels-last images, by dims as they lie.
+  const int64_t rank = result.dim();
+  std::vector<Tensor> turned;
+  for (const Tensor& tensor : tensors)
+    if (tensor.dim() == rank) turned.push_back(with_channels_inside(tensor));
+  const int64_t place = dim == 0 ? 0 : dim == 1 ? rank - 1 : dim - 1;
+  join(with_channels_inside(result), turned, Dim(place, rank, {"cat", "dim"}), false);
+}
 
 void stack(const Tensor& result, TensorList tensors, Dim dim) { join(result, tensors, dim, true); }
 
