@@ -184,8 +184,9 @@ def _check_shape(report: Report) -> None:
             report.error(f"'shape' has no formula for '{result.name}'", "shape", key=True)
     if rule.offset is not None and operator.kind is not Kind.VIEW:
         report.error("only a view has 'offset'", "shape", "offset", key=True)
-    if rule.by_columns and operator.kind is not Kind.STRUCTURED:
-        report.error("only a structured operator has 'by_columns'", "shape", "by_columns", key=True)
+    for word, names in (("by_columns", rule.by_columns), ("format_of", rule.format_of)):
+        if names and operator.kind is not Kind.STRUCTURED:
+            report.error(f"only a structured operator has '{word}'", "shape", word, key=True)
     if rule.strides is not None and operator.kind not in (Kind.VIEW, Kind.STRUCTURED):
         message = "only a view and a structured operator have 'strides'"
         report.error(message, "shape", "strides", key=True)

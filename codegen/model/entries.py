@@ -255,6 +255,8 @@ class ShapeRule:
     dynamic: bool = False
     geometry: str | None = None
     by_columns: tuple[str, ...] = ()  # results whose last two dims are matrices laid out by columns
+    format_of: tuple[str, ...] = ()  # arguments: results are channels-last where one of them is
+    format_rank: int = 4  # and has so many dims at least
 
 
 # What generated code needs of the operators, whatever they are called: see `role` of an entry.

@@ -494,6 +494,10 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
             made = f"empty_strided({shape}, {strides}, {dtype}, device_)"
         elif result.name in rule.by_columns:
             made = f"forms::empty_by_columns({shape}, {dtype}, device_)"
+        elif rule.format_of:
+            like = ", ".join(f"&{names[name].code}" for name in rule.format_of)
+            least = rule.format_rank
+            made = f"forms::empty_in_format_of({{{like}}}, {least}, {shape}, {dtype}, device_)"
         if result.spare:
             made = f"keeps ? {made} : Tensor()"
         lines.append(f"Tensor {cpp_name(result.name)} = {made};")

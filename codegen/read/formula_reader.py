@@ -18,7 +18,7 @@ Lets = tuple[tuple[Text, Expression], ...]
 Body = tuple[tuple[tuple[str, Expression], ...], Expression | None]
 
 _DERIVATIVE_WORDS = ("auto", "none")
-_SHAPE_WORDS = ("let", "strides", "offset", "geometry", "by_columns")
+_SHAPE_WORDS = ("let", "strides", "offset", "geometry", "by_columns", "format_of", "format_rank")
 
 
 def formula(node: Node, what: str) -> Expression:
@@ -93,7 +93,9 @@ def shape_rule(node: Node, signature: Signature, diagnostics: Diagnostics) -> Sh
     names = [r.name for r in signature.results]
     shapes = [(k, v) for k, v in node.entries if k.value not in _SHAPE_WORDS]
     let, geometry = node.get("let"), node.get("geometry")
-    columns = node.get("by_columns")
+    columns, formats = node.get("by_columns"), node.get("format_of")
+    arguments = [a.name for a in signature.arguments if a.type.is_tensor]
+    rank = node.get("format_rank")
     strides, offset = node.get("strides"), node.get("offset")
     return ShapeRule(
         lets=unpackings(schema.text(let, "'let'")) if let is not None else (),
@@ -101,16 +103,18 @@ def shape_rule(node: Node, signature: Signature, diagnostics: Diagnostics) -> Sh
         strides=formula(strides, "'strides'") if strides is not None else None,
         offset=formula(offset, "'offset'") if offset is not None else None,
         geometry=schema.name(geometry, "'geometry'").value if geometry is not None else None,
-        by_columns=_results(columns, names) if columns is not None else (),
+        by_columns=_known(columns, names, "a result") if columns is not None else (),
+        format_of=_known(formats, arguments, "a tensor argument") if formats is not None else (),
+        format_rank=schema.integer(rank, "'format_rank'") if rank is not None else 4,
     )
 
 
-def _results(node: Node, known: Sequence[str]) -> tuple[str, ...]:
-    """Results whose matrices lie by columns."""
-    found = schema.names(node, "'by_columns'")
+def _known(node: Node, known: Sequence[str], kind: str) -> tuple[str, ...]:
+    """A list of names of that kind."""
+    found = schema.names(node, "a list of names")
     for name in found:
         if name.value not in known:
-            message = f"'{name.value}' is not a result"
+            message = f"'{name.value}' is not {kind}"
             raise DeclarationError.at(name.span, message, did_you_mean(name.value, known))
     return tuple(name.value for name in found)
 

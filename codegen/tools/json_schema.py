@@ -387,6 +387,8 @@ _KEYS: dict[str, tuple[Schema, str]] = {
                     ("offset", FORMULA),
                     ("geometry", {"type": "string"}),
                     ("by_columns", {"type": "array", "items": {"type": "string"}}),
+                    ("format_of", {"type": "array", "items": {"type": "string"}}),
+                    ("format_rank", {"type": "integer"}),
                 ),
             ]
         },

@@ -1,6 +1,8 @@
 #include "operators/computing.h"
 
-#include "core/geometry/shape.h"
+#include <algorithm>
+
+#include "core/geometry/memory_format.h"
 
 namespace flambeau::forms {
 
@@ -12,6 +14,16 @@ Tensor empty_by_columns(IntList sizes, DType dtype, Device device) {
     strides[rank - 1] = std::max<int64_t>(sizes[rank - 2], 1);
   }
   return empty_strided(sizes, strides, dtype, device);
+}
+
+Tensor empty_in_format_of(std::initializer_list<const Tensor*> like, size_t least_rank,
+                          IntList sizes, DType dtype, Device device) {
+  const bool channels_last = std::any_of(like.begin(), like.end(), [&](const Tensor* tensor) {
+    return tensor->defined() && tensor->sizes().size() == sizes.size() &&
+           has_channels_inside(tensor->sizes(), tensor->strides());
+  });
+  if (!channels_last || sizes.size() < least_rank) return empty(sizes, dtype, device);
+  return empty_strided(sizes, channels_last_strides(sizes), dtype, device);
 }
 
 }  // namespace flambeau::forms

@@ -83,6 +83,10 @@ Tensor reduce(const KernelTable<void(const Reduction&, const P&)>& table, const 
 
 /// A result whose last two dims are matrices, laid out by columns.
 FLAMBEAU_API Tensor empty_by_columns(IntList sizes, DType dtype, Device device);
+/// [batch, channels, ...], of so many dims at least, channels-last where one of `like` is, else
+/// row-major.
+FLAMBEAU_API Tensor empty_in_format_of(std::initializer_list<const Tensor*> like, size_t least_rank,
+                                       IntList sizes, DType dtype, Device device);
 
 /// Calls a kernel that is written by hand, unless there is no data.
 template <class Function, class... Args>

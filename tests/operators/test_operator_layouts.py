@@ -58,8 +58,15 @@ def rotated(array: Any) -> Tensor:
     return to_tensor(moved).permute((*range(1, array.ndim), 0))
 
 
+def channels_last(array: Any) -> Tensor:
+    """[batch, channels, ...] with the channels of a pixel next to each other."""
+    if array.ndim < 3:
+        return to_tensor(array)
+    return to_tensor(np.ascontiguousarray(np.moveaxis(array, 1, -1))).movedim(-1, 1)
+
+
 LAYOUTS: dict[str, Callable[[Any], Tensor]] = {
-    f.__name__: f for f in (transposed, stepped, shifted, rotated)
+    f.__name__: f for f in (transposed, stepped, shifted, rotated, channels_last)
 }
 CASES = [
     case
@@ -220,3 +227,21 @@ def test_writing_to_repeated_memory(case: Case) -> None:
     assert 0 in given[first].stride()
     with pytest.raises(RuntimeError, match=rf"{operator.name}.*share memory"):
         call(operator, given, Form.INPLACE_FUNCTION)
+
+
+def is_formatted(case: Case) -> bool:
+    """Whether results of the sample lie as its images do."""
+    rule, found = case.operator.shape, {a.name: v for a, v in arrays(case.operator, case.values())}
+    names = rule.format_of if rule is not None else ()
+    return any(n in found and found[n].ndim >= rule.format_rank for n in names)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if is_formatted(c)], ids=str)
+def test_format_of_results(case: Case) -> None:
+    """Results lie channels-last where the images that they are made of do."""
+    given = library_values(case.operator, case.values(), channels_last)
+    results = outputs(case.operator, call(case.operator, given), given).values()
+    first = next(given[name] for name in case.operator.shape.format_of if name in given)
+    rank = max(first.dim(), case.operator.shape.format_rank)
+    images = [r for r in results if r.dim() == rank and r.shape[1] > 1]
+    assert all(r.movedim(1, -1).is_contiguous() for r in images)

@@ -52,7 +52,7 @@ def test_pooling_of_signals(dtype: type, channels: int) -> None:
     ):
         for found, wanted in zip(own, other, strict=True):
             np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-6)
-            assert found.stride() == wanted.stride()
+            assert found.is_contiguous() or found.mT.is_contiguous()
     found = F.adaptive_max_pool1d(given, 1).numpy()
     np.testing.assert_array_equal(found, np.maximum.reduce(x, -1, keepdims=True))
 

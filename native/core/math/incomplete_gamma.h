@@ -103,9 +103,9 @@ FLAMBEAU_LONG double exact_gamma_series(double a, double x) {
   return sum + sum_lost;
 }
 
-/// P for x not far above a: its power series.
-FLAMBEAU_LONG double lower_gamma_series(double a, double x, Digits digits) {
-  if (!digits.few) return digits.prefix(a, x) * exact_gamma_series(a, x);
+/// P for x not far above a: its power series. `to_subtract` from 1, its last digits do not count.
+FLAMBEAU_LONG double lower_gamma_series(double a, double x, Digits digits, bool to_subtract) {
+  if (!digits.few && !to_subtract) return digits.prefix(a, x) * exact_gamma_series(a, x);
   double sum = 1, term = 1;
   for (double k = a + 1; term > digits.rest() * sum; ++k) {
     term *= x / k;
@@ -115,16 +115,21 @@ FLAMBEAU_LONG double lower_gamma_series(double a, double x, Digits digits) {
 }
 
 /// Legendre's continued fraction. Of a small a, from its end, where errors fade: how long it is was
-/// counted for a < 30 and x > max(1, a). Else as the sum of the steps between its convergents,
-/// which have one sign and get smaller (J. Steed's method). x - a is exact where it is small.
+/// counted for a < 30 and x > max(1, a); numerators alone, each the denominator before, as
+/// divisions take longer, and below 1e200 where x is at most 1000 (beyond, the prefix is 0). Else
+/// as the sum of the steps between its convergents, which have one sign and get smaller (J. Steed's
+/// method). x - a is exact where it is small.
 FLAMBEAU_LONG double gamma_fraction(double a, double x) {
   const double first = x - a + 1;
   if (a < 30) {
     const double more = a > 10 ? 0.8 * (a - 10) * a / x : 0;
-    const int count = static_cast<int>(10 + 95 / x + more);
-    double tail = first + 2 * count;
-    for (int k = count; k >= 1; --k) tail = first + 2 * (k - 1) + k * (a - k) / tail;
-    return 1 / tail;
+    const double count = x > 1000 ? 0 : trunc(10 + 95 / x + more);
+    double tail = first + 2 * count, before = 1;
+    for (double k = count; k >= 1; --k) {
+      const double next = (first + 2 * (k - 1)) * tail + k * (a - k) * before;
+      before = tail, tail = next;
+    }
+    return before / tail;
   }
   double b = first, d = 1 / b, step = d, sum = d;
   for (int k = 1; k < 10000 && abs(step) > 2e-17 * sum; ++k) {
@@ -233,14 +238,14 @@ FLAMBEAU_LONG double incomplete_gamma_to(Digits digits, bool is_upper, double a,
     return gamma_uniform(is_upper, a, x);
   if (x <= 1 && a <= 1) {
     if (is_upper) return upper_gamma_small(a, x, digits);
-    return lower_gamma_series(a, x, digits);
+    return lower_gamma_series(a, x, digits, false);
   }
   // From a + 1 on both are cheap; Q is small before that, and 1 - P would show the errors of P. Of
   // all digits the fraction takes longer, as it divides at each step: P waits until it is short.
   const bool would_show = is_upper && x > 1 && !(digits.few && a > 0.1);
   const bool is_slow = !is_upper && !digits.few;
   if (x < (would_show ? a : is_slow ? a + 3 : a + 1)) {
-    const double lower = lower_gamma_series(a, x, digits);
+    const double lower = lower_gamma_series(a, x, digits, is_upper);
     return is_upper ? 1 - lower : lower;
   }
   const double value = upper_gamma_fraction(a, x, digits);

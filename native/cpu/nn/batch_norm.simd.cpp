@@ -1,4 +1,6 @@
+#include "cpu/channels_last.h"
 #include "cpu/nn/batch_norm_columns.h"
+#include "cpu/nn/batch_norm_pixels.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -175,6 +177,9 @@ void batch_norm_train(const Tensor& result, const Tensor& average, const Tensor&
                       double eps) {
   with_floating(input.dtype(), "batch_norm", [&]<class T>() {
     constexpr auto columns = &batch_norm_columns::forward<T>;
+    if (!result.is_contiguous())
+      return batch_norm_pixels::forward<T>(pixel_rows(result), average, rstd, pixel_rows(input),
+                                           weight, bias, running_mean, running_var, momentum, eps);
     const auto run = has_columns(input) ? columns : &forward<T>;
     run(result, average, rstd, input, weight, bias, running_mean, running_var, momentum, eps);
   });
@@ -184,6 +189,10 @@ void batch_norm_grad(const Tensor& input_grad, const Tensor& weight_grad, const 
                      const Tensor& average, const Tensor& rstd) {
   with_floating(input.dtype(), "batch_norm", [&]<class T>() {
     constexpr auto columns = &batch_norm_columns::gradients<T>;
+    if (!input_grad.is_contiguous())
+      return batch_norm_pixels::gradients<T>(pixel_rows(input_grad), weight_grad, bias_grad,
+                                             pixel_rows(grad_output), pixel_rows(input), weight,
+                                             average, rstd);
     const auto run = has_columns(input) ? columns : &gradients<T>;
     run(input_grad, weight_grad, bias_grad, grad_output, input, weight, average, rstd);
   });

@@ -1,11 +1,14 @@
+#include "cpu/channels_last.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_picked.h"
+#include "cpu/nn/conv_pixels.h"
 #include "cpu/nn/conv_task.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/planes.h"
 #include "cpu/nn/unfolding.h"
+#include "kernels/convolution.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -22,11 +25,30 @@ void add_to_channels(const Tensor& images, const Tensor& bias) {
   });
 }
 
+/// A result that is not row-major: by pixels, or of turned images.
+void convolve_formatted(const Tensor& result, const Tensor& input, const Tensor& weight,
+                        const Tensor& bias, const Ints<2>& stride, const Ints<2>& padding,
+                        const Ints<2>& dilation, int64_t groups) {
+  if (is_pixel_rows(result)) {
+    const bool picks = sees_picked(weight.sizes(), stride, padding);
+    const Tensor seen = picks ? picked(input, stride) : input;
+    const ConvGeometry geometry =
+        conv_geometry(seen.sizes(), weight.sizes(), result.sizes(), picks ? kUnitStride : stride,
+                      padding, dilation, groups);
+    if (try_convolve_pixels(geometry, result, seen, weight, bias)) return;
+  }
+  const Tensor dense = empty(result.sizes(), result.dtype());
+  conv2d(dense, input, weight, bias, stride, padding, dilation, groups);
+  copy_data(result, dense);
+}
+
 }  // namespace
 
 void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, const Tensor& bias,
             const Ints<2>& stride, const Ints<2>& padding, const Ints<2>& dilation,
             int64_t groups) {
+  if (!result.is_contiguous())
+    return convolve_formatted(result, input, weight, bias, stride, padding, dilation, groups);
   if (computed_by_parts(result, input, weight,
                         [&](const Tensor& out, const Tensor& x, const Tensor& w) {
                           conv2d(out, x, w, Tensor(), stride, padding, dilation, groups);

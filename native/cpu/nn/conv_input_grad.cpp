@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/geometry/memory_format.h"
+#include "cpu/channels_last.h"
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_picked.h"
+#include "cpu/nn/conv_pixels.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/correlation.h"
 #include "cpu/nn/planes.h"
 #include "cpu/nn/unfolding.h"
+#include "kernels/convolution.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -93,11 +97,36 @@ bool leaves_gaps(const ConvAxis& axis) {
   return static_cast<int64_t>(reached_phases(axis).size()) < axis.stride;
 }
 
+/// A result that is not row-major: by pixels, or of turned images.
+void input_grad_formatted(const Tensor& result, const Tensor& grad, const Tensor& weight,
+                          IntList input_size, const Ints<2>& stride, const Ints<2>& padding,
+                          const Ints<2>& dilation, int64_t groups) {
+  if (is_pixel_rows(result)) {
+    if (sees_picked(weight.sizes(), stride, padding)) {
+      const Tensor seen = picked(result, stride);
+      const Tensor dense = empty_strided(seen.sizes(), channels_last_strides(seen.sizes()),
+                                         result.dtype(), result.device());
+      conv2d_input_grad(dense, grad, weight, seen.sizes(), kUnitStride, padding, dilation, groups);
+      fill_data(result, 0);
+      return copy_data(seen, dense);
+    }
+    const ConvGeometry geometry =
+        conv_geometry(input_size, weight.sizes(), grad.sizes(), stride, padding, dilation, groups);
+    if (grad.numel() > 0 && try_pixels_input_grad(geometry, result, grad, weight)) return;
+  }
+  const Tensor dense = empty(result.sizes(), result.dtype());
+  conv2d_input_grad(dense, grad, weight, input_size, stride, padding, dilation, groups);
+  copy_data(result, dense);
+}
+
 }  // namespace
 
 void conv2d_input_grad(const Tensor& result, const Tensor& grad, const Tensor& weight,
                        IntList input_size, const Ints<2>& stride, const Ints<2>& padding,
                        const Ints<2>& dilation, int64_t groups) {
+  if (!result.is_contiguous())
+    return input_grad_formatted(result, grad, weight, input_size, stride, padding, dilation,
+                                groups);
   if (computed_by_parts(
           result, grad, weight, [&](const Tensor& out, const Tensor& g, const Tensor& w) {
             conv2d_input_grad(out, g, w, input_size, stride, padding, dilation, groups);

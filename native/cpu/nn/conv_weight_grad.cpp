@@ -1,13 +1,16 @@
 #include <algorithm>
 
+#include "core/geometry/memory_format.h"
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
+#include "cpu/channels_last.h"
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/scratch.h"
 #include "cpu/nn/conv_geometry.h"
 #include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_picked.h"
+#include "cpu/nn/conv_pixels.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/unfolding.h"
 #include "cpu/nn/winograd.h"
@@ -50,9 +53,10 @@ bool run_winograd_blocks(const WinogradShape& shape, const ConvGeometry& geometr
   });
 }
 
-/// 3x3 filters of unit stride, if there are enough channels and the gradient is finite.
+/// 3x3 filters of unit stride, if there are enough channels and the gradient is finite. All are
+/// dense, and, `by_pixels`, their channels lie next to each other.
 bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
-                  const Tensor& input) {
+                  const Tensor& input, bool by_pixels = false) {
   for (const ConvAxis& axis : geometry.axes)
     if (axis.kernel != 3 || axis.stride != 1) return false;
   const auto& [rows, columns] = geometry.axes;
@@ -64,7 +68,8 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
                             {rows.padding, columns.padding},
                             groups * geometry.in_channels * geometry.input_plane(),
                             groups * geometry.out_channels * geometry.output_plane(),
-                            {rows.dilation, columns.dilation}};
+                            {rows.dilation, columns.dilation},
+                            by_pixels};
   if (!winograd_pays(shape)) return false;
   const WinogradKernels& kernels = winograd_kernels();
   // Sums of all filters on each thread are written and read more than what is transformed once.
@@ -219,6 +224,19 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
                });
 }
 
+/// The same of images that are channels-last, of one group.
+bool try_winograd_by_pixels(const ConvGeometry& geometry, const Tensor& result, const Tensor& grad,
+                            const Tensor& input) {
+  if (result.dtype() != DType::float32 || geometry.groups != 1) return false;
+  const Tensor turned = with_channels_inside(result);
+  const Tensor out = turned.is_contiguous() ? turned : empty(turned.sizes(), result.dtype());
+  if (!try_winograd(geometry, out, contiguous_data(with_channels_inside(grad)),
+                    contiguous_data(with_channels_inside(input)), true))
+    return false;
+  if (!turned.is_contiguous()) copy_data(turned, out);
+  return true;
+}
+
 }  // namespace
 
 void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& input,
@@ -226,13 +244,28 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
                         const Ints<2>& dilation, int64_t groups) {
   if (result.numel() == 0) return;
   if (grad.numel() == 0) return fill_data(result, 0);
+  const bool picks = sees_picked(weight_size, stride, padding);
+  if (is_channels_last(input.sizes(), input.strides()) && input.dim() == 4) {
+    const Tensor seen = picks ? picked(input, stride) : input;
+    const ConvGeometry geometry =
+        conv_geometry(seen.sizes(), weight_size, grad.sizes(), picks ? kUnitStride : stride,
+                      padding, dilation, groups);
+    if (try_winograd_by_pixels(geometry, result, grad, seen) ||
+        try_pixels_weight_grad(geometry, result, grad, seen))
+      return;
+  }
+  if (!result.is_contiguous()) {
+    const Tensor dense = empty(result.sizes(), result.dtype());
+    conv2d_weight_grad(dense, grad, input, weight_size, stride, padding, dilation, groups);
+    return copy_data(result, dense);
+  }
   if (computed_by_parts(
           result, grad, input, [&](const Tensor& out, const Tensor& g, const Tensor& x) {
             conv2d_weight_grad(out, g, x, weight_size, stride, padding, dilation, groups);
           })) {
     return;
   }
-  if (sees_picked(weight_size, stride, padding))
+  if (picks)
     return conv2d_weight_grad(result, grad, contiguous_data(picked(input, stride)), weight_size,
                               kUnitStride, padding, dilation, groups);
   const ConvGeometry geometry =

@@ -37,13 +37,17 @@ struct Windows {
   template <class T>
   int64_t largest(const T* volume, const int64_t* at) const {
     int64_t best = (at[0] * sizes[1] + at[1]) * sizes[2] + at[2];
+    T value = volume[best];
+    if (std::isnan(value)) return best;
     for (int64_t z = at[0]; z < at[0] + kernel[0]; ++z) {
       for (int64_t y = at[1]; y < at[1] + kernel[1]; ++y) {
         const int64_t line = (z * sizes[1] + y) * sizes[2];
         for (int64_t place = line + at[2]; place < line + at[2] + kernel[2]; ++place) {
-          if (std::isnan(volume[best])) return best;
-          // A NaN is not at most anything.
-          if (!(volume[place] <= volume[best])) best = place;
+          const T candidate = volume[place];
+          if (candidate <= value) continue;
+          best = place;
+          value = candidate;
+          if (std::isnan(value)) return best;
         }
       }
     }

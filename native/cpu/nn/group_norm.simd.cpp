@@ -1,29 +1,8 @@
-#include <vector>
-
-#include "cpu/nn/normal_rows.h"
-#include "cpu/short_sums.h"
+#include "cpu/channels_last.h"
+#include "cpu/nn/group_norm_pixels.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
-
-/// [batch, channels, area], of which some channels of a sample are a row: what is normalized.
-struct Groups {
-  int64_t batch, channels, area, rows, together;
-  Groups(const Tensor& input, const Tensor& average)
-      : batch(input.sizes()[0]),
-        channels(input.sizes()[1]),
-        area(input.sizes()[2]),
-        rows(average.numel()),
-        together(rows == 0 ? 0 : batch * channels / rows) {}
-  int64_t length() const { return together * area; }
-  /// The first channel of a row.
-  int64_t channel(int64_t row) const { return row * together % std::max<int64_t>(channels, 1); }
-};
-
-template <class C>
-C at(const C* values, int64_t i, C otherwise) {
-  return values ? values[i] : otherwise;
-}
 
 /// y = (x - mean) factor + shift
 template <class T, class C = Compute<T>>
@@ -107,8 +86,7 @@ void grads(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bi
   const Tensor averages = values_in<C>(average), rstds = values_in<C>(rstd);
   const Tensor weights = values_in<C>(weight);
   const C* const w = data_of<C>(weights);
-  // What a channel of a sample adds to the gradients of its weight and its bias.
-  std::vector<C> shares(static_cast<size_t>(2 * groups.batch * groups.channels));
+  Shares<C> shares(groups);
   const int64_t area = groups.area, length = groups.length();
   for_rows(groups.rows, length, 4, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -120,9 +98,7 @@ void grads(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bi
       for (int64_t c = 0; c < groups.together; ++c) {
         C sums[2];
         sum_run(x + c * area, g + c * area, area, mean, sums);
-        C* const share = shares.data() + 2 * (r * groups.together + c);
-        share[0] = sums[1] * scale;
-        share[1] = sums[0];
+        shares.set(r * groups.together + c, sums[1] * scale, sums[0]);
         sum += at(w, first + c, C(1)) * sums[0];
         product += at(w, first + c, C(1)) * sums[1];
       }
@@ -133,20 +109,7 @@ void grads(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bi
                  scale * at(w, first + c, C(1)), shift, slope);
     }
   });
-  const int64_t width = 2 * groups.channels;
-  std::vector<C> totals(static_cast<size_t>(width)), part(totals);
-  sum_in_parts(totals.data(), groups.batch, width, part.data(),
-               [&](C* to, int64_t begin, int64_t end) {
-                 for (int64_t n = begin; n < end; ++n) {
-                   const C* const from = shares.data() + n * width;
-#pragma omp simd
-                   for (int64_t i = 0; i < width; ++i) to[i] += from[i];
-                 }
-               });
-  for (int64_t c = 0; c < groups.channels; ++c) {
-    weight_grad.data<C>()[c] = totals[static_cast<size_t>(2 * c)];
-    bias_grad.data<C>()[c] = totals[static_cast<size_t>(2 * c + 1)];
-  }
+  shares.finish(weight_grad, bias_grad);
 }
 
 }  // namespace
@@ -154,13 +117,21 @@ void grads(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bi
 void group_norm_forward(const Tensor& result, const Tensor& average, const Tensor& rstd,
                         const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t,
                         double eps) {
-  with_floating(input.dtype(), "group_norm",
-                [&]<class T>() { forward<T>(result, average, rstd, input, weight, bias, eps); });
+  with_floating(input.dtype(), "group_norm", [&]<class T>() {
+    if (!result.is_contiguous())
+      return group_norm_pixels::forward<T>(Groups(input, average), pixel_rows(result), average,
+                                           rstd, pixel_rows(input), weight, bias, eps);
+    forward<T>(result, average, rstd, input, weight, bias, eps);
+  });
 }
 void group_norm_grad(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bias_grad,
                      const Tensor& grad_output, const Tensor& input, const Tensor& weight,
                      const Tensor& average, const Tensor& rstd) {
   with_floating(input.dtype(), "group_norm", [&]<class T>() {
+    if (!input_grad.is_contiguous())
+      return group_norm_pixels::grads<T>(Groups(input, average), pixel_rows(input_grad),
+                                         weight_grad, bias_grad, pixel_rows(grad_output),
+                                         pixel_rows(input), weight, average, rstd);
     grads<T>(input_grad, weight_grad, bias_grad, grad_output, input, weight, average, rstd);
   });
 }

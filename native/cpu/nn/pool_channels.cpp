@@ -2,20 +2,45 @@
 
 #include <limits>
 
+#include "core/geometry/memory_format.h"
+
 namespace flambeau::cpu {
 
-std::optional<ChannelImages> channel_images(const Tensor& input) {
-  constexpr int64_t kFew = 8;  // channels that vectors are not worth it for
-  const size_t rank = input.sizes().size();
-  if (rank != 3 && rank != 4) return {};
-  const IntList sizes = input.sizes(), strides = input.strides();
-  const int64_t channels = sizes[rank - 3], rows = sizes[rank - 2], columns = sizes[rank - 1];
-  const bool is_so = strides[rank - 3] == 1 && (columns == 1 || strides[rank - 1] >= channels) &&
-                     (rows == 1 || strides[rank - 2] >= channels) && rows * columns > 1;
-  const bool is_narrow = rows * columns <= std::numeric_limits<int32_t>::max();
-  if (!is_so || !is_narrow || channels < kFew) return {};
-  return ChannelImages{rank == 4 ? sizes[0] : 1, channels, rank == 4 ? strides[0] : 0,
-                       strides[rank - 2], strides[rank - 1]};
+ChannelImages channel_images(const Tensor& tensor) {
+  const IntList sizes = tensor.sizes(), strides = tensor.strides();
+  const size_t rank = sizes.size();
+  const int64_t layer_step = rank == 5 ? strides[2] : 0;
+  return {sizes[0], sizes[1], strides[0], layer_step, strides[rank - 2], strides[rank - 1]};
+}
+
+bool is_by_channels(const Tensor& result, const Tensor& other, int64_t channels) {
+  const IntList sizes = result.sizes();
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  return (sizes.size() == 4 || sizes.size() == 5) && sizes[1] >= channels &&
+         equal(result.strides(), channels_last_strides(sizes)) && result.numel() <= most &&
+         other.numel() <= most;
+}
+
+namespace {
+
+Tensor copy_by_channels(const Tensor& tensor, DType dtype) {
+  const Shape strides = channels_last_strides(tensor.sizes());
+  const Tensor copy = empty_strided(tensor.sizes(), strides, dtype, tensor.device());
+  copy_data(copy, tensor);
+  return copy;
+}
+
+}  // namespace
+
+Tensor by_channels(const Tensor& tensor, DType dtype) {
+  const IntList strides = tensor.strides();
+  const bool is_so = is_channels_last(tensor.sizes(), strides) && strides[1] == 1;
+  return is_so && tensor.dtype() == dtype ? tensor : copy_by_channels(tensor, dtype);
+}
+
+Tensor dense_by_channels(const Tensor& tensor) {
+  const Shape strides = channels_last_strides(tensor.sizes());
+  return equal(tensor.strides(), strides) ? tensor : copy_by_channels(tensor, tensor.dtype());
 }
 
 }  // namespace flambeau::cpu

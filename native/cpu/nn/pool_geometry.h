@@ -28,30 +28,75 @@ PoolAxis pool_axis(int64_t input, int64_t output, int64_t kernel, int64_t stride
 /// Windows of (nearly) equal size that cover the image.
 PoolAxis adaptive_axis(int64_t input, int64_t output);
 
-/// Rows and columns of the windows, and how many planes they are applied to. `input` and `output`
-/// are shapes whose last two dims are spatial.
+/// Layers, rows and columns of the windows, and how many volumes they are applied to; a plane is a
+/// volume of one layer. `rank`: how many of the last dims of the shapes are spatial, 2 or 3.
 struct PoolGeometry {
-  int64_t planes, input_rows, input_columns, output_rows, output_columns;
-  PoolAxis rows, columns;
-  int64_t input_plane() const { return input_rows * input_columns; }
-  int64_t output_plane() const { return output_rows * output_columns; }
+  int64_t planes, input_layers, input_rows, input_columns;
+  int64_t output_layers, output_rows, output_columns;
+  PoolAxis layers, rows, columns;
+  int64_t input_plane() const { return input_layers * input_rows * input_columns; }
+  int64_t output_plane() const { return output_layers * output_rows * output_columns; }
+  /// Of the rows of windows of a volume: which layer of windows it lies in, and which row of that.
+  size_t layer_of(int64_t row) const { return static_cast<size_t>(row / output_rows); }
+  size_t row_of(int64_t row) const { return static_cast<size_t>(row % output_rows); }
+  int64_t window_rows() const { return output_layers * output_rows; }
+  /// Whether a row of windows lies in the padding as a whole.
+  bool is_empty_row(int64_t row) const {
+    return layers.is_empty(layer_of(row)) || rows.is_empty(row_of(row));
+  }
+  /// Calls body(y) for each row of the volume, counted through its layers, under a row of windows.
+  template <class Body>
+  void for_rows_under(int64_t row, const Body& body) const {
+    const size_t layer = layer_of(row), line = row_of(row);
+    for (int64_t z = layers.begin[layer]; z < layers.end[layer]; z += layers.step)
+      for (int64_t y = rows.begin[line]; y < rows.end[line]; y += rows.step)
+        body(z * input_rows + y);
+  }
+  int64_t first_row_under(int64_t row) const {
+    return layers.begin[layer_of(row)] * input_rows + rows.begin[row_of(row)];
+  }
 };
 
-PoolGeometry pool_geometry(IntList input, IntList output, const Ints<2>& kernel,
-                           const std::optional<Ints<2>>& stride, const Ints<2>& padding,
-                           const Ints<2>& dilation);
-PoolGeometry adaptive_geometry(IntList input, IntList output);
+PoolGeometry pool_geometry(IntList input, IntList output, IntList kernel,
+                           const std::optional<IntList>& stride, IntList padding, IntList dilation);
+PoolGeometry adaptive_geometry(IntList input, IntList output, size_t rank);
+
+/// Of each place along a dim the windows that cover it, [first, last): of windows without steps.
+struct Covering {
+  std::vector<int64_t> first, last;
+  Covering(const PoolAxis& axis, int64_t places);
+  int64_t count(int64_t place) const {
+    return last[static_cast<size_t>(place)] - first[static_cast<size_t>(place)];
+  }
+  /// Whether a place is covered by the windows that the one before it is covered by.
+  bool repeats(int64_t place) const {
+    const size_t at = static_cast<size_t>(place);
+    return place > 0 && first[at] == first[at - 1] && last[at] == last[at - 1];
+  }
+};
+
 /// Whether 2x2 windows cover the planes exactly.
 bool covered_by_pairs(const PoolGeometry& geometry);
+
+/// fill(out), where `out` is `result` or, unless it is row-major, what it becomes a copy of.
+template <class Fill>
+void through_rows(const Tensor& result, const Fill& fill) {
+  if (!result.defined() || result.is_contiguous()) return fill(result);
+  const Tensor out = empty(result.sizes(), result.dtype());
+  fill(out);
+  copy_data(result, out);
+}
 
 /// As with_float_compute, of one input; integers are pooled as int64.
 template <class Body>
 void with_pooled_type(const char* op, const Tensor& result, const Tensor& input, const Body& body) {
-  if (!is_integral(result.dtype())) return with_float_compute(op, result, body, input);
-  const bool wide = result.dtype() == DType::int64;
-  const Tensor out = wide ? result : empty(result.sizes(), DType::int64);
-  body(int64_t(), out, contiguous_data(cast_data(input, DType::int64)));
-  if (!wide) copy_data(result, out);
+  through_rows(result, [&](const Tensor& rows) {
+    if (!is_integral(rows.dtype())) return with_float_compute(op, rows, body, input);
+    const bool wide = rows.dtype() == DType::int64;
+    const Tensor out = wide ? rows : empty(rows.sizes(), DType::int64);
+    body(int64_t(), out, contiguous_data(cast_data(input, DType::int64)));
+    if (!wide) copy_data(rows, out);
+  });
 }
 
 /// Calls body(begin, end) on ranges of planes, on several threads when there is enough to do.

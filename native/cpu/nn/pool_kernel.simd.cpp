@@ -1,9 +1,7 @@
 #include "cpu/nn/pool_kernel.h"
 
 #include <limits>
-
-#include "cpu/rows.h"
-#include "cpu/short_rows.h"
+#include <vector>
 
 // Windows are handled a row of them at a time: every tap is one loop over the row, which runs in
 // vectors. Windows that stick out of the image are handled one by one.
@@ -11,15 +9,14 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-constexpr int64_t kMany = 32;  // columns of a window that are worth vectors
+constexpr int64_t kMany = 32;                     // columns of a window that are worth vectors
+constexpr int64_t kFewWindows = 6, kFewTaps = 8;  // of a row, that vectors are not worth it for
 constexpr int64_t kRow = 512;  // windows whose positions wait in L1 to be widened to int64
 
 /// Whether 32 bits hold all places of a plane.
 bool is_narrow(const PoolGeometry& geometry) {
   return geometry.input_plane() <= std::numeric_limits<int32_t>::max();
 }
-
-// --- largest elements ---
 
 /// The larger one in the order of scanning: the first of equals, the last NaN.
 template <class T>
@@ -35,13 +32,13 @@ void no_windows(int64_t count, T* out, int64_t* index) {
 }
 
 template <class T>
-void max_window(const PoolGeometry& geometry, size_t i, size_t j, const T* image, T* out,
+void max_window(const PoolGeometry& geometry, int64_t i, size_t j, const T* image, T* out,
                 int64_t* index) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-  if (rows.is_empty(i) || columns.is_empty(j)) return no_windows(1, out, index);
-  int64_t best = rows.begin[i] * geometry.input_columns + columns.begin[j];
+  const PoolAxis& columns = geometry.columns;
+  if (geometry.is_empty_row(i) || columns.is_empty(j)) return no_windows(1, out, index);
+  int64_t best = geometry.first_row_under(i) * geometry.input_columns + columns.begin[j];
   T value = image[best];
-  for (int64_t y = rows.begin[i]; y < rows.end[i]; y += rows.step) {
+  geometry.for_rows_under(i, [&](int64_t y) {
     const int64_t row = y * geometry.input_columns;
     for (int64_t x = columns.begin[j]; x < columns.end[j]; x += columns.step) {
       const T candidate = image[row + x];
@@ -49,27 +46,28 @@ void max_window(const PoolGeometry& geometry, size_t i, size_t j, const T* image
       value = better ? candidate : value;
       best = better ? row + x : best;
     }
-  }
+  });
   *out = value;
   *index = best;
 }
 
 /// `count` windows of one row that lie inside the image, from column `first` of it on.
 template <int64_t fixed, class T>
-void max_row(const PoolGeometry& geometry, size_t i, int64_t first, int64_t count, const T* image,
+void max_row(const PoolGeometry& geometry, int64_t i, int64_t first, int64_t count, const T* image,
              T* out, int64_t* index) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
+  const PoolAxis& columns = geometry.columns;
   const int64_t stride = fixed ? fixed : columns.stride;
   alignas(64) int32_t offsets[kRow];  // from the window's first element
-  const T* corner = image + rows.begin[i] * geometry.input_columns + first;
+  const int64_t top = geometry.first_row_under(i);
+  const T* corner = image + top * geometry.input_columns + first;
 #pragma omp simd
   for (int64_t j = 0; j < count; ++j) {
     out[j] = corner[j * stride];
     offsets[j] = 0;
   }
-  for (int64_t y = rows.begin[i]; y < rows.end[i]; y += rows.step)
-    for (int64_t s = y == rows.begin[i] ? 1 : 0; s < columns.kernel; ++s) {
-      const int64_t offset = (y - rows.begin[i]) * geometry.input_columns + s * columns.step;
+  geometry.for_rows_under(i, [&](int64_t y) {
+    for (int64_t s = y == top ? 1 : 0; s < columns.kernel; ++s) {
+      const int64_t offset = (y - top) * geometry.input_columns + s * columns.step;
       const T* taps = corner + offset;
       const int32_t narrow = static_cast<int32_t>(offset);
 #pragma omp simd
@@ -80,7 +78,8 @@ void max_row(const PoolGeometry& geometry, size_t i, int64_t first, int64_t coun
         offsets[j] = better ? narrow : offsets[j];
       }
     }
-  const int64_t base = rows.begin[i] * geometry.input_columns + first;
+  });
+  const int64_t base = top * geometry.input_columns + first;
 #pragma omp simd
   for (int64_t j = 0; j < count; ++j) index[j] = base + j * stride + offsets[j];
 }
@@ -147,27 +146,32 @@ void max_of_columns(const PoolAxis& columns, int64_t count, const T* values,
 /// A row of windows of any size: first the largest element of each column of the image under it,
 /// `rows_below` the first one.
 template <class T>
-void max_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T* values,
+void max_columns_first(const PoolGeometry& geometry, int64_t i, const T* image, T* values,
                        int32_t* rows_below, T* out, int64_t* index) {
-  const int64_t width = geometry.input_columns, top = geometry.rows.begin[i];
+  const int64_t width = geometry.input_columns, top = geometry.first_row_under(i);
   const int64_t base = top * width, count = geometry.output_columns;
-  const int32_t height = static_cast<int32_t>(geometry.rows.end[i] - top);
-  const T* row = image + base;
-  if (height == 1) {
-    const auto same = [](int64_t x) { return x; };
-    return max_of_columns(geometry.columns, count, row, same, is_narrow(geometry), image, base, out,
-                          index);
-  }
-  std::copy_n(row, width, values);
-  std::fill_n(rows_below, width, 0);
-  for (int32_t y = 1; y < height; ++y) {
-    row += width;
+  const T* const first = image + base;
+  bool are_several = false;
+  geometry.for_rows_under(i, [&](int64_t y) {
+    if (y == top) return;
+    if (!are_several) {
+      are_several = true;
+      std::copy_n(first, width, values);
+      std::fill_n(rows_below, width, 0);
+    }
+    const T* const row = image + y * width;
+    const int32_t below = static_cast<int32_t>(y - top);
 #pragma omp simd
     for (int64_t x = 0; x < width; ++x) {
       const bool better = wins(row[x], values[x]);
       values[x] = better ? row[x] : values[x];
-      rows_below[x] = better ? y : rows_below[x];
+      rows_below[x] = better ? below : rows_below[x];
     }
+  });
+  if (!are_several) {
+    const auto same = [](int64_t x) { return x; };
+    return max_of_columns(geometry.columns, count, first, same, is_narrow(geometry), image, base,
+                          out, index);
   }
   const auto place_of = [&](int64_t x) { return rows_below[x] * width + x; };
   max_of_columns(geometry.columns, count, values, place_of, is_narrow(geometry), image, base, out,
@@ -181,10 +185,10 @@ void max_irregular(const PoolGeometry& geometry, int64_t begin, int64_t end, con
   std::vector<T> values(static_cast<size_t>(geometry.input_columns));
   std::vector<int32_t> rows_below(values.size());
   for (int64_t plane = begin; plane < end; ++plane) {
-    for (int64_t i = 0; i < geometry.output_rows; ++i) {
+    for (int64_t i = 0; i < geometry.window_rows(); ++i) {
       const int64_t place = plane * geometry.output_plane() + i * geometry.output_columns;
-      max_columns_first(geometry, static_cast<size_t>(i), input + plane * geometry.input_plane(),
-                        values.data(), rows_below.data(), result + place, indices + place);
+      max_columns_first(geometry, i, input + plane * geometry.input_plane(), values.data(),
+                        rows_below.data(), result + place, indices + place);
     }
   }
 }
@@ -193,30 +197,31 @@ template <class T>
 void max_general(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input,
                  T* result, int64_t* indices) {
   const PoolAxis& columns = geometry.columns;
-  const bool narrow = is_narrow(geometry);
-  const int64_t inner_begin = narrow ? columns.inner_begin : 0;
-  const int64_t inner_end = narrow ? columns.inner_end : 0;
+  const bool are_few =
+      columns.inner_end - columns.inner_begin < kFewWindows && columns.kernel <= kFewTaps;
+  const bool in_vectors = is_narrow(geometry) && !are_few;
+  const int64_t inner_begin = in_vectors ? columns.inner_begin : 0;
+  const int64_t inner_end = in_vectors ? columns.inner_end : 0;
   for (int64_t plane = begin; plane < end; ++plane) {
     const T* image = input + plane * geometry.input_plane();
-    for (int64_t i = 0; i < geometry.output_rows; ++i) {
+    for (int64_t i = 0; i < geometry.window_rows(); ++i) {
       const int64_t place = plane * geometry.output_plane() + i * geometry.output_columns;
       T* out = result + place;
       int64_t* index = indices + place;
-      const size_t row = static_cast<size_t>(i);
-      if (geometry.rows.is_empty(row)) {
+      if (geometry.is_empty_row(i)) {
         no_windows(geometry.output_columns, out, index);
         continue;
       }
       for (int64_t j = 0; j < inner_begin; ++j)
-        max_window(geometry, row, static_cast<size_t>(j), image, out + j, index + j);
+        max_window(geometry, i, static_cast<size_t>(j), image, out + j, index + j);
       for (int64_t j = inner_begin; j < inner_end; j += kRow)
         with_stride(columns.stride, [&](auto stride) {
-          max_row<decltype(stride)::value>(geometry, row, columns.begin[static_cast<size_t>(j)],
+          max_row<decltype(stride)::value>(geometry, i, columns.begin[static_cast<size_t>(j)],
                                            std::min(kRow, inner_end - j), image, out + j,
                                            index + j);
         });
       for (int64_t j = inner_end; j < geometry.output_columns; ++j)
-        max_window(geometry, row, static_cast<size_t>(j), image, out + j, index + j);
+        max_window(geometry, i, static_cast<size_t>(j), image, out + j, index + j);
     }
   }
 }
@@ -279,9 +284,11 @@ void max_pairs(const PoolGeometry& geometry, int64_t begin, int64_t end, const T
   }
 }
 
+}  // namespace
+
 template <class T>
-void max(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input, T* result,
-         int64_t* indices) {
+void largest_and_places(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* input,
+                        T* result, int64_t* indices) {
   if (geometry.output_columns < 32 && covered_by_pairs(geometry))
     max_pairs(geometry, begin, end, input, result, indices);
   else if (geometry.columns.kernel == 0)
@@ -289,230 +296,10 @@ void max(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* inpu
   else
     max_general(geometry, begin, end, input, result, indices);
 }
-
-// --- averages ---
-
-template <class T>
-T window_sum(const PoolGeometry& geometry, size_t i, size_t j, const T* image) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-  T sum = 0;
-  for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y) {
-    const T* row = image + y * geometry.input_columns;
-    T row_sum = 0;
-#pragma omp simd reduction(+ : row_sum)
-    for (int64_t x = columns.begin[j]; x < columns.end[j]; ++x) row_sum += row[x];
-    sum += row_sum;
-  }
-  return sum;
-}
-
-/// The sums of a row of windows, of which those inside the image lie in regular steps.
-template <class T>
-void sum_regular_row(const PoolGeometry& geometry, size_t i, const T* image, T* out) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-  for (int64_t j = 0; j < columns.inner_begin; ++j)
-    out[j] = window_sum(geometry, i, static_cast<size_t>(j), image);
-  const int64_t count = columns.inner_end - columns.inner_begin;
-  if (count > 0) {
-    T* inner = out + columns.inner_begin;
-    const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];
-    std::fill_n(inner, count, T(0));
-    with_stride(columns.stride, [&](auto fixed) {
-      constexpr int64_t value = decltype(fixed)::value;
-      const int64_t stride = value ? value : columns.stride;
-      for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y)
-        for (int64_t s = 0; s < columns.kernel; ++s) {
-          const T* taps = image + y * geometry.input_columns + first + s;
-#pragma omp simd
-          for (int64_t j = 0; j < count; ++j) inner[j] += taps[j * stride];
-        }
-    });
-  }
-  for (int64_t j = columns.inner_end; j < geometry.output_columns; ++j)
-    out[j] = window_sum(geometry, i, static_cast<size_t>(j), image);
-}
-
-/// Short sums are not worth the additions of lanes.
-template <class T>
-T sum_of_line(const T* from, int64_t count) {
-  constexpr int64_t kShort = 24;
-  T sum = 0;
-  if (count < kShort) {
-    for (int64_t i = 0; i < count; ++i) sum += from[i];
-    return sum;
-  }
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += from[i];
-  return sum;
-}
-
-/// The sums of a row of windows of any size: first the rows of the image under it, if they are
-/// several, are added up.
-template <class T>
-void sum_columns_first(const PoolGeometry& geometry, size_t i, const T* image, T* sums, T* out) {
-  const PoolAxis &rows = geometry.rows, &columns = geometry.columns;
-  const int64_t width = geometry.input_columns;
-  const T* line = image + rows.begin[i] * width;
-  if (rows.end[i] - rows.begin[i] != 1) {
-    std::fill_n(sums, width, T(0));
-    for (int64_t y = rows.begin[i]; y < rows.end[i]; ++y) {
-      const T* row = image + y * width;
-#pragma omp simd
-      for (int64_t x = 0; x < width; ++x) sums[x] += row[x];
-    }
-    line = sums;
-  }
-  for (int64_t j = 0; j < geometry.output_columns; ++j) {
-    const size_t window = static_cast<size_t>(j);
-    out[j] = sum_of_line(line + columns.begin[window], columns.end[window] - columns.begin[window]);
-  }
-}
-
-/// Whether each window is a run of whole rows.
-bool takes_whole_rows(const PoolGeometry& geometry) {
-  const PoolAxis& columns = geometry.columns;
-  return geometry.output_columns == 1 && columns.begin[0] == 0 &&
-         columns.end[0] == geometry.input_columns;
-}
-
-/// Sums of runs of `count` elements, `pitch` apart: of several at once, as each ends with additions
-/// that wait for one another.
-template <int runs, class T>
-void sum_of_runs(const T* from, int64_t pitch, int64_t count, int64_t out_pitch, T* out) {
-  constexpr int64_t kLanes = 64 / static_cast<int64_t>(sizeof(T));
-  T lane[runs][kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (int r = 0; r < runs; ++r) {
-#pragma omp simd
-      for (int64_t j = 0; j < kLanes; ++j) lane[r][j] += from[r * pitch + i + j];
-    }
-  for (; i < count; ++i)
-    for (int r = 0; r < runs; ++r) lane[r][i % kLanes] += from[r * pitch + i];
-  for (int r = 0; r < runs; ++r) {
-    add_halves<kLanes / 2>(lane[r]);
-    out[r * out_pitch] = lane[r][0];
-  }
-}
-
-template <class T>
-void average_rows(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
-                  const T* input, T* result) {
-  constexpr int kTogether = 4;
-  constexpr int64_t kLong = 1024;  // elements that are added up in two levels
-  const int64_t windows = geometry.output_rows, plane = geometry.input_plane();
-  for (int64_t i = 0; i < windows; ++i) {
-    const int64_t first = geometry.rows.begin[static_cast<size_t>(i)] * geometry.input_columns;
-    const int64_t last = geometry.rows.end[static_cast<size_t>(i)] * geometry.input_columns;
-    const int64_t count = std::max<int64_t>(0, last - first);
-    int64_t p = begin;
-    for (; count >= kLong && p < end; ++p)
-      result[p * windows + i] =
-          sum_terms<T>(count, [from = input + p * plane + first](int64_t k) { return from[k]; });
-    for (; p + kTogether <= end; p += kTogether)
-      sum_of_runs<kTogether>(input + p * plane + first, plane, count, windows,
-                             result + p * windows + i);
-    for (; p < end; ++p)
-      sum_of_runs<1>(input + p * plane + first, plane, count, windows, result + p * windows + i);
-    for (p = begin; p < end; ++p) result[p * windows + i] /= divisors[i];
-  }
-}
-
-template <class T>
-void average(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
-             const T* input, T* result) {
-  if (takes_whole_rows(geometry))
-    return average_rows(geometry, begin, end, divisors, input, result);
-  const bool is_irregular =
-      geometry.columns.inner_begin == geometry.columns.inner_end && geometry.output_columns > 1;
-  std::vector<T> sums(is_irregular ? static_cast<size_t>(geometry.input_columns) : 0);
-  for (int64_t plane = begin; plane < end; ++plane) {
-    const T* image = input + plane * geometry.input_plane();
-    for (int64_t i = 0; i < geometry.output_rows; ++i) {
-      T* out = result + plane * geometry.output_plane() + i * geometry.output_columns;
-      const size_t row = static_cast<size_t>(i);
-      if (is_irregular) {
-        sum_columns_first(geometry, row, image, sums.data(), out);
-      } else {
-        sum_regular_row(geometry, row, image, out);
-      }
-      const T* divisor = divisors + i * geometry.output_columns;
-#pragma omp simd
-      for (int64_t j = 0; j < geometry.output_columns; ++j) out[j] /= divisor[j];
-    }
-  }
-}
-
-/// Adds the share of every window of a row to the columns under it.
-template <class T>
-void spread_over_columns(const PoolAxis& columns, int64_t count, const T* shares, T* line) {
-  const auto one = [&](int64_t j) {
-    const size_t window = static_cast<size_t>(j);
-    const T share = shares[j];
-#pragma omp simd
-    for (int64_t x = columns.begin[window]; x < columns.end[window]; ++x) line[x] += share;
-  };
-  for (int64_t j = 0; j < columns.inner_begin; ++j) one(j);
-  const int64_t inside = columns.inner_end - columns.inner_begin;
-  if (inside > 0) {
-    const int64_t first = columns.begin[static_cast<size_t>(columns.inner_begin)];
-    const T* inner = shares + columns.inner_begin;
-    with_stride(columns.stride, [&](auto fixed) {
-      constexpr int64_t value = decltype(fixed)::value;
-      const int64_t stride = value ? value : columns.stride;
-      for (int64_t s = 0; s < columns.kernel; ++s) {
-        T* taps = line + first + s;
-#pragma omp simd
-        for (int64_t j = 0; j < inside; ++j) taps[j * stride] += inner[j];
-      }
-    });
-  }
-  for (int64_t j = columns.inner_end; j < count; ++j) one(j);
-}
-
-/// A row of windows makes one line, which goes to all rows of the image under it.
-template <class T>
-void spread(const PoolGeometry& geometry, int64_t begin, int64_t end, const T* divisors,
-            const T* grad, T* result) {
-  const PoolAxis& rows = geometry.rows;
-  const int64_t width = geometry.input_columns, count = geometry.output_columns;
-  std::vector<T> shares(static_cast<size_t>(count)), line(static_cast<size_t>(width));
-  for (int64_t plane = begin; plane < end; ++plane) {
-    T* image = result + plane * geometry.input_plane();
-    int64_t written = 0;  // rows of the image
-    for (int64_t i = 0; i < geometry.output_rows; ++i) {
-      const size_t window = static_cast<size_t>(i);
-      if (rows.is_empty(window)) continue;
-      const T* g = grad + plane * geometry.output_plane() + i * count;
-      const T* divisor = divisors + i * count;
-      T *share = shares.data(), *sums = line.data();
-#pragma omp simd
-      for (int64_t j = 0; j < count; ++j) share[j] = g[j] / divisor[j];
-      std::fill_n(sums, width, T(0));
-      spread_over_columns(geometry.columns, count, share, sums);
-      const int64_t first = rows.begin[window], last = rows.end[window];
-      for (; written < first; ++written) std::fill_n(image + written * width, width, T(0));
-      for (int64_t y = first; y < std::min(written, last); ++y) {
-        T* row = image + y * width;
-#pragma omp simd
-        for (int64_t x = 0; x < width; ++x) row[x] += sums[x];
-      }
-      for (; written < last; ++written) copy_row(image + written * width, sums, width);
-    }
-    for (; written < geometry.input_rows; ++written)
-      std::fill_n(image + written * width, width, T(0));
-  }
-}
-
-}  // namespace
-
-template <class T>
-const PoolKernels<T>& pool_kernels() {
-  static constexpr PoolKernels<T> kernels{&max<T>, &average<T>, &spread<T>};
-  return kernels;
-}
-template const PoolKernels<float>& pool_kernels();
-template const PoolKernels<double>& pool_kernels();
-template const PoolKernels<int64_t>& pool_kernels();
+#define FLAMBEAU_LARGEST(T) \
+  template void largest_and_places(const PoolGeometry&, int64_t, int64_t, const T*, T*, int64_t*);
+FLAMBEAU_LARGEST(float)
+FLAMBEAU_LARGEST(double)
+FLAMBEAU_LARGEST(int64_t)
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

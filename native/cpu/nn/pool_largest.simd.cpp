@@ -19,19 +19,21 @@ FLAMBEAU_INLINE T larger(T value, T candidate) {
   return candidate != candidate ? candidate : number;
 }
 
-/// The largest element of each column under row `i` of the windows: in `line`, or in the image.
+/// The largest element of each column under row `i` of the windows: in `line`, or in the volume.
 template <class T>
-const T* largest_of_columns(const PoolGeometry& geometry, size_t i, const T* image, T* line) {
-  const PoolAxis& rows = geometry.rows;
+const T* largest_of_columns(const PoolGeometry& geometry, int64_t i, const T* image, T* line) {
   const int64_t width = geometry.input_columns;
-  const T* const first = image + rows.begin[i] * width;
-  const T* above = first;
-  for (int64_t y = rows.begin[i] + rows.step; y < rows.end[i]; y += rows.step) {
+  const T* above = nullptr;
+  geometry.for_rows_under(i, [&](int64_t y) {
     const T* const row = image + y * width;
+    if (above == nullptr) {
+      above = row;
+      return;
+    }
 #pragma GCC ivdep
     for (int64_t x = 0; x < width; ++x) line[x] = larger(above[x], row[x]);
     above = line;
-  }
+  });
   return above;
 }
 
@@ -144,14 +146,13 @@ void largest_of_windows(const PoolGeometry& geometry, int64_t begin, int64_t end
   std::vector<T> line(static_cast<size_t>(geometry.input_columns));
   for (int64_t plane = begin; plane < end; ++plane) {
     const T* const image = input + plane * geometry.input_plane();
-    for (int64_t i = 0; i < geometry.output_rows; ++i) {
+    for (int64_t i = 0; i < geometry.window_rows(); ++i) {
       T* const out = result + plane * geometry.output_plane() + i * count;
-      const size_t row = static_cast<size_t>(i);
-      if (geometry.rows.is_empty(row)) {
+      if (geometry.is_empty_row(i)) {
         std::fill_n(out, count, no_element<T>());
         continue;
       }
-      const T* const values = largest_of_columns(geometry, row, image, line.data());
+      const T* const values = largest_of_columns(geometry, i, image, line.data());
       largest_of_row(geometry.columns, count, values, out);
     }
   }

@@ -1,0 +1,190 @@
+#include "cpu/nn/conv_pixels.h"
+
+#include "cpu/linalg/vector.h"
+
+// A filter for each channel of channels-last images: vectors of channels.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+namespace {
+
+constexpr int kTogether = 4;  // pixels that share a tap's weights
+
+/// Whether the pixels from i on meet what i does, through the same taps.
+bool meet_alike(const TapTable& table, int64_t i, int64_t count) {
+  const int64_t taps = table.begins[i + 1] - table.begins[i];
+  const TapTable::Meeting* const first = table.meetings.data() + table.begins[i];
+  for (int64_t j = 1; j < count; ++j) {
+    if (table.begins[i + j + 1] - table.begins[i + j] != taps) return false;
+    const TapTable::Meeting* const next = table.meetings.data() + table.begins[i + j];
+    for (int64_t t = 0; t < taps; ++t)
+      if (next[t].tap != first[t].tap) return false;
+  }
+  return true;
+}
+
+/// `count` pixels of a row of results, from column x on, which meet source pixels alike.
+template <class T, int count>
+class Together {
+ public:
+  Together(const ChannelFilter<T>& call, int64_t row, int64_t x)
+      : call_(call),
+        rows_(*call.rows),
+        source_(call.source +
+                row / call.result_rows * call.source_rows * call.source_columns * call.channels),
+        result_(call.result + (row * call.result_columns + x) * call.channels),
+        row_begin_(rows_.begins.data() + row % call.result_rows) {
+    const TapTable& columns = *call.columns;
+    const int64_t* const begins = columns.begins.data() + x;
+    taps_ = begins[1] - begins[0];
+    for (int j = 0; j < count; ++j) met_[j] = columns.meetings.data() + begins[j];
+  }
+
+  void run() const {
+    constexpr int lanes = kLanes<T>;
+    constexpr int wide = count == 1 ? 6 : 2;  // sums that do not wait for each other
+    int64_t c = 0;
+    for (; c + wide * lanes <= call_.channels; c += wide * lanes) vectors<wide>(c);
+    for (; c + 2 * lanes <= call_.channels; c += 2 * lanes) vectors<2>(c);
+    for (; c + lanes <= call_.channels; c += lanes) vectors<1>(c);
+    for (; c < call_.channels; ++c) element(c);
+  }
+
+ private:
+  /// meet(line, weights, t): the source's line and the weights of a row of taps.
+  template <class Meet>
+  void over_rows(const Meet& meet) const {
+    const int64_t channels = call_.channels;
+    for (int64_t r = row_begin_[0]; r < row_begin_[1]; ++r) {
+      const TapTable::Meeting& row = rows_.meetings[static_cast<size_t>(r)];
+      meet(source_ + row.place * call_.source_columns * channels,
+           call_.weights + row.tap * call_.row_taps * channels);
+    }
+  }
+
+  template <int wide>
+  [[gnu::always_inline]] void vectors(int64_t c) const {
+    constexpr int lanes = kLanes<T>;
+    Vector<T> sums[count][wide];
+#pragma GCC unroll 4
+    for (int j = 0; j < count; ++j)
+#pragma GCC unroll 6
+      for (int k = 0; k < wide; ++k)
+        sums[j][k] = call_.bias ? load(call_.bias + c + k * lanes) : Vector<T>{};
+    over_rows([&](const T* line, const T* weights) {
+      for (int64_t t = 0; t < taps_; ++t) {
+        const T* const from = weights + met_[0][t].tap * call_.channels + c;
+        Vector<T> weight[wide];
+#pragma GCC unroll 6
+        for (int k = 0; k < wide; ++k) weight[k] = load(from + k * lanes);
+#pragma GCC unroll 4
+        for (int j = 0; j < count; ++j) {
+          const T* const pixel = line + met_[j][t].place * call_.channels + c;
+#pragma GCC unroll 6
+          for (int k = 0; k < wide; ++k)
+            sums[j][k] = multiply_add<T>(weight[k], load(pixel + k * lanes), sums[j][k]);
+        }
+      }
+    });
+#pragma GCC unroll 4
+    for (int j = 0; j < count; ++j)
+#pragma GCC unroll 6
+      for (int k = 0; k < wide; ++k)
+        store(result_ + j * call_.channels + c + k * lanes, sums[j][k]);
+  }
+
+  void element(int64_t c) const {
+    for (int j = 0; j < count; ++j) {
+      T sum = call_.bias ? call_.bias[c] : T(0);
+      over_rows([&](const T* line, const T* weights) {
+        for (int64_t t = 0; t < taps_; ++t)
+          sum += weights[met_[j][t].tap * call_.channels + c] *
+                 line[met_[j][t].place * call_.channels + c];
+      });
+      result_[j * call_.channels + c] = sum;
+    }
+  }
+
+  const ChannelFilter<T>& call_;
+  const TapTable& rows_;
+  const T* source_;
+  T* result_;
+  const int64_t* row_begin_;
+  int64_t taps_;
+  const TapTable::Meeting* met_[count];
+};
+
+template <class T>
+void filter(const ChannelFilter<T>& call, int64_t begin, int64_t end) {
+  std::vector<bool> alike(static_cast<size_t>(call.result_columns));
+  for (int64_t x = 0; x + kTogether <= call.result_columns; ++x)
+    alike[static_cast<size_t>(x)] = meet_alike(*call.columns, x, kTogether);
+  for (int64_t row = begin; row < end; ++row)
+    for (int64_t x = 0; x < call.result_columns;) {
+      if (alike[static_cast<size_t>(x)]) {
+        Together<T, kTogether>(call, row, x).run();
+        x += kTogether;
+      } else {
+        Together<T, 1>(call, row, x++).run();
+      }
+    }
+}
+
+/// sums[c] += sum of source[i * step + c] grad[i * channels + c] over `count` pixels.
+template <class T>
+void add_products(int64_t count, int64_t channels, const T* source, int64_t step, const T* grad,
+                  T* sums) {
+  int64_t c = 0;
+  for (; c + kLanes<T> <= channels; c += kLanes<T>) {
+    Vector<T> sum[kTogether] = {};
+    int64_t i = 0;
+    for (; i + kTogether <= count; i += kTogether) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kTogether; ++j)
+        sum[j] = multiply_add<T>(load(source + (i + j) * step + c),
+                                 load(grad + (i + j) * channels + c), sum[j]);
+    }
+    for (; i < count; ++i)
+      sum[0] = multiply_add<T>(load(source + i * step + c), load(grad + i * channels + c), sum[0]);
+    store(sums + c, load(sums + c) + ((sum[0] + sum[1]) + (sum[2] + sum[3])));
+  }
+  for (; c < channels; ++c)
+    for (int64_t i = 0; i < count; ++i) sums[c] += source[i * step + c] * grad[i * channels + c];
+}
+
+template <class T>
+void weights(const ChannelFilterGrad<T>& call, int64_t begin, int64_t end) {
+  const auto& [rows, columns] = call.geometry->axes;
+  const int64_t channels = call.channels;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t image = row / rows.output, i = row % rows.output;
+    const T* const grad = call.grad + row * columns.output * channels;
+    for (int64_t r = 0; r < rows.kernel; ++r) {
+      const int64_t y = i * rows.stride - rows.padding + r * rows.dilation;
+      if (y < 0 || y >= rows.input) continue;
+      const T* const line = call.source + (image * rows.input + y) * columns.input * channels;
+      for (int64_t s = 0; s < columns.kernel; ++s) {
+        // Results whose tap meets the image: 0 <= j stride + shift < input.
+        const int64_t shift = s * columns.dilation - columns.padding, step = columns.stride;
+        const int64_t first = shift >= 0 ? 0 : (-shift + step - 1) / step;
+        const int64_t room = columns.input - 1 - shift;
+        const int64_t last = room < 0 ? 0 : std::min(room / step + 1, columns.output);
+        if (first >= last) continue;
+        add_products(last - first, channels, line + (first * step + shift) * channels,
+                     step * channels, grad + first * channels,
+                     call.weights + (r * columns.kernel + s) * channels);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+const ChannelFilterKernels<T>& channel_filter_kernels() {
+  static constexpr ChannelFilterKernels<T> kernels{&filter<T>, &weights<T>};
+  return kernels;
+}
+template const ChannelFilterKernels<float>& channel_filter_kernels();
+template const ChannelFilterKernels<double>& channel_filter_kernels();
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

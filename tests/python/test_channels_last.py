@@ -1,0 +1,124 @@
+"""Layers on images whose channels lie next to each other: values, gradients, formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import Tensor, nn
+
+SHAPES = [(3, 6, 5, 4), (1, 8, 2, 5), (2, 96, 7, 7), (2, 6, 3, 4, 5)]
+LIMITS = {flambeau.float64: 1e-10, flambeau.float32: 1e-4, flambeau.bfloat16: 0.1}
+
+Layer = Callable[[Tensor, Tensor, Tensor], Tensor]
+NORMALIZED: dict[str, Layer] = {
+    "batches": lambda x, w, b: nn.functional.batch_norm(x, None, None, w, b, True),
+    "groups": lambda x, w, b: nn.functional.group_norm(x, 2, w, b),
+    "samples": lambda x, w, b: nn.functional.group_norm(x, 1, w, b),
+}
+
+
+def channels_last(images: Tensor) -> Tensor:
+    return images.movedim(1, -1).contiguous().movedim(-1, 1)
+
+
+def lies_channels_last(images: Tensor) -> bool:
+    return images.movedim(1, -1).is_contiguous()
+
+
+def differentiated(layer: Layer, *given: Tensor) -> list[Tensor]:
+    """The result, its gradients, and the gradients of their sum of squares."""
+    leaves = [g.detach().clone().requires_grad_() for g in given]
+    result = layer(*leaves)
+    scale = flambeau.linspace(-1, 1, result.numel()).reshape(result.shape).bfloat16()
+    first = flambeau.autograd.grad(result, leaves, scale.to(result.dtype), create_graph=True)
+    squares = sum((g * g.conj()).real.sum() for g in first)
+    second = flambeau.autograd.grad(squares, leaves, materialize_grads=True)
+    return [result.detach(), *(g.detach() for g in first), *second]
+
+
+@pytest.mark.parametrize("dtype", LIMITS, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", NORMALIZED)
+def test_normalization(name: str, shape: tuple[int, ...], dtype: flambeau.dtype) -> None:
+    flambeau.manual_seed(0)
+    given = [flambeau.randn(*s).to(dtype) for s in (shape, shape[1:2], shape[1:2])]
+    wanted = differentiated(NORMALIZED[name], *(g.double() for g in given))
+    found = differentiated(NORMALIZED[name], channels_last(given[0]), *given[1:])
+    assert lies_channels_last(found[0])
+    assert lies_channels_last(found[1])
+    for one, other in zip(found[:4], wanted[:4], strict=True):
+        size = max(float(other.abs().max()), 1.0)
+        assert float((one.double() - other).abs().max()) <= LIMITS[dtype] * size
+    if dtype == flambeau.float64:
+        for one, other in zip(found[4:], wanted[4:], strict=True):
+            assert flambeau.allclose(one, other, rtol=1e-8, atol=1e-8)
+
+
+# (batch, channels, rows, columns), (filters, rows, columns), stride, padding, dilation, groups
+CONVOLUTIONS = [
+    ((2, 16, 9, 8), (24, 3, 3), 1, 1, 1, 1),  # transforms
+    ((5, 100, 15, 9), (33, 3, 3), 1, 2, 1, 1),
+    ((2, 20, 30, 31), (19, 3, 3), 1, 0, 2, 1),
+    ((4, 256, 7, 7), (264, 3, 3), 1, 1, 1, 1),  # of all images at once
+    ((3, 32, 7, 7), (16, 1, 1), 1, 0, 1, 1),  # products of pixels
+    ((2, 32, 9, 7), (16, 1, 1), 2, 0, 1, 1),
+    ((2, 20, 11, 12), (18, 3, 3), 2, 1, 1, 1),  # products of patches
+    ((1, 24, 13, 9), (16, 3, 2), (2, 3), (1, 0), (1, 2), 1),
+    ((2, 16, 9, 9), (16, 4, 4), 1, 6, 1, 1),  # windows that lie outside
+    ((2, 3, 17, 16), (32, 7, 7), 2, 3, 1, 1),
+    ((2, 20, 9, 8), (20, 3, 3), 1, 1, 1, 20),  # a filter for each channel
+    ((3, 37, 9, 10), (37, 3, 3), 2, 1, 1, 37),
+    ((2, 35, 12, 12), (35, 7, 7), 1, 3, 1, 35),
+    ((2, 18, 9, 11), (18, 3, 5), (2, 1), (0, 3), (2, 1), 18),
+    ((2, 8, 9, 9), (16, 3, 3), 1, 1, 1, 4),
+    ((2, 16, 5, 5), (16, 2, 2), 3, 0, 1, 1),  # elements that no window meets
+]
+
+
+@pytest.mark.parametrize("filter_last", [False, True], ids=["row-major", "channels-last"])
+@pytest.mark.parametrize("dtype", [*LIMITS, flambeau.complex64], ids=str)
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_convolution(case: tuple[Any, ...], dtype: flambeau.dtype, filter_last: bool) -> None:
+    shape, (filters, *size), stride, padding, dilation, groups = case
+    flambeau.manual_seed(0)
+    wide = flambeau.complex128 if dtype.is_complex else flambeau.float64
+    shapes = (shape, (filters, shape[1] // groups, *size), (filters,))
+    given = [flambeau.randn(*s).to(dtype) for s in shapes]
+
+    def layer(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        return nn.functional.conv2d(x, w, b, stride, padding, dilation, groups)
+
+    wanted = differentiated(layer, *(g.to(wide) for g in given))
+    images, weight = channels_last(given[0]), given[1]
+    found = differentiated(layer, images, channels_last(weight) if filter_last else weight, given[2])
+    assert lies_channels_last(found[0])
+    limit = LIMITS.get(dtype, 1e-4)
+    for one, other in zip(found, wanted, strict=True):
+        assert float((one.to(wide) - other).abs().max()) <= limit * float(other.abs().max())
+
+
+def test_transforms_of_infinity() -> None:
+    """Transforms take differences of sums: an infinite pixel is seen by its own windows only."""
+    flambeau.manual_seed(0)
+    images, weight = flambeau.randn(2, 32, 9, 9), flambeau.randn(32, 32, 3, 3)
+    images[1, 3, 4, 4] = flambeau.inf
+    given = channels_last(images).requires_grad_()
+    result = nn.functional.conv2d(given, weight, padding=1)
+    finite = flambeau.ones(2, 9, 9, dtype=flambeau.bool)
+    finite[1, 3:6, 3:6] = False
+    assert bool((result.isfinite().all(1) == finite).all())
+    assert not bool(result.isnan().any())
+
+
+def test_far_from_zero() -> None:
+    """The variance of many pixels that lie far from zero, and close together."""
+    flambeau.manual_seed(0)
+    images = 4096 + flambeau.randn(4, 3, 40, 40)
+    layer = nn.BatchNorm2d(3)
+    layer(channels_last(images))
+    wanted = images.double().var(dim=(0, 2, 3)) * 0.1 + 0.9
+    assert flambeau.allclose(layer.running_var.double(), wanted, rtol=1e-5)
