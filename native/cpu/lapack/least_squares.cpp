@@ -61,21 +61,16 @@ class Solver {
           return real_gelsy<T>(m_, n_, sides_, a, a_step, b, b_step, integers, rcond_, &rank, work,
                                size, &failed);
         }
+      // Both say what singular values make of it; the second finds them by QR, several times as
+      // long.
       case Driver::gelsd:
+      case Driver::gelss:
         if constexpr (kIsComplex<T>) {
           return complex_gelsd<T>(m_, n_, sides_, a, a_step, b, b_step, values, rcond_, &rank, work,
                                   size, real_work, integers, &failed);
         } else {
           return real_gelsd<T>(m_, n_, sides_, a, a_step, b, b_step, values, rcond_, &rank, work,
                                size, integers, &failed);
-        }
-      case Driver::gelss:
-        if constexpr (kIsComplex<T>) {
-          return complex_gelss<T>(m_, n_, sides_, a, a_step, b, b_step, values, rcond_, &rank, work,
-                                  size, real_work, &failed);
-        } else {
-          return real_gelss<T>(m_, n_, sides_, a, a_step, b, b_step, values, rcond_, &rank, work,
-                               size, &failed);
         }
     }
   }

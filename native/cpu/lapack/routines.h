@@ -83,10 +83,5 @@ inline Routine<T, int, int, int, T, int, T, int, T, T, int, T, int, int, int> re
 template <class T>
 inline Routine<T, int, int, int, T, int, T, int, Real<T>, Real<T>, int, T, int, Real<T>, int, int>
     complex_gelsd{"gelsd"};
-template <class T>
-inline Routine<T, int, int, int, T, int, T, int, T, T, int, T, int, int> real_gelss{"gelss"};
-template <class T>
-inline Routine<T, int, int, int, T, int, T, int, Real<T>, Real<T>, int, T, int, Real<T>, int>
-    complex_gelss{"gelss"};
 
 }  // namespace flambeau::cpu::lapack

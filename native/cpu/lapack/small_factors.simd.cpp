@@ -96,6 +96,12 @@ double norm_of(int64_t count, const float* x) {
   return std::sqrt(sum);
 }
 double norm_of(int64_t count, const double* x) {
+  double squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t i = 0; i < count; ++i) squares += x[i] * x[i];
+  // What vanished among these is nothing beside them.
+  if (squares > 0x1p-900 && squares <= std::numeric_limits<double>::max())
+    return std::sqrt(squares);
   double largest = 0;
   for (int64_t i = 0; i < count; ++i)
     if (!(std::abs(x[i]) <= largest)) largest = std::abs(x[i]);
@@ -152,7 +158,8 @@ FLAMBEAU_INLINE void apply_reflection(int64_t count, const T* vector, T tau, T* 
   subtract(1, count, factor, vector, other);
 }
 
-/// The same of so many columns; of real numbers four at a time, as sums wait for each other.
+/// The same of so many columns; four at a time, or two of complex numbers, as sums wait for each
+/// other.
 template <class T>
 void apply_reflection(int64_t count, const T* vector, T tau, T* others, int64_t columns,
                       int64_t step) {
@@ -173,6 +180,28 @@ void apply_reflection(int64_t count, const T* vector, T tau, T* others, int64_t 
         T* const other = a + k * step;
         other[0] -= along[k];
         subtract(1, count, along[k], vector, other);
+      }
+    }
+  }
+  if constexpr (!std::is_floating_point_v<T>) {
+    for (; j + 2 <= columns; j += 2) {
+      T *const a = others + j * step, *const b = a + step;
+      Size<T> a_re = a[0].re, a_im = a[0].im, b_re = b[0].re, b_im = b[0].im;
+#pragma omp simd reduction(+ : a_re, a_im, b_re, b_im)
+      for (int64_t i = 1; i < count; ++i) {
+        const T x = vector[i];
+        a_re += x.re * a[i].re + x.im * a[i].im;
+        a_im += x.re * a[i].im - x.im * a[i].re;
+        b_re += x.re * b[i].re + x.im * b[i].im;
+        b_im += x.re * b[i].im - x.im * b[i].re;
+      }
+      const T first = conjugate(tau) * T(a_re, a_im), second = conjugate(tau) * T(b_re, b_im);
+      a[0] = a[0] - first;
+      b[0] = b[0] - second;
+#pragma omp simd
+      for (int64_t i = 1; i < count; ++i) {
+        a[i] = a[i] - first * vector[i];
+        b[i] = b[i] - second * vector[i];
       }
     }
   }
