@@ -250,6 +250,28 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return True
 
 
+def is_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether images or volumes lie by pixels, gaps allowed, and not also in row-major order."""
+    rank = len(shape)
+    if rank not in (4, 5) or strides[1] == 0 or 0 in shape:
+        return False
+    least = 0
+    for d in (1, *range(rank - 1, 1, -1), *([0] if shape[0] > 1 else [])):
+        if strides[d] < least:
+            return False
+        least = strides[d] * shape[d]
+        if d == 2 and least == strides[1]:
+            return False
+    return True
+
+
+def format_strides(shape: Sequence[int], like: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """Channels-last strides where those of `like`, of as many dims, are, else row-major ones."""
+    if len(shape) == len(like) and is_channels_last(like, strides):
+        return nested_strides(shape, [1, *range(len(shape) - 1, 1, -1), 0])
+    return [numel(shape[i + 1 :]) for i in range(len(shape))]
+
+
 def reduction_of(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
     """`reduction`, or what its former spelling by two flags stands for."""
     if size_average is None and reduce is None:
@@ -465,6 +487,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "spacing_dtype": spacing_dtype,
     "range_length": range_length,
     "strided_extent": strided_extent,
+    "is_channels_last": is_channels_last,
+    "format_strides": format_strides,
     "is_dense": is_dense,
     "reduction_of": reduction_of,
     "numbered_reduction": numbered_reduction,

@@ -6,7 +6,7 @@ Importing this module gives SparseTensor these methods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import flambeau
@@ -181,7 +181,49 @@ def unbind(self: SparseTensor, dim: int = 0) -> tuple[Tensor, ...]:
             f"Tensor.unbind(): a tensor for each of the {self.shape[dim]} indices of dim {dim} "
             "takes more memory than there is; iterate over the tensor, or select() some of them"
         )
-    return tuple(select(self, dim, i) for i in range(self.shape[dim]))
+    return tuple(_slices(self, dim))
+
+
+def _slices(self: SparseTensor, dim: int) -> Iterator[Tensor]:
+    """What is at each index of a dim: entries are sorted by it once, not looked for each time."""
+    tensor = _listed(self)
+    extent, sparse = tensor.shape[dim], tensor.sparse_dim()
+    if dim >= sparse:
+        return (select(tensor, dim, i) for i in range(extent))
+    if sparse == 1:
+        entries: Any = tensor.coalesce()
+        values = _internal.sparse_values(entries)
+        found: Any = flambeau.unbind_copy(values)
+        absent = values.narrow(0, 0, 0).sum(0).to(values.dtype)
+        return _at_each(extent, entries._indices()[0].tolist(), found, absent.clone)
+    size = [*tensor.shape[:dim], *tensor.shape[dim + 1 :]]
+    places, values = tensor._indices(), _internal.sparse_values(tensor)
+    order = places[dim].argsort(stable=True)
+    numbers, counts = places[dim].index_select(0, order).unique_consecutive(return_counts=True)
+    kept = flambeau.cat([places[:dim], places[dim + 1 :]]).index_select(1, order)
+    values, lengths = values.index_select(0, order), counts.tolist()
+
+    def made(places: Tensor, values: Tensor) -> Tensor:
+        return _sparse(places, values, size, tensor.is_coalesced())
+
+    cut = flambeau.split_with_sizes_copy
+    parts = cut(kept, lengths, 1), cut(values, lengths)
+    none = kept.narrow(1, 0, 0), values.narrow(0, 0, 0)
+    return _at_each(extent, numbers.tolist(), map(made, *parts), lambda: made(*none))
+
+
+def _at_each(
+    extent: int, numbers: list[int], found: Iterable[Tensor], absent: Callable[[], Tensor]
+) -> Iterator[Tensor]:
+    """What is found at ascending numbers below `extent`, and what stands for the others."""
+    known, next_one = iter(found), iter([*numbers, extent])
+    number = next(next_one)
+    for i in range(extent):
+        if i == number:
+            number = next(next_one)
+            yield next(known)
+        else:
+            yield absent()
 
 
 @_method
@@ -195,7 +237,8 @@ def __len__(self: SparseTensor) -> int:
 @_method
 def __iter__(self: SparseTensor) -> Iterator[Tensor]:
     """What is at each index of the first dim, one after the other."""
-    return (select(self, 0, i) for i in range(len(self)))
+    len(self)
+    return _slices(self, 0)
 
 
 @_method

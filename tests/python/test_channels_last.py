@@ -60,7 +60,10 @@ def test_normalization(name: str, shape: tuple[int, ...], dtype: flambeau.dtype)
 
 # (batch, channels, rows, columns), (filters, rows, columns), stride, padding, dilation, groups
 CONVOLUTIONS = [
-    ((2, 16, 9, 8), (24, 3, 3), 1, 1, 1, 1),  # transforms of turned images
+    ((2, 16, 9, 8), (24, 3, 3), 1, 1, 1, 1),  # transforms
+    ((5, 100, 15, 9), (33, 3, 3), 1, 2, 1, 1),
+    ((2, 20, 30, 31), (19, 3, 3), 1, 0, 2, 1),
+    ((4, 256, 7, 7), (264, 3, 3), 1, 1, 1, 1),  # of all images at once
     ((3, 32, 7, 7), (16, 1, 1), 1, 0, 1, 1),  # products of pixels
     ((2, 32, 9, 7), (16, 1, 1), 2, 0, 1, 1),
     ((2, 20, 11, 12), (18, 3, 3), 2, 1, 1, 1),  # products of patches
@@ -96,6 +99,19 @@ def test_convolution(case: tuple[Any, ...], dtype: flambeau.dtype, filter_last: 
     limit = LIMITS.get(dtype, 1e-4)
     for one, other in zip(found, wanted, strict=True):
         assert float((one.to(wide) - other).abs().max()) <= limit * float(other.abs().max())
+
+
+def test_transforms_of_infinity() -> None:
+    """Transforms take differences of sums: an infinite pixel is seen by its own windows only."""
+    flambeau.manual_seed(0)
+    images, weight = flambeau.randn(2, 32, 9, 9), flambeau.randn(32, 32, 3, 3)
+    images[1, 3, 4, 4] = flambeau.inf
+    given = channels_last(images).requires_grad_()
+    result = nn.functional.conv2d(given, weight, padding=1)
+    finite = flambeau.ones(2, 9, 9, dtype=flambeau.bool)
+    finite[1, 3:6, 3:6] = False
+    assert bool((result.isfinite().all(1) == finite).all())
+    assert not bool(result.isnan().any())
 
 
 def test_far_from_zero() -> None:

@@ -168,3 +168,26 @@ def test_rows_that_no_memory_holds() -> None:
     rows = iter(x)
     assert next(rows).to_dense().tolist() == [0, 0, 0]
     assert next(rows).to_dense().tolist() == [2, 0, 0]
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_slices_along_a_dim(dim: int) -> None:
+    places = [[5, 0, 2, 5, 0, 2], [2, 3, 0, 1, 1, 0]]
+    leaf = flambeau.arange(1.0, 13).reshape(6, 2).requires_grad_()
+    x = flambeau.sparse_coo_tensor(places, leaf, (7, 4, 2))
+    slices = [part.to_dense() for part in x.unbind(dim)]
+    expected = np.moveaxis(x.to_dense().detach().numpy(), dim, 0)
+    np.testing.assert_array_equal([part.detach().numpy() for part in slices], expected)
+    weighed = sum((number + 1) * part.sum() for number, part in enumerate(slices))
+    (slope,) = flambeau.autograd.grad(weighed, leaf)
+    place = np.broadcast_to([1, 2], (6, 2)) if dim == 2 else np.array(places[dim])[:, None] + 1
+    np.testing.assert_array_equal(slope.numpy(), np.broadcast_to(place, (6, 2)))
+
+
+def test_iteration_goes_to_the_entries_alone() -> None:
+    leaf = flambeau.tensor([1.0, 2, 3]).requires_grad_()
+    x = flambeau.sparse_coo_tensor([[3, 1, 3]], leaf, (10**12,))
+    first = [part for part, _ in zip(x, range(5), strict=False)]
+    assert [float(part) for part in first] == [0, 2, 0, 4, 0]
+    (slope,) = flambeau.autograd.grad(first[3] * 5 + first[0], leaf)
+    assert slope.tolist() == [5, 0, 5]

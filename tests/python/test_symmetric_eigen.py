@@ -11,7 +11,7 @@ import pytest
 
 from flambeau import linalg, tensor
 
-SIZES = (48, 49, 64, 97, 130, 257)
+SIZES = (10, 17, 48, 49, 64, 97, 130, 181, 257)
 
 
 def _with_values(values: Any) -> Any:
@@ -56,7 +56,10 @@ def _check(matrix: Any, lower: bool) -> None:
     count, step = len(matrix), float(np.finfo(matrix.dtype).eps)
     size = float(np.linalg.norm(wide, 2)) * count * step
     assert (np.diff(found) >= 0).all()
-    np.testing.assert_allclose(found, np.linalg.eigvalsh(wide), rtol=0, atol=size)
+    expected = np.linalg.eigvalsh(wide)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=size)
+    alone = linalg.eigvalsh(tensor(matrix), UPLO="L" if lower else "U")
+    np.testing.assert_allclose(alone.numpy(), expected, rtol=0, atol=size)
     np.testing.assert_allclose(wide @ turns, turns * found, rtol=0, atol=size)
     identity = turns.conj().T @ turns
     np.testing.assert_allclose(identity, np.eye(count), rtol=0, atol=count * step)
@@ -74,6 +77,17 @@ def test_real_matrices(name: str, dtype: str) -> None:
 def test_complex_matrices(dtype: str, lower: bool) -> None:
     for count in SIZES:
         _check((_random(count) + 1j * _random(count + 1)[1:, 1:]).astype(dtype), lower)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_values_alone_of_all_sizes(dtype: str) -> None:
+    for count in (*range(1, 10), 800):
+        imaginary = 1j * _random(count + 1)[1:, 1:] if dtype.startswith("complex") else 0
+        matrix = (_random(count) + imaginary).astype(dtype)
+        expected = np.linalg.eigvalsh(matrix.astype(np.complex128))
+        size = count * float(np.finfo(dtype).eps) * np.abs(expected).max()
+        found = linalg.eigvalsh(tensor(matrix)).numpy()
+        np.testing.assert_allclose(found, expected, rtol=0, atol=size)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])

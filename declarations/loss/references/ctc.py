@@ -44,18 +44,13 @@ def losses(log_probs: Array, targets: Array, steps: Array, sizes: Array, blank: 
     return found
 
 
-def gradients(
-    grad: Array, log_probs: Array, targets: Array, steps: Array, sizes: Array, blank: int
-) -> Array:
-    """Minus the probabilities of classes, given the labels."""
-    found = np.zeros(log_probs.shape)
-    for n, paths in _alignments(log_probs.shape, targets, steps, sizes, blank):
-        weights = _weights(log_probs, n, paths)
-        _take(found[:, n], paths, grad[n] * weights / weights.sum())
+def _counts(shape: Sequence[int], steps: Array) -> Array:
+    """Whether a step is one of the sample."""
+    found: Array = np.arange(shape[0])[:, None, None] < steps[:, None]
     return found
 
 
-def slopes(
+def gradients(
     grad: Array,
     log_probs: Array,
     targets: Array,
@@ -64,10 +59,14 @@ def slopes(
     blank: int,
     of_logits: bool,
 ) -> Array:
-    """Of the steps that count, also the probabilities themselves where logits are meant."""
-    counts = np.arange(len(log_probs))[:, None, None] < steps[:, None]
-    own: Array = grad[:, None] * np.exp(log_probs) * counts * of_logits
-    return own + gradients(grad, log_probs, targets, steps, sizes, blank)
+    """Minus the probabilities of classes, given the labels; where logits are meant, also those that
+    nothing is given to."""
+    own = grad[:, None] * np.exp(log_probs) * of_logits
+    found: Array = own * _counts(log_probs.shape, steps)
+    for n, paths in _alignments(log_probs.shape, targets, steps, sizes, blank):
+        weights = _weights(log_probs, n, paths)
+        _take(found[:, n], paths, grad[n] * weights / weights.sum())
+    return found
 
 
 def curvature(
@@ -78,9 +77,12 @@ def curvature(
     steps: Array,
     sizes: Array,
     blank: int,
+    of_logits: bool,
 ) -> Array:
-    """Minus the covariances of classes and what the direction adds to an alignment's score."""
-    found = np.zeros(log_probs.shape)
+    """Minus the covariances of classes and what the direction adds to an alignment's score; where
+    logits are meant, also how the probabilities of classes change."""
+    own = grad[:, None] * np.exp(log_probs) * direction * of_logits
+    found: Array = own * _counts(log_probs.shape, steps)
     for n, paths in _alignments(log_probs.shape, targets, steps, sizes, blank):
         weights = _weights(log_probs, n, paths)
         weights = weights / weights.sum()

@@ -58,6 +58,52 @@ def _one(part: Any, reduce: str, initial: Any) -> Any:
         return result / (len(part) if initial is None else max(len(part), 1))
 
 
+def joined_segments(data: Any, bounds: Any, reduce: str, initial: float) -> Any:
+    """The segments of each row, reduced."""
+    return segments(data, reduce, None, bounds, 1, initial)
+
+
+def _pieces(bounds: Any) -> Any:
+    """The row, the number and the places of each segment that has any."""
+    for row, ends in enumerate(bounds):
+        for segment, (first, last) in enumerate(pairwise(ends)):
+            if last > first:
+                yield row, segment, slice(first, last)
+
+
+def shared(grad: Any, data: Any, extrema: Any, bounds: Any) -> Any:
+    """Equal parts for all elements that are the extremum of their segment, or NaN."""
+    result = np.zeros_like(data)
+    for row, segment, places in _pieces(bounds):
+        part = data[row, places]
+        chosen = (part == extrema[row, segment]) | np.isnan(part)
+        result[row, places] = chosen * grad[row, segment] / np.maximum(chosen.sum(0), 1)
+    return result
+
+
+def others(grad: Any, data: Any, bounds: Any, initial: float) -> Any:
+    """For each element the product of the others of its segment, and of what that begins with."""
+    result = np.zeros_like(data)
+    for row, segment, places in _pieces(bounds):
+        part = data[row, places]
+        for place in range(len(part)):
+            product = initial * np.delete(part, place, 0).prod(0)
+            result[row, places.start + place] = grad[row, segment] * product
+    return result
+
+
+def others_moving(grad: Any, direction: Any, data: Any, bounds: Any, initial: float) -> Any:
+    """How `others` change: sums of products from which two elements are left out."""
+    result = np.zeros_like(data)
+    for row, segment, places in _pieces(bounds):
+        part, along = data[row, places], direction[row, places]
+        for place in range(len(part)):
+            for other in {*range(len(part))} - {place}:
+                product = initial * np.delete(part, [place, other], 0).prod(0)
+                result[row, places.start + place] += grad[row, segment] * along[other] * product
+    return result
+
+
 def sums(data: Any, bounds: Any) -> Any:
     """Of the segments of each row."""
     return np.stack(

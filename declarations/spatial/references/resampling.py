@@ -104,19 +104,12 @@ def nearest(length: int, size: int, scale: float | None, exact: bool) -> Array:
 
 
 def resized(
-    x: Array,
-    axis: int,
-    sizes: Sequence[int],
-    mode: str,
-    align: bool,
-    scales: Sequence[float] | None,
-    smooth: bool,
+    x: Array, dim: int, size: int, mode: str, align: bool, scale: float | None, smooth: bool
 ) -> Array:
-    """One dim, counted from the last."""
-    length, size = x.shape[-1 - axis], sizes[-1 - axis]
-    scale = None if scales is None else scales[0] if len(scales) == 1 else scales[-1 - axis]
+    """One dim."""
+    length = x.shape[dim]
     if mode.startswith("nearest"):
-        return np.asarray(x.take(nearest(length, size, scale, mode == "nearest-exact"), -1 - axis))
+        return np.asarray(x.take(nearest(length, size, scale, mode == "nearest-exact"), dim))
     if smooth:
         places, weights = antialias(length, size, align, scale, mode == "bicubic")
     elif mode == "bicubic":
@@ -125,8 +118,8 @@ def resized(
         places, weights = linear(length, size, align, scale)
     if x.dtype.kind in "iu":
         weights = fixed(weights)
-    moved = np.moveaxis(x, -1 - axis, -1)
-    sums = np.moveaxis((moved[..., places] * weights).sum(-1), -1, -1 - axis)
+    moved = np.moveaxis(x, dim, -1)
+    sums = np.moveaxis((moved[..., places] * weights).sum(-1), -1, dim)
     # Bytes are rounded after each dim.
     rounded = np.clip(np.floor(sums + 0.5), 0, 255)
     return np.asarray(rounded.astype(x.dtype) if x.dtype.kind in "iu" else sums)
@@ -142,6 +135,22 @@ def area(x: Array, sizes: Sequence[int]) -> Array:
     return x
 
 
+def spatially(
+    x: Array,
+    first: int,
+    sizes: Sequence[int],
+    mode: str,
+    align: bool,
+    scales: Sequence[float] | None,
+    smooth: bool,
+) -> Array:
+    """Dims from the first on, the last of them first."""
+    for i in reversed(range(len(sizes))):
+        scale = None if scales is None else scales[min(i, len(scales) - 1)]
+        x = resized(x, first + i, sizes[i], mode, align, scale, smooth)
+    return x
+
+
 def interpolated(
     x: Array,
     sizes: Sequence[int],
@@ -153,9 +162,7 @@ def interpolated(
     """All spatial dims."""
     if mode == "area":
         return area(x, sizes)
-    for axis in range(len(sizes)):
-        x = resized(x, axis, sizes, mode, align, scales, smooth)
-    return x
+    return spatially(x, 2, sizes, mode, align, scales, smooth)
 
 
 def interpolate(

@@ -33,4 +33,9 @@ Shape channels_last_strides(IntList sizes) {
   return strides;
 }
 
+Shape format_strides(IntList sizes, IntList like, IntList strides) {
+  const bool is_so = sizes.size() == like.size() && is_channels_last(like, strides);
+  return is_so ? channels_last_strides(sizes) : contiguous_strides(sizes);
+}
+
 }  // namespace flambeau

@@ -17,4 +17,7 @@ inline bool is_channels_last(IntList sizes, IntList strides) {
 /// The strides of [batch, channels, ...] without gaps whose channels lie next to each other.
 FLAMBEAU_API Shape channels_last_strides(IntList sizes);
 
+/// Those where `like`, of as many dims, is channels-last, else row-major ones.
+FLAMBEAU_API Shape format_strides(IntList sizes, IntList like, IntList strides);
+
 }  // namespace flambeau

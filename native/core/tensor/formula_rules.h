@@ -13,6 +13,7 @@
 #include "core/base/checked.h"
 #include "core/geometry/arguments.h"
 #include "core/geometry/broadcast.h"
+#include "core/geometry/memory_format.h"
 #include "core/geometry/shape_rules.h"
 #include "core/tensor/overlap.h"
 #include "core/tensor/tensor.h"

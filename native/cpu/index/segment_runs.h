@@ -33,6 +33,35 @@ class SegmentRuns {
     });
   }
 
+  /// One segment, and some of the columns of its places.
+  struct Part {
+    int64_t row, segment, first, last, column, columns;
+  };
+  /// body(part) for all segments, those without places too, of `inner` columns.
+  template <class Body>
+  void parts(int64_t inner, const Body& body) const {
+    constexpr int64_t kColumns = 256;
+    const int64_t segments = each_ - 1, blocks = (inner + kColumns - 1) / kColumns;
+    const int64_t all = segments > 0 ? dense_.numel() / each_ * segments : 0;
+    if (all == 0) return;
+    const int64_t places = std::max<int64_t>(1, n_ / segments * std::min(inner, kColumns));
+    parallel_for(0, all * blocks, std::max<int64_t>(1, kGrain / places),
+                 [&](int64_t begin, int64_t end) {
+                   int64_t row = begin / blocks / segments, segment = begin / blocks % segments;
+                   int64_t column = begin % blocks * kColumns;
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t first = bound(row, segment), next = bound(row, segment + 1);
+                     body(Part{row, segment, first, std::max(first, next), column,
+                               std::min(kColumns, inner - column)});
+                     if ((column += kColumns) < inner) continue;
+                     column = 0;
+                     if (++segment < segments) continue;
+                     segment = 0;
+                     ++row;
+                   }
+                 });
+  }
+
  private:
   int64_t bound(int64_t row, int64_t i) const {
     return std::clamp<int64_t>(dense_.data<int64_t>()[row * each_ + i], 0, n_);

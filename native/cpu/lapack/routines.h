@@ -49,6 +49,8 @@ inline Routine<T, char, int, T, int, Real<T>, Real<T>, T, T, int, int> sytrd{
 template <class T>
 inline Routine<T, char, int, T, T, T, int, T, int> steqr{"steqr"};
 template <class T>
+inline Routine<T, int, T, T, int> sterf{"sterf"};
+template <class T>
 inline Routine<T, char, char, int, T, int, T, T, int, int, int, int> syevd{"syevd"};
 template <class T>
 inline Routine<T, char, char, int, T, int, Real<T>, T, int, Real<T>, int, int, int, int> heevd{

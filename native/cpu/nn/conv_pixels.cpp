@@ -7,6 +7,7 @@
 #include "core/threads/parallel.h"
 #include "cpu/channels_last.h"
 #include "cpu/linalg/gemm.h"
+#include "cpu/nn/conv_task.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -35,10 +36,11 @@ bool has_transforms(const ConvGeometry& g, DType dtype, bool of_weights = false)
   return is_square || (rows.kernel > 2 && rows.kernel == 2 * rows.stride);
 }
 
-/// Whether patches fill good parts of tiles.
+/// Whether filters fill vectors, and lines of patches are worth copying.
 bool fills_lines(const ConvGeometry& g) {
-  return g.groups == 1 &&
-         std::min(g.in_channels * g.axes[1].kernel, g.out_channels) >= kFewChannels;
+  const int64_t line = g.in_channels * g.axes[1].kernel;
+  return g.groups == 1 && g.out_channels >= kFewChannels &&
+         line >= (is_pointwise(g) ? kFewChannels : 2 * kFewChannels);
 }
 
 bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
@@ -288,6 +290,36 @@ void spread_patches(const ConvGeometry& g, const T* grads, const T* weights, T* 
   }
 }
 
+/// A correlation with 3x3 taps, read where they lie: element (i, (j, t)) of the weights is at
+/// i * row + j * major + taps[t]. False, and the result unfinished, where that does not pay, or
+/// numbers are not finite.
+bool try_transforms(const ConvGeometry& g, const float* images, const ConvWeights<float>& weights,
+                    const float* bias, float* result) {
+  if (g.kernel_size() != 9 || g.groups != 1) return false;
+  ForwardTask<float> forward(g, weights.data);
+  forward.task.weights = weights;
+  forward.task.source = images;
+  forward.task.result = result;
+  forward.task.bias = bias;
+  forward.task.by_pixels = true;
+  return try_winograd(forward.task);
+}
+
+/// Where the taps of a filter lie, from the last to the first where they meet the gradient.
+std::vector<int64_t> places_of_taps(const Tensor& weight, bool reversed) {
+  std::vector<int64_t> taps;
+  for (int64_t r = 0; r < weight.size(2); ++r)
+    for (int64_t s = 0; s < weight.size(3); ++s)
+      taps.push_back(r * weight.strides()[2] + s * weight.strides()[3]);
+  if (reversed) std::reverse(taps.begin(), taps.end());
+  return taps;
+}
+
+/// Filters as Winograd's transforms read them: row-major, or channels-last.
+Tensor readable(const Tensor& weight) {
+  return weight.is_contiguous() || is_pixel_rows(weight) ? weight : contiguous_data(weight);
+}
+
 /// The gradient of filters: sums over positions of products of patches and gradients. Where there
 /// are many positions, threads share them, and have sums of their own.
 template <class T>
@@ -368,8 +400,18 @@ bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tens
                          const Tensor& weight, const Tensor& bias) {
   if (!is_float(result.dtype())) return false;
   const bool per_channel = has_filter_per_channel(g);
-  if (!per_channel && (!fills_lines(g) || has_transforms(g, result.dtype()))) return false;
+  const bool transforms = !per_channel && has_transforms(g, result.dtype());
+  if (!per_channel && (!fills_lines(g) || (transforms && g.kernel_size() != 9))) return false;
   const Tensor images = pixels_of(input), out = with_channels_inside(result);
+  if (transforms) {
+    const Tensor w = readable(weight), b = bias.defined() ? contiguous_data(bias) : bias;
+    const std::vector<int64_t> taps = places_of_taps(w, false);
+    const ConvWeights<float> weights{w.data<float>(), g.out_channels, w.strides()[0],
+                                     g.in_channels,   w.strides()[1], 9,
+                                     taps.data()};
+    return try_transforms(g, images.data<float>(), weights, b.defined() ? b.data<float>() : nullptr,
+                          out.data<float>());
+  }
   const Tensor filters = ordered(weight, {2, 3, 1, 0});
   const Tensor shifts = bias.defined() ? contiguous_data(bias) : bias;
   const auto run = [&]<class T>(T) {
@@ -390,8 +432,17 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
   if (!is_float(result.dtype())) return false;
   const bool per_channel = has_filter_per_channel(g);
   const bool has_strides = g.axes[0].stride > 1 || g.axes[1].stride > 1;
-  if (!per_channel && (!fills_lines(g) || has_transforms(g, result.dtype()))) return false;
+  const bool transforms = !per_channel && has_transforms(g, result.dtype());
+  if (!per_channel && (!fills_lines(g) || (transforms && g.kernel_size() != 9))) return false;
   const Tensor grads = pixels_of(grad), out = with_channels_inside(result);
+  if (transforms) {
+    const Tensor w = readable(weight);
+    const std::vector<int64_t> taps = places_of_taps(w, true);
+    const ConvWeights<float> weights{w.data<float>(), g.in_channels,  w.strides()[1],
+                                     g.out_channels,  w.strides()[0], 9,
+                                     taps.data()};
+    return try_transforms(transposed(g), grads.data<float>(), weights, nullptr, out.data<float>());
+  }
   const auto run = [&]<class T>(T) {
     if (per_channel) {
       const Tensor filters = ordered(weight, {2, 3, 1, 0});

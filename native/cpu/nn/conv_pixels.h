@@ -12,7 +12,7 @@
 namespace flambeau::cpu {
 
 /// `result`, [batch, channels, rows, columns], is channels-last without gaps; the others may lie in
-/// any way. False, and nothing written, where images are better turned.
+/// any way. False, and the result unfinished, where images are better turned.
 bool try_convolve_pixels(const ConvGeometry& geometry, const Tensor& result, const Tensor& input,
                          const Tensor& weight, const Tensor& bias);
 bool try_pixels_input_grad(const ConvGeometry& geometry, const Tensor& result, const Tensor& grad,

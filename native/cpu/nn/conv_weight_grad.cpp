@@ -3,6 +3,7 @@
 #include "core/geometry/memory_format.h"
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
+#include "cpu/channels_last.h"
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/scratch.h"
 #include "cpu/nn/conv_geometry.h"
@@ -52,9 +53,10 @@ bool run_winograd_blocks(const WinogradShape& shape, const ConvGeometry& geometr
   });
 }
 
-/// 3x3 filters of unit stride, if there are enough channels and the gradient is finite.
+/// 3x3 filters of unit stride, if there are enough channels and the gradient is finite. All are
+/// dense, and, `by_pixels`, their channels lie next to each other.
 bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
-                  const Tensor& input) {
+                  const Tensor& input, bool by_pixels = false) {
   for (const ConvAxis& axis : geometry.axes)
     if (axis.kernel != 3 || axis.stride != 1) return false;
   const auto& [rows, columns] = geometry.axes;
@@ -66,7 +68,8 @@ bool try_winograd(const ConvGeometry& geometry, const Tensor& out, const Tensor&
                             {rows.padding, columns.padding},
                             groups * geometry.in_channels * geometry.input_plane(),
                             groups * geometry.out_channels * geometry.output_plane(),
-                            {rows.dilation, columns.dilation}};
+                            {rows.dilation, columns.dilation},
+                            by_pixels};
   if (!winograd_pays(shape)) return false;
   const WinogradKernels& kernels = winograd_kernels();
   // Sums of all filters on each thread are written and read more than what is transformed once.
@@ -221,6 +224,19 @@ void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad, co
                });
 }
 
+/// The same of images that are channels-last, of one group.
+bool try_winograd_by_pixels(const ConvGeometry& geometry, const Tensor& result, const Tensor& grad,
+                            const Tensor& input) {
+  if (result.dtype() != DType::float32 || geometry.groups != 1) return false;
+  const Tensor turned = with_channels_inside(result);
+  const Tensor out = turned.is_contiguous() ? turned : empty(turned.sizes(), result.dtype());
+  if (!try_winograd(geometry, out, contiguous_data(with_channels_inside(grad)),
+                    contiguous_data(with_channels_inside(input)), true))
+    return false;
+  if (!turned.is_contiguous()) copy_data(turned, out);
+  return true;
+}
+
 }  // namespace
 
 void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& input,
@@ -234,7 +250,9 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
     const ConvGeometry geometry =
         conv_geometry(seen.sizes(), weight_size, grad.sizes(), picks ? kUnitStride : stride,
                       padding, dilation, groups);
-    if (try_pixels_weight_grad(geometry, result, grad, seen)) return;
+    if (try_winograd_by_pixels(geometry, result, grad, seen) ||
+        try_pixels_weight_grad(geometry, result, grad, seen))
+      return;
   }
   if (!result.is_contiguous()) {
     const Tensor dense = empty(result.sizes(), result.dtype());

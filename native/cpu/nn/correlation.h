@@ -27,6 +27,8 @@ struct Correlation {
   /// groups of their channels lie. The source is as said above where there are 0.
   int64_t layers = 0, volume_step = 0, layer_step = 0, group_step = 0;
   int64_t result_volume_step = 0;  ///< image_step is that of layers
+  /// Source and result are channels-last, of one group: for try_winograd alone.
+  bool by_pixels = false;
 };
 
 /// Several threads share images, groups and blocks of rows. T is float, double, or, where

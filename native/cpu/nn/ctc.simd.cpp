@@ -201,22 +201,27 @@ class Batch {
           " do not fit ", sizes[1], " samples, whose target_lengths add up to ", total());
   }
 
-  /// body(sample, score), several at a time; score(step, class) is an element of `log_probs`, few
-  /// of which are read: no copy is made in another order.
-  template <class T, class Body>
-  void each(const Tensor& log_probs, const Body& body) const {
+  /// body(sample), several at a time.
+  template <class Body>
+  void each(const Body& body) const {
     const auto count = static_cast<int64_t>(samples_.size());
-    const Tensor values = cast_data(log_probs, dtype_of<T>);
-    const int64_t by_step = values.strides()[0], by_class = values.strides()[2];
     parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) {
-        const T* const first = values.data<T>() + n * values.strides()[1];
-        body(samples_[static_cast<size_t>(n)],
-             [=](int64_t t, int64_t c) { return first[t * by_step + c * by_class]; });
-      }
+      for (int64_t n = begin; n < end; ++n) body(samples_[static_cast<size_t>(n)]);
     });
   }
 
+  /// body(sample, step) for all steps of all samples, those that do not count too.
+  template <class Body>
+  void each_step(const Body& body) const {
+    const auto count = static_cast<int64_t>(samples_.size());
+    const int64_t grain = std::max<int64_t>(1, kGrain / 4 / std::max<int64_t>(1, classes_));
+    parallel_for(0, steps_ * count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        body(samples_[static_cast<size_t>(i % count)], i / count);
+    });
+  }
+
+  int64_t classes() const { return classes_; }
   /// Where a class at a step of a sample lies.
   int64_t place(int64_t t, int64_t n, int64_t c) const {
     return (t * static_cast<int64_t>(samples_.size()) + n) * classes_ + c;
@@ -245,6 +250,43 @@ class Batch {
   std::vector<Sample> samples_;
 };
 
+/// `log_probs`, as they lie: few are read by walks, so that no copy is made in another order.
+template <class T>
+class Scores {
+ public:
+  explicit Scores(const Tensor& log_probs) : values_(cast_data(log_probs, dtype_of<T>)) {}
+
+  /// (step, class) -> the element of a sample.
+  auto of(const Sample& sample) const {
+    const T* const first = row(sample, 0);
+    return [first, by_step = values_.strides()[0], by_class = values_.strides()[2]](
+               int64_t t, int64_t c) { return first[t * by_step + c * by_class]; };
+  }
+
+  /// The probabilities of classes at a step, times a factor; 0 at steps that do not count.
+  void probabilities(T* to, const Sample& sample, int64_t t, int64_t classes, T factor) const {
+    if (t >= sample.steps) {
+      std::fill_n(to, classes, T(0));
+      return;
+    }
+    const T* const from = row(sample, t);
+    const int64_t by_class = values_.strides()[2];
+    if (by_class != 1) {
+      for (int64_t c = 0; c < classes; ++c) to[c] = factor * math::exp(from[c * by_class]);
+      return;
+    }
+#pragma omp simd
+    for (int64_t c = 0; c < classes; ++c) to[c] = factor * math::exp(from[c]);
+  }
+
+ private:
+  const T* row(const Sample& sample, int64_t t) const {
+    return values_.data<T>() + t * values_.strides()[0] + sample.number * values_.strides()[1];
+  }
+
+  Tensor values_;
+};
+
 }  // namespace
 
 void ctc_alignments(const Tensor& result, const Tensor& log_probs, const Tensor& targets,
@@ -253,7 +295,9 @@ void ctc_alignments(const Tensor& result, const Tensor& log_probs, const Tensor&
   const Batch batch(log_probs.sizes(), targets, input_lengths, target_lengths, blank);
   with_float_compute("ctc_loss", result, [&](auto zero, const Tensor& out) {
     using T = decltype(zero);
-    batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
+    const Scores<T> scores(log_probs);
+    batch.each([&](const Sample& sample) {
+      const auto score = scores.of(sample);
       out.data<T>()[sample.number] = -Walks(sample, score, kImpossible<T>).total();
     });
   });
@@ -261,16 +305,25 @@ void ctc_alignments(const Tensor& result, const Tensor& log_probs, const Tensor&
 
 void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const Tensor& log_probs,
                          const Tensor& targets, const Tensor& input_lengths,
-                         const Tensor& target_lengths, int64_t blank) {
+                         const Tensor& target_lengths, int64_t blank, bool of_logits) {
   const Batch batch(log_probs.sizes(), targets, input_lengths, target_lengths, blank);
   with_float_compute(
       "ctc_loss", result,
       [&](auto zero, const Tensor& out, const Tensor& grad) {
         using T = decltype(zero);
-        T* slopes = out.data<T>();
-        fill_data(out, 0);
-        batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
-          const T factor = grad.data<T>()[sample.number];
+        const Scores<T> scores(log_probs);
+        T* const slopes = out.data<T>();
+        const T* const factors = grad.data<T>();
+        if (!of_logits) fill_data(out, 0);
+        if (of_logits) {
+          batch.each_step([&](const Sample& sample, int64_t t) {
+            scores.probabilities(slopes + batch.place(t, sample.number, 0), sample, t,
+                                 batch.classes(), factors[sample.number]);
+          });
+        }
+        batch.each([&](const Sample& sample) {
+          const T factor = factors[sample.number];
+          const auto score = scores.of(sample);
           Walks(sample, score, kImpossible<T>).visit([&](int64_t t, T* shares) {
 #pragma omp simd
             for (int64_t s = 0; s < sample.states(); ++s) shares[s] = math::exp(shares[s]);
@@ -286,18 +339,29 @@ void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const 
 void ctc_alignments_curvature(const Tensor& result, const Tensor& grad_output,
                               const Tensor& direction, const Tensor& log_probs,
                               const Tensor& targets, const Tensor& input_lengths,
-                              const Tensor& target_lengths, int64_t blank) {
+                              const Tensor& target_lengths, int64_t blank, bool of_logits) {
   const Batch batch(log_probs.sizes(), targets, input_lengths, target_lengths, blank);
   with_float_compute(
       "ctc_loss", result,
       [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& along) {
         using T = decltype(zero);
-        T* changes = out.data<T>();
-        fill_data(out, 0);
-        batch.each<T>(log_probs, [&](const Sample& sample, const auto& score) {
-          const T factor = grad.data<T>()[sample.number];
+        const Scores<T> scores(log_probs);
+        T* const changes = out.data<T>();
+        const T *const ways = along.data<T>(), *const factors = grad.data<T>();
+        if (!of_logits) fill_data(out, 0);
+        if (of_logits) {
+          batch.each_step([&](const Sample& sample, int64_t t) {
+            const int64_t at = batch.place(t, sample.number, 0);
+            scores.probabilities(changes + at, sample, t, batch.classes(), factors[sample.number]);
+            for (int64_t c = 0; c < batch.classes() && t < sample.steps; ++c)
+              changes[at + c] *= ways[at + c];
+          });
+        }
+        batch.each([&](const Sample& sample) {
+          const T factor = factors[sample.number];
+          const auto score = scores.of(sample);
           const auto moving = [&](int64_t t, int64_t c) {
-            return Moving<T>(score(t, c), along.data<T>()[batch.place(t, sample.number, c)]);
+            return Moving<T>(score(t, c), ways[batch.place(t, sample.number, c)]);
           };
           Walks walks(sample, moving, Moving<T>(kImpossible<T>));
           walks.visit([&](int64_t t, const Moving<T>* shares) {

@@ -120,7 +120,8 @@ bool try_winograd(const Correlation<float>& task) {
       {task.planes.top - square.corner[0], task.planes.left - square.corner[1]},
       task.groups * task.weights.majors * source_plane,
       task.image_step,
-      {square.apart[0], square.apart[1]}};
+      {square.apart[0], square.apart[1]},
+      task.by_pixels};
   if (task.row_step != task.columns || task.channel_step != task.rows * task.columns ||
       !winograd_pays(shape) || filters_per_block(shape, task.batch) > kFiltersPerBlock)
     return false;

@@ -23,6 +23,9 @@ struct WinogradShape {
   int64_t border[2];                 ///< zeros above and to the left of the source
   int64_t source_step, result_step;  ///< from image to image
   int64_t dilation[2] = {1, 1};      ///< between the taps, and between the pixels of a block
+  /// Of one group: the channels of a pixel lie next to each other, and in the filters' gradient
+  /// those of a tap.
+  bool by_pixels = false;
   int64_t strips() const { return blocks_along(0); }  ///< rows of blocks
   int64_t strip_blocks() const { return blocks_along(1); }
   WinogradStrips image() const { return {strips(), strip_blocks(), dilation[0]}; }

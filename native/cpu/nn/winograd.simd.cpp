@@ -106,12 +106,34 @@ void fetch_channel(const ConvWeights<float>& weights, const float* data, int64_t
   __builtin_prefetch(from + last);
 }
 
+/// Filters whose channels, or whose outputs, follow each other, so that their taps do not.
+void pack_apart(const ConvWeights<float>& weights, int64_t channels, const float* data,
+                int64_t rows, int64_t step, float* packed) {
+  constexpr int64_t kInOrder[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  alignas(64) float taps[static_cast<size_t>(9 * kLane * kLane)] = {};
+  for (int64_t i = 0; i < kWidth; i += kLane) {
+    if (i >= rows) std::fill(std::begin(taps), std::end(taps), 0.f);
+    for (int64_t c = 0; c < channels; c += kLane) {
+      const int64_t some = std::min(kLane, channels - c);
+      for (int64_t t = 0; t < 9 && i < rows; ++t)
+        pack_lines(data + i * weights.row + weights.taps[t] + c * weights.major, weights.row,
+                   weights.major, std::min(kLane, rows - i), some, taps + t * kLane, 9 * kLane);
+      for (int64_t k = 0; k < some; ++k)
+        transform_filters(kInOrder, taps + k * 9 * kLane, kLane, step,
+                          packed + (c + k) * kWidth + i);
+    }
+  }
+}
+
 /// packed[xi * filter_step + c * width + i] of a panel of `width` outputs.
 void pack(const WinogradShape& shape, const ConvWeights<float>& weights, int64_t panel,
           float* packed) {
   const int64_t first = panel * kWidth, rows = std::min(kWidth, shape.outputs - first);
   const int64_t step = filter_step(shape);
   const float* const data = weights.data + first * weights.row;
+  alignas(64) float taps[static_cast<size_t>(9 * kLane * kLane)];
+  if (weights.major == 1 || weights.row == 1)
+    return pack_apart(weights, shape.channels, data, rows, step, packed);
   if (weights.major != 9) {
     alignas(64) float taps[9 * kWidth] = {};
     for (int64_t c = 0; c < shape.channels; ++c) {
@@ -123,7 +145,6 @@ void pack(const WinogradShape& shape, const ConvWeights<float>& weights, int64_t
     return;
   }
   // Filters of a few channels of an output follow each other: lines are read whole.
-  alignas(64) float taps[static_cast<size_t>(9 * kLane * kLane)];
   for (int64_t c = 0; c < shape.channels; c += kLane)
     for (int64_t i = 0; i < kWidth; i += kLane) {
       const int64_t channels = std::min(kLane, shape.channels - c);
@@ -161,8 +182,11 @@ void transform_images(const WinogradShape& shape, const WinogradPart& part, cons
   const Lines lines = make_lines(0, shape.channels, rows.first, rows.last, shape.source[1]);
   const int64_t blocks = part.strips * shape.strip_blocks();
   for (int64_t n = 0; n < part.images; ++n) {
-    read_lines(lines, source + n * shape.source_step, shape.channels,
-               shape.source[0] * shape.source[1]);
+    const float* const image = source + n * shape.source_step;
+    if (shape.by_pixels)
+      read_pixels(lines, image, shape.channels);
+    else
+      read_lines(lines, image, shape.channels, shape.source[0] * shape.source[1]);
     transform_source(shape, part, lines, v.from(n * blocks));
   }
 }
@@ -173,8 +197,11 @@ void transform_grads(const WinogradShape& shape, const WinogradPart& part, const
   const Lines lines = make_lines(3, shape.outputs, rows.first, rows.last, shape.result[1]);
   const int64_t blocks = part.strips * shape.strip_blocks();
   for (int64_t n = 0; n < part.images; ++n) {
-    read_lines(lines, grad + n * shape.result_step, shape.outputs,
-               shape.result[0] * shape.result[1]);
+    const float* const image = grad + n * shape.result_step;
+    if (shape.by_pixels)
+      read_pixels(lines, image, shape.outputs);
+    else
+      read_lines(lines, image, shape.outputs, shape.result[0] * shape.result[1]);
     transform_grad(shape, part, lines, m.from(n * blocks));
   }
 }
@@ -187,8 +214,11 @@ bool write_part(const WinogradShape& shape, const WinogradPart& part, int64_t ou
   const int64_t blocks = part.strips * shape.strip_blocks();
   for (int64_t n = 0; n < part.images; ++n) {
     if (!transform_result(shape, part, lines, step, m + n * blocks * lines.width)) return false;
-    write_lines(lines, bias, outputs, shape.result[0] * shape.result[1],
-                result + n * shape.result_step);
+    float* const image = result + n * shape.result_step;
+    if (shape.by_pixels)
+      write_pixels(lines, bias, outputs, shape.outputs, image);
+    else
+      write_lines(lines, bias, outputs, shape.result[0] * shape.result[1], image);
   }
   return true;
 }
@@ -294,7 +324,7 @@ bool forward_panel(const WinogradShape& shape, int64_t batch, const ConvWeights<
   }
   return write_part(shape, whole_images(shape, batch), outputs, m, step,
                     bias ? bias + first : nullptr,
-                    result + first * shape.result[0] * shape.result[1]);
+                    result + first * (shape.by_pixels ? 1 : shape.result[0] * shape.result[1]));
 }
 
 /// G^T u G for the G of `pack`; `u`: a vector of each of the sixteen matrices. The sum of what it
@@ -329,15 +359,32 @@ struct TransformedSums {
   int64_t width, step, parts, part_step;
 };
 
-/// result[k * row + 9 * c + tap]: a vector of outputs of as many channels at a time, whose taps are
-/// turned. False if some are not finite.
-bool finish_block(const TransformedSums& sums, int64_t count, int64_t outputs, float* result,
-                  int64_t row) {
+/// Turns the taps of a vector of outputs, taps[channel][tap]: result[output * row + 9 * channel +
+/// tap], or, `by_pixels`, + row / 9 * tap + channel.
+void write_taps(bool by_pixels, const float* taps, int64_t channels, int64_t outputs, float* result,
+                int64_t row) {
+  const int64_t lines = by_pixels ? channels : 9 * channels, step = by_pixels ? 9 * kLane : kLane;
+  for (int64_t tap = 0; tap < (by_pixels ? 9 : 1); ++tap)
+    for (int64_t t = 0; t < lines; t += kLane) {
+      Lane square[kLane];
+      for (int64_t q = 0; q < kLane; ++q)
+        square[q] = t + q < lines ? load(taps + tap * kLane + (t + q) * step) : Lane{};
+      transpose_square<float>(square);
+      const Mask<float> mask(std::min(kLane, lines - t));
+      for (int64_t q = 0; q < std::min(kLane, outputs); ++q)
+        mask.store(result + q * row + tap * (row / 9) + t, square[q]);
+    }
+}
+
+/// The filters' gradient: a vector of outputs of as many channels at a time. False if some numbers
+/// are not finite.
+bool finish_block(bool by_pixels, const TransformedSums& sums, int64_t count, int64_t outputs,
+                  float* result, int64_t row) {
   alignas(64) float taps[static_cast<size_t>(9 * kLane * kLane)];
   Lane seen{};
   for (int64_t c = 0; c < count; c += kLane)
     for (int64_t k = 0; k < outputs; k += kLane) {
-      const int64_t channels = std::min(kLane, count - c), lines = 9 * channels;
+      const int64_t channels = std::min(kLane, count - c);
       for (int64_t i = 0; i < channels; ++i) {
         Lane u[16];
         const float* from = sums.data + (c + i) * sums.width + k;
@@ -348,14 +395,8 @@ bool finish_block(const TransformedSums& sums, int64_t count, int64_t outputs, f
         }
         seen += finish_taps(u, taps + i * 9 * kLane) * splat(0.f);
       }
-      for (int64_t t = 0; t < lines; t += kLane) {
-        Lane square[kLane];
-        for (int64_t q = 0; q < kLane; ++q) square[q] = load(taps + (t + q) * kLane);
-        transpose_square<float>(square);
-        const Mask<float> mask(std::min(kLane, lines - t));
-        for (int64_t q = 0; q < std::min(kLane, outputs - k); ++q)
-          mask.store(result + (k + q) * row + 9 * c + t, square[q]);
-      }
+      write_taps(by_pixels, taps, channels, outputs - k, result + k * row + (by_pixels ? 1 : 9) * c,
+                 row);
     }
   return is_zero(seen);
 }
@@ -363,8 +404,9 @@ bool finish_block(const TransformedSums& sums, int64_t count, int64_t outputs, f
 bool finish(const WinogradShape& shape, int64_t parts, int64_t part_step, const float* sums,
             int64_t first, int64_t last, float* result) {
   const int64_t width = padded(shape.outputs);
-  return finish_block({sums + first * width, width, sums_step(shape), parts, part_step},
-                      last - first, shape.outputs, result + 9 * first, 9 * shape.channels);
+  return finish_block(
+      shape.by_pixels, {sums + first * width, width, sums_step(shape), parts, part_step},
+      last - first, shape.outputs, result + (shape.by_pixels ? 1 : 9) * first, 9 * shape.channels);
 }
 
 bool weight_block(const WinogradShape& shape, int64_t batch, int64_t panel, int64_t block,
@@ -381,7 +423,8 @@ bool weight_block(const WinogradShape& shape, int64_t batch, int64_t panel, int6
     multiply_weights({channels, width, positions, v.part(block) + xi * v.step, v.width,
                       g.part(panel) + xi * g.step, g.width, u + xi * step, width},
                      false);
-  return finish_block({u, width, step, 1, 0}, channels, outputs, result + k * row + 9 * c, row);
+  return finish_block(shape.by_pixels, {u, width, step, 1, 0}, channels, outputs,
+                      result + k * row + (shape.by_pixels ? 1 : 9) * c, row);
 }
 
 int64_t filter_size(const WinogradShape& shape) { return 16 * filter_step(shape); }

@@ -64,6 +64,17 @@ inline Lines make_lines(int slot, int64_t channels, int64_t first, int64_t last,
   return lines;
 }
 
+/// Of images whose channels lie next to each other.
+inline void read_pixels(const Lines& lines, const float* pixels, int64_t channels) {
+  const int64_t count = (lines.last - lines.first) * lines.columns;
+  const float* from = pixels + lines.first * lines.columns * channels;
+  float* to = lines.data + lines.width;
+  for (int64_t i = 0; i < count; ++i, from += channels, to += lines.width) {
+    std::copy_n(from, channels, to);
+    std::fill_n(to + channels, lines.width - channels, 0.f);
+  }
+}
+
 inline void read_lines(const Lines& lines, const float* planes, int64_t channels, int64_t plane) {
   pack_lines(planes + lines.first * lines.columns, plane, int64_t(1), channels,
              (lines.last - lines.first) * lines.columns, lines.data + lines.width, lines.width);
@@ -93,6 +104,20 @@ inline void write_lines(const Lines& lines, const float* bias, int64_t channels,
       }
     }
   }
+}
+
+/// The same of images whose pixels are `step` apart.
+inline void write_pixels(const Lines& lines, const float* bias, int64_t channels, int64_t step,
+                         float* pixels) {
+  const int64_t count = (lines.last - lines.first) * lines.columns;
+  const float* from = lines.data + lines.width;
+  float* to = pixels + lines.first * lines.columns * step;
+  for (int64_t i = 0; i < count; ++i, from += lines.width, to += step)
+    for (int64_t c = 0; c < channels; c += kLane) {
+      const Mask<float> mask(std::min(kLane, channels - c));
+      const Lane value = load(from + c);
+      mask.store(to + c, bias ? value + mask.load(bias + c) : value);
+    }
 }
 
 /// B^T d B of the pixels of a block, a vector of their channels: from[4 * row + column] + c.

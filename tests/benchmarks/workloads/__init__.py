@@ -2,6 +2,7 @@
 
 from workloads import (
     basics,
+    channels_last,
     convolutions,
     functions,
     operators,
@@ -15,7 +16,7 @@ from workloads import (
 GROUPS = {
     module.__name__.rpartition(".")[2]: module.WORKLOADS
     for module in (
-        *(basics, products, convolutions, sequences, sorting, transforms, training),
+        *(basics, products, convolutions, channels_last, sequences, sorting, transforms, training),
         functions,
         operators,
     )

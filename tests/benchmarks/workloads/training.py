@@ -59,7 +59,11 @@ def _block(torch: Any, inputs: int, outputs: int, stride: int, wide: int) -> Any
     return Block()
 
 
-def _resnet(depths: tuple[int, ...], wide: int) -> Make:
+def resnet_step(
+    depths: tuple[int, ...], wide: int, memory_format: str = "contiguous_format"
+) -> Make:
+    """A step of a residual network, K. He et al., 2016."""
+
     def make(torch: Any) -> Call:
         nn = torch.nn
         layers: list[Any] = [
@@ -76,7 +80,10 @@ def _resnet(depths: tuple[int, ...], wide: int) -> Make:
         model = nn.Sequential(
             *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, 1000)
         )
-        x, y = torch.randn(4, 3, 224, 224), torch.randint(0, 1000, (4,))
+        lies = getattr(torch, memory_format)
+        model = model.to(memory_format=lies)
+        x = torch.randn(4, 3, 224, 224).contiguous(memory_format=lies)
+        y = torch.randint(0, 1000, (4,))
         loss = nn.CrossEntropyLoss()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
         return training_step(torch, model, optimizer, lambda: loss(model(x), y))
@@ -155,8 +162,8 @@ def _autoencoder(torch: Any) -> Call:
 WORKLOADS = (
     Workload("MLP", 0.6, _mlp),
     Workload("CNN", 0.6, _cnn),
-    Workload("ResNet-18", 0.6, _resnet((2, 2, 2, 2), 1)),
-    Workload("ResNet-50", 0.6, _resnet((3, 4, 6, 3), 4)),
+    Workload("ResNet-18", 0.6, resnet_step((2, 2, 2, 2), 1)),
+    Workload("ResNet-50", 0.6, resnet_step((3, 4, 6, 3), 4)),
     Workload("LSTM language model", 0.6, _language_model("LSTM")),
     Workload("GRU language model", 0.6, _language_model("GRU")),
     Workload("GPT", 0.6, _gpt(False)),
