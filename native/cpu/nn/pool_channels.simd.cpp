@@ -81,6 +81,22 @@ FLAMBEAU_INLINE void over_pixels(const PoolGeometry& geometry, const ChannelImag
     }
 }
 
+/// The channels of a long window that are worked on later, but are fetched with the first ones:
+/// pixels come from memory as wholes. `first`: channel, of so many that are worked on now.
+inline int64_t channels_behind(const PoolGeometry& geometry, const ChannelImages& images,
+                               int64_t column, int64_t first, int64_t count) {
+  constexpr int64_t kLong = 64;  // pixels of a row of a window
+  const size_t j = static_cast<size_t>(column);
+  const bool is_long = geometry.columns.end[j] - geometry.columns.begin[j] >= kLong;
+  return first == 0 && is_long ? images.channels - count : 0;
+}
+
+template <class T>
+FLAMBEAU_INLINE void fetch_channels(const T* from, int64_t count, int64_t pixel_step) {
+  constexpr int64_t kAhead = 4, kLine = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t c = 0; c < count; c += kLine) __builtin_prefetch(from + kAhead * pixel_step + c);
+}
+
 /// Calls body(row of windows, column, image, place of the window's results) for all windows of rows
 /// [begin, end) of all images.
 template <class T, class Body>
@@ -108,8 +124,8 @@ FLAMBEAU_INLINE Choices winner(typename L::Numbers x, typename L::Numbers larges
 
 template <class L, int n, class T>
 FLAMBEAU_INLINE void largest_of_pixels(const PoolGeometry& geometry, const ChannelImages& images,
-                                       int64_t row, int64_t column, const T* image, T* result,
-                                       int64_t* indices) {
+                                       int64_t row, int64_t column, const T* image, int64_t behind,
+                                       T* result, int64_t* indices) {
   using Places = typename L::Places;
   const PoolAxis& columns = geometry.columns;
   const size_t j = static_cast<size_t>(column);
@@ -124,6 +140,7 @@ FLAMBEAU_INLINE void largest_of_pixels(const PoolGeometry& geometry, const Chann
     places[k] = static_cast<typename L::Place>(first) + Places{};
   }
   over_pixels(geometry, images, row, column, image, [&](const T* pixel, int64_t at) {
+    fetch_channels(pixel + n * L::kCount, behind, images.column_step);
     const Places place = static_cast<typename L::Place>(at) + Places{};
 #pragma GCC unroll 4
     for (int k = 0; k < n; ++k) {
@@ -141,10 +158,12 @@ FLAMBEAU_INLINE void largest_of_pixels(const PoolGeometry& geometry, const Chann
 /// The same without places.
 template <class L, int n, class T>
 FLAMBEAU_INLINE void largest_of_pixels(const PoolGeometry& geometry, const ChannelImages& images,
-                                       int64_t row, int64_t column, const T* image, T* result) {
+                                       int64_t row, int64_t column, const T* image, int64_t behind,
+                                       T* result) {
   typename L::Numbers largest[n];
   for (int k = 0; k < n; ++k) largest[k] = no_element<T>() - typename L::Numbers{};
   over_pixels(geometry, images, row, column, image, [&](const T* pixel, int64_t) {
+    fetch_channels(pixel + n * L::kCount, behind, images.column_step);
 #pragma GCC unroll 4
     for (int k = 0; k < n; ++k) {
       const typename L::Numbers x = L::load(pixel + k * L::kCount);
@@ -157,8 +176,8 @@ FLAMBEAU_INLINE void largest_of_pixels(const PoolGeometry& geometry, const Chann
 /// Sums of pixels, of kShort of them, of kShort times as many.
 template <class L, int n, class T>
 FLAMBEAU_INLINE void average_of_pixels(const PoolGeometry& geometry, const ChannelImages& images,
-                                       int64_t row, int64_t column, const T* image, T divisor,
-                                       T* result) {
+                                       int64_t row, int64_t column, const T* image, int64_t behind,
+                                       T divisor, T* result) {
   typename L::Numbers sums[3][n] = {};
   const auto carry = [&](int level) {
 #pragma GCC unroll 4
@@ -169,6 +188,7 @@ FLAMBEAU_INLINE void average_of_pixels(const PoolGeometry& geometry, const Chann
   };
   int64_t pixels = 0;
   over_pixels(geometry, images, row, column, image, [&](const T* pixel, int64_t) {
+    fetch_channels(pixel + n * L::kCount, behind, images.column_step);
 #pragma GCC unroll 4
     for (int k = 0; k < n; ++k) sums[0][k] += L::load(pixel + k * L::kCount);
     if (FLAMBEAU_LIKELY(++pixels % kShort != 0)) return;
@@ -211,11 +231,12 @@ void largest_of_channels(const PoolGeometry& geometry, const ChannelImages& from
                  in_lanes<T>(from.channels, [&](auto lanes, auto vectors, int64_t c) {
                    using L = decltype(lanes);
                    constexpr int n = decltype(vectors)::value;
+                   const int64_t behind = channels_behind(geometry, from, column, c, n * L::kCount);
                    if (indices == nullptr)
-                     largest_of_pixels<L, n>(geometry, from, row, column, image + c,
+                     largest_of_pixels<L, n>(geometry, from, row, column, image + c, behind,
                                              result + out + c);
                    else
-                     largest_of_pixels<L, n>(geometry, from, row, column, image + c,
+                     largest_of_pixels<L, n>(geometry, from, row, column, image + c, behind,
                                              result + out + c, indices + out + c);
                  });
                });
@@ -230,7 +251,10 @@ void average_channels(const PoolGeometry& geometry, const ChannelImages& from,
                  const T divisor = divisors[row * geometry.output_columns + column];
                  in_lanes<T>(from.channels, [&](auto lanes, auto vectors, int64_t c) {
                    average_of_pixels<decltype(lanes), decltype(vectors)::value>(
-                       geometry, from, row, column, image + c, divisor, result + out + c);
+                       geometry, from, row, column, image + c,
+                       channels_behind(geometry, from, column, c,
+                                       decltype(vectors)::value * decltype(lanes)::kCount),
+                       divisor, result + out + c);
                  });
                });
 }
