@@ -131,9 +131,8 @@ void copy_small_transposed(char* to, const char* from, const Walk& walk, int acr
   parallel_for(0, others.numel, grain, [&](int64_t begin, int64_t end) {
     others.for_runs(begin, end, [&](int64_t to_offset, int64_t from_offset, int64_t count) {
       for (int64_t i = 0; i < count; ++i)
-        copy_small_tile<Word>(to + to_offset + i * others.to[0],
-                              walk.to[across], from + from_offset + i * others.from[0],
-                              walk.from[0], rows, columns);
+        copy_small_tile<Word>(to + to_offset + i * others.to[0], walk.to[across],
+                              from + from_offset + i * others.from[0], walk.from[0], rows, columns);
     });
   });
 }
