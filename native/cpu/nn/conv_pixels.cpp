@@ -43,6 +43,12 @@ bool fills_lines(const ConvGeometry& g) {
          line >= (is_pointwise(g) ? kFewChannels : 2 * kFewChannels);
 }
 
+/// Whether rows of taps alone are lines that are worth multiplying where they lie.
+bool fills_rows(const ConvGeometry& g) {
+  return g.groups == 1 && g.out_channels >= kFewChannels && g.in_channels < kFewChannels / 2 &&
+         g.axes[1].kernel > 1 && g.axes[1].dilation == 1 && g.axes[1].padding >= 0;
+}
+
 bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 
 /// Images as [batch, rows, columns, channels], dense.
@@ -172,6 +178,62 @@ void convolve_patches(const ConvGeometry& g, const T* images, const T* weights, 
   over_patches(g, images, [&](int64_t first, int64_t last, const T* patches) {
     multiply((last - first) * columns, patches, result + first * columns * filters);
   });
+}
+
+/// Images among zeros, [batch, rows, columns, channels], as far as windows reach.
+template <class T>
+Tensor framed(const ConvGeometry& g, const T* images) {
+  const auto& [rows, columns] = g.axes;
+  const int64_t channels = g.in_channels, height = rows.covered(), width = columns.covered();
+  const int64_t left = std::max<int64_t>(columns.padding, 0);
+  const int64_t kept = std::clamp<int64_t>(width - left, 0, columns.input);
+  const Tensor result = empty(Shape{g.batch, height, width, channels}, dtype_of<T>);
+  parallel_for(0, g.batch * height, std::max<int64_t>(1, kGrain / (width * channels)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   T* const to = result.data<T>() + row * width * channels;
+                   const int64_t y = row % height - rows.padding;
+                   const bool inside = y >= 0 && y < rows.input;
+                   const int64_t count = inside ? kept * channels : 0, first = left * channels;
+                   std::fill_n(to, inside ? first : width * channels, T(0));
+                   if (!inside) continue;
+                   std::copy_n(images + (row / height * rows.input + y) * columns.input * channels,
+                               count, to + first);
+                   std::fill(to + first + count, to + width * channels, T(0));
+                 }
+               });
+  return result;
+}
+
+/// Images of few channels: a product for each row of taps, whose windows overlap in memory.
+template <class T>
+void convolve_lines(const ConvGeometry& g, const T* images, const T* weights, const T* bias,
+                    T* result) {
+  const auto& [rows, columns] = g.axes;
+  const int64_t filters = g.out_channels, line = columns.kernel * g.in_channels;
+  const Tensor owner = framed(g, images);
+  const T* const padded = owner.data<T>();
+  const int64_t pitch = columns.covered() * g.in_channels, work = columns.output * filters * line;
+  parallel_for(
+      0, g.batch * rows.output, std::max<int64_t>(1, kGrain / (work * rows.kernel)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          const int64_t image = row / rows.output, top = row % rows.output * rows.stride;
+          for (int64_t r = 0; r < rows.kernel; ++r) {
+            const int64_t y = image * rows.covered() + top + r * rows.dilation;
+            gemm_kernels<T>().gemm({columns.output,
+                                    filters,
+                                    line,
+                                    {padded + y * pitch, columns.stride * g.in_channels, 1},
+                                    {weights + r * line * filters, filters, 1},
+                                    result + row * columns.output * filters,
+                                    filters,
+                                    T(1),
+                                    T(r > 0 ? 1 : 0),
+                                    r == 0 ? bias : nullptr});
+          }
+        }
+      });
 }
 
 /// The elements that each of an axis' windows meets.
@@ -401,7 +463,9 @@ bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tens
   if (!is_float(result.dtype())) return false;
   const bool per_channel = has_filter_per_channel(g);
   const bool transforms = !per_channel && has_transforms(g, result.dtype());
-  if (!per_channel && (!fills_lines(g) || (transforms && g.kernel_size() != 9))) return false;
+  const bool by_rows = !fills_lines(g) && fills_rows(g);
+  const bool is_turned = (transforms && g.kernel_size() != 9) || (!fills_lines(g) && !by_rows);
+  if (!per_channel && is_turned) return false;
   const Tensor images = pixels_of(input), out = with_channels_inside(result);
   if (transforms) {
     const Tensor w = readable(weight), b = bias.defined() ? contiguous_data(bias) : bias;
@@ -416,6 +480,7 @@ bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tens
   const Tensor shifts = bias.defined() ? contiguous_data(bias) : bias;
   const auto run = [&]<class T>(T) {
     const T* const b = shifts.defined() ? shifts.data<T>() : nullptr;
+    if (by_rows) return convolve_lines<T>(g, images.data<T>(), filters.data<T>(), b, out.data<T>());
     if (!per_channel)
       return convolve_patches<T>(g, images.data<T>(), filters.data<T>(), b, out.data<T>());
     const TapTable rows = windows_of(g.axes[0]), columns = windows_of(g.axes[1]);
