@@ -1,4 +1,4 @@
-#include "cpu/nn/conv_pixels.h"
+#include "cpu/nn/channel_filters.h"
 
 #include "cpu/linalg/vector.h"
 
