@@ -185,6 +185,13 @@ def test_gradients_lie_as_the_images() -> None:
         assert lies_channels_last(found)
 
 
+def test_batches_of_volumes_of_pixels() -> None:
+    """Five dims whose second varies fastest: channels are the third there."""
+    given = flambeau.randn(2, 3, 4, 4, 4)
+    for layer in (nn.functional.pixel_shuffle, nn.functional.pixel_unshuffle):
+        assert flambeau.equal(layer(channels_last(given), 2), layer(given, 2))
+
+
 def test_joined_layouts() -> None:
     """A result is row-major where one of the tensors is, and of dims that are no image."""
     images = flambeau.randn(2, 3, 4, 5)

@@ -18,7 +18,7 @@ LONG = {
         "x = flambeau.rand(60, 1500, 1500, dtype=flambeau.float64); f = lambda: x @ x"
     ),
     "matrix and vector": (
-        "x = flambeau.rand(1, 50_000).expand(2_000_000, 50_000); f = lambda: x @ x[0]"
+        "x = flambeau.rand(1, 50_000).expand(20_000_000, 50_000); f = lambda: x @ x[0]"
     ),
     "sort": "x = flambeau.rand(60_000_000, dtype=flambeau.float64); f = lambda: x.sort()",
     "topk": "x = flambeau.rand(300_000_000); f = lambda: [x.topk(100_000) for _ in range(99)]",

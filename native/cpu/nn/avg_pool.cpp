@@ -173,7 +173,8 @@ void adaptive_avg_pool2d(const Tensor& result, const Tensor& input, const Ints<2
               result, input);
 }
 
-void adaptive_avg_pool2d_grad(const Tensor& result, const Tensor& grad_output, IntList input_size) {
+void adaptive_avg_pool2d_grad(const Tensor& result, const Tensor& grad_output, IntList input_size,
+                              bool) {
   if (result.numel() == 0) return;
   // A side without windows: the other one may have more than can be listed.
   if (grad_output.numel() == 0) return fill_data(result, 0);

@@ -1,4 +1,4 @@
-#include "cpu/nn/conv_pixels.h"
+#include "cpu/nn/channel_filters.h"
 
 #include "cpu/linalg/vector.h"
 
@@ -9,17 +9,28 @@ namespace {
 
 constexpr int kTogether = 4;  // pixels that share a tap's weights
 
-/// Whether the pixels from i on meet what i does, through the same taps.
-bool meet_alike(const TapTable& table, int64_t i, int64_t count) {
-  const int64_t taps = table.begins[i + 1] - table.begins[i];
-  const TapTable::Meeting* const first = table.meetings.data() + table.begins[i];
-  for (int64_t j = 1; j < count; ++j) {
-    if (table.begins[i + j + 1] - table.begins[i + j] != taps) return false;
-    const TapTable::Meeting* const next = table.meetings.data() + table.begins[i + j];
-    for (int64_t t = 0; t < taps; ++t)
-      if (next[t].tap != first[t].tap) return false;
+/// How pixels meet those of the source.
+enum class Meets : uint8_t {
+  apart,  ///< each in its own way
+  alike,  ///< through the same taps
+  run,    ///< so, and through all taps in turn: what a pixel reads, the next one does
+};
+
+/// How the `count` pixels from i on do.
+Meets meets(const TapTable& table, int64_t i, int64_t count) {
+  const int64_t* const begins = table.begins.data() + i;
+  const int64_t taps = begins[1] - begins[0];
+  const TapTable::Meeting* const first = table.meetings.data() + begins[0];
+  bool is_run = taps > 0;
+  for (int64_t j = 0; j < count; ++j) {
+    if (begins[j + 1] - begins[j] != taps) return Meets::apart;
+    const TapTable::Meeting* const next = table.meetings.data() + begins[j];
+    for (int64_t t = 0; t < taps; ++t) {
+      if (next[t].tap != first[t].tap) return Meets::apart;
+      is_run &= next[t].tap == t && next[t].place == first->place + j + t;
+    }
   }
-  return true;
+  return is_run ? Meets::run : Meets::alike;
 }
 
 /// `count` pixels of a row of results, from column x on, which meet source pixels alike.
@@ -37,6 +48,14 @@ class Together {
     const int64_t* const begins = columns.begins.data() + x;
     taps_ = begins[1] - begins[0];
     for (int j = 0; j < count; ++j) met_[j] = columns.meetings.data() + begins[j];
+  }
+
+  /// Of pixels that are a run.
+  void run_neighbours() const {
+    if (taps_ == 3) return run_taps<3>();
+    if (taps_ == 5) return run_taps<5>();
+    if (taps_ == 7) return run_taps<7>();
+    run();
   }
 
   void run() const {
@@ -59,6 +78,50 @@ class Together {
       meet(source_ + row.place * call_.source_columns * channels,
            call_.weights + row.tap * call_.row_taps * channels);
     }
+  }
+
+  template <int taps>
+  void run_taps() const {
+    // Sums that do not wait for each other, as far as there are registers.
+    constexpr int wide = taps == 3 || kVectorBytes == 64 ? 2 : 1, lanes = kLanes<T>;
+    int64_t c = 0;
+    for (; c + wide * lanes <= call_.channels; c += wide * lanes) neighbours<taps, wide>(c);
+    for (; c + lanes <= call_.channels; c += lanes) neighbours<taps, 1>(c);
+    for (; c < call_.channels; ++c) element(c);
+  }
+
+  template <int taps, int wide>
+  [[gnu::always_inline]] void neighbours(int64_t c) const {
+    constexpr int lanes = kLanes<T>;
+    const int64_t channels = call_.channels, first = met_[0][0].place * channels + c;
+    Vector<T> sums[count][wide];
+#pragma GCC unroll 4
+    for (int j = 0; j < count; ++j)
+#pragma GCC unroll 2
+      for (int k = 0; k < wide; ++k)
+        sums[j][k] = call_.bias ? load(call_.bias + c + k * lanes) : Vector<T>{};
+    over_rows([&](const T* line, const T* weights) {
+      Vector<T> weight[taps][wide];
+#pragma GCC unroll 7
+      for (int t = 0; t < taps; ++t)
+#pragma GCC unroll 2
+        for (int k = 0; k < wide; ++k) weight[t][k] = load(weights + t * channels + c + k * lanes);
+      const T* pixel = line + first;
+#pragma GCC unroll 10
+      for (int u = 0; u < taps + count - 1; ++u, pixel += channels)
+#pragma GCC unroll 2
+        for (int k = 0; k < wide; ++k) {
+          const Vector<T> value = load(pixel + k * lanes);
+#pragma GCC unroll 4
+          for (int j = 0; j < count; ++j)
+            if (u >= j && u - j < taps)
+              sums[j][k] = multiply_add<T>(weight[u - j][k], value, sums[j][k]);
+        }
+    });
+#pragma GCC unroll 4
+    for (int j = 0; j < count; ++j)
+#pragma GCC unroll 2
+      for (int k = 0; k < wide; ++k) store(result_ + j * channels + c + k * lanes, sums[j][k]);
   }
 
   template <int wide>
@@ -115,17 +178,19 @@ class Together {
 
 template <class T>
 void filter(const ChannelFilter<T>& call, int64_t begin, int64_t end) {
-  std::vector<bool> alike(static_cast<size_t>(call.result_columns));
+  std::vector<Meets> ways(static_cast<size_t>(call.result_columns), Meets::apart);
   for (int64_t x = 0; x + kTogether <= call.result_columns; ++x)
-    alike[static_cast<size_t>(x)] = meet_alike(*call.columns, x, kTogether);
+    ways[static_cast<size_t>(x)] = meets(*call.columns, x, kTogether);
   for (int64_t row = begin; row < end; ++row)
     for (int64_t x = 0; x < call.result_columns;) {
-      if (alike[static_cast<size_t>(x)]) {
-        Together<T, kTogether>(call, row, x).run();
-        x += kTogether;
-      } else {
+      const Meets way = ways[static_cast<size_t>(x)];
+      if (way == Meets::apart) {
         Together<T, 1>(call, row, x++).run();
+        continue;
       }
+      const Together<T, kTogether> pixels(call, row, x);
+      way == Meets::run ? pixels.run_neighbours() : pixels.run();
+      x += kTogether;
     }
 }
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/tensor/tensor.h"
+#include "cpu/nn/conv_geometry.h"
+
+// Convolutions of channels-last images, of one group, as products: a patch under a filter is a row
+// of a matrix, [taps, channels]. Images are [batch, rows, columns, channels], all are dense.
+
+namespace flambeau::cpu {
+
+/// Filters of one tap that see each pixel: images are matrices as they lie.
+inline bool is_pixel_product(const ConvGeometry& g) {
+  const auto is_one = [](const ConvAxis& axis) {
+    return axis.kernel == 1 && axis.padding == 0 && axis.stride == 1;
+  };
+  return is_one(g.axes[0]) && is_one(g.axes[1]);
+}
+
+/// `weights`: [taps, channels, filters]; `bias` may be null. T is any floating type.
+template <class T>
+void convolve_patches(const ConvGeometry& geometry, const T* images, const T* weights,
+                      const T* bias, T* result);
+/// The same of few channels, whose rows of taps are read where they lie: a dilation of 1 along
+/// rows, no negative padding. T is float or double, as of those that follow.
+template <class T>
+void convolve_lines(const ConvGeometry& geometry, const T* images, const T* weights, const T* bias,
+                    T* result);
+/// The gradient of the images, of any strides. `weights`: [filters, taps, channels].
+template <class T>
+void patches_input_grad(const ConvGeometry& geometry, const T* grads, const T* weights, T* result);
+/// The gradient of the filters, [filters, rows, columns, channels] of any strides.
+template <class T>
+Tensor patches_weight_grad(const ConvGeometry& geometry, const T* images, const T* grads);
+
+}  // namespace flambeau::cpu
