@@ -61,14 +61,7 @@ CASES = (
         lambda torch, x, w, b: torch.nn.functional.group_norm(x, 32, w, b),
         ((2, 320, 32, 32), (320,), (320,)),
     ),
-    Case("relu", lambda torch, x: torch.relu(x)),
     Case("max pool", lambda torch, x: torch.nn.functional.max_pool2d(x, 3, 2, 1)),
-    Case("average pool", lambda torch, x: torch.nn.functional.avg_pool2d(x, 2)),
-    Case(
-        "average of all",
-        lambda torch, x: torch.nn.functional.adaptive_avg_pool2d(x, 1),
-        ((16, 2048, 7, 7),),
-    ),
     Case("nearest", lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=2)),
     Case(
         "bilinear",
@@ -80,7 +73,6 @@ CASES = (
     Case("scaled channels", lambda torch, x, y: x * y, (IMAGES, (16, 64, 1, 1))),
     Case("pixel shuffle", lambda torch, x: torch.nn.functional.pixel_shuffle(x, 2)),
     _convolution("3x3", (8, 64, 56, 56), (64, 64, 3, 3), padding=1),
-    _convolution("3x3 512 at 7", (8, 512, 7, 7), (512, 512, 3, 3), padding=1),
     _convolution("3x3 stride 2", (8, 64, 56, 56), (128, 64, 3, 3), padding=1, stride=2),
     _convolution("7x7 stride 2", (8, 3, 224, 224), (64, 3, 7, 7), padding=3, stride=2),
     _convolution("1x1 64-256", (8, 64, 56, 56), (256, 64, 1, 1)),
@@ -88,7 +80,6 @@ CASES = (
     _convolution("depthwise 3x3", (8, 96, 56, 56), (96, 1, 3, 3), padding=1, groups=96),
     _convolution("depthwise 7x7", (8, 96, 56, 56), (96, 1, 7, 7), padding=3, groups=96),
     _convolution("groups of 4", (8, 128, 56, 56), (128, 4, 3, 3), padding=1, groups=32),
-    _convolution("patches 16x16", (8, 3, 224, 224), (768, 3, 16, 16), stride=16),
 )
 
 WORKLOADS = (
