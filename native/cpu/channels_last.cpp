@@ -24,8 +24,14 @@ Tensor with_channels_inside(const Tensor& images) {
                    images.offset());
 }
 
+Tensor dense_pixels(const Tensor& images) { return contiguous_data(with_channels_inside(images)); }
+
+Tensor empty_channels_last(IntList sizes, DType dtype) {
+  return empty_strided(sizes, channels_last_strides(sizes), dtype, {});
+}
+
 Tensor pixel_rows(const Tensor& images) {
-  const Tensor dense = contiguous_data(with_channels_inside(images));
+  const Tensor dense = dense_pixels(images);
   const int64_t channels = images.sizes()[1];
   const int64_t pixels = images.numel() / std::max<int64_t>(channels, 1);
   return make_view(dense, Shape{pixels, channels, 1}, Shape{channels, 1, 1}, dense.offset());

@@ -13,6 +13,12 @@ bool is_pixel_rows(const Tensor& images);
 /// Images by dims as they lie then, [batch, ..., channels]: a view.
 Tensor with_channels_inside(const Tensor& images);
 
+/// The same without gaps: of images that have them, or lie otherwise, a copy.
+Tensor dense_pixels(const Tensor& images);
+
+/// New images that fill memory so.
+Tensor empty_channels_last(IntList sizes, DType dtype);
+
 /// Images as [pixels, channels, 1], dense: of others a copy.
 Tensor pixel_rows(const Tensor& images);
 

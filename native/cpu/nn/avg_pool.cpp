@@ -3,6 +3,7 @@
 #include "core/geometry/memory_format.h"
 #include "core/geometry/shape_rules.h"
 #include "core/tensor/views.h"
+#include "cpu/channels_last.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/pool_channels.h"
 
@@ -72,8 +73,7 @@ bool spread_over_channels(const PoolGeometry& geometry, const Divisor& divisor,
 bool through_channels(const PoolGeometry& geometry, const Divisor& divisor, const Tensor& result,
                       const Tensor& input) {
   if (!is_channels_last(input.sizes(), input.strides())) return false;
-  const Shape strides = channels_last_strides(result.sizes());
-  const Tensor found = empty_strided(result.sizes(), strides, result.dtype(), result.device());
+  const Tensor found = empty_channels_last(result.sizes(), result.dtype());
   if (!average_of_channels(geometry, divisor, found, input)) return false;
   copy_data(result, found);
   return true;

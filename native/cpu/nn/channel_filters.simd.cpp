@@ -80,6 +80,25 @@ class Together {
     }
   }
 
+  /// The results of some vectors of channels: the bias, and what add(line, weights, sums) adds for
+  /// each row of taps.
+  template <int wide, class Add>
+  [[gnu::always_inline]] void add_rows(int64_t c, const Add& add) const {
+    constexpr int lanes = kLanes<T>;
+    Vector<T> sums[count][wide];
+#pragma GCC unroll 4
+    for (int j = 0; j < count; ++j)
+#pragma GCC unroll 6
+      for (int k = 0; k < wide; ++k)
+        sums[j][k] = call_.bias ? load(call_.bias + c + k * lanes) : Vector<T>{};
+    over_rows([&](const T* line, const T* weights) { add(line, weights, sums); });
+#pragma GCC unroll 4
+    for (int j = 0; j < count; ++j)
+#pragma GCC unroll 6
+      for (int k = 0; k < wide; ++k)
+        store(result_ + j * call_.channels + c + k * lanes, sums[j][k]);
+  }
+
   template <int taps>
   void run_taps() const {
     // Sums that do not wait for each other, as far as there are registers.
@@ -94,13 +113,7 @@ class Together {
   [[gnu::always_inline]] void neighbours(int64_t c) const {
     constexpr int lanes = kLanes<T>;
     const int64_t channels = call_.channels, first = met_[0][0].place * channels + c;
-    Vector<T> sums[count][wide];
-#pragma GCC unroll 4
-    for (int j = 0; j < count; ++j)
-#pragma GCC unroll 2
-      for (int k = 0; k < wide; ++k)
-        sums[j][k] = call_.bias ? load(call_.bias + c + k * lanes) : Vector<T>{};
-    over_rows([&](const T* line, const T* weights) {
+    add_rows<wide>(c, [&](const T* line, const T* weights, Vector<T>(&sums)[count][wide]) {
       Vector<T> weight[taps][wide];
 #pragma GCC unroll 7
       for (int t = 0; t < taps; ++t)
@@ -118,22 +131,12 @@ class Together {
               sums[j][k] = multiply_add<T>(weight[u - j][k], value, sums[j][k]);
         }
     });
-#pragma GCC unroll 4
-    for (int j = 0; j < count; ++j)
-#pragma GCC unroll 2
-      for (int k = 0; k < wide; ++k) store(result_ + j * channels + c + k * lanes, sums[j][k]);
   }
 
   template <int wide>
   [[gnu::always_inline]] void vectors(int64_t c) const {
     constexpr int lanes = kLanes<T>;
-    Vector<T> sums[count][wide];
-#pragma GCC unroll 4
-    for (int j = 0; j < count; ++j)
-#pragma GCC unroll 6
-      for (int k = 0; k < wide; ++k)
-        sums[j][k] = call_.bias ? load(call_.bias + c + k * lanes) : Vector<T>{};
-    over_rows([&](const T* line, const T* weights) {
+    add_rows<wide>(c, [&](const T* line, const T* weights, Vector<T>(&sums)[count][wide]) {
       for (int64_t t = 0; t < taps_; ++t) {
         const T* const from = weights + met_[0][t].tap * call_.channels + c;
         Vector<T> weight[wide];
@@ -148,11 +151,6 @@ class Together {
         }
       }
     });
-#pragma GCC unroll 4
-    for (int j = 0; j < count; ++j)
-#pragma GCC unroll 6
-      for (int k = 0; k < wide; ++k)
-        store(result_ + j * call_.channels + c + k * lanes, sums[j][k]);
   }
 
   void element(int64_t c) const {

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/geometry/memory_format.h"
 #include "cpu/channels_last.h"
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_parts.h"
@@ -104,8 +103,7 @@ void input_grad_formatted(const Tensor& result, const Tensor& grad, const Tensor
   if (is_pixel_rows(result)) {
     if (sees_picked(weight.sizes(), stride, padding)) {
       const Tensor seen = picked(result, stride);
-      const Tensor dense = empty_strided(seen.sizes(), channels_last_strides(seen.sizes()),
-                                         result.dtype(), result.device());
+      const Tensor dense = empty_channels_last(seen.sizes(), result.dtype());
       conv2d_input_grad(dense, grad, weight, seen.sizes(), kUnitStride, padding, dilation, groups);
       fill_data(result, 0);
       return copy_data(seen, dense);

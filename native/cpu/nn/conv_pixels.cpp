@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/geometry/memory_format.h"
 #include "cpu/channels_last.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/linalg/gemm.h"
@@ -51,8 +50,7 @@ void with_type(DType dtype, const Body& body) {
 /// A result of halves by way of one of floats: compute(wide, others as floats...).
 template <class Compute, class... Others>
 bool by_floats(const Tensor& result, const Compute& compute, const Others&... others) {
-  const Tensor wide = empty_strided(result.sizes(), channels_last_strides(result.sizes()),
-                                    DType::float32, result.device());
+  const Tensor wide = empty_channels_last(result.sizes(), DType::float32);
   const auto widened = [](const Tensor& other) {
     return other.defined() ? cast_data(other, DType::float32) : other;
   };
@@ -60,9 +58,6 @@ bool by_floats(const Tensor& result, const Compute& compute, const Others&... ot
   copy_data(result, wide);
   return true;
 }
-
-/// Images as [batch, rows, columns, channels], dense.
-Tensor pixels_of(const Tensor& images) { return contiguous_data(with_channels_inside(images)); }
 
 /// [filters, channels, rows, columns] by `order`, dense.
 Tensor ordered(const Tensor& weight, const std::array<size_t, 4>& order) {
@@ -142,7 +137,7 @@ bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tens
   const bool by_rows = !fills_lines(g) && fills_rows(g) && is_float(dtype);
   const bool is_turned = (transforms && g.kernel_size() != 9) || (!fills_lines(g) && !by_rows);
   if (!per_channel && is_turned) return false;
-  const Tensor images = pixels_of(input), out = with_channels_inside(result);
+  const Tensor images = dense_pixels(input), out = with_channels_inside(result);
   if (transforms) {
     const Tensor w = readable(weight), b = bias.defined() ? contiguous_data(bias) : bias;
     const std::vector<int64_t> taps = places_of_taps(w, false);
@@ -182,7 +177,7 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
   }
   const bool transforms = !per_channel && has_transforms(g, result.dtype());
   if (!per_channel && (!fills_lines(g) || (transforms && g.kernel_size() != 9))) return false;
-  const Tensor grads = pixels_of(grad), out = with_channels_inside(result);
+  const Tensor grads = dense_pixels(grad), out = with_channels_inside(result);
   if (transforms) {
     const Tensor w = readable(weight);
     const std::vector<int64_t> taps = places_of_taps(w, true);
@@ -219,7 +214,7 @@ bool try_pixels_weight_grad(const ConvGeometry& g, const Tensor& result, const T
     return per_channel && by_floats(result, compute, grad, input);
   }
   if (!per_channel && (!fills_lines(g) || has_transforms(g, result.dtype(), true))) return false;
-  const Tensor grads = pixels_of(grad), images = pixels_of(input);
+  const Tensor grads = dense_pixels(grad), images = dense_pixels(input);
   const auto run = [&]<class T>(T) {
     if constexpr (!std::is_floating_point_v<T>) {
       // All positions at once: sums are rounded once.

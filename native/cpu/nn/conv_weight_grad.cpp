@@ -230,9 +230,7 @@ bool try_winograd_by_pixels(const ConvGeometry& geometry, const Tensor& result, 
   if (result.dtype() != DType::float32 || geometry.groups != 1) return false;
   const Tensor turned = with_channels_inside(result);
   const Tensor out = turned.is_contiguous() ? turned : empty(turned.sizes(), result.dtype());
-  if (!try_winograd(geometry, out, contiguous_data(with_channels_inside(grad)),
-                    contiguous_data(with_channels_inside(input)), true))
-    return false;
+  if (!try_winograd(geometry, out, dense_pixels(grad), dense_pixels(input), true)) return false;
   if (!turned.is_contiguous()) copy_data(turned, out);
   return true;
 }

@@ -1,6 +1,7 @@
 #include "core/geometry/memory_format.h"
 #include "core/geometry/shape_rules.h"
 #include "cpu/blocks.h"
+#include "cpu/channels_last.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/nn/pool_channels.h"
 
@@ -40,12 +41,9 @@ bool max_of_channels(const PoolGeometry& geometry, const Tensor& result, const T
 bool through_channels(const PoolGeometry& geometry, const Tensor& result, const Tensor& indices,
                       const Tensor& input) {
   if (!is_channels_last(input.sizes(), input.strides())) return false;
-  const auto by_channels = [](const Tensor& tensor) {
-    const Shape strides = channels_last_strides(tensor.sizes());
-    return empty_strided(tensor.sizes(), strides, tensor.dtype(), tensor.device());
-  };
-  const Tensor found = by_channels(result),
-               places = indices.defined() ? by_channels(indices) : indices;
+  const Tensor found = empty_channels_last(result.sizes(), result.dtype());
+  const Tensor places =
+      indices.defined() ? empty_channels_last(indices.sizes(), indices.dtype()) : indices;
   if (!max_of_channels(geometry, found, places, input)) return false;
   copy_data(result, found);
   if (indices.defined()) copy_data(indices, places);

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/geometry/shape_rules.h"
-#include "core/tensor/views.h"
 #include "core/threads/parallel.h"
+#include "cpu/channels_last.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/short_rows.h"
 #include "cpu/walk.h"
@@ -154,14 +154,8 @@ struct PaddedPair {
       return;
     }
     unit = whole[1];
-    sizes = {whole[0]};
-    Shape order{0};
-    for (size_t dim = 2; dim < whole.size(); ++dim) {
-      sizes.push_back(whole[dim]);
-      order.push_back(static_cast<int64_t>(dim));
-    }
-    order.push_back(1);
-    source = contiguous_data(make_view(from, views::permute(from, order)));
+    sizes.erase(1);
+    source = dense_pixels(from);
   }
   void finish(const Tensor& to) const {
     if (!result.is_same(to)) copy_data(to, result);

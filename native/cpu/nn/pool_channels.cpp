@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/geometry/memory_format.h"
+#include "cpu/channels_last.h"
 
 namespace flambeau::cpu {
 
@@ -24,8 +25,7 @@ bool is_by_channels(const Tensor& result, const Tensor& other, int64_t channels)
 namespace {
 
 Tensor copy_by_channels(const Tensor& tensor, DType dtype) {
-  const Shape strides = channels_last_strides(tensor.sizes());
-  const Tensor copy = empty_strided(tensor.sizes(), strides, dtype, tensor.device());
+  const Tensor copy = empty_channels_last(tensor.sizes(), dtype);
   copy_data(copy, tensor);
   return copy;
 }
