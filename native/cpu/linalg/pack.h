@@ -16,6 +16,9 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 template <class T>
 inline constexpr int64_t kPackedAhead = 256 / static_cast<int64_t>(sizeof(T));
 
+/// The same of steps, where lines lie side by side.
+inline constexpr int64_t kPackedSteps = 16;
+
 /// Copies `count` lines of `depth` elements so that packed[p * width + i] is line i's element p;
 /// missing lines are not written. Lines have any strides.
 template <class T>
@@ -28,6 +31,12 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
     for (int64_t p = 0; p < depth; ++p) {
       const T* from = source + p * step;
       T* to = packed + p * width;
+      // Lines of the next panel follow those of this one.
+      const int64_t ahead = p + kPackedSteps;
+      const T* const next =
+          ahead < depth ? source + ahead * step : source + count + (ahead - depth) * step;
+      __builtin_prefetch(next, 0, 3);
+      __builtin_prefetch(next + count - 1, 0, 3);
       for (int64_t i = 0; i < whole; i += lanes) store(to + i, load(from + i));
       if (whole < count) rest.store(to + whole, rest.load(from + whole));
     }
