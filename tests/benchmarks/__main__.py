@@ -130,14 +130,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
-        "--page",
+        "--pages",
         type=Path,
-        metavar="FILE",
-        help="put whole groups into this page of the guide, and the means into the README",
+        metavar="FOLDER",
+        help="put whole groups into this processor's page there, and the means into the README",
     )
     options = parser.parse_args()
-    if options.page and (options.only or not options.torch):
-        parser.error("--page takes whole groups, compared with PyTorch: no --only, and --torch")
+    if options.pages and (options.only or not options.torch):
+        parser.error("--pages takes whole groups, compared with PyTorch: no --only, and --torch")
     about = f"{options.threads} threads, {options.rounds} interleaved rounds."
     print(f"{_processor()}, {about}")
     for group in GROUPS if options.group == "all" else [options.group]:
@@ -145,9 +145,9 @@ def main() -> None:
         if workloads:
             found = _measured(group, workloads, options)
             print(f"\n## {group}\n\n{found}", flush=True)
-            if options.page:
-                page.write(options.page, _processor(), about, {group: found})
-                page.write_summary(README, page.read(options.page.read_text("utf-8"))[1])
+            if options.pages:
+                page.write(options.pages, _processor(), about, {group: found})
+                page.write_summary(README, page.read(options.pages))
 
 
 def _measured(group: str, workloads: list[Workload], options: argparse.Namespace) -> str:
@@ -164,8 +164,8 @@ def _measured(group: str, workloads: list[Workload], options: argparse.Namespace
                 for framework, python in pythons.items()
             }
         )
-        if options.page and not (rounds[-1]["flambeau"] and rounds[-1]["torch"]):
-            raise SystemExit("nothing is put into the page: a framework did not run")
+        if options.pages and not (rounds[-1]["flambeau"] and rounds[-1]["torch"]):
+            raise SystemExit("nothing is put into a page: a framework did not run")
     return table(rounds, workloads)
 
 

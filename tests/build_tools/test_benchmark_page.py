@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "tests/benchmarks/page.py"
-PAGE = "# Measured\n\nIntroduction.\n\n<!-- benchmarks -->\n"
+PAGES = ROOT / "python/docs/guide/processors"
 
 
 @pytest.fixture(scope="module")
@@ -24,35 +24,30 @@ def page() -> ModuleType:
 
 
 def test_a_run_replaces_what_it_measured(page: ModuleType, tmp_path: Path) -> None:
-    path = tmp_path / "page.md"
-    path.write_text(PAGE)
-    page.write(path, "B (family 2)", "2 threads.", {"sorting": "| old |", "basics": "| b |"})
-    page.write(path, "A (family 1)", "1 thread.", {"sorting": "| a |"})
-    page.write(path, "B (family 2)", "4 threads.", {"sorting": "| new |"})
-    before, sections = page.read(path.read_text())
-    assert before == PAGE.partition("<!--")[0]
-    assert sections == {
+    page.write(tmp_path, "B (family 2)", "2 threads.", {"sorting": "| old |", "basics": "| b |"})
+    page.write(tmp_path, "A (family 1)", "1 thread.", {"sorting": "| a |"})
+    page.write(tmp_path, "B (family 2)", "4 threads.", {"sorting": "| new |"})
+    assert page.read(tmp_path) == {
         "A (family 1)": {"sorting": "1 thread.\n\n| a |"},
         "B (family 2)": {"basics": "2 threads.\n\n| b |", "sorting": "4 threads.\n\n| new |"},
     }
     # Writing again what is there changes nothing.
-    text = path.read_text()
-    page.write(path, "A (family 1)", "1 thread.", {"sorting": "| a |"})
-    assert path.read_text() == text
+    text = (tmp_path / "a_family_1.md").read_text()
+    page.write(tmp_path, "A (family 1)", "1 thread.", {"sorting": "| a |"})
+    assert (tmp_path / "a_family_1.md").read_text() == text
 
 
-def test_a_page_without_a_place_is_refused(page: ModuleType, tmp_path: Path) -> None:
-    path = tmp_path / "page.md"
-    path.write_text("# Measured\n")
-    with pytest.raises(ValueError, match="<!-- benchmarks -->"):
-        page.write(path, "A", "1 thread.", {"sorting": "| a |"})
+def test_a_page_without_a_processor_is_refused(page: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Measured\n")
+    with pytest.raises(ValueError, match="begins with no heading"):
+        page.write(tmp_path, "A", "1 thread.", {"sorting": "| a |"})
 
 
 def test_the_guide_holds_a_processor(page: ModuleType) -> None:
     """Each of its tables has ratios and their mean."""
-    _, sections = page.read((ROOT / "python/docs/guide/processors.md").read_text())
-    assert sections
-    for groups in sections.values():
+    pages = page.read(PAGES)
+    assert pages
+    for groups in pages.values():
         assert groups
         for table in groups.values():
             assert "threads" in table.splitlines()[0]
@@ -60,11 +55,10 @@ def test_the_guide_holds_a_processor(page: ModuleType) -> None:
 
 
 def test_the_readme_holds_the_means_of_the_guide(page: ModuleType, tmp_path: Path) -> None:
-    _, sections = page.read((ROOT / "python/docs/guide/processors.md").read_text())
     readme = (ROOT / "README.md").read_text()
     path = tmp_path / "README.md"
     path.write_text(readme)
-    page.write_summary(path, sections)
+    page.write_summary(path, page.read(PAGES))
     assert path.read_text() == readme
 
 
