@@ -28,6 +28,9 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
   if (line == 1) {
     const int64_t whole = count / lanes * lanes;
     const Mask<T> rest(std::max<int64_t>(1, count - whole));
+    // Of a full panel a whole vector may run into the next step, which is written after it: stores
+    // of parts take AMD's processors ten times as long.
+    const int64_t last_whole = count == width ? depth * width - lanes : -1;
     for (int64_t p = 0; p < depth; ++p) {
       const T* from = source + p * step;
       T* to = packed + p * width;
@@ -38,7 +41,12 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
       __builtin_prefetch(next, 0, 3);
       __builtin_prefetch(next + count - 1, 0, 3);
       for (int64_t i = 0; i < whole; i += lanes) store(to + i, load(from + i));
-      if (whole < count) rest.store(to + whole, rest.load(from + whole));
+      if (whole == count) continue;
+      const Vector<T> part = rest.load(from + whole);
+      if (p * width + whole <= last_whole)
+        store(to + whole, part);
+      else
+        rest.store(to + whole, part);
     }
     return;
   }
