@@ -185,6 +185,19 @@ def test_gradients_lie_as_the_images() -> None:
         assert lies_channels_last(found)
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_gradients_of_sums_lie_as_the_images(size: int) -> None:
+    """The gradient of a sum is one number, expanded."""
+    images = channels_last(flambeau.randn(2, 4, 4, 6)).requires_grad_()
+    filters = flambeau.randn(5, 4, size, size, requires_grad=True)
+    result = nn.functional.conv2d(images, filters, padding=size // 2)
+    found = flambeau.autograd.grad(result.sum(), [images, filters], retain_graph=True)
+    wanted = flambeau.autograd.grad(result, [images, filters], flambeau.ones(*result.shape))
+    assert lies_channels_last(found[0])
+    for one, other in zip(found, wanted, strict=True):
+        assert flambeau.allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
 def test_batches_of_volumes_of_pixels() -> None:
     """Five dims whose second varies fastest: channels are the third there."""
     given = flambeau.randn(2, 3, 4, 4, 4)

@@ -32,6 +32,16 @@ void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
   }
 }
 
+/// Asks for a part of `rows` rows of a, of which memory is read for the first time: part p of
+/// `parts`.
+template <class T>
+void ask_for_rows(const MatrixView<T>& a, int64_t rows, int64_t depth, int64_t p, int64_t parts) {
+  constexpr int64_t line = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t begin = depth * p / parts / line * line, end = depth * (p + 1) / parts;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = begin; j < end; j += line) __builtin_prefetch(a.data + i * a.row + j, 0, 2);
+}
+
 template <class T>
 void gemm_packed(const GemmCall<T>& call) {
   constexpr int64_t width = kTileColumns<T>;
@@ -63,6 +73,12 @@ void gemm_packed(const GemmCall<T>& call) {
                                   first ? call.beta : Sum<T>(1),
                                   call.bias && first ? call.bias + j0 + j : nullptr};
             const int64_t tile_rows = std::min(kRows<T>, rows - i);
+            // Rows that are read where they are come from memory at their first tile: the tiles
+            // of this panel ask for those of the next.
+            if (!packs_a && a.column == 1)
+              ask_for_rows(a.at(panel_rows + i, 0),
+                           std::min(kRows<T>, call.m - i0 - panel_rows - i), depth, j / width,
+                           (columns + width - 1) / width);
             const int64_t tile_columns = std::min(width, columns - j);
             const SteppedLines<T> b{packed_b + j * depth, width};
             // The rest of a packed panel goes the way of other rows, as half of all tiles would be
