@@ -32,8 +32,7 @@ void gemm_direct(const GemmCall<T>& call, const MatrixView<T>& b) {
   }
 }
 
-/// Asks for a part of `rows` rows of a, of which memory is read for the first time: part p of
-/// `parts`.
+/// Asks for part p of `parts` of each of `rows` rows of a.
 template <class T>
 void ask_for_rows(const MatrixView<T>& a, int64_t rows, int64_t depth, int64_t p, int64_t parts) {
   constexpr int64_t line = 64 / static_cast<int64_t>(sizeof(T));
@@ -61,24 +60,26 @@ void gemm_packed(const GemmCall<T>& call) {
     for (int64_t p0 = 0; p0 < call.k; p0 += depth_step) {
       const int64_t depth = std::min(depth_step, call.k - p0);
       const bool first = p0 == 0;
+      const int64_t passes = (columns + width - 1) / width;
       pack_b(call.b.at(p0, j0), depth, columns, packed_b);
       for (int64_t i0 = 0; i0 < call.m; i0 += panel_rows) {
         check_interrupt();
         const int64_t rows = std::min(panel_rows, call.m - i0);
         const MatrixView<T> a = call.a.at(i0, p0);
         if (packs_a) pack_a(a, rows, depth, packed_a);
+        // Rows that are read where they are come from memory at their first tile: the tiles of this
+        // panel ask for those of the next.
+        const bool in_place = !packs_a && a.column == 1;
+        const int64_t asked = in_place ? std::min(panel_rows, call.m - i0 - rows) : 0;
         for (int64_t j = 0; j < columns; j += width)
           for (int64_t i = 0; i < rows; i += kRows<T>) {
             const Epilogue<T> out{call.c + (i0 + i) * call.ldc + j0 + j, call.ldc, call.alpha,
                                   first ? call.beta : Sum<T>(1),
                                   call.bias && first ? call.bias + j0 + j : nullptr};
             const int64_t tile_rows = std::min(kRows<T>, rows - i);
-            // Rows that are read where they are come from memory at their first tile: the tiles
-            // of this panel ask for those of the next.
-            if (!packs_a && a.column == 1)
-              ask_for_rows(a.at(panel_rows + i, 0),
-                           std::min(kRows<T>, call.m - i0 - panel_rows - i), depth, j / width,
-                           (columns + width - 1) / width);
+            if (i < asked)
+              ask_for_rows(a.at(panel_rows + i, 0), std::min(kRows<T>, asked - i), depth, j / width,
+                           passes);
             const int64_t tile_columns = std::min(width, columns - j);
             const SteppedLines<T> b{packed_b + j * depth, width};
             // The rest of a packed panel goes the way of other rows, as half of all tiles would be

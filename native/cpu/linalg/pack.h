@@ -19,6 +19,17 @@ inline constexpr int64_t kPackedAhead = 256 / static_cast<int64_t>(sizeof(T));
 /// The same of steps, where lines lie side by side.
 inline constexpr int64_t kPackedSteps = 16;
 
+/// One step of some lines: a whole vector where what runs over is written later, as stores of parts
+/// take AMD's processors ten times as long; else the lanes of the mask.
+template <class T>
+[[gnu::always_inline]] inline void store_lines(T* to, Vector<T> step, const Mask<T>& lines,
+                                               bool may_run_over) {
+  if (may_run_over)
+    store(to, step);
+  else
+    lines.store(to, step);
+}
+
 /// Copies `count` lines of `depth` elements so that packed[p * width + i] is line i's element p;
 /// missing lines are not written. Lines have any strides.
 template <class T>
@@ -28,8 +39,7 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
   if (line == 1) {
     const int64_t whole = count / lanes * lanes;
     const Mask<T> rest(std::max<int64_t>(1, count - whole));
-    // Of a full panel a whole vector may run into the next step, which is written after it: stores
-    // of parts take AMD's processors ten times as long.
+    // Of a full panel a whole vector may run into the next step, which is written after it.
     const int64_t last_whole = count == width ? depth * width - lanes : -1;
     for (int64_t p = 0; p < depth; ++p) {
       const T* from = source + p * step;
@@ -42,11 +52,7 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
       __builtin_prefetch(next + count - 1, 0, 3);
       for (int64_t i = 0; i < whole; i += lanes) store(to + i, load(from + i));
       if (whole == count) continue;
-      const Vector<T> part = rest.load(from + whole);
-      if (p * width + whole <= last_whole)
-        store(to + whole, part);
-      else
-        rest.store(to + whole, part);
+      store_lines(to + whole, rest.load(from + whole), rest, p * width + whole <= last_whole);
     }
     return;
   }
@@ -73,10 +79,7 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
         transpose_square<T>(square);
         for (int64_t q = 0; q < columns; ++q) {
           const int64_t place = (p + q) * width + i;
-          if (place <= last_whole)
-            store(packed + place, square[q]);
-          else
-            room.store(packed + place, square[q]);
+          store_lines(packed + place, square[q], room, place <= last_whole);
         }
       }
     }
