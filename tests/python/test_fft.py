@@ -62,12 +62,13 @@ def test_many_long_lines(n: int) -> None:
     check(fft.irfft(half, n), np.fft.irfft(wide[:, : n // 2 + 1], n), x.dtype)
 
 
-@pytest.mark.parametrize("n", [6, 60, 64, 53, 1024])
+@pytest.mark.parametrize("n", [6, 60, 64, 53, 320, 384, 512, 1024])
 def test_layouts(n: int) -> None:
     x = signals(np.complex128, 5, n, 9)
     wanted = np.fft.fft(x, axis=1)
     given = flambeau.tensor(x)
     check(fft.fft(given, dim=1), wanted, x.dtype)
+    check(fft.ifft(given, dim=1), np.fft.ifft(x, axis=1), x.dtype)
     check(fft.fft(given.transpose(1, 2)), np.swapaxes(wanted, 1, 2), x.dtype)
     check(fft.fft(given[:, :, ::2], dim=1), wanted[:, :, ::2], x.dtype)
     check(fft.rfft(given.real, dim=1), np.fft.rfft(x.real, axis=1), x.dtype)

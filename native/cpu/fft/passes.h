@@ -28,6 +28,11 @@ struct Parts {
   Parts at(int64_t i) const { return {re + i, im + i}; }
 };
 
+template <class T>
+Parts<T> swapped_if(bool swapped, Parts<T> parts) {
+  return swapped ? Parts<T>{parts.im, parts.re} : parts;
+}
+
 /// Numbers of a vector register, of which a tile's lines fill one or more.
 template <class T>
 inline constexpr int64_t kVector = FLAMBEAU_ISA::kLanes<T>;
@@ -114,24 +119,46 @@ FLAMBEAU_INLINE void butterfly(Number<T> (&x)[8]) {
   }
 }
 
+/// One transform, whose elements lie `from_step` apart, each result but the first times its factor
+/// of `turns`; they are all 1 where there are none.
+template <class T, int radix, bool has_turns>
+FLAMBEAU_INLINE void transform_one(Parts<const T> from, int64_t from_step, Parts<T> to,
+                                   int64_t to_step, const T* turns) {
+  Number<T> v[radix];
+#pragma GCC unroll 8
+  for (int k = 0; k < radix; ++k) load_number(v[k], from.at(k * from_step));
+  butterfly(v);
+  store_number(to, v[0]);
+#pragma GCC unroll 8
+  for (int k = 1; k < radix; ++k) {
+    if constexpr (has_turns) v[k] = v[k].turned(turns[2 * k - 2], turns[2 * k - 1]);
+    store_number(to.at(k * to_step), v[k]);
+  }
+}
+
+/// Transforms [begin, end) of a pass, the first elements of which are x[0], x[s] and so on.
+template <class T, int radix>
+void transform_some(const Pass<T>& pass, int64_t s, int64_t begin, int64_t end, Parts<const T> x,
+                    int64_t step, Parts<T> y) {
+  for (int64_t p = begin; p < end; ++p) {
+    const T* const turns = pass.twiddles.data() + 2 * p * (radix - 1);
+    for (int64_t q = 0; q < s; q += kVector<T>)
+      transform_one<T, radix, true>(x.at(s * (p - begin) + q), step, y.at(s * radix * p + q), s,
+                                    turns);
+  }
+}
+
+/// Of the last pass, numbers [0, count) of the results of each k, which lie `to_step` apart.
+template <class T, int radix>
+void transform_last(int64_t count, Parts<const T> x, int64_t step, Parts<T> y, int64_t to_step) {
+  for (int64_t q = 0; q < count; q += kVector<T>)
+    transform_one<T, radix, false>(x.at(q), step, y.at(q), to_step, nullptr);
+}
+
 template <class T, int radix>
 void pass_of(const Pass<T>& pass, int64_t s, Parts<const T> x, Parts<T> y) {
-  const int64_t step = s * pass.count;
-  for (int64_t p = 0; p < pass.count; ++p) {
-    const T* const turns = pass.twiddles.data() + 2 * p * (radix - 1) - 2;
-    for (int64_t q = 0; q < s; q += kVector<T>) {
-      const Parts<const T> from = x.at(s * p + q);
-      const Parts<T> to = y.at(s * radix * p + q);
-      Number<T> v[radix];
-#pragma GCC unroll 8
-      for (int k = 0; k < radix; ++k) load_number(v[k], from.at(k * step));
-      butterfly(v);
-      store_number(to, v[0]);
-#pragma GCC unroll 8
-      for (int k = 1; k < radix; ++k)
-        store_number(to.at(k * s), v[k].turned(turns[2 * k], turns[2 * k + 1]));
-    }
-  }
+  if (pass.count == 1) return transform_last<T, radix>(s, x, s, y, s);
+  transform_some<T, radix>(pass, s, 0, pass.count, x, s * pass.count, y);
 }
 
 /// Of an odd radix, by its definition: sums and differences of what lies symmetrically, weighed
@@ -186,22 +213,31 @@ void pass_of_any(const Pass<T>& pass, int64_t s, Parts<const T> x, Parts<T> y) {
   }
 }
 
+inline constexpr int kLargestFormula = 8;
+
+/// Calls function.operator()<radix>() where the radix has a formula of its own; else false.
+template <class Function>
+bool with_radix(int64_t radix, const Function& function) {
+  switch (radix) {
+    case 2:
+      return function.template operator()<2>(), true;
+    case 3:
+      return function.template operator()<3>(), true;
+    case 4:
+      return function.template operator()<4>(), true;
+    case 5:
+      return function.template operator()<5>(), true;
+    case 8:
+      return function.template operator()<8>(), true;
+    default:
+      return false;
+  }
+}
+
 template <class T>
 void run_pass(const Pass<T>& pass, int64_t s, Parts<const T> x, Parts<T> y) {
-  switch (pass.radix) {
-    case 2:
-      return pass_of<T, 2>(pass, s, x, y);
-    case 3:
-      return pass_of<T, 3>(pass, s, x, y);
-    case 4:
-      return pass_of<T, 4>(pass, s, x, y);
-    case 5:
-      return pass_of<T, 5>(pass, s, x, y);
-    case 8:
-      return pass_of<T, 8>(pass, s, x, y);
-    default:
-      return pass_of_any<T>(pass, s, x, y);
-  }
+  if (!with_radix(pass.radix, [&]<int radix>() { pass_of<T, radix>(pass, s, x, y); }))
+    pass_of_any<T>(pass, s, x, y);
 }
 
 /// Two buffers for kLanes lines of up to n elements, in this thread's working memory.
@@ -220,11 +256,13 @@ class Tile {
     current_ = 1 - current_;
   }
 
-  /// Forward, unscaled.
-  void transform(const Plan<T>& plan) {
+  /// Forward, unscaled: passes [begin, end) of the plan's.
+  void transform(const Plan<T>& plan, size_t begin, size_t end) {
     int64_t s = kLanes<T>;
-    for (const Pass<T>& pass : plan.passes) {
-      step([&](Parts<const T> from, Parts<T> to) { run_pass<T>(pass, s, from, to); });
+    for (size_t i = 0; i < end; ++i) {
+      const Pass<T>& pass = plan.passes[i];
+      if (i >= begin)
+        step([&](Parts<const T> from, Parts<T> to) { run_pass<T>(pass, s, from, to); });
       s *= pass.radix;
     }
   }

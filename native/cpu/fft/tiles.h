@@ -76,14 +76,14 @@ bool is_worth_row(int64_t n) {
   return n > kNumbers<T> && n % kNumbers<T> > kNumbers<T> / 4;
 }
 
-/// Numbers [k, k + count) of lines, of which a whole row is read.
+/// Numbers [k, k + count) of lines, of which a whole row is read, to the beginning of a tile.
 template <class T>
 FLAMBEAU_INLINE void gather_square(const T* const* from, int64_t k, int64_t count, Parts<T> tile) {
   alignas(64) T none[kLanes<T>];
   transpose<Copy::plain, T>([&](int v) { return from[v] + 2 * k; },
                             [&](int i) {
                               T* const part = i % 2 == 0 ? tile.re : tile.im;
-                              return i / 2 < count ? part + (k + i / 2) * kLanes<T> : none;
+                              return i / 2 < count ? part + i / 2 * kLanes<T> : none;
                             },
                             T(1));
 }
@@ -98,8 +98,11 @@ void gather_rows(const Lines<const T>& lines, int64_t first, int64_t count, int6
   lines.find(first, count, from);
   std::fill(from + count, from + kWidth, from[count - 1]);
   int64_t k = 0;
-  for (; k + kNumbers<T> <= n; k += kNumbers<T>) gather_square(from, k, kNumbers<T>, tile);
-  if (is_worth_row<T>(n)) return gather_square(from, n - kNumbers<T>, kNumbers<T>, tile);
+  const auto gather_from = [&](int64_t number) {
+    gather_square(from, number, kNumbers<T>, tile.at(number * kWidth));
+  };
+  for (; k + kNumbers<T> <= n; k += kNumbers<T>) gather_from(k);
+  if (is_worth_row<T>(n)) return gather_from(n - kNumbers<T>);
   if (n < kNumbers<T> && are_joined(from, count, 2 * n)) {
     alignas(64) T block[2 * kWidth] = {};
     const int64_t last = first_outside<T>(count, 2 * n);
@@ -116,13 +119,13 @@ void gather_rows(const Lines<const T>& lines, int64_t first, int64_t count, int6
   }
 }
 
-/// The way back: numbers [k, k + kNumbers) of lines.
+/// The way back, from the beginning of a tile: numbers [k, k + kNumbers) of lines.
 template <class T>
 FLAMBEAU_INLINE void scatter_square(T* const* to, int64_t count, int64_t k, Parts<const T> tile,
                                     T scale) {
   alignas(64) T none[kLanes<T>];
   transpose<Copy::scaled, T>(
-      [&](int i) { return (i % 2 == 0 ? tile.re : tile.im) + (k + i / 2) * kLanes<T>; },
+      [&](int i) { return (i % 2 == 0 ? tile.re : tile.im) + i / 2 * kLanes<T>; },
       [&](int v) { return v < count ? to[v] + 2 * k : none; }, scale);
 }
 
@@ -155,7 +158,8 @@ void scatter_rows(const Lines<T>& lines, int64_t first, int64_t count, int64_t n
   T* to[kLanes<T>];
   lines.find(first, count, to);
   int64_t k = 0;
-  for (; k + kNumbers<T> <= n; k += kNumbers<T>) scatter_square(to, count, k, tile, scale);
+  for (; k + kNumbers<T> <= n; k += kNumbers<T>)
+    scatter_square(to, count, k, tile.at(k * kLanes<T>), scale);
   scatter_rest(to, count, k, n - k, tile, scale);
 }
 
@@ -210,17 +214,15 @@ class Neighbours {
   int64_t counts_[kPieces];
 };
 
-/// The same where neighbours lie side by side. What the next ones have is asked for meanwhile, as
-/// it lies in steps that processors do not foresee.
+/// Numbers [0, n) of lines that lie side by side, `step` apart, to a tile. What the next lines have
+/// is asked for meanwhile, as it lies in steps that processors do not foresee.
 template <class T>
-void gather_columns(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n,
-                    Parts<T> tile) {
+void gather_columns(const T* from, int64_t step, int64_t count, int64_t n, Parts<T> tile) {
   constexpr int64_t kWidth = kLanes<T>;
-  const T* from = lines.line(first);
   const Neighbours<T> neighbours(count);
   alignas(64) T block[2 * kWidth];
   for (int64_t k = 0; k < n; ++k) {
-    const T* row = from + k * lines.step;
+    const T* row = from + k * step;
     if (count == kWidth) {
       __builtin_prefetch(row + 2 * kWidth);
       __builtin_prefetch(row + 3 * kWidth);
@@ -232,14 +234,12 @@ void gather_columns(const Lines<const T>& lines, int64_t first, int64_t count, i
   }
 }
 template <class T>
-void scatter_columns(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
-                     Parts<const T> tile, T scale) {
+void scatter_columns(T* to, int64_t step, int64_t count, int64_t n, Parts<const T> tile, T scale) {
   constexpr int64_t kWidth = kLanes<T>;
-  T* to = lines.line(first);
   const Neighbours<T> neighbours(count);
   alignas(64) T block[2 * kWidth];
   for (int64_t k = 0; k < n; ++k) {
-    T* const row = to + k * lines.step;
+    T* const row = to + k * step;
     join_row(count == kWidth ? row : block, tile.re + k * kWidth, tile.im + k * kWidth, scale);
     if (count < kWidth) neighbours.store(row, block);
   }

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "core/threads/parallel.h"
+#include "cpu/fft/ends.h"
 #include "cpu/fft/pairs.h"
-#include "cpu/fft/tiles.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
 
@@ -49,11 +49,6 @@ void complete(int64_t n, bool conjugates, Parts<T> tile) {
   for (int64_t i = 0; conjugates && i < (n / 2 + 1) * kWidth; ++i) tile.im[i] = T(0) - tile.im[i];
 }
 
-template <class T>
-Parts<T> swapped_if(bool swapped, Parts<T> parts) {
-  return swapped ? Parts<T>{parts.im, parts.re} : parts;
-}
-
 /// Element k of column j times e^(-2 pi i j k / n).
 template <class T>
 void turn(const Plan<T>& split, int64_t first, int64_t count, Parts<T> tile) {
@@ -90,7 +85,8 @@ struct Kind {
 template <class T>
 void gather_any(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n,
                 Parts<T> tile) {
-  if (are_columns(lines, first, count)) return gather_columns(lines, first, count, n, tile);
+  if (are_columns(lines, first, count))
+    return gather_columns(lines.line(first), lines.step, count, n, tile);
   if (gather_joined(lines, first, count, n, tile)) return;
   if (are_rows(lines)) return gather_rows(lines, first, count, n, tile);
   gather(lines, first, count, n, tile);
@@ -99,7 +95,7 @@ template <class T>
 void scatter_any(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
                  Parts<const T> tile, T scale) {
   if (are_columns(lines, first, count))
-    return scatter_columns<T>(lines, first, count, n, tile, scale);
+    return scatter_columns<T>(lines.line(first), lines.step, count, n, tile, scale);
   if (are_rows(lines)) return scatter_rows<T>(lines, first, count, n, tile, scale);
   scatter<T>(lines, first, count, n, tile, scale);
 }
@@ -119,11 +115,20 @@ void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<
   const T scale = static_cast<T>(in_pairs && finds_half ? 0.5 * task.scale : task.scale);
   const bool swaps = task.inverse && !completes;
   const int64_t grain = std::max<int64_t>(1, kGrain / (8 * plan.n * kWidth));
+  // Lines whose numbers are all given, or found, are read by the first pass and written by the
+  // last.
+  const bool may_read = !reads_half && reads_groups(plan);
+  const bool may_write = !finds_half && kind.split == nullptr && writes_groups(plan);
   parallel_for(0, cut.tiles(), grain, [&](int64_t begin, int64_t end) {
     Tile<T> tile(completes ? whole : plan.n + in_pairs);
     for (int64_t t = begin; t < end; ++t) {
       const int64_t first = cut.first(t), size = cut.size(t);
-      gather_any(in, first, size, given_size, swapped_if(swaps, tile.lines()));
+      const bool reads = may_read && are_dense(in, first, size);
+      const bool writes = may_write && are_dense(out, first, size);
+      if (reads)
+        read_by_first_pass(plan, GroupsOfLines<const T>(in, first, size), swaps, tile.lines());
+      else
+        gather_any(in, first, size, given_size, swapped_if(swaps, tile.lines()));
       if (reads_half && in_pairs) {
         tile.step([&](Parts<const T> from, Parts<T> to) {
           join_pairs_of_lines(*kind.pairs, swapped_if(swaps, from), swapped_if(swaps, to));
@@ -131,7 +136,13 @@ void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<
       } else if (reads_half) {
         mirror(plan.n, swapped_if(swaps, tile.lines()));
       }
-      tile.transform(plan);
+      tile.transform(plan, reads, plan.passes.size() - writes);
+      if (writes) {
+        const Parts<T> last = tile.lines();
+        write_by_last_pass(plan, {last.re, last.im}, swaps, scale,
+                           GroupsOfLines<T>(out, first, size));
+        continue;
+      }
       if (kind.split != nullptr) turn(*kind.split, first, size, tile.lines());
       if (finds_half && in_pairs) {
         tile.step([&](Parts<const T> z, Parts<T> to) { split_pairs_of_lines(*kind.pairs, z, to); });
