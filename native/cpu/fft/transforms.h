@@ -5,152 +5,19 @@
 #include <algorithm>
 
 #include "core/threads/parallel.h"
-#include "cpu/fft/ends.h"
-#include "cpu/fft/pairs.h"
+#include "cpu/fft/tile_transform.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
-
-/// Lines of which one half says all, as the other is its conjugate: read from there, or written;
-/// `completed`: found, and the whole written, or of an inverse transform its conjugate.
-enum class Half : uint8_t { none, read, written, completed };
-
-/// What is done to lines besides.
-struct Task {
-  bool inverse;  ///< as the transform of numbers whose parts are swapped
-  double scale;
-  Half half = Half::none;
-};
-
-/// The second half of a tile from the first one.
-template <class T>
-void mirror(int64_t n, Parts<T> tile) {
-  constexpr int64_t kWidth = kLanes<T>;
-  for (int64_t k = n / 2 + 1; k < n; ++k) {
-    const Parts<T> to = tile.at(k * kWidth), from = tile.at((n - k) * kWidth);
-    for (int64_t v = 0; v < kWidth; ++v) {
-      to.re[v] = from.re[v];
-      to.im[v] = -from.im[v];
-    }
-  }
-}
-
-/// The second half of the transform of n real numbers, or all of the conjugate. Zeros of imaginary
-/// parts are no -0.
-template <class T>
-void complete(int64_t n, bool conjugates, Parts<T> tile) {
-  constexpr int64_t kWidth = kLanes<T>;
-  for (int64_t k = n / 2 + 1; k < n; ++k) {
-    const Parts<T> to = tile.at(k * kWidth), from = tile.at((n - k) * kWidth);
-    for (int64_t v = 0; v < kWidth; ++v) {
-      to.re[v] = from.re[v];
-      to.im[v] = conjugates ? from.im[v] : T(0) - from.im[v];
-    }
-  }
-  for (int64_t i = 0; conjugates && i < (n / 2 + 1) * kWidth; ++i) tile.im[i] = T(0) - tile.im[i];
-}
-
-/// Element k of column j times e^(-2 pi i j k / n).
-template <class T>
-void turn(const Plan<T>& split, int64_t first, int64_t count, Parts<T> tile) {
-  constexpr int64_t kWidth = kLanes<T>;
-  const int64_t rows = split.of_columns->n, columns = split.of_rows->n;
-  for (int64_t k = 0; k < rows; ++k) {
-    const T* turns = split.turns.data() + 2 * (k * columns + first);
-    T *re = tile.re + k * kWidth, *im = tile.im + k * kWidth;
-    if (count == kWidth) {
-      typename RowOf<T>::type a, b, c, d;
-      load(a, re);
-      load(b, im);
-      load_parts(c, d, turns);
-      store<T>(re, a * c - b * d);
-      store<T>(im, a * d + b * c);
-      continue;
-    }
-    for (int64_t v = 0; v < count; ++v) {
-      const T a = re[v], b = im[v];
-      re[v] = a * turns[2 * v] - b * turns[2 * v + 1];
-      im[v] = a * turns[2 * v + 1] + b * turns[2 * v];
-    }
-  }
-}
-
-/// What lines are besides: columns of a long line, which are turned after their transform; real
-/// numbers in pairs, of which `Half` says whether they are read or written.
-template <class T>
-struct Kind {
-  const Plan<T>* split = nullptr;
-  const RealPlan<T>* pairs = nullptr;
-};
-
-template <class T>
-void gather_any(const Lines<const T>& lines, int64_t first, int64_t count, int64_t n,
-                Parts<T> tile) {
-  if (are_columns(lines, first, count))
-    return gather_columns(lines.line(first), lines.step, count, n, tile);
-  if (gather_joined(lines, first, count, n, tile)) return;
-  if (are_rows(lines)) return gather_rows(lines, first, count, n, tile);
-  gather(lines, first, count, n, tile);
-}
-template <class T>
-void scatter_any(const Lines<T>& lines, int64_t first, int64_t count, int64_t n,
-                 Parts<const T> tile, T scale) {
-  if (are_columns(lines, first, count))
-    return scatter_columns<T>(lines.line(first), lines.step, count, n, tile, scale);
-  if (are_rows(lines)) return scatter_rows<T>(lines, first, count, n, tile, scale);
-  scatter<T>(lines, first, count, n, tile, scale);
-}
 
 template <class T>
 void transform_tiles(const Plan<T>& plan, const Lines<const T>& in, const Lines<T>& out,
                      int64_t count, Task task, Kind<T> kind = {}) {
-  constexpr int64_t kWidth = kLanes<T>;
-  const bool in_pairs = kind.pairs != nullptr, reads_half = task.half == Half::read;
-  const bool completes = task.half == Half::completed;
-  const bool writes_half = task.half == Half::written, finds_half = writes_half || completes;
   const Cut<T> cut(in, out, count);
-  const int64_t half = in_pairs ? plan.n + 1 : plan.n / 2 + 1;
-  const int64_t given_size = reads_half ? half : plan.n;
-  const int64_t whole = in_pairs ? 2 * plan.n : plan.n;
-  const int64_t found_size = completes ? whole : writes_half ? half : plan.n;
-  const T scale = static_cast<T>(in_pairs && finds_half ? 0.5 * task.scale : task.scale);
-  const bool swaps = task.inverse && !completes;
-  const int64_t grain = std::max<int64_t>(1, kGrain / (8 * plan.n * kWidth));
-  // Lines whose numbers are all given, or found, are read by the first pass and written by the
-  // last.
-  const bool may_read = !reads_half && reads_groups(plan);
-  const bool may_write = !finds_half && kind.split == nullptr && writes_groups(plan);
+  const TileTransform<T> transform(plan, in, out, task, kind);
+  const int64_t grain = std::max<int64_t>(1, kGrain / (8 * plan.n * kLanes<T>));
   parallel_for(0, cut.tiles(), grain, [&](int64_t begin, int64_t end) {
-    Tile<T> tile(completes ? whole : plan.n + in_pairs);
-    for (int64_t t = begin; t < end; ++t) {
-      const int64_t first = cut.first(t), size = cut.size(t);
-      const bool reads = may_read && are_dense(in, first, size);
-      const bool writes = may_write && are_dense(out, first, size);
-      if (reads)
-        read_by_first_pass(plan, GroupsOfLines<const T>(in, first, size), swaps, tile.lines());
-      else
-        gather_any(in, first, size, given_size, swapped_if(swaps, tile.lines()));
-      if (reads_half && in_pairs) {
-        tile.step([&](Parts<const T> from, Parts<T> to) {
-          join_pairs_of_lines(*kind.pairs, swapped_if(swaps, from), swapped_if(swaps, to));
-        });
-      } else if (reads_half) {
-        mirror(plan.n, swapped_if(swaps, tile.lines()));
-      }
-      tile.transform(plan, reads, plan.passes.size() - writes);
-      if (writes) {
-        const Parts<T> last = tile.lines();
-        write_by_last_pass(plan, {last.re, last.im}, swaps, scale,
-                           GroupsOfLines<T>(out, first, size));
-        continue;
-      }
-      if (kind.split != nullptr) turn(*kind.split, first, size, tile.lines());
-      if (finds_half && in_pairs) {
-        tile.step([&](Parts<const T> z, Parts<T> to) { split_pairs_of_lines(*kind.pairs, z, to); });
-      }
-      if (completes) complete(whole, task.inverse, tile.lines());
-      const Parts<T> found = swapped_if(swaps, tile.lines());
-      scatter_any<T>(out, first, size, found_size, {found.re, found.im}, scale);
-    }
+    Tile<T> tile(transform.longest());
+    for (int64_t t = begin; t < end; ++t) transform.run(cut.first(t), cut.size(t), tile);
   });
 }
 
