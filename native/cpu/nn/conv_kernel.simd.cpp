@@ -6,20 +6,12 @@
 #include "cpu/nn/conv_lanes.h"
 #include "cpu/nn/conv_padding.h"
 #include "cpu/nn/conv_wide.h"
+#include "cpu/nn/placed_rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
 constexpr int64_t kPositions = 256;  // of a packed panel of the gradient
-
-/// Rows of a that start anywhere; step p of all of them lies places[p] further.
-template <class T>
-struct PlacedRows {
-  const T* data;
-  const int64_t *offsets, *places;
-  T at(int i) const { return data[offsets[i] + *places]; }
-  void advance() { ++places; }
-};
 
 /// One output channel (as in depthwise convolutions): four vectors of positions at a time.
 template <class T>

@@ -6,14 +6,18 @@
 #include "cpu/dtype_switch.h"
 #include "cpu/linalg/gemm.h"
 #include "cpu/nn/channel_filters.h"
+#include "cpu/nn/conv_phases.h"
 #include "cpu/nn/conv_task.h"
 #include "cpu/nn/pixel_patches.h"
+#include "cpu/nn/pixel_windows.h"
 
 namespace flambeau::cpu {
 namespace {
 
 constexpr int64_t kFewChannels = 16;       // of a group: their lines are shorter than vectors
 constexpr int64_t kWinogradChannels = 16;  // that pay for turning images, and for transforms
+constexpr int64_t kLeastOutputs = 4;       // of a group, for windows to be read where they lie
+
 /// Whether row-major images are convolved with fewer products than filters have elements.
 bool has_transforms(const ConvGeometry& g, DType dtype, bool of_weights = false) {
   const auto& [rows, columns] = g.axes;
@@ -32,12 +36,6 @@ bool fills_lines(const ConvGeometry& g) {
          line >= (is_pixel_product(g) ? kFewChannels : 2 * kFewChannels);
 }
 
-/// Whether rows of taps alone are lines that are worth multiplying where they lie.
-bool fills_rows(const ConvGeometry& g) {
-  return g.groups == 1 && g.out_channels >= kFewChannels && g.in_channels < kFewChannels / 2 &&
-         g.axes[1].kernel > 1 && g.axes[1].dilation == 1 && g.axes[1].padding >= 0;
-}
-
 bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
@@ -45,6 +43,48 @@ bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bf
 template <class Body>
 void with_type(DType dtype, const Body& body) {
   with_floating(dtype, "conv2d", [&]<class T>() { body(T()); });
+}
+
+/// Calls body(T()) with float or double.
+template <class Body>
+auto with_real(DType dtype, const Body& body) {
+  return dtype == DType::float32 ? body(float()) : body(double());
+}
+
+/// Whether windows are better read where they lie, in a pass whose results have so many channels:
+/// those that are too small, or of too few channels, for products of patches.
+bool reads_windows(const ConvGeometry& g, DType dtype, int64_t outputs) {
+  if (!is_float(dtype) || is_pixel_product(g) || outputs < kLeastOutputs) return false;
+  if (fills_lines(g)) return false;
+  if (g.in_channels == 0 || g.out_channels == 0) return false;
+  const auto& [rows, columns] = g.axes;
+  return with_real(dtype, [&]<class T>(T) {
+    return is_near<T>((rows.kernel - 1) * rows.dilation + 1,
+                      std::max(columns.covered(), columns.input),
+                      g.groups * std::max(g.in_channels, g.out_channels));
+  });
+}
+
+/// Whether so many results in a row fill tiles.
+bool fills_tiles(DType dtype, int64_t columns) {
+  return with_real(dtype, [&]<class T>(T) { return fills_window_tiles<T>(columns); });
+}
+
+/// The gradient of filters where windows are read where they lie.
+template <class T>
+void copy_windows_weight_grad(const ConvGeometry& g, const Tensor& result, const Tensor& images,
+                              const Tensor& grads) {
+  ForwardTask<T> forward(g, nullptr, true);
+  forward.task.source = images.data<T>();
+  const Tensor sums = windows_weight_grad(forward.task, grads.data<T>());
+  const int64_t filters = g.out_channels, column = g.in_channels * filters;
+  const int64_t row = g.axes[1].kernel * column;
+  const Shape sizes{g.groups, filters, g.axes[0].kernel, g.axes[1].kernel, g.in_channels};
+  const Shape& to = result.strides();
+  copy_data(
+      make_view(result, sizes, Shape{filters * to[0], to[0], to[2], to[3], to[1]}, result.offset()),
+      make_view(sums, sizes, Shape{g.axes[0].kernel * row, 1, row, column, filters},
+                sums.offset()));
 }
 
 /// A result of halves by way of one of floats: compute(wide, others as floats...).
@@ -134,8 +174,9 @@ bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tens
     return by_floats(result, compute, input, weight, bias);
   }
   const bool transforms = !per_channel && has_transforms(g, result.dtype());
-  const bool by_rows = !fills_lines(g) && fills_rows(g) && is_float(dtype);
-  const bool is_turned = (transforms && g.kernel_size() != 9) || (!fills_lines(g) && !by_rows);
+  const bool in_place =
+      reads_windows(g, dtype, g.out_channels) && fills_tiles(dtype, g.axes[1].output);
+  const bool is_turned = (transforms && g.kernel_size() != 9) || (!fills_lines(g) && !in_place);
   if (!per_channel && is_turned) return false;
   const Tensor images = dense_pixels(input), out = with_channels_inside(result);
   if (transforms) {
@@ -147,13 +188,21 @@ bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tens
     return try_transforms(g, images.data<float>(), weights, b.defined() ? b.data<float>() : nullptr,
                           out.data<float>());
   }
-  const Tensor filters = ordered(weight, {2, 3, 1, 0});
   const Tensor shifts = bias.defined() ? contiguous_data(bias) : bias;
+  if (in_place && !per_channel) {
+    const Tensor filters = dense_pixels(weight);
+    with_real(dtype, [&]<class T>(T) {
+      ForwardTask<T> forward(g, filters.data<T>(), true);
+      forward.task.source = images.data<T>();
+      forward.task.result = out.data<T>();
+      forward.task.bias = shifts.defined() ? shifts.data<T>() : nullptr;
+      correlate_windows(forward.task);
+    });
+    return true;
+  }
+  const Tensor filters = ordered(weight, {2, 3, 1, 0});
   const auto run = [&]<class T>(T) {
     const T* const b = shifts.defined() ? shifts.data<T>() : nullptr;
-    if constexpr (std::is_floating_point_v<T>)
-      if (by_rows)
-        return convolve_lines<T>(g, images.data<T>(), filters.data<T>(), b, out.data<T>());
     if (!per_channel)
       return convolve_patches<T>(g, images.data<T>(), filters.data<T>(), b, out.data<T>());
     if constexpr (std::is_floating_point_v<T>)
@@ -176,7 +225,11 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
     return by_floats(result, compute, grad, weight);
   }
   const bool transforms = !per_channel && has_transforms(g, result.dtype());
-  if (!per_channel && (!fills_lines(g) || (transforms && g.kernel_size() != 9))) return false;
+  const auto& [rows, columns] = g.axes;
+  const bool in_place =
+      reads_windows(g, dtype, g.in_channels) && fills_tiles(dtype, columns.input / columns.stride);
+  const bool is_turned = (transforms && g.kernel_size() != 9) || (!fills_lines(g) && !in_place);
+  if (!per_channel && is_turned) return false;
   const Tensor grads = dense_pixels(grad), out = with_channels_inside(result);
   if (transforms) {
     const Tensor w = readable(weight);
@@ -185,6 +238,15 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
                                      g.out_channels,  w.strides()[0], 9,
                                      taps.data()};
     return try_transforms(transposed(g), grads.data<float>(), weights, nullptr, out.data<float>());
+  }
+  if (in_place && !per_channel) {
+    const Tensor filters = dense_pixels(weight);
+    if (leaves_gaps(rows) || leaves_gaps(columns)) fill_data(out, 0);
+    with_real(dtype, [&]<class T>(T) {
+      over_phases(g, true, filters.data<T>(), grads.data<T>(), out.data<T>(),
+                  [](const Correlation<T>& task) { correlate_windows(task); });
+    });
+    return true;
   }
   const auto run = [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -213,8 +275,15 @@ bool try_pixels_weight_grad(const ConvGeometry& g, const Tensor& result, const T
     };
     return per_channel && by_floats(result, compute, grad, input);
   }
-  if (!per_channel && (!fills_lines(g) || has_transforms(g, result.dtype(), true))) return false;
+  // Sums of all filters on each thread are written and read more than patches of few positions.
+  const bool in_place = reads_windows(g, dtype, g.out_channels) && has_many_positions(g);
+  const bool is_turned = has_transforms(g, result.dtype(), true) || (!fills_lines(g) && !in_place);
+  if (!per_channel && is_turned) return false;
   const Tensor grads = dense_pixels(grad), images = dense_pixels(input);
+  if (in_place && !per_channel) {
+    with_real(dtype, [&]<class T>(T) { copy_windows_weight_grad<T>(g, result, images, grads); });
+    return true;
+  }
   const auto run = [&]<class T>(T) {
     if constexpr (!std::is_floating_point_v<T>) {
       // All positions at once: sums are rounded once.

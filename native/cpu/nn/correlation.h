@@ -27,7 +27,8 @@ struct Correlation {
   /// groups of their channels lie. The source is as said above where there are 0.
   int64_t layers = 0, volume_step = 0, layer_step = 0, group_step = 0;
   int64_t result_volume_step = 0;  ///< image_step is that of layers
-  /// Source and result are channels-last, of one group: for try_winograd alone.
+  /// Source and result are channels-last, and steps of rows and columns count pixels: for
+  /// try_winograd, of one group, and correlate_windows.
   bool by_pixels = false;
 };
 

@@ -84,31 +84,6 @@ void over_patches(const ConvGeometry& g, const T* images, const Body& body) {
   }
 }
 
-/// Images among zeros, [batch, rows, columns, channels], as far as windows reach.
-template <class T>
-Tensor framed(const ConvGeometry& g, const T* images) {
-  const auto& [rows, columns] = g.axes;
-  const int64_t channels = g.in_channels, height = rows.covered(), width = columns.covered();
-  const int64_t left = std::max<int64_t>(columns.padding, 0);
-  const int64_t kept = std::clamp<int64_t>(width - left, 0, columns.input);
-  const Tensor result = empty(Shape{g.batch, height, width, channels}, dtype_of<T>);
-  parallel_for(0, g.batch * height, std::max<int64_t>(1, kGrain / (width * channels)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t row = begin; row < end; ++row) {
-                   T* const to = result.data<T>() + row * width * channels;
-                   const int64_t y = row % height - rows.padding;
-                   const bool inside = y >= 0 && y < rows.input;
-                   const int64_t count = inside ? kept * channels : 0, first = left * channels;
-                   std::fill_n(to, inside ? first : width * channels, T(0));
-                   if (!inside) continue;
-                   std::copy_n(images + (row / height * rows.input + y) * columns.input * channels,
-                               count, to + first);
-                   std::fill(to + first + count, to + width * channels, T(0));
-                 }
-               });
-  return result;
-}
-
 /// Adds the columns of windows, [positions, taps, channels], to the elements that they meet.
 template <class T>
 void fold_patches(const ConvGeometry& g, const TapTable& rows, const TapTable& columns,
@@ -151,9 +126,7 @@ class PatchProducts {
         depth_(g.in_channels * g.kernel_size()),
         filters_(g.out_channels),
         by_filters_(depth_ >= filters_) {
-    const int64_t positions = g.batch * g.output_plane();
-    const bool has_many = positions * (depth_ + filters_) > kManyReads * depth_ * filters_;
-    parts_ = has_many ? num_threads() : 1;
+    parts_ = has_many_positions(g) ? num_threads() : 1;
     sums_ = empty(Shape{parts_, depth_ * filters_}, dtype_of<T>);
   }
 
@@ -208,7 +181,7 @@ class PatchProducts {
   }
 
  private:
-  static constexpr int64_t kManyReads = 4, kPositions = 512;
+  static constexpr int64_t kPositions = 512;
   const ConvGeometry& g_;
   int64_t depth_, filters_, parts_;
   bool by_filters_, has_begun_ = false;
@@ -238,37 +211,6 @@ void convolve_patches(const ConvGeometry& g, const T* images, const T* weights, 
   over_patches(g, images, [&](int64_t first, int64_t last, const T* patches) {
     multiply((last - first) * columns, patches, result + first * columns * filters);
   });
-}
-
-// A product for each row of taps, whose windows overlap in memory.
-template <class T>
-void convolve_lines(const ConvGeometry& g, const T* images, const T* weights, const T* bias,
-                    T* result) {
-  const auto& [rows, columns] = g.axes;
-  const int64_t filters = g.out_channels, line = columns.kernel * g.in_channels;
-  const Tensor owner = framed(g, images);
-  const T* const padded = owner.data<T>();
-  const int64_t pitch = columns.covered() * g.in_channels, work = columns.output * filters * line;
-  parallel_for(
-      0, g.batch * rows.output, std::max<int64_t>(1, kGrain / (work * rows.kernel)),
-      [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-          const int64_t image = row / rows.output, top = row % rows.output * rows.stride;
-          for (int64_t r = 0; r < rows.kernel; ++r) {
-            const int64_t y = image * rows.covered() + top + r * rows.dilation;
-            gemm_kernels<T>().gemm({columns.output,
-                                    filters,
-                                    line,
-                                    {padded + y * pitch, columns.stride * g.in_channels, 1},
-                                    {weights + r * line * filters, filters, 1},
-                                    result + row * columns.output * filters,
-                                    filters,
-                                    T(1),
-                                    T(r > 0 ? 1 : 0),
-                                    r == 0 ? bias : nullptr});
-          }
-        }
-      });
 }
 
 template <class T>
@@ -312,7 +254,6 @@ template void convolve_patches(const ConvGeometry&, const bfloat16*, const bfloa
                                const bfloat16*, bfloat16*);
 #define FLAMBEAU_PATCHES(T)                                                              \
   template void convolve_patches(const ConvGeometry&, const T*, const T*, const T*, T*); \
-  template void convolve_lines(const ConvGeometry&, const T*, const T*, const T*, T*);   \
   template void patches_input_grad(const ConvGeometry&, const T*, const T*, T*);         \
   template Tensor patches_weight_grad(const ConvGeometry&, const T*, const T*);
 FLAMBEAU_PATCHES(float)
