@@ -103,6 +103,17 @@ def nearest(length: int, size: int, scale: float | None, exact: bool) -> Array:
     return np.asarray(np.minimum(np.floor(spots * step), length - 1).astype(int))
 
 
+def table_of(
+    length: int, size: int, mode: str, align: bool, scale: float | None, smooth: bool
+) -> Table:
+    """The elements of each place in a mode."""
+    if smooth:
+        return antialias(length, size, align, scale, mode == "bicubic")
+    if mode == "bicubic":
+        return cubic_table(length, size, align, scale)
+    return linear(length, size, align, scale)
+
+
 def resized(
     x: Array, dim: int, size: int, mode: str, align: bool, scale: float | None, smooth: bool
 ) -> Array:
@@ -110,12 +121,7 @@ def resized(
     length = x.shape[dim]
     if mode.startswith("nearest"):
         return np.asarray(x.take(nearest(length, size, scale, mode == "nearest-exact"), dim))
-    if smooth:
-        places, weights = antialias(length, size, align, scale, mode == "bicubic")
-    elif mode == "bicubic":
-        places, weights = cubic_table(length, size, align, scale)
-    else:
-        places, weights = linear(length, size, align, scale)
+    places, weights = table_of(length, size, mode, align, scale, smooth)
     if x.dtype.kind in "iu":
         weights = fixed(weights)
     moved = np.moveaxis(x, dim, -1)

@@ -20,6 +20,15 @@ def tapped(x: Array, places: Array, weights: Array) -> Array:
     return np.asarray(np.einsum("npl,nclm->ncpm", table(places, weights, x.shape[2]), x))
 
 
+def tapped_twice(
+    x: Array, row_places: Array, row_weights: Array, places: Array, weights: Array
+) -> Array:
+    """The sums along both dims."""
+    rows = table(row_places[None], row_weights[None], x.shape[1])[0]
+    columns = table(places[None], weights[None], x.shape[2])[0]
+    return np.asarray(np.einsum("ph,qw,nhwm->npqm", rows, columns, x))
+
+
 def tapped_grad(grad: Array, places: Array, weights: Array, length: int) -> Array:
     """Products with the transposed matrices."""
     return np.asarray(np.einsum("npl,ncpm->nclm", table(places, weights, length), grad))

@@ -11,9 +11,7 @@
 #include "kernels/taps.h"
 
 namespace flambeau::cpu {
-namespace {
 
-/// Places as dense integers, each of which is checked once: the loops rely on them.
 Tensor checked_places(const Tensor& places, int64_t length, const char* op) {
   const Tensor dense = contiguous_data(places);
   const int64_t* values = dense.data<int64_t>();
@@ -24,6 +22,8 @@ Tensor checked_places(const Tensor& places, int64_t length, const char* op) {
   });
   return dense;
 }
+
+namespace {
 
 TapGeometry geometry_of(IntList elements, IntList table, int64_t length) {
   return {elements[0], elements[1], length, table[2], table[1], elements[3]};

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/backends/instruction_set.h"
+#include "core/tensor/tensor.h"
 
 namespace flambeau::cpu {
 
@@ -35,5 +36,8 @@ const TapKernels<T>& tap_kernels() {
   static const TapKernels<T>& best = FLAMBEAU_PICK(tap_kernels<T>)();
   return best;
 }
+
+/// Places as dense integers, each of which is checked once: the loops rely on them.
+Tensor checked_places(const Tensor& places, int64_t length, const char* op);
 
 }  // namespace flambeau::cpu
