@@ -13,7 +13,7 @@ constexpr int kTogether = 4;  // pixels that share a tap's weights
 enum class Meets : uint8_t {
   apart,  ///< each in its own way
   alike,  ///< through the same taps
-  run,    ///< so, and through all taps in turn: what a pixel reads, the next one does
+  run,    ///< so, and what a pixel reads, but the first of it, the next one does
 };
 
 /// How the `count` pixels from i on do.
@@ -27,7 +27,7 @@ Meets meets(const TapTable& table, int64_t i, int64_t count) {
     const TapTable::Meeting* const next = table.meetings.data() + begins[j];
     for (int64_t t = 0; t < taps; ++t) {
       if (next[t].tap != first[t].tap) return Meets::apart;
-      is_run &= next[t].tap == t && next[t].place == first->place + j + t;
+      is_run &= next[t].place == first->place + j + t;
     }
   }
   return is_run ? Meets::run : Meets::alike;
@@ -118,7 +118,8 @@ class Together {
 #pragma GCC unroll 7
       for (int t = 0; t < taps; ++t)
 #pragma GCC unroll 2
-        for (int k = 0; k < wide; ++k) weight[t][k] = load(weights + t * channels + c + k * lanes);
+        for (int k = 0; k < wide; ++k)
+          weight[t][k] = load(weights + met_[0][t].tap * channels + c + k * lanes);
       const T* pixel = line + first;
 #pragma GCC unroll 10
       for (int u = 0; u < taps + count - 1; ++u, pixel += channels)

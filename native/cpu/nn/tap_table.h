@@ -28,11 +28,11 @@ inline TapTable windows_of(const ConvAxis& axis) {
   return table;
 }
 
-/// The windows that meet each of an axis' elements.
+/// The windows that meet each of an axis' elements, from the first on.
 inline TapTable windows_over(const ConvAxis& axis) {
   TapTable table{{}, {0}};
   for (int64_t i = 0; i < axis.input; ++i) {
-    for (int64_t t = 0; t < axis.kernel; ++t) {
+    for (int64_t t = axis.kernel - 1; t >= 0; --t) {
       const int64_t place = i + axis.padding - t * axis.dilation;
       if (place >= 0 && place % axis.stride == 0 && place / axis.stride < axis.output)
         table.meetings.push_back({t, place / axis.stride});
