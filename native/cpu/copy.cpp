@@ -7,6 +7,7 @@
 #include "cpu/fill_rows.h"
 #include "cpu/short_rows.h"
 #include "cpu/transpose.h"
+#include "cpu/turned_groups.h"
 #include "cpu/walk.h"
 
 namespace flambeau::cpu {
@@ -243,6 +244,12 @@ void copy(const Tensor& destination, const Tensor& source) {
         return copy_small_transposed<Word>(to, from, walk, across);
       copy_transposed<Word>(to, from, walk, across, convert);
     });
+  }
+  constexpr int64_t kLeastOfGroup = 4;
+  if (same_dtype && to_bytes <= 8 && walk.from[0] != 0) {
+    if (const TurnedGroups groups = turned_groups(walk, to_bytes, kLeastOfGroup); groups.found)
+      return with_size(
+          to_bytes, [&](auto word) { copy_turned_groups<decltype(word)>(to, from, walk, groups); });
   }
   if (same_dtype && walk.rank > 1 && walk.to[0] == to_bytes && walk.from[0] == 0 &&
       walk.extent[0] <= kFilledRowBytes / to_bytes) {

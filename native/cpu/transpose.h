@@ -4,23 +4,23 @@
 
 namespace flambeau::cpu {
 
-/// to[r][c] = from[c][r] for a square of kBlock<Word> rows and columns, in registers of 16 bytes;
-/// strides in elements. Elements of 16 bytes go one by one.
+/// Rows and columns of a square that is transposed in registers of 16 bytes.
 template <class Word>
 inline constexpr int64_t kBlock = 16 / static_cast<int64_t>(sizeof(Word));
 
-template <class Word>
-void transpose_block(Word* to, int64_t to_stride, const Word* from, int64_t from_stride) {
+/// to(r)[c] = from(c)[r] for such a square. Elements of 16 bytes go one by one.
+template <class Word, class To, class From>
+void transpose_rows(const To& to, const From& from) {
   constexpr int64_t block = kBlock<Word>;
   if constexpr (block == 1) {
-    *to = *from;
+    *to(0) = *from(0);
   } else {
     typedef Word Row __attribute__((vector_size(16)));
     typedef Word Unaligned __attribute__((vector_size(16), aligned(alignof(Word)), may_alias));
     Row rows[block], next[block], low, high;
 #pragma GCC unroll 16
     for (int64_t i = 0; i < block; ++i) {
-      rows[i] = *reinterpret_cast<const Unaligned*>(from + i * from_stride);
+      rows[i] = *reinterpret_cast<const Unaligned*>(from(i));
       low[i] = static_cast<Word>(i / 2 + (i % 2) * block);
       high[i] = static_cast<Word>(low[i] + block / 2);
     }
@@ -36,8 +36,15 @@ void transpose_block(Word* to, int64_t to_stride, const Word* from, int64_t from
       for (int64_t i = 0; i < block; ++i) rows[i] = next[i];
     }
 #pragma GCC unroll 16
-    for (int64_t i = 0; i < block; ++i) *reinterpret_cast<Unaligned*>(to + i * to_stride) = rows[i];
+    for (int64_t i = 0; i < block; ++i) *reinterpret_cast<Unaligned*>(to(i)) = rows[i];
   }
+}
+
+/// to[r][c] = from[c][r]; strides in elements.
+template <class Word>
+void transpose_block(Word* to, int64_t to_stride, const Word* from, int64_t from_stride) {
+  transpose_rows<Word>([=](int64_t r) { return to + r * to_stride; },
+                       [=](int64_t c) { return from + c * from_stride; });
 }
 
 }  // namespace flambeau::cpu
