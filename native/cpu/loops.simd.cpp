@@ -18,6 +18,7 @@ constexpr int64_t kChunk = 1024;
 constexpr int64_t kBufferBytes = 4096;
 /// Rows at least this long are walked one at a time, so that dense rows need no buffer.
 constexpr int64_t kLongRow = 256;
+constexpr int64_t kLargeArea = 8 * kChunk;  // which the end of its last chunk does not slow down
 /// Rows at least this long are worth a call each.
 constexpr int64_t kShortestRow = 32;
 /// Rows that may be shared out as wholes.
@@ -136,8 +137,11 @@ class Walk {
     has_long_rows_ = start_.rank > 0 && start_.extent[0] >= kLongRow;
     if (has_long_rows_) chunk_ = part_of_row(chunk_);
     // Chunks of whole rows begin at one place of a cycle, whose buffer serves all of them.
-    if (std::count(access_, access_ + plan.operand_count, Access::cycle) > 0)
+    for (int i = 0; i < plan.operand_count; ++i) {
+      if (access_[i] != Access::cycle) continue;
       chunk_ = chunk_ / start_.extent[0] * start_.extent[0];
+      in_areas_ |= cycles_in_areas(i);
+    }
     if (!plan.indexed && plan.draw_count == 0 && start_.rank >= 2 && start_.extent[0] >= 32 &&
         start_.extent[1] >= kTileRows / 2) {
       for (int i = 0; i < plan.operand_count; ++i) has_tiles_ |= is_transposed(i);
@@ -239,6 +243,9 @@ class Walk {
       int64_t count = std::min(chunk_, end - begin);
       const int64_t row = position.row_left();
       if (has_long_rows_) count = std::min(count, row);
+      if (in_areas_)
+        count =
+            std::min(count, row + (start_.extent[1] - 1 - position.index[1]) * start_.extent[0]);
       const bool one_row = count <= row;
       bool buffered[kMaxData];
       for (int i = 0; i < plan_.operand_count; ++i) {
@@ -409,6 +416,13 @@ class Walk {
   int64_t tiles_across() const { return (start_.extent[0] - 1) / tile_columns() + 1; }
   int64_t tiles_down() const { return (start_.extent[1] - 1) / kTileRows + 1; }
 
+  /// Whether an operand is one row again and again for many chunks, but not for all of them.
+  bool cycles_in_areas(int operand) const {
+    const int64_t* const strides = strides_[operand];
+    return !plan_.operands[operand].written && start_.rank > 2 && strides[0] != 0 &&
+           strides[1] == 0 && start_.extent[0] * start_.extent[1] >= kLargeArea;
+  }
+
   Access classify(int operand) const {
     int64_t dense = plan_.operands[operand].bytes;
     bool is_dense = true, repeats = !plan_.operands[operand].written;
@@ -420,7 +434,8 @@ class Walk {
     // A single element is dense, whatever its strides.
     if (is_dense) return Access::dense;
     if (repeats && strides_[operand][0] == 0) return Access::repeated;
-    return repeats && start_.extent[0] < kLongRow ? Access::cycle : Access::rows;
+    return (repeats || cycles_in_areas(operand)) && start_.extent[0] < kLongRow ? Access::cycle
+                                                                                : Access::rows;
   }
 
   void store(int operand, const char* buffer, const Position& position, int64_t begin,
@@ -451,6 +466,7 @@ class Walk {
   int64_t chunk_, tile_;
   int repeated_;
   bool has_long_rows_, has_tiles_ = false, has_plain_rows_ = false;
+  bool in_areas_ = false;  // chunks end where the two innermost dims do
 };
 
 }  // namespace
