@@ -269,7 +269,7 @@ bool try_pixels_weight_grad(const ConvGeometry& g, const Tensor& result, const T
   const DType dtype = result.dtype();
   if (!is_float(dtype) && !is_half(dtype)) return false;
   const bool per_channel = has_filter_per_channel(g);
-  if (is_half(dtype) && !is_pixel_product(g)) {
+  if (is_half(dtype) && (per_channel || !is_pixel_product(g))) {
     const auto compute = [&](const Tensor& out, const Tensor& from, const Tensor& x) {
       return try_pixels_weight_grad(g, out, from, x);
     };
