@@ -52,6 +52,25 @@ def test_a_root_is_the_same_in_every_form() -> None:
         np.testing.assert_array_equal(np.signbit(result.numpy()[1]), True)
 
 
+@pytest.mark.parametrize("exponent", [-0.5, -1.0, -1.5, -2.0, -2.5, -3.0])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_the_slope_of_a_power_is_a_power(exponent: float, in_place: bool) -> None:
+    """exponent * x ** (exponent - 1), as the C library has it, also where the power is NaN."""
+    x = leaf(-INF, INF, 0.0, -0.0, 2.0, -2.0, 1e-120, -1e100, 1e100)
+    result = x.clone().pow_(exponent) if in_place else x**exponent
+    with np.errstate(all="ignore"):
+        slopes, curves = (
+            factor * np.power(x.detach().numpy(), exponent - order)
+            for order, factor in ((1, exponent), (2, exponent * (exponent - 1)))
+        )
+    (first,) = flambeau.autograd.grad(result.sum(), [x], create_graph=True)
+    np.testing.assert_allclose(first.detach().numpy(), slopes, rtol=1e-13)
+    np.testing.assert_array_equal(np.signbit(first.detach().numpy()[:4]), np.signbit(slopes[:4]))
+    (found,) = flambeau.autograd.grad(first.sum(), [x])
+    keep = [0, 1, 2, 4, 5]  # an infinity beside 0 has the sign of whichever power was found first
+    np.testing.assert_allclose(found.numpy()[keep], curves[keep], rtol=1e-13)
+
+
 @pytest.mark.parametrize("function", [F.relu, F.relu6, F.hardtanh, F.softshrink, F.hardswish])
 def test_gradients_pass_where_nan_passes(function: Callable[[Tensor], Tensor]) -> None:
     x = leaf(NAN, -100.0)
