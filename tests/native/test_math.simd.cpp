@@ -214,9 +214,39 @@ void expect_of_pairs(const char* name, double limit, F f, Wide (*reference)(Wide
       #name, limit, [](double a, double b) { return math::name(a, b); }, \
       +[](long double a, long double b) { return std::name(a, b); });
 
-TEST(pairs) {
-  ACCURATE_OF_PAIRS(pow, 1.5)
-  ACCURATE_OF_PAIRS(hypot, 1.5)
+TEST(pairs){ACCURATE_OF_PAIRS(pow, 1.5) ACCURATE_OF_PAIRS(hypot, 1.5)}
+
+// --- waves of huge doubles ---
+
+/// Multiples of pi / 2 and what lies beside them, up to the largest doubles: where the reduction
+/// loses most. The first is the double that is closest to one (J.-M. Muller, Elementary Functions,
+/// 11.3.2), whose cosine is -4.687165924254624e-19.
+TEST(waves_beside_their_zeros) {
+  std::vector<double> near{std::ldexp(6381956970095103., 797)};
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 8 * kBlock - 1; ++i) {
+    const int exponent = static_cast<int>(random() % 1023);
+    const long double turns =
+        std::rint(std::ldexp(1 + 0x1p-64L * static_cast<long double>(random()), exponent));
+    near.push_back(static_cast<double>(turns * 1.5707963267948966192313216916397514L));
+  }
+  std::vector<double> waves[3] = {near, near, near};
+  for (size_t i = 0; i < near.size(); i += kBlock) {
+    apply([](double x) { return math::sin(x); }, &near[i], &waves[0][i]);
+    apply([](double x) { return math::cos(x); }, &near[i], &waves[1][i]);
+    apply([](double x) { return math::tan(x); }, &near[i], &waves[2][i]);
+  }
+  double worst[3] = {};
+  for (size_t i = 0; i < near.size(); ++i) {
+    const long double x = near[i], exact[] = {std::sin(x), std::cos(x), std::tan(x)};
+    for (int k = 0; k < 3; ++k) worst[k] = std::max(worst[k], ulps(waves[k][i], exact[k]));
+  }
+  std::printf("    sin, cos, tan beside their zeros: %.2f, %.2f, %.2f ulp\n", worst[0], worst[1],
+              worst[2]);
+  CHECK(worst[0] <= 2 && worst[1] <= 2 && worst[2] <= 4);
+#ifdef FLAMBEAU_LANES_OF
+  CHECK(std::fabs(waves[1][0] / -4.68716592425462761112e-19 - 1) < 4e-16);
+#endif
 }
 
 // --- complex numbers: against the C library in a wider type, and at the edges in the same one ---

@@ -1,6 +1,7 @@
 #include "cpu/math.h"
 
 #ifdef FLAMBEAU_LANES_OF
+#include "cpu/elementary/turns.h"
 #include "cpu/elementary/vectors.h"
 
 /// Sine, cosine and tangent of floats: reduced by quarters of a turn in double, then by minimax
@@ -43,19 +44,11 @@ FLAMBEAU_INLINE Turned turned_far(float given) {
 /// the binary digits of 2 / pi, of which the two before the point of the product are the first.
 struct Turns {
   static constexpr int kFirst = 20, kCount = 128 - 23 - kFirst;
-  static constexpr uint64_t kDigits[] = {0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
-                                         0xfe5163abdebbc561};
-  static constexpr double part(int from, int count, double unit) {
-    double value = 0;
-    for (int i = 0; i < count; ++i, unit /= 2)
-      if ((kDigits[(from + i) / 64] >> (63 - (from + i) % 64) & 1) != 0) value += unit;
-    return value;
-  }
   double values[2 * kCount];
   constexpr Turns() : values() {
     for (int i = 0; i < kCount; ++i) {
-      values[i] = part(kFirst + i - 2, 29, 2);
-      values[kCount + i] = part(kFirst + i - 2 + 29, 53, 0x1p-28);
+      values[i] = turn_part(kFirst + i - 2, 29, 2);
+      values[kCount + i] = turn_part(kFirst + i - 2 + 29, 53, 0x1p-28);
     }
   }
 };
