@@ -7,12 +7,13 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// The numbers that `of_positive` is for. Between the zeros that lie among negative ones the C
-/// library is exact.
+/// Numbers that `of_positive` has by logarithms of the C library, of which tables are faster, but
+/// take what is out of the normal range one by one.
 constexpr double kLow = 1e-300, kHigh = 1e300;
 
 /// From 8 on by Stirling's series; below by the functional equation, from between 1 and 2.
-FLAMBEAU_INLINE double of_positive(double x) {
+template <class Log>
+FLAMBEAU_INLINE double of_positive(double x, const Log& log) {
   constexpr double kLogRootTwoPi = 0.9189385332046727;
   const bool is_far = x >= 8, is_small = x < 1;
   // What the functional equation is not for is its product from the start: one logarithm will do.
@@ -23,7 +24,7 @@ FLAMBEAU_INLINE double of_positive(double x) {
     rest = falls ? rest - 1 : rest;
     product = falls ? product * rest : product;
   }
-  const double log_of = ::log(product);
+  const double log_of = log(product);
   const double base = math::detail::log_gamma_1p(is_small ? x : rest - 1);
   const double near = is_small ? base - log_of : base + log_of;
   const double r = 1 / x, z = r * r;
@@ -33,6 +34,23 @@ FLAMBEAU_INLINE double of_positive(double x) {
   return is_far ? far : near;
 }
 
+/// Of any number. Below 0 by reflection: gamma(-x) gamma(x) = -pi / (x sin(pi x)). `is_rest`: the
+/// result is what is left of much larger numbers, beside one of the zeros among negative numbers,
+/// where the C library is exact.
+FLAMBEAU_INLINE double of_any(double given, double& is_rest) {
+  constexpr double kPi = 3.141592653589793, kTiny = 1e-17, kLargest = 1e308;
+  const auto log = [](double x) { return math::log(x); };
+  const double x = math::detail::magnitude(given), value = of_positive(x, log);
+  const double reflected = log(kPi / (x * math::detail::sine_of_pi(x)));
+  // What is next to 0 has a logarithm of its own that does not know the sign.
+  const bool is_reflected = (given < 0) & (x > kTiny) & (x < math::detail::kInfinity<double>);
+  const double finite = value < kLargest ? value : kLargest;  // at a pole
+  const double found = is_reflected ? reflected - finite : value;
+  const double size = math::detail::magnitude(reflected) + math::detail::magnitude(finite);
+  is_rest = is_reflected & (math::detail::magnitude(found) < 0.25 * size) ? 1 : 0;
+  return found;
+}
+
 template <class Lanes>
 FLAMBEAU_INLINE Lanes of_lanes(Lanes given) {
   constexpr int count = sizeof(Lanes) / sizeof(double);
@@ -40,13 +58,17 @@ FLAMBEAU_INLINE Lanes of_lanes(Lanes given) {
   memcpy(x, &given, sizeof x);
   double others = 0;
 #pragma omp simd reduction(+ : others)
-  for (int i = 0; i < count; ++i) {
-    others += x[i] >= kLow && x[i] <= kHigh ? 0.0 : 1.0;
-    result[i] = of_positive(x[i]);
-  }
-  if (FLAMBEAU_UNLIKELY(others > 0)) {
+  for (int i = 0; i < count; ++i) others += x[i] >= kLow && x[i] <= kHigh ? 0.0 : 1.0;
+  if (FLAMBEAU_LIKELY(others == 0)) {
+#pragma omp simd
     for (int i = 0; i < count; ++i)
-      if (!(x[i] >= kLow && x[i] <= kHigh)) result[i] = FLAMBEAU_LOG_GAMMA(x[i]);
+      result[i] = of_positive(x[i], [](double product) { return ::log(product); });
+  } else {
+    alignas(64) double is_rest[count];
+#pragma omp simd
+    for (int i = 0; i < count; ++i) result[i] = of_any(x[i], is_rest[i]);
+    for (int i = 0; i < count; ++i)
+      if (is_rest[i] != 0) result[i] = FLAMBEAU_LOG_GAMMA(x[i]);
   }
   memcpy(&given, result, sizeof x);
   return given;

@@ -94,8 +94,8 @@ FLAMBEAU_INLINE float lgamma(float given) {
   const double y = t + 7, r = 1 / y, z = r * r;
   const double series = r * detail::polynomial(z, 1. / 156, -691. / 360360, 1. / 1188, -1. / 1680,
                                                1. / 1260, -1. / 360, 1. / 12);
-  const double far = (y - 0.5) * ::log(y) - y + kLogRootTwoPi + series;
-  const double near = ::log(reflected ? kPi * product / detail::sine_of_pi(x) : product);
+  const double far = (y - 0.5) * log(y) - y + kLogRootTwoPi + series;
+  const double near = log(reflected ? kPi * product / detail::sine_of_pi(x) : product);
   const double value = reflected ? near - far : far - near;
   const float infinity = __builtin_inff();
   return __builtin_fabsf(given) == infinity ? infinity : static_cast<float>(value);

@@ -130,3 +130,32 @@ def test_trigamma_of_all_kinds_of_numbers() -> None:
     assert np.all(abs(narrow - wanted) <= np.spacing(wanted.astype(np.float32)))
     ends = flambeau.polygamma(1, flambeau.tensor([0.0, -1.0, -7.0, -np.inf, np.inf, np.nan]))
     assert str(ends.tolist()) == "[inf, inf, inf, inf, 0.0, nan]"
+
+
+def test_the_logarithm_of_gamma_at_the_edges() -> None:
+    """Beside a usual number: gamma(5/2) is 3/4 sqrt(pi)."""
+    edges = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, -2.0, -1e15, -1e308, 1e306, 1e308]
+    points = np.resize(np.array([*edges, 2.5]), 60)
+    wanted = np.resize(np.array([np.inf] * 4 + [np.nan] + [np.inf] * 6 + [0.28468287047291916]), 60)
+    wanted[points == 1e306] = (1e306 - 0.5) * (math.log(1e306) - 1)  # up to 1e-300 of itself
+    found = flambeau.lgamma(flambeau.tensor(points)).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-15)
+
+
+def test_the_logarithm_of_gamma_of_negative_and_of_tiny_numbers() -> None:
+    """gamma(-n - 1/2) = sqrt(pi) (-2)^(n + 1) / (1 3 5 ... (2 n + 1)); of tiny ones it is 1 / x."""
+    half = np.arange(40)
+    odd = [math.prod(range(1, 2 * n + 2, 2)) for n in half.tolist()]
+    wanted = [
+        (Decimal("3.1415926535897932384626433832795028842").ln() / 2
+         + (n + 1) * Decimal(2).ln() - Decimal(product).ln())
+        for n, product in zip(half.tolist(), odd, strict=True)
+    ]  # fmt: skip
+    tiny = [5e-324, -5e-324, 1e-310, -1e-310, 1e-30, -1e-30, 1e-18, -1e-18]
+    points = np.concatenate([-half - 0.5, tiny])
+    found = flambeau.lgamma(flambeau.tensor(points)).tolist()
+    for point, value in zip(points.tolist(), found, strict=True):
+        if point < -0.1:
+            assert steps(value, wanted[int(-point)]) <= 8, point
+        else:
+            assert steps(value, -abs(Decimal(point)).ln()) <= 2, point
