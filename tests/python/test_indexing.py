@@ -226,3 +226,21 @@ def test_indices_are_where_the_tensor_is(call: Callable[[Tensor, Tensor], object
     index = flambeau.zeros(2, dtype=flambeau.int64, device="meta")
     with pytest.raises(RuntimeError, match=r"argument 'indices' is on \w+ but the others are on"):
         call(flambeau.ones(2, 3), index)
+
+
+@pytest.mark.parametrize("name", ["index_add", "index_copy"])
+def test_copies_with_slices_added_or_written_are_row_major(name: str) -> None:
+    x, source = (np.random.default_rng(n).random((5, n)).T for n in (4, 3))
+    places = np.array([2, 0, 3])
+    own = [flambeau.tensor(a.T.copy(), requires_grad=True) for a in (x, source)]
+    result = getattr(own[0].T, name)(0, flambeau.tensor(places), own[1].T)
+    wanted = x.copy()
+    wanted[places] = source + (wanted[places] if name == "index_add" else 0)
+    np.testing.assert_array_equal(result.detach().numpy(), wanted)
+    assert result.is_contiguous()
+    weights = np.random.default_rng(9).random(x.shape)
+    found = flambeau.autograd.grad(result, own, flambeau.tensor(weights))
+    kept = np.ones((4, 1))
+    kept[places] = name == "index_add"
+    np.testing.assert_array_equal(found[0].numpy().T, weights * kept)
+    np.testing.assert_array_equal(found[1].numpy().T, weights[places])
