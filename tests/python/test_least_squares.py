@@ -53,3 +53,48 @@ def test_numbers_of_any_size() -> None:
         found = flambeau.linalg.lstsq(matrix * size, sides, driver="gelsy")
         assert found.rank.item() == 1
         np.testing.assert_allclose((found.solution * size).numpy(), [[0.2], [0.4]])
+
+
+def with_values(size: tuple[int, int], values: np.ndarray, dtype: str) -> np.ndarray:
+    """A matrix of these singular values."""
+    draw = np.random.default_rng(2)
+    turns = []
+    for length in size:
+        parts = draw.standard_normal((2, length, values.size))
+        turns.append(np.linalg.qr(parts[0] + (1j * parts[1] if "complex" in dtype else 0))[0])
+    return (turns[0] * values @ turns[1].conj().T).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("size", [(60, 60), (120, 40), (40, 120), (300, 300)])
+def test_the_limit_decides_on_the_rank(size: tuple[int, int], dtype: str) -> None:
+    count = min(size)
+    sides = np.random.default_rng(3).standard_normal((size[0], 2)).astype(dtype)
+    for least, rank in ((1e-4, count), (1e-8, count // 2)):
+        values = np.repeat([1.0, least], [count // 2, count - count // 2])
+        matrix = with_values(size, values, dtype)
+        found = flambeau.linalg.lstsq(
+            flambeau.from_numpy(matrix), flambeau.from_numpy(sides), rcond=1e-6, driver="gelsy"
+        )
+        assert found.rank.item() == rank
+        wanted = np.linalg.lstsq(matrix, sides, rcond=1e-6)[0]
+        scale = abs(wanted).max()
+        np.testing.assert_allclose(found.solution.numpy() / scale, wanted / scale, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [(60, 60), (120, 40), (40, 120)])
+def test_a_driver_for_full_rank_asks_for_no_rank(size: tuple[int, int]) -> None:
+    """In float32 these count as matrices of lower rank."""
+    values = np.geomspace(1, 1e-9, min(size))
+    matrix = with_values(size, values, "float64")
+    wanted = np.random.default_rng(3).standard_normal((size[1], 2))
+    if size[0] < size[1]:  # of all solutions the least one, which is a combination of the rows
+        wanted = matrix.T @ np.random.default_rng(3).standard_normal((size[0], 2))
+    sides = flambeau.from_numpy(matrix @ wanted)
+    given = flambeau.from_numpy(matrix)
+    found = flambeau.linalg.lstsq(given, sides, rcond=1e-6, driver="gels").solution.numpy()
+    assert abs(found - wanted).max() < 1e-5 * abs(wanted).max()
+    given[0] = 0
+    given[:, 0] = 0
+    with pytest.raises(flambeau.linalg.LinAlgError, match="full rank"):
+        flambeau.linalg.lstsq(given, sides, driver="gels")

@@ -106,14 +106,15 @@ void set_residuals(const Matrix<const T>& a, const Matrix<const T>& b, const Mat
 }
 
 /// Solves systems of one size by reflections, which need no exchanges where a matrix is far from
-/// one of lower rank.
+/// one of lower rank, or where the rank does not count.
 template <class T>
 class ReflectionSolver {
  public:
-  ReflectionSolver(int64_t m, int64_t n, Real<T> rcond, Real<T> least)
+  ReflectionSolver(int64_t m, int64_t n, Real<T> rcond, Real<T> least, bool rank_counts)
       : long_(std::max(m, n)),
         short_(std::min(m, n)),
         is_wide_(m < n),
+        rank_counts_(rank_counts),
         rcond_(std::max(rcond, least)),
         solve_low_rank_(rcond) {}
   /// `b` has as many rows as the longer side of `a`, and becomes the solution. Returns the rank;
@@ -126,9 +127,9 @@ class ReflectionSolver {
     T* const tau = tau_.of(short_);
     factor_by_reflections(factors, tau);
     const Matrix<const T> triangle = constant(part(factors, 0, 0, short_, short_));
-    if (!is_far_from_lower_rank(triangle)) {
-      return of_low_rank && fits_low_rank(triangle) ? solve_low_rank(a, factors, tau, b) : -1;
-    }
+    if (!is_in_reach(triangle)) return -1;
+    if (rank_counts_ ? !is_far_from_lower_rank(triangle) : has_zero_on_diagonal(triangle))
+      return of_low_rank && fits_low_rank() ? solve_low_rank(a, factors, tau, b) : -1;
     if (is_wide_) {
       WideSolver<T>::solve(factors, tau, b);
     } else {
@@ -140,15 +141,23 @@ class ReflectionSolver {
 
  private:
   /// In few bytes: column by column, each is read as often as there are columns.
-  bool fits_low_rank(const Matrix<const T>& triangle) const {
+  bool fits_low_rank() const {
     constexpr int64_t kMostBytes = 2 << 20;
+    return long_ * short_ * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
+  }
+  /// Whether squares neither overflow nor vanish.
+  static bool is_in_reach(const Matrix<const T>& triangle) {
     constexpr double kReach = sizeof(Real<T>) == 4 ? 1e15 : 1e100;
     double squares = 0;
-    for (int64_t j = 0; j < short_; ++j)
+    for (int64_t j = 0; j < triangle.columns; ++j)
       for (int64_t i = 0; i <= j; ++i) squares += static_cast<double>(square_of<T>(triangle(i, j)));
     const double size = std::sqrt(squares);
-    return long_ * short_ * static_cast<int64_t>(sizeof(T)) <= kMostBytes &&
-           (size == 0 || (size > 1 / kReach && size < kReach));
+    return size == 0 || (size > 1 / kReach && size < kReach);
+  }
+  static bool has_zero_on_diagonal(const Matrix<const T>& triangle) {
+    for (int64_t i = 0; i < triangle.columns; ++i)
+      if (triangle(i, i) == T(0)) return true;
+    return false;
   }
 
   int64_t solve_low_rank(const Matrix<const T>& a, const Matrix<T>& factors, const T* tau,
@@ -165,32 +174,30 @@ class ReflectionSolver {
     return solve_low_rank_(triangle, part(b, 0, 0, short_, b.columns));
   }
 
-  /// Frobenius norms bound the largest singular value, and 1 over the least one. Bounds of
-  /// triangles of the first columns, in any order, are no larger, so that LAPACK finds full rank as
-  /// well.
+  /// By estimates of the greatest and the least singular value, as LAPACK decides with those of the
+  /// triangle of exchanged columns, which are closer.
   bool is_far_from_lower_rank(const Matrix<const T>& triangle) {
-    const Matrix<T> inverse{inverse_.of(short_ * short_), short_, short_, 1, short_};
-    double squares = 0, inverse_squares = 0, least_square = std::numeric_limits<double>::infinity();
-    for (int64_t j = 0; j < short_; ++j)
-      for (int64_t i = 0; i < short_; ++i) {
-        const double square = static_cast<double>(square_of<T>(triangle(i, j)));
-        if (i <= j) squares += square;
-        if (i == j) least_square = std::min(least_square, square);
-        inverse(i, j) = T(i == j ? 1 : 0);
-      }
-    const double rcond = static_cast<double>(rcond_);
-    if (!(std::sqrt(squares) * rcond < std::sqrt(least_square))) return false;
-    solve_triangle(triangle, inverse, true, false);
-    for (int64_t j = 0; j < short_; ++j)
-      for (int64_t i = 0; i <= j; ++i)
-        inverse_squares += static_cast<double>(square_of<T>(inverse(i, j)));
-    return std::sqrt(squares) * std::sqrt(inverse_squares) * rcond < 1;
+    constexpr double kDoubt = 4;
+    const double limit = kDoubt * static_cast<double>(rcond_);
+    if (triangle(0, 0) == T(0)) return false;
+    greatest_.begin(triangle(0, 0), short_);
+    least_.begin(triangle(0, 0), short_);
+    for (int64_t k = 1; k < short_; ++k) {
+      const T* const above = &triangle(0, k);
+      const double least = least_.offer(above, triangle(k, k));
+      if (!(greatest_.offer(above, triangle(k, k)) * limit < least)) return false;
+      greatest_.accept();
+      least_.accept();
+    }
+    return true;
   }
 
   int64_t long_, short_;
-  bool is_wide_;
+  bool is_wide_, rank_counts_;
   Real<T> rcond_;
   LowRankSolver<T> solve_low_rank_;
+  SingularVector<T, true> greatest_;
+  SingularVector<T, false> least_;
   Scratch<T> factors_, tau_, inverse_;
 };
 
@@ -215,7 +222,7 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
         // Without right-hand sides of one that is 0: rank and singular values are found all the
         // same.
         Solver<T> solve(used, m, n, std::max<int64_t>(k, 1), cutoff);
-        ReflectionSolver<T> solve_by_reflections(m, n, cutoff, least);
+        ReflectionSolver<T> solve_by_reflections(m, n, cutoff, least, used == Driver::gelsy);
         Scratch<T> scratch, scratch_solution, zeros;
         Scratch<Real<T>> scratch_values;
         for (int64_t i = begin; i < end; ++i) {

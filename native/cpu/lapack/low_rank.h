@@ -24,20 +24,20 @@ class SingularVector {
   /// conj(diagonal)]].
   double offer(const T* above, T diagonal) {
     Wide along(0);
-    for (size_t i = 0; i < elements_.size(); ++i) along += std::conj(wide(above[i])) * elements_[i];
+    for (size_t i = 0; i < elements_.size(); ++i) along += turned(wide(above[i])) * elements_[i];
     const double own = std::abs(wide(diagonal)), mixed = std::abs(along);
     const double a = scale_ * scale_ + mixed * mixed, d = own * own;
-    const Wide b = std::conj(along) * std::conj(wide(diagonal));
+    const Wide b = turned(along) * turned(wide(diagonal));
     const double half = (a - d) / 2, root = std::hypot(half, std::abs(b));
     const double most = (a + d) / 2 + root;
     Wide first(1), second(0);  // of the greatest
     if (std::abs(b) > 0 || a < d) {
       first = half >= 0 ? Wide(half + root) : b;
-      second = half >= 0 ? std::conj(b) : Wide(root - half);
+      second = half >= 0 ? turned(b) : Wide(root - half);
     }
     const double length = std::hypot(std::abs(first), std::abs(second));
-    first_ = greatest ? first / length : -std::conj(second) / length;
-    second_ = greatest ? second / length : std::conj(first) / length;
+    first_ = greatest ? first / length : -turned(second) / length;
+    second_ = greatest ? second / length : turned(first) / length;
     const double top = std::sqrt(most);
     offered_ = greatest ? top : top > 0 ? scale_ * own / top : 0;
     return offered_;
@@ -50,7 +50,14 @@ class SingularVector {
   double scale() const { return scale_; }
 
  private:
-  using Wide = std::complex<double>;
+  using Wide = std::conditional_t<kIsComplex<T>, std::complex<double>, double>;
+  static Wide turned(Wide value) {
+    if constexpr (kIsComplex<T>) {
+      return std::conj(value);
+    } else {
+      return value;
+    }
+  }
   static Wide wide(T value) {
     if constexpr (kIsComplex<T>) {
       return {static_cast<double>(value.re), static_cast<double>(value.im)};
