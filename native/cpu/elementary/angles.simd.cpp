@@ -8,6 +8,7 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
+using math::detail::HalfPi;
 using math::detail::kInfinity;
 using math::detail::magnitude;
 using math::detail::multiply_add;
@@ -26,17 +27,6 @@ FLAMBEAU_INLINE double arc_rest(double z) {
                                 0.11111110782008905, 0.19999999999953222);
   return multiply_add(z, odd, even);
 }
-
-template <class T>
-struct Eighth;
-template <>
-struct Eighth<float> {
-  static constexpr float high = 0.785398185f, low = -2.18556941e-08f;
-};
-template <>
-struct Eighth<double> {
-  static constexpr double high = 0.7853981633974483, low = 3.061616997868383e-17;
-};
 
 struct Angle {
   template <int count, class T>
@@ -70,13 +60,13 @@ struct Angle {
     const bool is_corner = is_any && ((large == 0) | is_endless);
     const T t = is_corner ? T(0) : above / below, z = t * t;
     const T arc = multiply_add(t * z, arc_rest(z), t);
-    // Counted in eighths of a turn from where the angle is 0, then back from a quarter and a half.
-    const T near = is_diagonal ? T(1) : T(0), from_axis = is_steep ? 2 - near : near;
+    // Counted in quarters of a turn from where the angle is 0, then back from one and from two.
+    const T near = is_diagonal ? T(0.5) : T(0), from_axis = is_steep ? 1 - near : near;
     const T steep = is_steep ? -arc : arc;
     const bool is_left = math::detail::with_sign(T(1), x) < 0;
-    const T eighths = is_left ? 4 - from_axis : from_axis, rest = is_left ? -steep : steep;
+    const T quarters = is_left ? 2 - from_axis : from_axis, rest = is_left ? -steep : steep;
     const T value =
-        multiply_add(eighths, Eighth<T>::high, multiply_add(eighths, Eighth<T>::low, rest));
+        multiply_add(quarters, HalfPi<T>::high, multiply_add(quarters, HalfPi<T>::low, rest));
     const T turned = math::detail::with_sign(value, y);
     return is_any && (x != x) | (y != y) ? x + y : turned;
   }

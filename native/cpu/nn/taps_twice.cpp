@@ -31,16 +31,15 @@ class KeptRows {
   template <class Make>
   void find(const int64_t* places, int64_t step, int64_t* lines, const Make& make) {
     const auto taps = static_cast<int64_t>(rows_.size());
-    std::vector<char>& used = used_;
-    used.assign(rows_.size(), 0);
+    used_.assign(rows_.size(), 0);
     for (int64_t k = 0; k < taps; ++k)
       if (const int64_t line = line_of(places[k * step]); line >= 0)
-        used[static_cast<size_t>(line)] = 1;
+        used_[static_cast<size_t>(line)] = 1;
     size_t free = 0;
     for (int64_t k = 0; k < taps; ++k) {
       const int64_t row = places[k * step];
       if (line_of(row) < 0) {
-        while (used[free]) ++free;
+        while (used_[free]) ++free;
         if (rows_[free] >= 0) lines_[static_cast<size_t>(rows_[free])] = -1;
         rows_[free] = row;
         lines_[static_cast<size_t>(row)] = static_cast<int64_t>(free);
