@@ -4,7 +4,7 @@
 #include "cpu/elementary/vectors.h"
 
 /// The angle of a point: of its smaller coordinate over the larger one, or, beyond pi / 8, of the
-/// rest to the diagonal, by a minimax polynomial. Within 2 ULP.
+/// rest to the diagonal, by a minimax polynomial. Within 2.5 ULP.
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
