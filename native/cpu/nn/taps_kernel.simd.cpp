@@ -69,15 +69,20 @@ void sum_rows(const TapGeometry& g, int64_t count, const T* x, const int64_t* pl
   }
 }
 
-/// One point's sums of some columns, in registers.
+constexpr int64_t kAhead = 8;  // taps whose rows are asked for before they are read
+
+/// One point's sums of some columns, in registers. kAhead places follow those of its taps.
 template <int vectors, class T>
 void sum_columns(int64_t taps, const T* x, int64_t n, const int64_t* places, const T* weights,
                  T* out) {
+  constexpr int kLine = 64 / sizeof(T);
   Vector<T> sum[vectors] = {};
   for (int64_t k = 0; k < taps; ++k) {
-    const T* const from = x + places[k] * n;
+    const T *const from = x + places[k] * n, *const next = x + places[k + kAhead] * n;
+#pragma GCC unroll 16
+    for (int j = 0; j < vectors * kLanes<T>; j += kLine) __builtin_prefetch(next + j);
     const Vector<T> weight = splat(weights[k]);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < vectors; ++i)
       sum[i] = multiply_add<T>(weight, load(from + i * kLanes<T>), sum[i]);
   }
@@ -92,7 +97,7 @@ class ManyRows {
   ManyRows(const TapGeometry& g, int64_t points, const T* x, const int64_t* places,
            const T* weights, T* out)
       : n_(g.inner), taps_(g.taps), points_(points), x_(x), out_(out) {
-    places_.reserve(static_cast<size_t>(points * taps_));
+    places_.reserve(static_cast<size_t>(points * taps_ + kAhead));
     weights_.reserve(places_.capacity());
     for (int64_t p = 0; p < points; ++p) {
       for (int64_t k = 0; k < taps_; ++k) {
@@ -100,32 +105,40 @@ class ManyRows {
         weights_.push_back(weights[k * g.points + p]);
       }
     }
+    places_.resize(places_.capacity());
   }
   void sum() const {
-    const int64_t left = columns<1>(columns<4>(columns<8>(0)));
-    for (int64_t p = 0; p < points_ && left < n_; ++p) {
-      T* const to = out_ + p * n_;
-      std::fill(to + left, to + n_, T(0));
-      for (int64_t k = 0; k < taps_; ++k) {
-        const T* const from = x_ + place(p)[k] * n_;
-        const T weight = weights(p)[k];
-        for (int64_t j = left; j < n_; ++j) to[j] += weight * from[j];
-      }
-    }
+    if (columns<1>(columns<4>(columns<12>(0))) < n_) sum_elementwise();
   }
 
  private:
   const int64_t* place(int64_t p) const { return places_.data() + p * taps_; }
   const T* weights(int64_t p) const { return weights_.data() + p * taps_; }
-  /// As many as there are from one on; the first of those that are left.
+  template <int vectors>
+  void columns_at(int64_t first) const {
+    for (int64_t p = 0; p < points_; ++p)
+      sum_columns<vectors>(taps_, x_ + first, n_, place(p), weights(p), out_ + p * n_ + first);
+  }
+  /// As many as there are from one on; the first of those that are left. Where these are most of
+  /// so many, the last ones are summed again with them.
   template <int vectors>
   int64_t columns(int64_t first) const {
     constexpr int64_t kCount = vectors * kLanes<T>;
-    for (; first + kCount <= n_; first += kCount) {
-      for (int64_t p = 0; p < points_; ++p)
-        sum_columns<vectors>(taps_, x_ + first, n_, place(p), weights(p), out_ + p * n_ + first);
+    for (; first + kCount <= n_; first += kCount) columns_at<vectors>(first);
+    if (2 * (n_ - first) <= kCount * (vectors > 1) || n_ < kCount || first == n_) return first;
+    columns_at<vectors>(n_ - kCount);
+    return n_;
+  }
+  /// Rows shorter than a vector.
+  void sum_elementwise() const {
+    std::fill_n(out_, points_ * n_, T(0));
+    for (int64_t p = 0; p < points_; ++p) {
+      for (int64_t k = 0; k < taps_; ++k) {
+        const T* const from = x_ + place(p)[k] * n_;
+        const T weight = weights(p)[k];
+        for (int64_t j = 0; j < n_; ++j) out_[p * n_ + j] += weight * from[j];
+      }
     }
-    return first;
   }
 
   int64_t n_, taps_, points_;
