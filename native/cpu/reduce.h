@@ -181,8 +181,9 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
 #pragma omp simd
         for (int64_t j = 0; j < kLanes; ++j) acc[c + j] = fold.step(lane[j], In(x3[c + j]));
       }
-      for (; c < columns; ++c) {
-        for (const Loaded<In>* row : {x0, x1, x2, x3}) acc[c] = fold.step(acc[c], In(row[c]));
+      for (const Loaded<In>* row : {x0, x1, x2, x3}) {
+#pragma omp simd
+        for (int64_t j = c; j < columns; ++j) acc[j] = fold.step(acc[j], In(row[j]));
       }
     }
     for (; r < rows; ++r, x += row_stride) {

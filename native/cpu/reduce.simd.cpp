@@ -97,11 +97,9 @@ class Walk {
     const bool columns = kept_.rank > 0 && reduced_.rank > 0 && kept_.extent[0] > 1 &&
                          kept_strides_[0] == bytes && std::abs(reduced_strides_[0]) > bytes &&
                          reduced_strides_[0] % bytes == 0;
-    if (count_ > 0 && (short_rows || columns)) {
-      run_columns();
-    } else {
-      run_rows();
-    }
+    if (count_ == 0 || !(short_rows || columns)) return run_rows();
+    if (plain && count_ <= kLevelRows) return run_few_rows();
+    run_columns();
   }
 
  private:
@@ -228,6 +226,41 @@ class Walk {
   }
 
   // --- a run of outputs at a time ---
+
+  /// Outputs of few elements: one level of accumulators, which runs of short ones share.
+  void run_few_rows() const {
+    const int64_t bytes = loops_.accumulator_bytes, most = kLevelBytes / bytes;
+    const auto body = [&](int64_t begin, int64_t end) {
+      alignas(64) char accumulators[kLevelBytes];
+      Position position = kept_;
+      position.seek(begin);
+      while (begin < end) {
+        const int64_t batch = std::min(most, end - begin);
+        const Position first = position;
+        loops_.init(fold_, accumulators, batch);
+        for (int64_t i = 0, columns; i < batch; i += columns) {
+          columns = std::min(batch - i, position.row_left());
+          take_all_rows(input_ + position.offset(kept_strides_), columns, accumulators + i * bytes);
+          position.advance(columns);
+        }
+        store(first, accumulators, batch);
+        begin += batch;
+      }
+    };
+    parallel_for(0, outputs_, std::max<int64_t>(1, kGrain / (count_ * cost_)), body);
+  }
+
+  /// Accumulators of neighbouring outputs take all their elements, which need no conversion.
+  void take_all_rows(const char* data, int64_t columns, char* accumulators) const {
+    const int64_t bytes = loops_.input.bytes;
+    Position position = reduced_;
+    for (int64_t taken = 0, rows; taken < count_; taken += rows) {
+      rows = std::min(position.row_left(), count_ - taken);
+      loops_.columns(fold_, accumulators, data + position.offset(reduced_strides_), rows,
+                     reduced_strides_[0] / bytes, columns, kept_strides_[0] / bytes);
+      position.advance(rows);
+    }
+  }
 
   /// Three levels of accumulators for up to `width` columns.
   struct Levels {
