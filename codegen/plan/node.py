@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.model.entries import Argument, Declarations, Kind, Operator
 from flambeau.codegen.model.facts import shown_name
-from flambeau.codegen.model.types import TENSOR, TENSORS, K, value_type
+from flambeau.codegen.model.types import TENSOR, TENSORS, K, ValueType, value_type
 from flambeau.codegen.plan.backward import BackwardPlan, FusedKernel, GradientPlan, SavedField
 from flambeau.codegen.plan.compute import parameter_values, promotion, table_for
 from flambeau.codegen.plan.cpp_types import cpp_name
 from flambeau.codegen.plan.kernels import KernelOperand
 from flambeau.codegen.plan.node_name import node_name
+from flambeau.codegen.plan.shared_parts import shared_parts
 from flambeau.codegen.plan.translate import METADATA_TYPES, Names, Symbol, Translator
 
 
@@ -245,39 +245,37 @@ def _tensor_gradients(operator: Operator, plan: BackwardPlan, translator: Transl
 def _shared_lines(
     plan: BackwardPlan, names: Names, wanted: dict[Argument, str], translator: Translator
 ) -> tuple[list[str], dict[nodes.Expression, nodes.Expression]]:
-    """Calls whose several results different gradients read are made once, where a gradient that
-    reads them is wanted: statements, and the names (added to `names`) that stand for the calls.
+    """Tensors that different gradients read, the results of a call among them, are computed once,
+    where a gradient that reads them is wanted: statements, and the names (added to `names`) that
+    stand for what is computed.
     """
-    readers: dict[nodes.Expression, list[Argument]] = {}
-    for gradient in plan.gradients:
-        for read in dict.fromkeys(_indexed_calls(gradient.formula)):
-            readers.setdefault(read, []).append(gradient.argument)
     lines: list[str] = []
     shared: dict[nodes.Expression, nodes.Expression] = {}
-    for call, arguments in readers.items():
-        if len(arguments) < 2:
-            continue
-        code = translator.code(call, names, differentiated=True)
-        if not code.type.results or any(r.kind is not K.TENSOR for r in code.type.results):
+    for part in shared_parts([gradient.formula for gradient in plan.gradients]):
+        known = part.with_children(
+            tuple(nodes.replace_subtrees(child, shared) for child in part.children)
+        )
+        code = translator.code(known, names, differentiated=True)
+        kind = _shared_type(code.type)
+        if kind is None:
             continue
         name = f"shared{len(shared)}"
-        shared[call] = nodes.Name(name)
+        shared[part] = nodes.Name(name)
         names[name] = Symbol(name, code.type)
-        lines.append(f"std::tuple<{', '.join(['Tensor'] * len(code.type.results))}> {name};")
-        readers_anywhere = [g.argument for g in plan.gradients if call in nodes.walk(g.formula)]
-        condition = " || ".join(wanted[argument] for argument in readers_anywhere)
+        lines.append(f"{kind} {name};")
+        readers = [g.argument for g in plan.gradients if part in nodes.walk(g.formula)]
+        condition = " || ".join(wanted[argument] for argument in readers)
         lines += _if(condition, [*code.statements, f"{name} = {code.code};"])
     return lines, shared
 
 
-def _indexed_calls(formula: nodes.Expression) -> Iterator[nodes.Call]:
-    """Calls of which one result is read, whichever branch is taken."""
-    if isinstance(formula, nodes.Conditional | nodes.Boolean | nodes.Comprehension):
-        return
-    if isinstance(formula, nodes.Index) and isinstance(formula.value, nodes.Call):
-        yield formula.value
-    for child in formula.children:
-        yield from _indexed_calls(child)
+def _shared_type(type_: ValueType) -> str | None:
+    """The C++ type of a tensor or of several; None for other values."""
+    if type_ == TENSOR:
+        return "Tensor"
+    if type_.results and all(r.kind is K.TENSOR for r in type_.results):
+        return f"std::tuple<{', '.join(['Tensor'] * len(type_.results))}>"
+    return None
 
 
 def _if(condition: str, lines: list[str]) -> list[str]:
