@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
+from flambeau.utils._python_dispatch import TorchDispatchMode
 
 SHAPES = [(3, 6, 5, 4), (1, 8, 2, 5), (2, 96, 7, 7), (2, 6, 3, 4, 5)]
 LIMITS = {flambeau.float64: 1e-10, flambeau.float32: 1e-4, flambeau.bfloat16: 0.1}
@@ -201,6 +202,26 @@ def test_gradients_of_sums_lie_as_the_images(size: int) -> None:
     assert lies_channels_last(found[0])
     for one, other in zip(found, wanted, strict=True):
         assert flambeau.allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+class Laid(TorchDispatchMode):
+    """Counts how often memory is laid out anew."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += func.overloadpacket.__name__ in ("contiguous", "clone")
+        return func(*args, **(kwargs or {}))
+
+
+def test_gradients_of_sums_are_laid_once() -> None:
+    """For the gradients of the images and of the filters together."""
+    images = channels_last(flambeau.randn(2, 4, 4, 6)).requires_grad_()
+    filters = flambeau.randn(5, 4, 3, 3, requires_grad=True)
+    total = nn.functional.conv2d(images, filters).sum()
+    with Laid() as laid:
+        total.backward()
+    assert laid.count == 1
 
 
 def test_batches_of_volumes_of_pixels() -> None:
