@@ -36,6 +36,11 @@ bool fills_lines(const ConvGeometry& g) {
          line >= (is_pixel_product(g) ? kFewChannels : 2 * kFewChannels);
 }
 
+/// Whether the gradients of all patches are a product that pays for adding them up.
+bool folds_patches(const ConvGeometry& g) {
+  return g.groups == 1 && g.out_channels >= kFewChannels;
+}
+
 bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
@@ -218,7 +223,10 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
   if (!is_float(dtype) && !is_half(dtype)) return false;
   const bool per_channel = has_filter_per_channel(g);
   const bool has_strides = g.axes[0].stride > 1 || g.axes[1].stride > 1;
-  if (is_half(dtype) && (per_channel || has_strides)) {
+  const bool is_product = g.groups == 1 && is_pixel_product(g);
+  const bool by_patches =
+      !per_channel && folds_patches(g) && (has_strides || !(fills_lines(g) || is_product));
+  if (is_half(dtype) && (per_channel || has_strides || by_patches)) {
     const auto compute = [&](const Tensor& out, const Tensor& from, const Tensor& w) {
       return try_pixels_input_grad(g, out, from, w);
     };
@@ -226,9 +234,10 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
   }
   const bool transforms = !per_channel && has_transforms(g, result.dtype());
   const auto& [rows, columns] = g.axes;
-  const bool in_place =
-      reads_windows(g, dtype, g.in_channels) && fills_tiles(dtype, columns.input / columns.stride);
-  const bool is_turned = (transforms && g.kernel_size() != 9) || (!fills_lines(g) && !in_place);
+  const bool in_place = !by_patches && reads_windows(g, dtype, g.in_channels) &&
+                        fills_tiles(dtype, columns.input / columns.stride);
+  const bool is_turned = (transforms && g.kernel_size() != 9) ||
+                         (!fills_lines(g) && !in_place && !by_patches && !is_product);
   if (!per_channel && is_turned) return false;
   const Tensor grads = dense_pixels(grad), out = with_channels_inside(result);
   if (transforms) {
@@ -253,7 +262,7 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
       if (per_channel)
         return filter_channels_grad<T>(g, grads.data<T>(), ordered(weight, {2, 3, 1, 0}).data<T>(),
                                        out.data<T>());
-      if (has_strides)
+      if (by_patches)
         return patches_input_grad<T>(g, grads.data<T>(), ordered(weight, {0, 2, 3, 1}).data<T>(),
                                      out.data<T>());
     }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm.h"
+#include "cpu/nn/line_sums.h"
 #include "cpu/nn/tap_table.h"
 
 namespace flambeau::cpu {
@@ -66,52 +68,112 @@ void fill_patches(const ConvGeometry& g, const T* images, int64_t first, int64_t
                });
 }
 
+/// How many rows of results have patches at a time.
+template <class T>
+int64_t rows_together(const ConvGeometry& g) {
+  const int64_t depth = g.in_channels * g.kernel_size(), size = sizeof(T);
+  const int64_t bytes = std::clamp(8 * depth * g.out_channels * size, kLeastPatches, kMostPatches);
+  return std::clamp<int64_t>(bytes / std::max<int64_t>(g.axes[1].output * depth * size, 1), 1,
+                             g.batch * g.axes[0].output);
+}
+
 /// Calls body(first row, last, patches) for parts of the rows of all results.
 template <class T, class Body>
-void over_patches(const ConvGeometry& g, const T* images, const Body& body) {
-  const auto& [rows, columns] = g.axes;
-  const int64_t depth = g.in_channels * g.kernel_size(), all = g.batch * rows.output;
-  const int64_t row_bytes = columns.output * depth * static_cast<int64_t>(sizeof(T));
-  const int64_t filters = depth * g.out_channels * static_cast<int64_t>(sizeof(T));
-  const int64_t bytes = std::clamp(8 * filters, kLeastPatches, kMostPatches);
-  const int64_t together = std::clamp<int64_t>(bytes / std::max<int64_t>(row_bytes, 1), 1, all);
-  const Tensor patches = empty(Shape{together * columns.output * depth}, dtype_of<T>);
+void over_rows(const ConvGeometry& g, const Body& body) {
+  const int64_t depth = g.in_channels * g.kernel_size(), all = g.batch * g.axes[0].output;
+  const int64_t together = rows_together<T>(g);
+  const Tensor patches = empty(Shape{together * g.axes[1].output * depth}, dtype_of<T>);
   for (int64_t row = 0; row < all; row += together) {
     check_interrupt();
-    const int64_t last = std::min(row + together, all);
-    fill_patches(g, images, row, last, patches.data<T>());
-    body(row, last, patches.data<T>());
+    body(row, std::min(row + together, all), patches.data<T>());
   }
 }
 
-/// Adds the columns of windows, [positions, taps, channels], to the elements that they meet.
+/// The same with the patches of images.
+template <class T, class Body>
+void over_patches(const ConvGeometry& g, const T* images, const Body& body) {
+  over_rows<T>(g, [&](int64_t first, int64_t last, T* patches) {
+    fill_patches(g, images, first, last, patches);
+    body(first, last, patches);
+  });
+}
+
+/// Adds a row of a filter's taps at all columns, [columns, taps, channels], `step` elements apart,
+/// to the row of an image that they meet.
 template <class T>
-void fold_patches(const ConvGeometry& g, const TapTable& rows, const TapTable& columns,
-                  int64_t image, int64_t images, const T* patches, T* result) {
-  const int64_t channels = g.in_channels, depth = channels * g.kernel_size();
-  const int64_t width = g.axes[1].input, height = g.axes[0].input;
-  const int64_t work = width * channels * g.kernel_size();
-  parallel_for(0, images * height, std::max<int64_t>(1, kGrain / std::max<int64_t>(work, 1)),
+void add_row(const ConvAxis& columns, int64_t channels, const T* from, int64_t step, T* to) {
+  // Windows [first, last) with taps [begin, end), which follow each other.
+  const auto add = [&](int64_t first, int64_t last, int64_t begin, int64_t end) {
+    if (first >= last || begin >= end) return;
+    const int64_t place = first * columns.stride - columns.padding + begin * columns.dilation;
+    FLAMBEAU_PICK(add_lines<T>)
+    (last - first, (end - begin) * channels, from + first * step + begin * channels, step,
+     to + place * channels, columns.stride * channels);
+  };
+  // The windows whose element at `place` of the first is in the image.
+  const auto inside = [&](int64_t place) {
+    const int64_t first = place >= 0 ? 0 : (columns.stride - 1 - place) / columns.stride;
+    const int64_t after = columns.input - place;
+    const int64_t last = after <= 0 ? 0 : (after + columns.stride - 1) / columns.stride;
+    return std::pair(std::min(first, columns.output), std::min(last, columns.output));
+  };
+  if (columns.dilation > 1) {
+    for (int64_t tap = 0; tap < columns.kernel; ++tap) {
+      const auto [first, last] = inside(tap * columns.dilation - columns.padding);
+      add(first, last, tap, tap + 1);
+    }
+    return;
+  }
+  const int64_t first = inside(-columns.padding).first;
+  const int64_t last = std::max(first, inside(columns.kernel - 1 - columns.padding).second);
+  const auto add_part = [&](int64_t window) {
+    const int64_t place = window * columns.stride - columns.padding;
+    add(window, window + 1, std::max<int64_t>(-place, 0),
+        std::min(columns.kernel, columns.input - place));
+  };
+  for (int64_t window = 0; window < first; ++window) add_part(window);
+  add(first, last, 0, columns.kernel);
+  for (int64_t window = last; window < columns.output; ++window) add_part(window);
+}
+
+/// Adds the gradients of patches, of rows [first, last) of all results, to the rows of images that
+/// they meet. Those that no earlier row meets begin with zeros. `over`: the windows over rows.
+template <class T>
+void fold_patches(const ConvGeometry& g, const TapTable& over, int64_t first, int64_t last,
+                  const T* patches, T* result) {
+  const auto& [rows, columns] = g.axes;
+  const int64_t channels = g.in_channels, line = columns.kernel * channels;
+  const int64_t depth = rows.kernel * line, width = columns.input * channels;
+  // Row `place` of the image that a row of results is of.
+  const auto in_image = [&](int64_t row, int64_t place) {
+    return row / rows.output * rows.input + std::clamp<int64_t>(place, 0, rows.input);
+  };
+  // Where the windows of a row begin: rows of images from there to the next are not left out.
+  const auto begin_of = [&](int64_t row) {
+    const int64_t i = row % rows.output;
+    return in_image(row, i == 0 ? 0 : i * rows.stride - rows.padding);
+  };
+  const int64_t reach =
+      (last - 1) % rows.output * rows.stride - rows.padding + (rows.kernel - 1) * rows.dilation + 1;
+  parallel_for(begin_of(first), std::max(begin_of(last), in_image(last - 1, reach)),
+               std::max<int64_t>(1, kGrain / std::max<int64_t>(columns.output * depth, 1)),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   const size_t y = static_cast<size_t>(i % height);
-                   const T* const mine = patches + i / height * g.output_plane() * depth;
-                   for (int64_t x = 0; x < width; ++x) {
-                     T* const to = result + ((image * height + i) * width + x) * channels;
-                     std::fill_n(to, channels, T(0));
-                     for (int64_t a = rows.begins[y]; a < rows.begins[y + 1]; ++a) {
-                       const auto& row = rows.meetings[static_cast<size_t>(a)];
-                       for (int64_t b = columns.begins[static_cast<size_t>(x)];
-                            b < columns.begins[static_cast<size_t>(x) + 1]; ++b) {
-                         const auto& column = columns.meetings[static_cast<size_t>(b)];
-                         const T* const from =
-                             mine + (row.place * g.axes[1].output + column.place) * depth +
-                             (row.tap * g.axes[1].kernel + column.tap) * channels;
-#pragma omp simd
-                         for (int64_t c = 0; c < channels; ++c) to[c] += from[c];
-                       }
-                     }
-                   }
+                 for (int64_t row = begin; row < end; ++row) {
+                   const size_t y = static_cast<size_t>(row % rows.input);
+                   const int64_t image = row / rows.input * rows.output;
+                   const int64_t most = over.begins[y + 1];
+                   int64_t m = over.begins[y];
+                   T* const to = result + row * width;
+                   const auto met = [&] {
+                     return image + over.meetings[static_cast<size_t>(m)].place;
+                   };
+                   if (m == most || met() >= first) std::fill_n(to, width, T(0));
+                   for (; m < most; ++m)
+                     if (met() >= first && met() < last)
+                       add_row(columns, channels,
+                               patches + (met() - first) * columns.output * depth +
+                                   over.meetings[static_cast<size_t>(m)].tap * line,
+                               depth, to);
                  }
                });
 }
@@ -166,14 +228,7 @@ class PatchProducts {
   /// [filters, rows, columns, channels]
   Tensor sums() const {
     const int64_t size = depth_ * filters_, line = g_.axes[1].kernel * g_.in_channels;
-    T* const sums = sums_.data<T>();
-    parallel_for(0, parts_ > 1 ? size : 0, kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = 1; i < parts_; ++i) {
-        const T* const from = sums + i * size;
-#pragma omp simd
-        for (int64_t j = begin; j < end; ++j) sums[j] += from[j];
-      }
-    });
+    add_parts(parts_, size, sums_.data<T>());
     const int64_t filter = by_filters_ ? depth_ : 1, element = by_filters_ ? 1 : filters_;
     return make_view(sums_, Shape{filters_, g_.axes[0].kernel, g_.axes[1].kernel, g_.in_channels},
                      Shape{filter, line * element, g_.in_channels * element, element},
@@ -215,24 +270,18 @@ void convolve_patches(const ConvGeometry& g, const T* images, const T* weights, 
 
 template <class T>
 void patches_input_grad(const ConvGeometry& g, const T* grads, const T* weights, T* result) {
-  const int64_t depth = g.in_channels * g.kernel_size(), positions = g.output_plane();
-  const int64_t bytes = positions * depth * static_cast<int64_t>(sizeof(T));
-  const int64_t together =
-      std::clamp<int64_t>(kMostPatches / std::max<int64_t>(bytes, 1), 1, g.batch);
-  const Tensor patches = empty(Shape{together * positions * depth}, dtype_of<T>);
-  const TapTable rows = windows_over(g.axes[0]), columns = windows_over(g.axes[1]);
-  for (int64_t n = 0; n < g.batch; n += together) {
-    check_interrupt();
-    const int64_t images = std::min(together, g.batch - n);
-    gemm<T>({images * positions,
+  const int64_t depth = g.in_channels * g.kernel_size(), columns = g.axes[1].output;
+  const TapTable over = windows_over(g.axes[0]);
+  over_rows<T>(g, [&](int64_t first, int64_t last, T* patches) {
+    gemm<T>({(last - first) * columns,
              depth,
              g.out_channels,
-             {grads + n * positions * g.out_channels, g.out_channels, 1},
+             {grads + first * columns * g.out_channels, g.out_channels, 1},
              {weights, depth, 1},
-             patches.data<T>(),
+             patches,
              depth});
-    fold_patches(g, rows, columns, n, images, patches.data<T>(), result);
-  }
+    fold_patches(g, over, first, last, patches, result);
+  });
 }
 
 template <class T>
