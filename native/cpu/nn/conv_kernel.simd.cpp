@@ -6,12 +6,11 @@
 #include "cpu/nn/conv_lanes.h"
 #include "cpu/nn/conv_padding.h"
 #include "cpu/nn/conv_wide.h"
+#include "cpu/nn/line_sums.h"
 #include "cpu/nn/placed_rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
-
-constexpr int64_t kPositions = 256;  // of a packed panel of the gradient
 
 /// One output channel (as in depthwise convolutions): four vectors of positions at a time.
 template <class T>
@@ -86,19 +85,19 @@ void weight_dots(const ConvWeightBlock<T>& block, int64_t first_tap, int64_t k) 
   }
 }
 
-/// Panels of the gradient at positions [first, first + count) of all its images.
+/// A panel of the gradient of outputs from k on, at positions [first, first + count) of all its
+/// images.
 template <class T>
-void pack_grad(const ConvWeightBlock<T>& block, int64_t first, int64_t count, T* packed) {
+void pack_grad(const ConvWeightBlock<T>& block, int64_t first, int64_t count, int64_t k,
+               T* packed) {
   constexpr int64_t width = kTileColumns<T>;
   for (int64_t done = 0; done < count;) {
     const int64_t image = (first + done) / block.image_positions;
     const int64_t from = (first + done) % block.image_positions;
     const int64_t length = std::min(count - done, block.image_positions - from);
-    const T* grad = block.grad + image * block.grad_image_step + from;
-    for (int64_t k = 0; k < block.outputs; k += width)
-      pack_lines(grad + k * block.grad_step, block.grad_step, int64_t(1),
-                 std::min(width, block.outputs - k), length, packed + k * count + done * width,
-                 width);
+    pack_lines(block.grad + image * block.grad_image_step + from + k * block.grad_step,
+               block.grad_step, int64_t(1), std::min(width, block.outputs - k), length,
+               packed + done * width, width);
     done += length;
   }
 }
@@ -113,30 +112,19 @@ void add_weight_products(const ConvWeightBlock<T>& block) {
     }
     return;
   }
-  constexpr int64_t width = kTileColumns<T>;
-  const int64_t padded = (block.outputs + width - 1) / width * width;
-  T* packed = scratch<T>(3, static_cast<size_t>(padded * kPositions));
-  for (int64_t q = 0; q < block.positions; q += kPositions) {
-    const int64_t depth = std::min(kPositions, block.positions - q);
-    pack_grad(block, q, depth, packed);
-    for (int64_t k = 0; k < block.outputs; k += width)
-      for (int64_t i = 0; i < block.taps; i += kTileRows)
-        run_tile(
-            std::min<int64_t>(kTileRows, block.taps - i), std::min(width, block.outputs - k), depth,
-            PlacedRows<T>{block.source, block.offsets + i, block.places + q},
-            SteppedLines<T>{packed + k * depth, width},
-            Epilogue<T>{block.sums + i * block.outputs + k, block.outputs, T(1), T(1), nullptr});
-  }
+  add_placed_products(
+      PlacedSums<T>{block.taps, block.outputs, block.source, block.offsets, block.sums},
+      block.positions, block.places, [&](int64_t first, int64_t count, int64_t k, T* packed) {
+        pack_grad(block, first, count, k, packed);
+      });
 }
 
 template <class T>
 void finish_weights(const ConvWeightSums<T>& call, int64_t first, int64_t last) {
   const int64_t taps = call.taps, outputs = call.outputs;
   const auto add_parts = [&](int64_t begin, int64_t end) {
-    for (int64_t part = 1; part < call.parts; ++part) {
-      const T* const from = call.sums + part * call.part_step;
-      for (int64_t i = begin; i < end; ++i) call.sums[i] += from[i];
-    }
+    add_lines(call.parts - 1, end - begin, call.sums + call.part_step + begin, call.part_step,
+              call.sums + begin, 0);
   };
   if (call.by_outputs) {
     add_parts(first * taps, last * taps);

@@ -5,6 +5,7 @@
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
 #include "cpu/linalg/scratch.h"
+#include "cpu/nn/line_sums.h"
 #include "cpu/nn/window_kernel.h"
 
 namespace flambeau::cpu {
@@ -176,13 +177,7 @@ Tensor windows_weight_grad(const Correlation<T>& task, const T* grad) {
       }
     }
   });
-  parallel_for(0, parts > 1 ? size : 0, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = 1; i < parts; ++i) {
-      const T* const from = data + i * size;
-#pragma omp simd
-      for (int64_t j = begin; j < end; ++j) data[j] += from[j];
-    }
-  });
+  add_parts(parts, size, data);
   const int64_t taps = static_cast<int64_t>(task.tap_rows.size());
   return make_view(sums, Shape{task.groups, taps, channels, outputs},
                    Shape{outputs * depth, channels * outputs, outputs, 1}, sums.offset());

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
-#include "core/backends/instruction_set.h"
+#include "cpu/linalg/scratch.h"
+#include "cpu/linalg/tile.h"
 
 // Left factors of tiles (cpu/linalg/tile.h) that are read where they lie. Include only from
 // *.simd.cpp files.
@@ -27,5 +29,34 @@ struct OffsetRows {
   T at(int i) const { return data[*offsets + i * row]; }
   void advance() { ++offsets; }
 };
+
+/// sums[i, k] are of products of what places meet at offsets[i] and of lines of outputs.
+template <class T>
+struct PlacedSums {
+  int64_t taps, outputs;
+  const T* source;
+  const int64_t* offsets;  ///< [taps]
+  T* sums;                 ///< [taps, outputs]
+};
+
+/// Adds to them the products at `positions` places, some at a time, whose lines of a tile's outputs
+/// from k on are what pack(first, count, k, panel) makes.
+template <class T, class Pack>
+void add_placed_products(const PlacedSums<T>& to, int64_t positions, const int64_t* places,
+                         const Pack& pack) {
+  constexpr int64_t width = kTileColumns<T>, most = 256;
+  T* const panel = scratch<T>(3, static_cast<size_t>(width * most));
+  for (int64_t first = 0; first < positions; first += most) {
+    const int64_t count = std::min(most, positions - first);
+    for (int64_t k = 0; k < to.outputs; k += width) {
+      pack(first, count, k, panel);
+      for (int64_t i = 0; i < to.taps; i += kTileRows)
+        run_tile(std::min<int64_t>(kTileRows, to.taps - i), std::min(width, to.outputs - k), count,
+                 PlacedRows<T>{to.source, to.offsets + i, places + first},
+                 SteppedLines<T>{panel, width},
+                 Epilogue<T>{to.sums + i * to.outputs + k, to.outputs, T(1), T(1), nullptr});
+    }
+  }
+}
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

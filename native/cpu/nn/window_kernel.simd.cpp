@@ -1,16 +1,15 @@
 #include "cpu/nn/window_kernel.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "cpu/linalg/pack.h"
-#include "cpu/linalg/scratch.h"
 #include "cpu/nn/placed_rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
 constexpr int64_t kPanel = 32 << 10;  // bytes: near while all windows meet it
-constexpr int64_t kPositions = 256;   // of a packed panel of the gradient
 
 /// Few outputs are packed without gaps: all groups' weights are read for each tile.
 template <class T>
@@ -75,33 +74,18 @@ void forward(const WindowBlock<T>& block) {
 
 template <class T>
 void add_products(const WindowGradBlock<T>& block) {
-  constexpr int64_t width = kTileColumns<T>;
   const WindowGrid<T>& windows = block.windows;
-  const int64_t all = windows.rows * windows.columns;
-  const int64_t padded = (block.outputs + width - 1) / width * width;
-  T* const packed = scratch<T>(3, static_cast<size_t>(padded * kPositions));
-  int64_t places[kPositions];
-  for (int64_t q = 0, row = 0, column = 0; q < all; q += kPositions) {
-    const int64_t count = std::min(kPositions, all - q);
-    for (int64_t i = 0; i < count; ++i) {
-      places[i] = row * windows.row_step + column * windows.step;
-      if (++column < windows.columns) continue;
-      column = 0;
-      ++row;
-    }
-    for (int64_t k = 0; k < block.outputs; k += width) {
-      T* const panel = packed + k * count;
-      const int64_t columns = std::min(width, block.outputs - k);
-      pack_lines(block.grad + q * block.grad_step + k, int64_t(1), block.grad_step, columns, count,
-                 panel, width);
-      for (int64_t p = 0; p < block.depth; p += kTileRows)
-        run_tile(
-            std::min<int64_t>(kTileRows, block.depth - p), columns, count,
-            PlacedRows<T>{windows.source, windows.offsets + p, places},
-            SteppedLines<T>{panel, width},
-            Epilogue<T>{block.sums + p * block.outputs + k, block.outputs, T(1), T(1), nullptr});
-    }
-  }
+  std::vector<int64_t> places;
+  for (int64_t row = 0; row < windows.rows; ++row)
+    for (int64_t column = 0; column < windows.columns; ++column)
+      places.push_back(row * windows.row_step + column * windows.step);
+  add_placed_products(
+      PlacedSums<T>{block.depth, block.outputs, windows.source, windows.offsets, block.sums},
+      windows.rows * windows.columns, places.data(),
+      [&](int64_t first, int64_t count, int64_t k, T* panel) {
+        pack_lines(block.grad + first * block.grad_step + k, int64_t(1), block.grad_step,
+                   std::min(kTileColumns<T>, block.outputs - k), count, panel, kTileColumns<T>);
+      });
 }
 
 }  // namespace
