@@ -229,6 +229,17 @@ def test_gradients_of_sums_are_laid_once() -> None:
     assert laid.count == 1
 
 
+def test_empty_images_lie_as_they_are_made() -> None:
+    images = flambeau.empty(2, 0, 3, 4, memory_format=flambeau.channels_last)
+    assert images.is_contiguous(memory_format=flambeau.channels_last)
+    assert images.contiguous(memory_format=flambeau.channels_last).is_contiguous(
+        memory_format=flambeau.channels_last
+    )
+    strided = flambeau.empty(2, 3, 4, 5).as_strided((2, 1, 4, 5), (20, 7, 5, 1))
+    assert strided.is_contiguous(memory_format=flambeau.channels_last)
+    assert not flambeau.empty(2, 3, 4, 5).is_contiguous(memory_format=flambeau.channels_last)
+
+
 def test_batches_of_volumes_of_pixels() -> None:
     """Five dims whose second varies fastest: channels are the third there."""
     given = flambeau.randn(2, 3, 4, 4, 4)

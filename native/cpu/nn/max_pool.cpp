@@ -182,7 +182,7 @@ void max_pool2d_grad(const Tensor& result, const Tensor& grad_output, const Tens
       result, grad_output,
       [&](auto zero, const Tensor& grad, const auto&, const auto& to) {
         using T = decltype(zero);
-        const Tensor dense = dense_by_channels(grad), places = dense_by_channels(indices);
+        const Tensor dense = dense_pixels(grad), places = dense_pixels(indices);
         scatter_channels(to, input_plane, output_plane, dense.data<T>(), places.data<int64_t>(),
                          result.data<T>());
       },

@@ -22,25 +22,13 @@ bool is_by_channels(const Tensor& result, const Tensor& other, int64_t channels)
          other.numel() <= most;
 }
 
-namespace {
-
-Tensor copy_by_channels(const Tensor& tensor, DType dtype) {
+Tensor by_channels(const Tensor& tensor, DType dtype) {
+  const IntList strides = tensor.strides();
+  if (is_channels_last(tensor.sizes(), strides) && strides[1] == 1 && tensor.dtype() == dtype)
+    return tensor;
   const Tensor copy = empty_channels_last(tensor.sizes(), dtype);
   copy_data(copy, tensor);
   return copy;
-}
-
-}  // namespace
-
-Tensor by_channels(const Tensor& tensor, DType dtype) {
-  const IntList strides = tensor.strides();
-  const bool is_so = is_channels_last(tensor.sizes(), strides) && strides[1] == 1;
-  return is_so && tensor.dtype() == dtype ? tensor : copy_by_channels(tensor, dtype);
-}
-
-Tensor dense_by_channels(const Tensor& tensor) {
-  const Shape strides = channels_last_strides(tensor.sizes());
-  return equal(tensor.strides(), strides) ? tensor : copy_by_channels(tensor, tensor.dtype());
 }
 
 }  // namespace flambeau::cpu

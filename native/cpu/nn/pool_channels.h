@@ -22,8 +22,6 @@ bool is_by_channels(const Tensor& result, const Tensor& other, int64_t channels)
 
 /// The elements with the channels of a pixel next to each other: the tensor itself, or a copy.
 Tensor by_channels(const Tensor& tensor, DType dtype);
-/// The same, with nothing between pixels.
-Tensor dense_by_channels(const Tensor& tensor);
 
 // Pooling of rows [begin, end) of the windows of all images; results and their places lie as
 // `to` says.

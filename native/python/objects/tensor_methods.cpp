@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "autograd/graph/history.h"
+#include "core/geometry/memory_format.h"
 #include "core/memory/shared_storage.h"
 #include "core/tensor/sparse.h"
 #include "python/base/names.h"
@@ -84,19 +85,15 @@ PyObject* has_attributes(PyObject* self, PyObject*) {
   return PyBool_FromLong(dict && PyDict_GET_SIZE(dict) > 0);
 }
 
-/// Strides of a dense tensor of so many dims whose channels (dim 1) vary fastest.
+/// Whether a tensor of so many dims lies channels-last without gaps; dims of one element may have
+/// any stride.
 bool is_channels_last(const Tensor& tensor, size_t rank) {
-  if (tensor.sizes().size() != rank) return false;
-  int64_t expected = 1;
-  const auto follows = [&](size_t dim) {
-    const int64_t size = tensor.sizes()[dim];
-    const bool is_next = size == 1 || tensor.strides()[dim] == expected;
-    expected *= size;
-    return is_next;
-  };
-  bool in_order = follows(1);
-  for (size_t dim = rank - 1; dim >= 2; --dim) in_order = in_order && follows(dim);
-  return in_order && follows(0);
+  const IntList sizes = tensor.sizes();
+  if (sizes.size() != rank) return false;
+  const Shape dense = channels_last_strides(sizes);
+  for (size_t dim = 0; dim < rank; ++dim)
+    if (sizes[dim] != 1 && tensor.strides()[dim] != dense[dim]) return false;
+  return true;
 }
 
 bool is_contiguous(const Tensor& self, PyObject* format) {
