@@ -66,9 +66,9 @@ def _written(operator: Operator, backward: BackwardPlan, translator: Translator)
     formula = operator.forward.get(target, Call("zeros_like", (Name(target),)))
     return [
         *_declared_tangents(backward),
-        "Tensor total;",
-        *translator.assignments(formula, _names(operator), "total", False),
-        f"rebase_tangent({cpp_name(target)}, owned(std::move(total)));",
+        f"Tensor {_sum(operator)};",
+        *translator.assignments(formula, _names(operator), _sum(operator), False),
+        f"rebase_tangent({cpp_name(target)}, owned(std::move({_sum(operator)})));",
     ]
 
 
@@ -88,7 +88,13 @@ def _kind(result: Result) -> str:
 
 def _setting(operator: Operator, result: Result) -> str:
     setter = "set_view_tangent" if operator.kind is Kind.VIEW else "set_fitting_tangent"
-    return f"{setter}({cpp_name(result.name)}, std::move(total));"
+    return f"{setter}({cpp_name(result.name)}, std::move({_sum(operator)}));"
+
+
+def _sum(operator: Operator) -> str:
+    """The C++ variable that a tangent becomes: no argument or result that formulas read."""
+    taken = {symbol.code for symbol in _names(operator).values()}
+    return "total_" if "total" in taken else "total"
 
 
 def _summed(
@@ -99,7 +105,7 @@ def _summed(
     terms = tangent_terms(operator, result.name, is_complex=is_complex)
     if not terms:
         return []
-    lines = [f"{_kind(result)} total;"]
+    lines = [f"{_kind(result)} {_sum(operator)};"]
     zero = f"zeros_of({cpp_name(result.name)})" if operator.kind is Kind.POINTWISE else None
     for argument in backward.inputs:
         name = argument.name
@@ -107,7 +113,7 @@ def _summed(
             continue
         kind = "const std::vector<Tensor>&" if argument.type.is_list else "const Tensor&"
         term = translator.returned(terms[name], _names(operator), result.is_list, zero)
-        opening = f"add_term(total, {cpp_name(name)}, [&]({kind} {name}_t)"
+        opening = f"add_term({_sum(operator)}, {cpp_name(name)}, [&]({kind} {name}_t)"
         opening += f" -> {_kind(result)} {{"
         lines += [opening, *(f"  {line}" for line in term), "});"]
     return [*lines, _setting(operator, result)]
@@ -127,7 +133,7 @@ def _declared(operator: Operator, result: Result, translator: Translator) -> lis
     """The tangent of a result by its declared formula."""
     formula = operator.forward[result.name]
     return [
-        f"{_kind(result)} total;",
-        *translator.assignments(formula, _names(operator), "total", result.is_list),
+        f"{_kind(result)} {_sum(operator)};",
+        *translator.assignments(formula, _names(operator), _sum(operator), result.is_list),
         _setting(operator, result),
     ]

@@ -58,9 +58,9 @@ def operators(text: str = DECLARED) -> dict[str, Operator]:
     return {o.full_name: o for o in loaded.declarations.operators}
 
 
-def lines(name: str) -> str:
+def lines(name: str, text: str = DECLARED) -> str:
     """The body of an operator's forward function."""
-    loaded, _ = load_text(DECLARED)
+    loaded, _ = load_text(text)
     declarations = loaded.declarations
     operator = next(o for o in declarations.operators if o.name == name)
     translator = Translator(declarations, OperatorIndex(declarations.operators))
@@ -105,6 +105,13 @@ def test_a_formula_per_result() -> None:
         "  set_fitting_tangent(width, std::move(total));\n"
         "}"
     )
+
+
+def test_a_result_may_be_called_as_the_sum_of_tangents() -> None:
+    text = DECLARED.replace("Tensor mean, Tensor width", "Tensor total, Tensor width")
+    text = text.replace("grad_mean", "grad_total")
+    text = text.replace('mean: "sum(self_t)"', 'total: "sum(total)"')
+    assert "  Tensor total_;\n  total_ = ops::sum(total);\n" in lines("spread", text)
 
 
 def test_derived_tangents_of_several_results() -> None:
