@@ -14,7 +14,7 @@ from flambeau.utils._python_dispatch import TorchDispatchMode
 SHAPES = [(3, 6, 5, 4), (1, 8, 2, 5), (2, 96, 7, 7), (2, 6, 3, 4, 5)]
 LIMITS = {flambeau.float64: 1e-10, flambeau.float32: 1e-4, flambeau.bfloat16: 0.1}
 
-Layer = Callable[[Tensor, Tensor, Tensor], Tensor]
+Layer = Callable[..., Tensor]
 NORMALIZED: dict[str, Layer] = {
     "batches": lambda x, w, b: nn.functional.batch_norm(x, None, None, w, b, True),
     "groups": lambda x, w, b: nn.functional.group_norm(x, 2, w, b),
@@ -88,6 +88,36 @@ CONVOLUTIONS = [
     ((2, 2, 6, 7), (20, 5, 9), (1, 2), (2, 6), 1, 1),
     ((2, 3, 9, 7), (20, 1, 1), 1, 0, 1, 1),
 ]
+
+
+@pytest.mark.parametrize("dtype", [*LIMITS, flambeau.float16], ids=str)
+@pytest.mark.parametrize("shape", [*SHAPES, (70, 6), (3, 600), (2, 6, 0), (4, 3, 2, 1)], ids=str)
+@pytest.mark.parametrize("lay", [channels_last, lambda images: images], ids=["last", "rows"])
+def test_given_statistics(
+    lay: Callable[[Tensor], Tensor], shape: tuple[int, ...], dtype: flambeau.dtype
+) -> None:
+    """Against the formula, with gradients of the statistics too."""
+
+    def formula(x: Tensor, mean: Tensor, var: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        mean, var, w, b = (v.reshape(-1, *[1] * (x.dim() - 2)) for v in (mean, var, w, b))
+        return (x - mean) / (var + 0.1).sqrt() * w + b
+
+    flambeau.manual_seed(0)
+    images, *others = (flambeau.randn(*s).to(dtype) for s in (shape, *[shape[1:2]] * 4))
+    others[1] = others[1].abs() + 0.5
+    wanted = differentiated(formula, *(t.double() for t in (images, *others)))
+    layer = nn.functional.batch_norm
+    found = differentiated(
+        lambda x, mean, var, w, b: layer(x, mean, var, w, b, False, 0.1, 0.1),
+        lay(images),
+        *others,
+    )
+    limit = {**LIMITS, flambeau.float16: 0.01}[dtype]
+    count = len(found) if dtype == flambeau.float64 else 6
+    for one, other in zip(found[:count], wanted[:count], strict=True):
+        assert one.dtype == dtype
+        size = max(float(other.abs().max()), 1.0) if other.numel() else 1.0
+        assert flambeau.allclose(one.double(), other, rtol=0, atol=limit * size)
 
 
 @pytest.mark.parametrize("filter_last", [False, True], ids=["row-major", "channels-last"])

@@ -31,9 +31,11 @@ class PairwiseSum {
 constexpr int64_t kMostChannels = 32;
 
 /// Two sums over the runs of each of some channels: load(n, c) gives the term of a run, which adds
-/// element i to both. Lanes of short runs are emptied after some of them only.
-template <class C, class Load>
-void sum_runs(const Images& images, int64_t channels, C* first, C* second, const Load& load) {
+/// element i to both, and sum_run(n, c, a, b) those of all its elements. Lanes of short runs are
+/// emptied after some of them only.
+template <class C, class Load, class Run>
+void sum_runs(const Images& images, int64_t channels, C* first, C* second, const Load& load,
+              const Run& sum_run) {
   constexpr int64_t kLanes = kFewLanes<C>;
   const bool are_short = images.area >= kLanes && images.area < 32 * kLanes;
   const int64_t together = are_short ? std::max<int64_t>(1, images.runs_in(64 * kLanes)) : 1;
@@ -47,7 +49,7 @@ void sum_runs(const Images& images, int64_t channels, C* first, C* second, const
         if (are_short) {
           add_to_lanes(images.area, a[c], b[c], load(run, c));
         } else {
-          sum_pairs<C>(images.area, *a[c], *b[c], load(run, c));
+          sum_run(run, c, *a[c], *b[c]);
         }
       }
     for (int64_t c = 0; c < channels; ++c) {
@@ -63,6 +65,12 @@ void sum_runs(const Images& images, int64_t channels, C* first, C* second, const
     first[c] = firsts[c].result();
     second[c] = seconds[c].result();
   }
+}
+
+template <class C, class Load>
+void sum_runs(const Images& images, int64_t channels, C* first, C* second, const Load& load) {
+  sum_runs(images, channels, first, second, load,
+           [&](int64_t n, int64_t c, C& a, C& b) { sum_pairs<C>(images.area, a, b, load(n, c)); });
 }
 
 /// Calls body(first channel, channels) for some at a time, on several threads.
@@ -119,13 +127,32 @@ template <class T, class C>
 void channel_sums(const Images& images, const T* in, const T* grad, int64_t first, int64_t channels,
                   const ChannelValues<C>& averages, RowBuffer<T>& buffer, RowBuffer<T>& grads,
                   C* totals, C* products) {
-  sum_runs(images, channels, totals, products, [&](int64_t n, int64_t c) {
+  const auto load = [&](int64_t n, int64_t c) {
     const C* x = buffer.load(in + images.run(n, first + c), images.area);
     const C* g = grads.load(grad + images.run(n, first + c), images.area);
     return [x, g, mean = averages.at(first + c, 0)](int64_t i, C& a, C& b) {
       a += g[i];
       b += g[i] * (x[i] - mean);
     };
+  };
+  sum_runs(images, channels, totals, products, load, [&](int64_t n, int64_t c, C& a, C& b) {
+    const T *const x = in + images.run(n, first + c), *const g = grad + images.run(n, first + c);
+    const C mean = averages.at(first + c, 0);
+    C sums[2];
+    sum_rows(
+        images.area, sums,
+        [=](int64_t i, Vector<C>* to) {
+          const Vector<C> by = load_wide(g + i);
+          to[0] += by;
+          to[1] += by * (load_wide(x + i) - mean);
+        },
+        [=](int64_t i, C* to) {
+          const C by = static_cast<C>(g[i]);
+          to[0] += by;
+          to[1] += by * (static_cast<C>(x[i]) - mean);
+        });
+    a = sums[0];
+    b = sums[1];
   });
 }
 
@@ -166,6 +193,40 @@ void gradients(const Tensor& input_grad, const Tensor& weight_grad, const Tensor
   });
 }
 
+template <class T>
+void apply(const Tensor& result, const Tensor& input, const GivenStatistics<Compute<T>>& given) {
+  using C = Compute<T>;
+  const Images images(input);
+  const Tensor dense = contiguous_data(input);
+  const T* in = dense.data<T>();
+  T* const out = result.data<T>();
+  for_rows(images.batch * images.channels, images.area, 2, [&](int64_t begin, int64_t end) {
+    for (int64_t run = begin; run < end; ++run) {
+      C mean, factor, shift;
+      given.get(run % images.channels, mean, factor, shift);
+      const T* const x = in + run * images.area;
+      T* const y = out + run * images.area;
+      for_vectors<C>(
+          images.area,
+          [=](int64_t i) { store_wide(y + i, (load_wide(x + i) - mean) * factor + shift); },
+          [=](int64_t i) { y[i] = T((static_cast<C>(x[i]) - mean) * factor + shift); });
+    }
+  });
+}
+
+template <class T>
+void sums(const Tensor& grad_sums, const Tensor& product_sums, const Tensor& grad_output,
+          const Tensor& input, const ChannelValues<Compute<T>>& averages) {
+  using C = Compute<T>;
+  const Images images(input);
+  const Tensor dense = contiguous_data(input), dense_grad = contiguous_data(grad_output);
+  for_channels<C>(images, 2, [&](int64_t first, int64_t channels) {
+    RowBuffer<T> buffer(images.area), grads(images.area);
+    channel_sums(images, dense.data<T>(), dense_grad.data<T>(), first, channels, averages, buffer,
+                 grads, grad_sums.data<C>() + first, product_sums.data<C>() + first);
+  });
+}
+
 /// Fully connected layers have an area of 1: their channels are columns.
 bool has_columns(const Tensor& input) { return input.sizes()[2] == 1 && input.sizes()[0] > 1; }
 
@@ -195,6 +256,27 @@ void batch_norm_grad(const Tensor& input_grad, const Tensor& weight_grad, const 
                                              average, rstd);
     const auto run = has_columns(input) ? columns : &gradients<T>;
     run(input_grad, weight_grad, bias_grad, grad_output, input, weight, average, rstd);
+  });
+}
+void batch_norm_apply(const Tensor& result, const Tensor& input, const Tensor& running_mean,
+                      const Tensor& running_var, const Tensor& weight, const Tensor& bias,
+                      double eps) {
+  with_floating(input.dtype(), "batch_norm", [&]<class T>() {
+    const GivenStatistics<Compute<T>> given(input.sizes()[1], running_mean, running_var, weight,
+                                            bias, eps);
+    if (!result.is_contiguous() || has_columns(input))
+      return batch_norm_pixels::apply<T>(pixel_rows(result), pixel_rows(input), given);
+    apply<T>(result, input, given);
+  });
+}
+void batch_norm_sums(const Tensor& grads, const Tensor& products, const Tensor& grad_output,
+                     const Tensor& input, const Tensor& average) {
+  with_floating(input.dtype(), "batch_norm", [&]<class T>() {
+    const ChannelValues<Compute<T>> averages(average, input.sizes()[1]);
+    if (is_pixel_rows(input) || has_columns(input))
+      return batch_norm_pixels::sums<T>(grads, products, pixel_rows(grad_output), pixel_rows(input),
+                                        averages);
+    sums<T>(grads, products, grad_output, input, averages);
   });
 }
 

@@ -81,6 +81,29 @@ void update(const Tensor& running, const std::vector<C>& values, double momentum
   running.bump_version();
 }
 
+/// Statistics that are given, where there is no batch to take them of: elements become (x - mean)
+/// factor + shift.
+template <class C>
+class GivenStatistics {
+ public:
+  GivenStatistics(int64_t channels, const Tensor& mean, const Tensor& var, const Tensor& weight,
+                  const Tensor& bias, double eps)
+      : means_(mean, channels),
+        vars_(var, channels),
+        weights_(weight, channels),
+        biases_(bias, channels),
+        eps_(static_cast<C>(eps)) {}
+  void get(int64_t channel, C& mean, C& factor, C& shift) const {
+    mean = means_.at(channel, 0);
+    factor = math::rsqrt(vars_.at(channel, 1) + eps_) * weights_.at(channel, 1);
+    shift = biases_.at(channel, 0);
+  }
+
+ private:
+  ChannelValues<C> means_, vars_, weights_, biases_;
+  C eps_;
+};
+
 /// The statistics of a batch, channel by channel, and what becomes of them.
 template <class C>
 class Statistics {

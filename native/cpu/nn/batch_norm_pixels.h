@@ -55,6 +55,28 @@ void gradients(const Tensor& input_grad, const Tensor& weight_grad, const Tensor
   grade_pixels(pixels, input_grad.data<T>(), input.data<T>(), grad_output.data<T>(), true, by);
 }
 
+template <class T>
+void apply(const Tensor& result, const Tensor& input, const GivenStatistics<Compute<T>>& given) {
+  const Pixels pixels = pixels_of(input);
+  std::vector<Compute<T>> means(pixels.columns()), factors(means), shifts(means);
+  for (size_t c = 0; c < means.size(); ++c)
+    given.get(static_cast<int64_t>(c), means[c], factors[c], shifts[c]);
+  scale_pixels(pixels, result.data<T>(), input.data<T>(), true, means, factors, shifts);
+}
+
+template <class T>
+void sums(const Tensor& grads, const Tensor& products, const Tensor& grad_output,
+          const Tensor& input, const ChannelValues<Compute<T>>& averages) {
+  using C = Compute<T>;
+  const Pixels pixels = pixels_of(input);
+  std::vector<C> means(pixels.columns());
+  for (size_t c = 0; c < means.size(); ++c) means[c] = averages.at(static_cast<int64_t>(c), 0);
+  const ColumnPairs<C> found =
+      grad_sums_of(pixels, input.data<T>(), grad_output.data<T>(), means, true);
+  std::copy(found.first.begin(), found.first.end(), grads.data<C>());
+  std::copy(found.second.begin(), found.second.end(), products.data<C>());
+}
+
 }  // namespace batch_norm_pixels
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
