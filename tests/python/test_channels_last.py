@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import flambeau
@@ -237,6 +238,27 @@ def test_gradients_of_sums_lie_as_the_images(size: int) -> None:
     assert lies_channels_last(found[0])
     for one, other in zip(found, wanted, strict=True):
         assert flambeau.allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_infinite_weights_of_few_channels(stride: int) -> None:
+    """They meet the gradients of their own windows, and no zeros between or around these."""
+    flambeau.manual_seed(0)
+    images, weight = flambeau.randn(2, 3, 11, 14), flambeau.randn(16, 3, 3, 3)
+    weight[5, 1, 2, 0] = flambeau.inf
+    images = channels_last(images).requires_grad_()
+    result = nn.functional.conv2d(images, weight, stride=stride, padding=1)
+    grads = flambeau.linspace(-1, 1, result.numel()).reshape(result.shape)
+    result.backward(grads)
+    wanted = np.zeros((2, 3, 13 + stride, 16 + stride))
+    rows, columns = (stride * size for size in result.shape[2:])
+    for r, s in np.ndindex(3, 3):
+        met = np.einsum("nkij,kc->ncij", grads.numpy(), weight.numpy()[:, :, r, s])
+        wanted[:, :, r : r + rows : stride, s : s + columns : stride] += met
+    wanted = wanted[:, :, 1:12, 1:15]
+    assert np.isinf(wanted).sum() > 50
+    assert images.grad is not None
+    assert np.allclose(images.grad.numpy(), wanted, rtol=1e-4, atol=1e-4)
 
 
 class Laid(TorchDispatchMode):
