@@ -41,20 +41,21 @@ void copy_vectors(const Matrix<const T>& a, const Matrix<T>& v) {
   }
 }
 
-/// T of few reflections, one after the other.
+/// T of reflections whose vectors are known, column by column.
 template <class T>
-void find_small_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
+void find_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
   const Owned<T> products(v.columns, v.columns);
   const Matrix<T> angles = products.all();
   multiply(angles, T(1), Conjugate<T>(v).adjoint(), constant(v), T(0));
   for (int64_t j = 0; j < v.columns; ++j) {
-    for (int64_t i = 0; i < j; ++i) {
-      T sum(0);
-      for (int64_t k = i; k < j; ++k) sum = sum + t(i, k) * angles(k, j);
-      t(i, j) = -(tau[j] * sum);
+    T* const column = &t(0, j);
+    std::fill_n(column, v.columns, T(0));
+    for (int64_t k = 0; k < j; ++k) {
+      const T factor = -(tau[j] * angles(k, j));
+      const T* const other = &t(0, k);
+      for (int64_t i = 0; i <= k; ++i) column[i] = column[i] + factor * other[i];
     }
-    t(j, j) = tau[j];
-    for (int64_t i = j + 1; i < v.columns; ++i) t(i, j) = T(0);
+    column[j] = tau[j];
   }
 }
 
@@ -69,17 +70,6 @@ void join_inner(const Matrix<T>& v, const Matrix<T>& t, int64_t half) {
   multiply(turned.all(), T(1), constant(part(t, 0, 0, half, half)), constant(products.all()), T(0));
   multiply(part(t, 0, half, half, rest), T(-1), constant(turned.all()),
            constant(part(t, half, half, rest, rest)), T(0));
-}
-
-/// T of reflections whose vectors are known.
-template <class T>
-void find_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
-  const int64_t k = v.columns;
-  if (k <= kPanel) return find_small_inner(v, tau, t);
-  const int64_t half = half_of(k, kPanel), rest = k - half;
-  find_inner(part(v, 0, 0, v.rows, half), tau, part(t, 0, 0, half, half));
-  find_inner(part(v, half, half, v.rows - half, rest), tau + half, part(t, half, half, rest, rest));
-  join_inner(v, t, half);
 }
 
 /// c = Q c, or Q^H c, where Q = I - V T V^H.
@@ -111,7 +101,7 @@ void factor_tall(const Matrix<T>& a, T* tau, const Matrix<T>& v, const Matrix<T>
   if (n <= kPanel) {
     small_factors<T>().reflect(m, n, a.data, a.column_step, tau);
     copy_vectors(constant(a), v);
-    return find_small_inner(v, tau, t);
+    return find_inner(v, tau, t);
   }
   const int64_t half = half_of(n, kPanel), rest = n - half;
   const Matrix<T> first = part(v, 0, 0, m, half), inner = part(t, 0, 0, half, half);
@@ -121,6 +111,47 @@ void factor_tall(const Matrix<T>& a, T* tau, const Matrix<T>& v, const Matrix<T>
   factor_tall(part(a, half, half, m - half, rest), tau + half, part(v, half, half, m - half, rest),
               part(t, half, half, rest, rest));
   join_inner(v, t, half);
+}
+
+/// So few columns are reflected one after the other.
+constexpr int64_t kFewReflected = 16;
+
+/// c = Q c or Q^H c for few columns: each vector is read once, as it lies.
+template <class T>
+void reflect_few(const Matrix<T>& c, const Matrix<const T>& a, const T* tau, int64_t k,
+                 bool adjoint) {
+  constexpr int64_t kTogether = 4;  // columns that the kernel reflects at once
+  constexpr int64_t kWorth = 100'000;
+  const int64_t grain = std::max<int64_t>(1, kWorth / std::max<int64_t>(1, c.rows * k * kTogether));
+  parallel_for(0, (c.columns + kTogether - 1) / kTogether, grain, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kTogether, last = std::min(end * kTogether, c.columns);
+    small_factors<T>().apply({c.rows, last - first, &c(0, first), c.column_step, k, a.data,
+                              a.column_step, tau, adjoint});
+  });
+}
+
+/// The same, whatever the strides, of the conjugated product where `conjugated`.
+template <class T>
+void reflect_few(const Matrix<T>& c, const Matrix<const T>& a, const T* tau, int64_t k,
+                 bool adjoint, bool conjugated) {
+  if (a.row_step != 1) {
+    const Owned<T> vectors(a.rows, k);
+    copy<T>(part(a, 0, 0, a.rows, k), vectors.all());
+    return reflect_few(c, constant(vectors.all()), tau, k, adjoint, conjugated);
+  }
+  if (c.row_step == 1 && !conjugated) return reflect_few(c, a, tau, k, adjoint);
+  const Owned<T> columns(c.rows, c.columns);
+  const Matrix<T> dense = columns.all();
+  const auto turn = [&] {
+    if constexpr (kIsComplex<T>) {
+      if (conjugated) conjugate(dense);
+    }
+  };
+  copy<T>(constant(c), dense);
+  turn();
+  reflect_few(dense, a, tau, k, adjoint);
+  turn();
+  copy<T>(constant(dense), c);
 }
 
 }  // namespace
@@ -166,6 +197,8 @@ void apply_reflections(const Matrix<T>& c, const Matrix<const T>& a, const T* ta
   // A group of reflections changes the lines from its first one on.
   const int64_t m = lines.rows, groups = (k + kGroup - 1) / kGroup;
   if (lines.columns == 0) return;
+  if (lines.columns <= kFewReflected)
+    return reflect_few(lines, a, tau, k, turns, kIsComplex<T> && !left);
   const Group<T> group(m, std::min(k, kGroup));
   T factors[kGroup];
   for (int64_t done = 0; done < groups; ++done) {

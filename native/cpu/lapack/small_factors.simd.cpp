@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <limits>
 
 #include "cpu/lapack/numbers.h"
@@ -149,7 +150,7 @@ T make_reflection(int64_t count, T* x) {
   return factor;
 }
 
-/// The reflection of a vector that begins with a 1, which is not there.
+/// The reflection of a vector that begins with a 1, which is not there, by conj(tau).
 template <class T>
 FLAMBEAU_INLINE void apply_reflection(int64_t count, const T* vector, T tau, T* other) {
   const T along = other[0] + inner_product(count - 1, vector + 1, other + 1);
@@ -209,11 +210,109 @@ void apply_reflection(int64_t count, const T* vector, T tau, T* others, int64_t 
 }
 
 template <class T>
+void inner_products(int64_t rows, int64_t columns, const T* a, int64_t step, const T* x,
+                    T* products) {
+  int64_t j = 0;
+  if constexpr (std::is_floating_point_v<T>) {
+    for (; j + 4 <= columns; j += 4) {
+      const T *const p = a + j * step, *const q = p + step, *const r = q + step,
+                     *const s = r + step;
+      T first = 0, second = 0, third = 0, fourth = 0;
+#pragma omp simd reduction(+ : first, second, third, fourth)
+      for (int64_t i = 0; i < rows; ++i) {
+        first += x[i] * p[i];
+        second += x[i] * q[i];
+        third += x[i] * r[i];
+        fourth += x[i] * s[i];
+      }
+      products[j] = first;
+      products[j + 1] = second;
+      products[j + 2] = third;
+      products[j + 3] = fourth;
+    }
+  }
+  for (; j < columns; ++j) products[j] = inner_product(rows, a + j * step, x);
+}
+
+/// Takes a reflection out of so many columns, each its factor times `vector`, and finds the factors
+/// of the next one, in one pass. All begin in the row where the vector has its 1.
+template <int count, class T>
+void take_out(int64_t rows, const T* vector, const T* next, T tau, T* x, int64_t step, T* factors) {
+  Vector<T> sums[count] = {}, less[count];
+  T tops[count];
+#pragma GCC unroll 4
+  for (int c = 0; c < count; ++c) {
+    T* const column = x + c * step;
+    column[0] -= factors[c];
+    tops[c] = column[1] -= factors[c] * vector[1];
+    less[c] = splat(-factors[c]);
+  }
+  int64_t whole = 2;
+  for (; whole + kLanes<T> <= rows; whole += kLanes<T>) {
+    const Vector<T> taken = load(vector + whole), further = load(next + whole);
+#pragma GCC unroll 4
+    for (int c = 0; c < count; ++c) {
+      T* const place = x + c * step + whole;
+      const Vector<T> left = multiply_add<T>(less[c], taken, load(place));
+      store(place, left);
+      sums[c] = multiply_add<T>(further, left, sums[c]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < count; ++c) {
+    T sum = tops[c];
+    for (int l = 0; l < kLanes<T>; ++l) sum += sums[c][l];
+    for (int64_t i = whole; i < rows; ++i) {
+      T& element = x[c * step + i];
+      element -= factors[c] * vector[i];
+      sum += next[i] * element;
+    }
+    factors[c] = tau * sum;
+  }
+}
+
+template <std::floating_point T>
+void reflect(int64_t rows, int64_t columns, T* a, int64_t step, T* tau) {
+  const int64_t most = std::min(rows, columns);
+  if (most == 0) return;
+  T factors[kPanel];
+  tau[0] = make_reflection(rows, a);
+  inner_products(rows - 1, columns - 1, a + step + 1, step, a + 1, factors + 1);
+  for (int64_t j = 1; j < columns; ++j) factors[j] = tau[0] * (factors[j] + a[j * step]);
+  for (int64_t k = 0; k < most; ++k) {
+    const T* const vector = a + k * (step + 1);
+    T* const next = a + (k + 1) * step + k;
+    // The last reflection is followed by none.
+    const int64_t alone = k + 1 < most ? 1 : columns - k - 1;
+    for (int64_t j = 0; j < alone; ++j) {
+      T* const column = next + j * step;
+      column[0] -= factors[k + 1 + j];
+      subtract(1, rows - k, factors[k + 1 + j], vector, column);
+    }
+    if (k + 1 == most) return;
+    tau[k + 1] = make_reflection(rows - k - 1, next + 1);
+    int64_t j = k + 2;
+    for (; j + 4 <= columns; j += 4)
+      take_out<4>(rows - k, vector, next, tau[k + 1], a + j * step + k, step, factors + j);
+    for (; j < columns; ++j)
+      take_out<1>(rows - k, vector, next, tau[k + 1], a + j * step + k, step, factors + j);
+  }
+}
+template <class T>
 void reflect(int64_t rows, int64_t columns, T* a, int64_t step, T* tau) {
   for (int64_t k = 0; k < std::min(rows, columns); ++k) {
     T* const vector = a + k * step + k;
     tau[k] = make_reflection(rows - k, vector);
     apply_reflection(rows - k, vector, tau[k], vector + step, columns - k - 1, step);
+  }
+}
+
+template <class T>
+void apply(const ReflectedColumns<T>& c) {
+  for (int64_t done = 0; done < c.count; ++done) {
+    const int64_t k = c.adjoint ? done : c.count - 1 - done;
+    apply_reflection(c.rows - k, c.vectors + k * (c.vectors_step + 1),
+                     c.adjoint ? c.tau[k] : conjugate(c.tau[k]), c.c + k, c.columns, c.step);
   }
 }
 
@@ -478,8 +577,9 @@ void substitute(const Triangular<T>& s) {
 
 template <class T>
 const SmallFactors<T>& small_factors() {
-  static constexpr SmallFactors<T> kernels{&factor<T>, &reflect<T>, &reflect_greatest<T>,
-                                           &substitute<T>};
+  static constexpr SmallFactors<T> kernels{
+      &factor<T>, &reflect<T>, &reflect_greatest<T>, &make_reflection<T>, &inner_products<T>,
+      &norm_of,   &apply<T>,   &substitute<T>};
   return kernels;
 }
 template const SmallFactors<float>& small_factors();
