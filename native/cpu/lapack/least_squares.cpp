@@ -1,7 +1,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "cpu/lapack/low_rank.h"
+#include "cpu/lapack/real_or_complex.h"
+#include "cpu/lapack/two_triangles.h"
 #include "kernels/linalg_least_squares.h"
 
 namespace flambeau::cpu {
@@ -83,14 +84,63 @@ class Solver {
   Scratch<int> integers_;
 };
 
+/// Whether squares neither overflow nor vanish.
 template <class T>
-Real<T> square_of(T x) {
-  if constexpr (kIsComplex<T>) {
-    return x.re * x.re + x.im * x.im;
-  } else {
-    return x * x;
-  }
+bool is_in_reach(const Matrix<const T>& triangle) {
+  constexpr double kReach = sizeof(Real<T>) == 4 ? 1e15 : 1e100;
+  double squares = 0;
+  for (int64_t j = 0; j < triangle.columns; ++j)
+    for (int64_t i = 0; i <= j; ++i) squares += square_of<T>(triangle(i, j));
+  const double size = std::sqrt(squares);
+  return size == 0 || (size > 1 / kReach && size < kReach);
 }
+
+/// Solves by LAPACK: where one side is much longer than the other, the triangle that is left of the
+/// matrix, which has the same singular values.
+template <class T>
+class LapackSolver {
+ public:
+  LapackSolver(Driver driver, int64_t m, int64_t n, int64_t sides, Real<T> rcond)
+      : long_(std::max(m, n)),
+        short_(std::min(m, n)),
+        is_wide_(m < n),
+        has_triangle_((driver == Driver::gelsd || driver == Driver::gelss) && long_ >= 2 * short_),
+        whole_(driver, m, n, sides, rcond),
+        square_(driver, short_, short_, sides, rcond) {}
+  /// `b` has as many rows as the longer side of `a`, and becomes the solution. Returns the rank.
+  int operator()(const Matrix<const T>& a, const Matrix<T>& b, Real<T>* values, int& failed) {
+    if (!has_triangle_ || b.columns == 0) return solve_whole(a, b, values, failed);
+    const Matrix<T> factors{factors_.of(long_ * short_), long_, short_, 1, long_};
+    copy<T>(is_wide_ ? transposed(a) : a, factors);
+    T* const tau = tau_.of(short_);
+    factor_by_reflections(factors, tau);
+    if (!is_in_reach(constant(part(factors, 0, 0, short_, short_))))
+      return solve_whole(a, b, values, failed);
+    const Matrix<T> square{square_memory_.of(short_ * short_), short_, short_, 1, short_};
+    const Matrix<T> triangle = is_wide_ ? transposed(square) : square;
+    for (int64_t j = 0; j < short_; ++j)
+      for (int64_t i = 0; i < short_; ++i) triangle(i, j) = i <= j ? factors(i, j) : T(0);
+    if (!is_wide_) apply_reflections(b, constant(factors), tau, short_, true, true);
+    const int rank = square_(square.data, b.data, b.column_step, values, failed);
+    if (is_wide_) apply_reflections(transposed(b), constant(factors), tau, short_, false, true);
+    return rank;
+  }
+
+ private:
+  int solve_whole(const Matrix<const T>& given, const Matrix<T>& b, Real<T>* values, int& failed) {
+    const Matrix<T> a{factors_.of(given.rows * given.columns), given.rows, given.columns, 1,
+                      given.rows};
+    copy<T>(given, a);
+    if (b.columns > 0) return whole_(a.data, b.data, b.column_step, values, failed);
+    // Rank and singular values are found all the same, of a side that is 0.
+    return whole_(a.data, std::fill_n(zero_.of(long_), long_, T(0)) - long_, long_, values, failed);
+  }
+
+  int64_t long_, short_;
+  bool is_wide_, has_triangle_;
+  Solver<T> whole_, square_;
+  Scratch<T> factors_, tau_, square_memory_, zero_;
+};
 
 /// LAPACK gives them for matrices of full rank alone. `left` becomes B - A X.
 template <class T>
@@ -99,9 +149,9 @@ void set_residuals(const Matrix<const T>& a, const Matrix<const T>& b, const Mat
   copy<T>(b, left);
   multiply(left, T(-1), a, constant(x), T(1));
   for (int64_t side = 0; side < b.columns; ++side) {
-    Real<T> sum = 0;
+    double sum = 0;
     for (int64_t i = 0; i < a.rows; ++i) sum += square_of<T>(left(i, side));
-    to(side, 0) = sum;
+    to(side, 0) = static_cast<Real<T>>(sum);
   }
 }
 
@@ -116,7 +166,8 @@ class ReflectionSolver {
         is_wide_(m < n),
         rank_counts_(rank_counts),
         rcond_(std::max(rcond, least)),
-        solve_low_rank_(rcond) {}
+        solve_low_rank_(rcond),
+        two_triangles_(rcond) {}
   /// `b` has as many rows as the longer side of `a`, and becomes the solution. Returns the rank;
   /// -1: it could be that some singular values count as 0, which is not looked into unless
   /// `of_low_rank`, or numbers are too large or small, and nothing was changed.
@@ -128,8 +179,9 @@ class ReflectionSolver {
     factor_by_reflections(factors, tau);
     const Matrix<const T> triangle = constant(part(factors, 0, 0, short_, short_));
     if (!is_in_reach(triangle)) return -1;
-    if (rank_counts_ ? !is_far_from_lower_rank(triangle) : has_zero_on_diagonal(triangle))
-      return of_low_rank && fits_low_rank() ? solve_low_rank(a, factors, tau, b) : -1;
+    if (rank_counts_ ? !range_.is_far_from_lower_rank(triangle, static_cast<double>(rcond_))
+                     : has_zero_on_diagonal(triangle))
+      return of_low_rank ? solve_low_rank(a, factors, tau, b) : -1;
     if (is_wide_) {
       WideSolver<T>::solve(factors, tau, b);
     } else {
@@ -140,65 +192,49 @@ class ReflectionSolver {
   }
 
  private:
-  /// In few bytes: column by column, each is read as often as there are columns.
-  bool fits_low_rank() const {
-    constexpr int64_t kMostBytes = 2 << 20;
-    return long_ * short_ * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
-  }
-  /// Whether squares neither overflow nor vanish.
-  static bool is_in_reach(const Matrix<const T>& triangle) {
-    constexpr double kReach = sizeof(Real<T>) == 4 ? 1e15 : 1e100;
-    double squares = 0;
-    for (int64_t j = 0; j < triangle.columns; ++j)
-      for (int64_t i = 0; i <= j; ++i) squares += static_cast<double>(square_of<T>(triangle(i, j)));
-    const double size = std::sqrt(squares);
-    return size == 0 || (size > 1 / kReach && size < kReach);
-  }
+  static constexpr int64_t kLeastLarge = 96;  // rows or columns that are worth a second triangle
+
   static bool has_zero_on_diagonal(const Matrix<const T>& triangle) {
     for (int64_t i = 0; i < triangle.columns; ++i)
       if (triangle(i, i) == T(0)) return true;
     return false;
   }
 
-  int64_t solve_low_rank(const Matrix<const T>& a, const Matrix<T>& factors, const T* tau,
+  /// Columns are exchanged where the rank is not plain without that.
+  int64_t solve_low_rank(const Matrix<const T>& a, const Matrix<T>& factors, T* tau,
                          const Matrix<T>& b) {
+    const Matrix<T> given{factors.data, is_wide_ ? short_ : long_, is_wide_ ? long_ : short_, 1,
+                          is_wide_ ? short_ : long_};
+    const Matrix<T> first = part(b, 0, 0, given.rows, b.columns);
+    const bool is_large = long_ >= kLeastLarge;
     if (is_wide_) {
-      const Matrix<T> copied{factors.data, short_, long_, 1, short_};
-      copy<T>(a, copied);
-      return solve_low_rank_(copied, b);
+      copy<T>(a, given);
+      if (is_large) factor_by_reflections(given, tau);
     }
-    apply_reflections(b, constant(factors), tau, short_, true, true);
-    const Matrix<T> triangle{inverse_.of(short_ * short_), short_, short_, 1, short_};
+    const int64_t rank =
+        is_large ? two_triangles_.prepare(constant(part(given, 0, 0, short_, given.columns))) : -1;
+    if (rank >= 0 || !is_wide_) apply_reflections(first, constant(given), tau, short_, true, true);
+    if (rank >= 0) {
+      two_triangles_.solve(b);
+      return rank;
+    }
+    if (is_wide_) {
+      if (is_large) copy<T>(a, given);
+      return solve_low_rank_(given, b);
+    }
+    const Matrix<T> triangle{square_.of(short_ * short_), short_, short_, 1, short_};
     for (int64_t j = 0; j < short_; ++j)
       for (int64_t i = 0; i < short_; ++i) triangle(i, j) = i <= j ? factors(i, j) : T(0);
     return solve_low_rank_(triangle, part(b, 0, 0, short_, b.columns));
-  }
-
-  /// By estimates of the greatest and the least singular value, as LAPACK decides with those of the
-  /// triangle of exchanged columns, which are closer.
-  bool is_far_from_lower_rank(const Matrix<const T>& triangle) {
-    constexpr double kDoubt = 4;
-    const double limit = kDoubt * static_cast<double>(rcond_);
-    if (triangle(0, 0) == T(0)) return false;
-    greatest_.begin(triangle(0, 0), short_);
-    least_.begin(triangle(0, 0), short_);
-    for (int64_t k = 1; k < short_; ++k) {
-      const T* const above = &triangle(0, k);
-      const double least = least_.offer(above, triangle(k, k));
-      if (!(greatest_.offer(above, triangle(k, k)) * limit < least)) return false;
-      greatest_.accept();
-      least_.accept();
-    }
-    return true;
   }
 
   int64_t long_, short_;
   bool is_wide_, rank_counts_;
   Real<T> rcond_;
   LowRankSolver<T> solve_low_rank_;
-  SingularVector<T, true> greatest_;
-  SingularVector<T, false> least_;
-  Scratch<T> factors_, tau_, inverse_;
+  TwoTriangles<T> two_triangles_;
+  TriangleRange<T> range_;
+  Scratch<T> factors_, tau_, square_;
 };
 
 struct Results {
@@ -219,11 +255,9 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
   const Real<T> least = std::numeric_limits<Real<T>>::epsilon() * static_cast<Real<T>>(m + n);
   over_matrices_by_lapack(
       matrices.count(), 4 * m * n * (std::min(m, n) + k), [&](int64_t begin, int64_t end) {
-        // Without right-hand sides of one that is 0: rank and singular values are found all the
-        // same.
-        Solver<T> solve(used, m, n, std::max<int64_t>(k, 1), cutoff);
+        LapackSolver<T> solve(used, m, n, std::max<int64_t>(k, 1), cutoff);
         ReflectionSolver<T> solve_by_reflections(m, n, cutoff, least, used == Driver::gelsy);
-        Scratch<T> scratch, scratch_solution, zeros;
+        Scratch<T> scratch, scratch_solution;
         Scratch<Real<T>> scratch_values;
         for (int64_t i = begin; i < end; ++i) {
           const Columns<T> x(solutions[i], scratch_solution, std::max(m, n));
@@ -239,11 +273,7 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
           if (m == 0 || n == 0) {
             rank = 0;
           } else if (rank < 0) {
-            const Matrix<T> a{scratch.of(m * n), m, n, 1, m};
-            copy<T>(matrices[i], a);
-            const int64_t length = std::max(m, n);
-            T* const b = k > 0 ? x.data() : std::fill_n(zeros.of(length), length, T(0)) - length;
-            rank = solve(a.data, b, k > 0 ? x.step() : length, numbers.data(), failed);
+            rank = solve(matrices[i], x.part(std::max(m, n), k), numbers.data(), failed);
           }
           check(failed == 0, ErrorKind::linalg, "least_squares(): (matrix ", i,
                 ") the least squares solution could not be computed: ",

@@ -3,7 +3,7 @@
 #include <complex>
 #include <vector>
 
-#include "cpu/lapack/blocks.h"
+#include "cpu/lapack/pivoted_columns.h"
 #include "cpu/lapack/small_factors.h"
 
 /// Least squares of matrices of any rank, without LAPACK.
@@ -71,6 +71,34 @@ class SingularVector {
   double scale_ = 0, offered_ = 0;
 };
 
+/// By estimates of the greatest and the least singular value of a triangle that grows column by
+/// column.
+template <class T>
+class TriangleRange {
+ public:
+  /// Whether the least one counts, by far, beside the greatest one.
+  bool is_far_from_lower_rank(const Matrix<const T>& triangle, double rcond) {
+    constexpr double kDoubt = 4;
+    if (triangle(0, 0) == T(0)) return false;
+    greatest_.begin(triangle(0, 0), triangle.columns);
+    least_.begin(triangle(0, 0), triangle.columns);
+    for (int64_t k = 1; k < triangle.columns; ++k) {
+      const T* const above = &triangle(0, k);
+      const double least = least_.offer(above, triangle(k, k));
+      if (!(greatest_.offer(above, triangle(k, k)) * kDoubt * rcond < least)) return false;
+      greatest_.accept();
+      least_.accept();
+    }
+    return true;
+  }
+  double greatest() const { return greatest_.scale(); }
+  double least() const { return least_.scale(); }
+
+ private:
+  SingularVector<T, true> greatest_;
+  SingularVector<T, false> least_;
+};
+
 /// min |a x - b| with the least x, where all rows of `a`, which is wide, count.
 template <class T>
 class WideSolver {
@@ -129,6 +157,8 @@ class LowRankSolver {
   }
 
  private:
+  static constexpr int64_t kFewPivoted = 48;  // that are factored one by one
+
   /// As long as the least singular value counts beside the greatest one.
   int64_t factor(const Matrix<T>& a) {
     const int64_t most = std::min(a.rows, a.columns);
@@ -136,20 +166,33 @@ class LowRankSolver {
     const PivotedColumns<T> columns{a.rows,        a.columns,        a.data,
                                     a.column_step, tau_.of(most),    places_.of(a.columns),
                                     norms,         norms + a.columns};
-    for (int64_t k = 0; k < most; ++k) {
-      small_factors<T>().reflect_greatest(columns, k);
-      const T diagonal = a(k, k);
-      if (k == 0) {
-        if (diagonal == T(0)) return 0;
-        greatest_.begin(diagonal, most);
-        least_.begin(diagonal, most);
-        continue;
+    if (most <= kFewPivoted) {
+      for (int64_t k = 0; k < most; ++k) {
+        small_factors<T>().reflect_greatest(columns, k);
+        if (!counts(a, k)) return k;
       }
-      if (greatest_.offer(&a(0, k), diagonal) * rcond_ > least_.offer(&a(0, k), diagonal)) return k;
-      greatest_.accept();
-      least_.accept();
+      return most;
     }
+    PivotedPanels<T> panels(columns);
+    for (int64_t k = 0; k < most; panels.settle())
+      for (const int64_t end = panels.advance(); k < end; ++k)
+        if (!counts(a, k)) return k;
     return most;
+  }
+  bool counts(const Matrix<T>& a, int64_t k) {
+    const T diagonal = a(k, k);
+    if (k == 0) {
+      if (diagonal == T(0)) return false;
+      const int64_t most = std::min(a.rows, a.columns);
+      greatest_.begin(diagonal, most);
+      least_.begin(diagonal, most);
+      return true;
+    }
+    if (greatest_.offer(&a(0, k), diagonal) * rcond_ > least_.offer(&a(0, k), diagonal))
+      return false;
+    greatest_.accept();
+    least_.accept();
+    return true;
   }
 
   void put_back(const Matrix<T>& x) {
