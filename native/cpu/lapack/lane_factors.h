@@ -14,6 +14,8 @@ struct LaneFactors {
   int64_t lanes;
   /// getrf; failed: the number of the first pivot that is 0, from 1; 0: there is none.
   void (*factor)(int64_t rows, int64_t columns, T* a, int* swaps, int* failed);
+  /// Determinants, one a lane; `a` is destroyed.
+  void (*determinants)(int64_t n, T* a, T* results);
   /// getrs, with these factors of n rows.
   void (*solve)(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b);
   /// potrf of lower triangles, with zeros above; failed: the order of the first leading minor that

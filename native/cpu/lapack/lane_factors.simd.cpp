@@ -138,6 +138,72 @@ void factor_lanes(int64_t rows, int64_t columns, T* a, int* swaps, int* failed) 
   }
 }
 
+/// Of real numbers: of a known order in registers, of any other (0) where they lie. Rows that would
+/// be looked through for the greatest element change places with it as they are met: what becomes
+/// of a row does not depend on its place.
+template <int known, std::floating_point T>
+Vector<T> determinant_of(Vector<T>* a, int64_t order) {
+  const int64_t n = known > 0 ? known : order;
+  const auto size_of = [](Vector<T> x) { return x < T(0) ? -x : x; };
+  Vector<T> product = splat(T(1));
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < n; ++k) {
+    Vector<T>* const pivots = a + k * n;
+#pragma GCC unroll 4
+    for (int64_t i = k + 1; i < n; ++i) {
+      Vector<T>* const row = a + i * n;
+      const auto is_larger = size_of(row[k]) > size_of(pivots[k]);
+#pragma GCC unroll 4
+      for (int64_t j = k; j < n; ++j) {
+        const Vector<T> one = pivots[j], other = row[j];
+        pivots[j] = is_larger ? other : one;
+        row[j] = is_larger ? one : other;
+      }
+      product = is_larger ? -product : product;
+    }
+    product *= pivots[k];
+    const Vector<T> divisors = pivots[k] == T(0) ? splat(T(1)) : pivots[k];
+#pragma GCC unroll 4
+    for (int64_t i = k + 1; i < n; ++i) {
+      Vector<T>* const row = a + i * n;
+      const Vector<T> factors = row[k] / divisors;
+#pragma GCC unroll 4
+      for (int64_t j = k + 1; j < n; ++j) row[j] = multiply_add<T>(-factors, pivots[j], row[j]);
+    }
+  }
+  return product;
+}
+
+template <int order, std::floating_point T>
+Vector<T> determinant_in_registers(const T* a) {
+  Vector<T> elements[order * order];
+#pragma GCC unroll 16
+  for (int i = 0; i < order * order; ++i) elements[i] = load(a + i * kMatrices<T>);
+  return determinant_of<order, T>(elements, order);
+}
+
+template <std::floating_point T>
+void determinants(int64_t n, T* a, T* results) {
+  if (n == 2) return store(results, determinant_in_registers<2>(a));
+  if (n == 3) return store(results, determinant_in_registers<3>(a));
+  if (n == 4) return store(results, determinant_in_registers<4>(a));
+  Vector<T> elements[kTiny * kTiny];
+  for (int64_t i = 0; i < n * n; ++i) elements[i] = load(a + i * kMatrices<T>);
+  store(results, determinant_of<0, T>(elements, n));
+}
+template <class T>
+void determinants(int64_t n, T* a, T* results) {
+  constexpr int64_t lanes = kMatrices<T>;
+  int swaps[kTiny * lanes], failed[lanes];
+  factor_lanes(n, n, a, swaps, failed);
+  std::fill_n(results, lanes, T(1));
+  for (int64_t k = 0; k < n; ++k)
+    for (int64_t l = 0; l < lanes; ++l) {
+      const T product = results[l] * a[(k * n + k) * lanes + l];
+      results[l] = swaps[k * lanes + l] != k + 1 ? -product : product;
+    }
+}
+
 /// b of row i, less what row k of it contributes.
 template <class T>
 void subtract_lanes(int64_t columns, const T* factors, const T* from, T* to) {
@@ -313,9 +379,10 @@ void multiply_lanes(int64_t rows, int64_t columns, int64_t count, const T* a, co
 
 template <class T>
 const LaneFactors<T>& lane_factors() {
-  static constexpr LaneFactors<T> kernels{kMatrices<T>,      &factor_lanes<T>,
-                                          &solve_lanes<T>,   &factor_definite_lanes<T>,
-                                          &reflect_lanes<T>, &multiply_lanes<T>};
+  static constexpr LaneFactors<T> kernels{
+      kMatrices<T>,      &factor_lanes<T>,          &determinants<T>,
+      &solve_lanes<T>,   &factor_definite_lanes<T>, &reflect_lanes<T>,
+      &multiply_lanes<T>};
   return kernels;
 }
 template const LaneFactors<float>& lane_factors();

@@ -91,12 +91,9 @@ void for_diagonals(const Tensor& A, const Body& body) {
 class ScaledProduct {
  public:
   void take(double factor) {
-    int exponent = 0;
-    mantissa_ *= std::frexp(factor, &exponent);
-    exponent_ += exponent;
-    if (mantissa_ > 0x1p-900) return;
-    mantissa_ = std::frexp(mantissa_, &exponent);
-    exponent_ += exponent;
+    if (!(factor > 0x1p-100 && factor < 0x1p100)) factor = without_exponent(factor);
+    mantissa_ *= factor;
+    if (!(mantissa_ > 0x1p-900 && mantissa_ < 0x1p900)) mantissa_ = without_exponent(mantissa_);
   }
   double logarithm() const {
     constexpr double kLogTwo = 0.6931471805599453;
@@ -104,6 +101,13 @@ class ScaledProduct {
   }
 
  private:
+  double without_exponent(double number) {
+    int exponent = 0;
+    const double mantissa = std::frexp(number, &exponent);
+    exponent_ += exponent;
+    return mantissa;
+  }
+
   double mantissa_ = 1;
   int64_t exponent_ = 0;
 };
@@ -152,12 +156,31 @@ void lu_factors(const Tensor& LU, const Tensor& pivots, const Tensor& info, cons
 }
 
 void determinant(const Tensor& result, const Tensor& A) {
-  const int64_t n = A.size(-1);
-  for_diagonals(A, [&]<class T>(int64_t number, const T* diagonal, int64_t step, const int* swaps,
-                                int64_t swap_step) {
-    T product(1);
-    for (int64_t k = 0; k < n; ++k) product = product * diagonal[k * step];
-    result.data<T>()[number] = is_odd(swaps, swap_step, n) ? -product : product;
+  visit_elements(A.dtype(), [&]<class T>() {
+    const LaneFactors<T>& kernels = lane_factors<T>();
+    const Batch<const T> given(A);
+    const int64_t n = given.rows();
+    T* const to = result.data<T>();
+    over_matrices(given.count(), n * n * n, lanes_of<T>(n, n), [&](int64_t begin, int64_t end) {
+      const int64_t tiny = begin + count_in_lanes<T>(begin, end, n, n);
+      if (begin < tiny) {
+        for (Lanes<T> some(kernels.lanes, n, n); begin < tiny; begin += kernels.lanes) {
+          some.take(given, begin);
+          kernels.determinants(n, some.data(), to + begin);
+        }
+      }
+      if (begin == end) return;
+      const Owned<T> memory(n, n);
+      const Matrix<T> factors = transposed(memory.all());
+      std::vector<int> swaps(static_cast<size_t>(n));
+      for (; begin < end; ++begin) {
+        copy<T>(given[begin], factors);
+        factor(factors, swaps.data());
+        T product(is_odd(swaps.data(), 1, n) ? -1 : 1);
+        for (int64_t k = 0; k < n; ++k) product = product * factors(k, k);
+        to[begin] = product;
+      }
+    });
   });
 }
 
